@@ -1,0 +1,35 @@
+# Every target makes its own virtual environment when there is none.
+PYTHON ?= python3
+BIN = .venv/bin
+# One thread per test process: two processes share the two cores of a small machine.
+RUN_TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+
+.PHONY: demo test test-slow lint type bench-quick clean
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch .venv/ready
+
+demo: .venv/ready  ## learn the Sachs protein network and draw it
+	$(BIN)/drbo demo
+
+test: .venv/ready  ## all tests but the slow ones
+	$(RUN_TESTS) -m "not slow"
+
+test-slow: .venv/ready  ## the figures that take minutes
+	$(RUN_TESTS) -m slow
+
+lint: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+type: .venv/ready
+	$(BIN)/mypy
+
+bench-quick: .venv/ready  ## a small slice of every benchmark
+	$(BIN)/python -m benchmarks linear --preset paper --graphs 10ER2 --seeds 2 --evals 640 --candidates 2000
+	$(BIN)/python -m benchmarks linear --preset default --graphs 10ER2,20ER4 --seeds 2 --evals 500
+
+clean:
+	rm -rf .venv drbo-demo

@@ -1,0 +1,316 @@
+"""The preflight: every table is checked here, in words, before a score sees it."""
+
+import datetime
+import re
+from collections.abc import Iterable
+from numbers import Number
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.data.dependence import find_dependent, rank_is_telling
+from drbo.data.read import NUMBER, as_frame
+from drbo.data.table import Kind, Table
+from drbo.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FloatArray = npt.NDArray[np.float64]
+
+MIN_ROWS = 3
+MIN_COLUMNS = 2
+#: The square of a larger number, or of a smaller spread, leaves the range of floating-point numbers.
+LARGEST = 1e150
+SMALLEST_SPREAD = 1e-150
+#: A column whose spread is this small a part of its values is constant up to rounding.
+RELATIVE_SPREAD = 1e-13
+#: Text with more different values than this, and than half of the rows, is no set of groups.
+MANY_LEVELS = 50
+
+_COMMA_NUMBER = re.compile(r"\s*[+-]?[\d.]*\d,\d+\s*")
+_DATE = re.compile(r"\s*(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})([ T]\d{1,2}:.*)?\s*")
+
+
+class CellTypeError(DataError, TypeError):
+    """A cell holds neither a number nor text; also a TypeError, as scikit-learn asks of an estimator."""
+
+
+class _Column(NamedTuple):
+    kind: Kind
+    values: FloatArray
+    levels: tuple[str, ...] | None = None
+    note: str = ""
+
+
+def check_table(
+    data: Any,
+    *,
+    on_constant: Literal["error", "drop"] = "error",
+    on_collinear: Literal["error", "drop", "keep"] = "error",
+) -> tuple[Table, tuple[str, ...]]:
+    """Return the data as a checked table, and notes about what was decided or should be known.
+
+    Numbers are numeric columns. Booleans, text and pandas categories are categorical columns; their levels are sorted
+    as text, except that ordered categories keep their order. Whether data is accepted does not depend on the order of
+    its rows or columns. Rows in messages are counted from 0.
+
+    Parameters
+    ----------
+    data : anything that :func:`drbo.data.read.as_frame` takes; left alone.
+    on_constant : what to do with a column that never changes.
+    on_collinear : what to do with a column that copies another one, or is an exact linear combination of others. Of
+        such a set the columns that come first by name are kept.
+
+    Examples
+    --------
+    >>> table, notes = check_table([[1.0, "a"], [2.5, "b"], [0.5, "a"]])
+    >>> table.kinds, table.levels, notes
+    (('numeric', 'categorical'), (None, ('a', 'b')), ("column 'x1' holds text: read as categorical with 2 levels",))
+    """
+    _check_choice("on_constant", on_constant, ("error", "drop"))
+    _check_choice("on_collinear", on_collinear, ("error", "drop", "keep"))
+    frame = as_frame(data)
+    _check_shape(*frame.shape)
+    _check_missing(frame)
+    columns = [_column(name, frame[name]) for name in frame.columns]
+    table = Table(
+        np.column_stack([column.values for column in columns]),
+        tuple(frame.columns),
+        tuple(column.kind for column in columns),
+        tuple(column.levels for column in columns),
+    )
+    notes = [column.note for column in columns if column.note]
+    table = _apply(table, _find_constant(table), "on_constant", on_constant, notes)
+    if not rank_is_telling(table):
+        notes.append("too few rows to find linear combinations: numeric columns were only compared in pairs")
+    table = _apply(table, find_dependent(table), "on_collinear", on_collinear, notes)
+    if table.n_rows < table.n_columns:
+        notes.append(f"fewer rows ({table.n_rows}) than columns ({table.n_columns}): expect false edges")
+    return table, tuple(notes)
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise SettingsError(
+            f"{name} must be one of {', '.join(choices)}, got {value!r}", hint=f"the default is '{choices[0]}'"
+        )
+
+
+def _check_shape(n_rows: int, n_columns: int) -> None:
+    for count, least, what in ((n_rows, MIN_ROWS, "sample"), (n_columns, MIN_COLUMNS, "feature")):
+        if count < least:  # the sentence that scikit-learn uses
+            raise DataError(
+                f"Found array with {count} {what}(s) (shape=({n_rows}, {n_columns})) "
+                f"while a minimum of {least} is required.",
+                hint=f"a table needs at least {MIN_ROWS} rows and {MIN_COLUMNS} columns",
+            )
+
+
+def _check_missing(frame: "pd.DataFrame") -> None:
+    import pandas as pd
+
+    counts = {}
+    for name in frame.columns:
+        column = frame[name]
+        missing = column.isna().to_numpy()
+        if pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column):
+            missing = missing | [isinstance(cell, str) and not cell.strip() for cell in column.tolist()]
+        if missing.any():
+            counts[name] = int(missing.sum())
+    if counts:
+        listed = _listed(f"column '{name}' ({count} of {len(frame)} rows)" for name, count in counts.items())
+        raise DataError(
+            f"Input contains NaN: missing values in {listed}",
+            hint="drop these rows (pandas: frame.dropna()), fill them in, or drop the columns",
+        )
+
+
+def _column(name: str, column: "pd.Series[Any]") -> _Column:
+    """Decide the kind of one column without missing values."""
+    import pandas as pd
+
+    types = pd.api.types
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return _categories(name, column)
+    if types.is_bool_dtype(column):
+        codes = column.to_numpy(dtype=np.float64)
+        return _Column("categorical", codes, ("False", "True"), f"column '{name}' holds booleans: read as categorical")
+    if types.is_numeric_dtype(column):
+        with np.errstate(over="ignore"):  # what float64 cannot hold becomes infinite, and is refused as such
+            return _numbers(name, column.to_numpy(dtype=np.float64))
+    if types.is_object_dtype(column) or types.is_string_dtype(column):
+        return _cells(name, column.tolist())
+    if column.dtype.kind in "mM" or isinstance(column.dtype, pd.PeriodDtype):
+        raise _date_error(name, str(column.dtype).partition("[")[0])
+    raise DataError(
+        f"column '{name}' has dtype {column.dtype}: only numbers, booleans, text and categories can be used",
+        hint="turn it into one of these, or drop it",
+    )
+
+
+def _numbers(name: str, values: FloatArray) -> _Column:
+    infinite = np.flatnonzero(np.isinf(values))
+    if len(infinite):
+        raise DataError(
+            f"Input contains infinity: column '{name}', row {infinite[0]} is {values[infinite[0]]}",
+            hint="replace it by a number or drop the row",
+        )
+    row = int(np.argmax(np.abs(values)))
+    if abs(values[row]) > LARGEST:
+        raise DataError(
+            f"column '{name}' holds {values[row]:g} in row {row}: numbers must stay under {LARGEST:g} in size",
+            hint=f"rescale the column, for example divide it by {abs(values[row]):.0e}",
+        )
+    spread = float(np.ptp(values))
+    if not _is_constant(values) and spread < SMALLEST_SPREAD:
+        raise DataError(
+            f"column '{name}' varies by only {spread:g}: its variance is 0 in floating point",
+            hint=f"rescale the column, for example divide it by {spread:.0e}",
+        )
+    return _Column("numeric", values)
+
+
+def _is_constant(values: FloatArray) -> bool:
+    return bool(np.ptp(values) <= RELATIVE_SPREAD * np.abs(values).max())
+
+
+def _cells(name: str, cells: list[Any]) -> _Column:
+    """Decide what a column of text or mixed objects is: numbers, groups, or a mistake."""
+    for row, cell in enumerate(cells):
+        if isinstance(cell, (datetime.date, datetime.time, datetime.timedelta)):
+            raise _date_error(name, type(cell).__name__)
+        if isinstance(cell, complex):
+            raise DataError(f"Complex data not supported: column '{name}', row {row}", hint="use real numbers")
+        if not isinstance(cell, (str, Number, bool, np.bool_)):
+            raise CellTypeError(
+                f"column '{name}', row {row}: argument must be a string or a number, not {type(cell).__name__}",
+                hint="turn the column into numbers or text, or drop it",
+            )
+    is_text = np.array([isinstance(cell, str) for cell in cells])
+    is_number = np.array([_is_number(cell) for cell in cells])
+    if is_number.all() and not is_text.any():
+        return _numbers(name, np.array([_as_float(cell) for cell in cells]))
+    _check_text(name, cells, is_number)
+    texts = np.array([str(cell) for cell in cells], dtype=object)
+    levels = sorted(set(texts.tolist()))
+    place = {level: code for code, level in enumerate(levels)}
+    codes = np.array([place[text] for text in texts], dtype=np.float64)
+    return _grouped(name, codes, levels, f"column '{name}' holds text: read as categorical with {len(levels)} levels")
+
+
+def _is_number(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return NUMBER.fullmatch(cell) is not None
+    return isinstance(cell, Number) and not isinstance(cell, bool)
+
+
+def _as_float(cell: Any) -> float:
+    try:
+        return float(cell)
+    except OverflowError:  # a Python integer has no largest value
+        return float("inf")
+
+
+def _check_text(name: str, cells: list[Any], is_number: npt.NDArray[np.bool_]) -> None:
+    """Refuse numbers in disguise, numbers with a few bad cells, and dates."""
+    is_comma = np.array([isinstance(cell, str) and _COMMA_NUMBER.fullmatch(cell) is not None for cell in cells])
+    is_date = np.array([isinstance(cell, str) and _DATE.fullmatch(cell) is not None for cell in cells])
+    if is_date.mean() > 0.5:
+        raise _date_error(name, _short(cells[int(np.argmax(is_date))]))
+    if is_comma.any() and (is_comma | is_number).mean() > 0.5:
+        row = int(np.argmax(is_comma))
+        raise DataError(
+            f"column '{name}' holds numbers with a comma, such as {_short(cells[row])} in row {row}",
+            hint="write 12.5 for 12,5; or read the file with pandas.read_csv(path, sep=';', decimal=',')",
+        )
+    if is_number.all():
+        row = next(row for row, cell in enumerate(cells) if isinstance(cell, str))
+        raise DataError(
+            f"column '{name}' holds numbers stored as text, such as {_short(cells[row])} in row {row}",
+            hint=f"convert it with frame['{name}'].astype(float); for labels use astype('category')",
+        )
+    if is_number.mean() > 0.5:
+        bad = np.flatnonzero(~is_number)
+        others = f"; {len(bad) - 1} more cells are no numbers" if len(bad) > 1 else ""
+        raise DataError(
+            f"column '{name}' is mostly numbers, but row {bad[0]} holds {_short(cells[bad[0]])}{others}",
+            hint=f"correct or drop these rows; for labels use frame['{name}'].astype('category')",
+        )
+
+
+def _categories(name: str, column: "pd.Series[Any]") -> _Column:
+    declared = [str(level) for level in column.cat.categories]
+    if len(set(declared)) < len(declared):
+        raise DataError(f"column '{name}' has two categories that read the same as text", hint="rename one of them")
+    codes = column.cat.codes.to_numpy()
+    used = sorted(set(codes.tolist()), key=None if column.cat.ordered else lambda code: declared[code])
+    place = np.zeros(len(declared))
+    place[used] = np.arange(len(used))
+    unused = [repr(level) for code, level in enumerate(declared) if code not in used]
+    note = f"column '{name}': left out {_listed(unused)}, declared but never used" if unused else ""
+    return _grouped(name, place[codes], [declared[code] for code in used], note)
+
+
+def _grouped(name: str, codes: FloatArray, levels: list[str], note: str) -> _Column:
+    n_rows, n_levels = len(codes), len(levels)
+    if n_levels == n_rows or n_levels > max(MANY_LEVELS, n_rows / 2):
+        raise DataError(
+            f"column '{name}' has {n_levels} different values in {n_rows} rows: an identifier or free text, no groups",
+            hint="drop the column, or sort its values into fewer groups",
+        )
+    return _Column("categorical", codes, tuple(levels), note)
+
+
+def _date_error(name: str, what: str) -> DataError:
+    return DataError(
+        f"column '{name}' holds dates or times ({what})",
+        hint="turn it into a number, such as days since the first date, or drop it",
+    )
+
+
+def _find_constant(table: Table) -> dict[int, str]:
+    found = {}
+    for j, levels in enumerate(table.levels):
+        if _is_constant(table.values[:, j]):
+            value = table.values[0, j]
+            found[j] = f"is constant (every row holds {levels[int(value)] if levels else format(value, 'g')})"
+    return found
+
+
+def _apply(table: Table, faults: dict[int, str], option: str, policy: str, notes: list[str]) -> Table:
+    """Refuse, drop or keep the columns with a fault; ``faults`` says of each what it is."""
+    if not faults:
+        return table
+    named = {f"column '{table.names[j]}'": fault for j, fault in faults.items()}
+    if policy == "error":
+        keep = "" if option == "on_constant" else f'; {option}="keep" leaves it in'
+        raise DataError(
+            _listed(f"{column} {fault}" for column, fault in named.items()),
+            hint=f'drop it yourself or with {option}="drop"{keep}',
+        )
+    if policy == "keep":
+        notes.extend(f"kept {column} although it {fault}" for column, fault in named.items())
+        return table
+    notes.extend(f"dropped {column}: it {fault}" for column, fault in named.items())
+    kept = np.array([j for j in range(table.n_columns) if j not in faults], dtype=np.intp)
+    if len(kept) < MIN_COLUMNS:
+        raise DataError(
+            f"{len(kept)} column(s) left, at least {MIN_COLUMNS} needed: dropped "
+            + _listed(f"{column}, which {fault}" for column, fault in named.items()),
+            hint="add columns that vary on their own",
+        )
+    return table.take(np.arange(table.n_rows), kept)
+
+
+def _listed(parts: Iterable[str], most: int = 5) -> str:
+    """Join parts with semicolons; a long list is cut."""
+    every = list(parts)
+    more = f"; and {len(every) - most} more" if len(every) > most else ""
+    return "; ".join(every[:most]) + more
+
+
+def _short(cell: Any) -> str:
+    text = repr(cell)
+    return text if len(text) <= 40 else text[:37] + "..."

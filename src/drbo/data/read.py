@@ -1,0 +1,321 @@
+"""From a file, a frame or an array to a pandas frame with string column names."""
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A number as text; also what :mod:`drbo.data.check` calls a number.
+NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+
+_SEPARATORS = ",;\t"
+_SUFFIXES = ".csv, .tsv, .txt (each also with .gz), .parquet, .pq, .npz, .npy"
+
+
+def read_table(path: str | Path, *, separator: str | None = None, header: bool = True) -> "pd.DataFrame":
+    """Read a table from a file; the suffix says how.
+
+    Text (``.csv``, ``.tsv``, ``.txt``, also with ``.gz``) must be UTF-8 with one name per column in the first line.
+    ``.npz`` holds the table as ``X`` or as its only 2-D array, and may hold ``names``. ``.npy`` is one 2-D array.
+    ``.parquet`` and ``.pq`` need pyarrow. Values are not judged here: see :func:`drbo.data.check.check_table`.
+
+    Parameters
+    ----------
+    path : the file.
+    separator : one character between the cells of a text file; found in the first line by default.
+    header : False for a text file without a line of names; its columns are then called x0, x1, ...
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "table.csv"
+    ...     size = file.write_text("height;weight\\n1.8;75\\n1.6;60\\n")
+    ...     print(read_table(file))
+       height  weight
+    0     1.8      75
+    1     1.6      60
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise DataError(f"'{path}' is a directory, not a file", hint=f"name a file: {_SUFFIXES}")
+    if not path.exists():
+        raise DataError(f"file '{path}' does not exist", hint="check the path and the spelling")
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    zipped = path.name.lower().endswith(".gz")
+    try:
+        if suffix in (".csv", ".tsv", ".txt"):
+            return _read_text(path, separator or ("\t" if suffix == ".tsv" else None), header, zipped)
+        if suffix in (".parquet", ".pq") and not zipped:
+            return _read_parquet(path)
+        if suffix in (".npz", ".npy") and not zipped:
+            return _read_numpy(path)
+    except OSError as error:
+        raise DataError(
+            f"file '{path}' cannot be read: {error}", hint="is it complete, and may you read it?"
+        ) from error
+    raise DataError(f"file '{path}' has an unknown suffix, known are {_SUFFIXES}", hint="save the table as CSV")
+
+
+def _read_text(path: Path, separator: str | None, header: bool, zipped: bool) -> "pd.DataFrame":
+    import pandas as pd
+
+    text = _decode(path, _raw_bytes(path, zipped))
+    separator = separator or _sniff(text)
+    if len(separator) != 1:
+        raise SettingsError(f"separator must be one character, got {separator!r}", hint="for example ';' or a tab")
+    first, n_lines = _measure(path, text, separator)
+    if len(first) == 1:
+        raise DataError(
+            f"file '{path}' has only one column, {first[0]!r}, when split at {separator!r}",
+            hint="a table needs at least 2 columns; if other characters separate them, give separator=...",
+        )
+    names = _header_names(path, first) if header else _numbered(len(first))
+    n_rows = n_lines - 1 if header else n_lines
+    if n_rows == 0:
+        raise DataError(f"file '{path}' has column names but no rows", hint="a table needs at least 3 rows")
+    options: dict[str, Any] = {"sep": separator, "names": names, "index_col": False, "low_memory": False}
+    try:
+        frame: pd.DataFrame = pd.read_csv(io.StringIO(text), header=0 if header else None, **options)
+    except ValueError as error:
+        raise DataError(f"file '{path}' cannot be read as a table: {error}", hint="look for stray quotes") from error
+    if len(frame) != n_rows:
+        raise DataError(
+            f"file '{path}' has {n_rows} rows or {len(frame)}, depending on how its quotes are read",
+            hint="look for stray quotes",
+        )
+    return frame
+
+
+def _raw_bytes(path: Path, zipped: bool) -> bytes:
+    raw = path.read_bytes()
+    if zipped:
+        try:
+            raw = gzip.decompress(raw)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise DataError(f"file '{path}' is no complete gzip file", hint="fetch or pack it again") from error
+    if not raw.strip():
+        raise DataError(f"file '{path}' is empty", hint="a table needs column names and at least 3 rows")
+    return raw
+
+
+def _decode(path: Path, raw: bytes) -> str:
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise DataError(f"file '{path}' is UTF-16 text, not UTF-8", hint="save it as 'CSV UTF-8'")
+    try:
+        return raw.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"file '{path}' is not UTF-8 text: byte 0x{raw[error.start]:02x} at offset {error.start} (line {line})",
+            hint="save it as UTF-8, or read it yourself: pandas.read_csv(path, encoding='latin-1')",
+        ) from error
+
+
+def _sniff(text: str) -> str:
+    """Return the separator that cuts the first line into the most cells; the comma wins ties."""
+    line = next(line for line in text.splitlines() if line.strip())
+    return max(_SEPARATORS, key=lambda separator: len(next(csv.reader([line], delimiter=separator))))
+
+
+def _measure(path: Path, text: str, separator: str) -> tuple[list[str], int]:
+    """Return the cells of the first line and the number of lines; pandas fills short lines without a word."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    first: list[str] = []
+    n_lines = 0
+    try:
+        for cells in reader:
+            if not cells or (len(cells) == 1 and not cells[0].strip()):
+                continue  # a blank line
+            first = first or cells
+            n_lines += 1
+            if len(cells) != len(first):
+                raise DataError(
+                    f"file '{path}', line {reader.line_num}: {len(cells)} cells, but the first line has {len(first)}",
+                    hint="every line needs the same number of cells; look for a missing separator or a stray quote",
+                )
+    except csv.Error as error:
+        raise DataError(f"file '{path}', line {reader.line_num}: {error}", hint="look for stray quotes") from error
+    return first, n_lines
+
+
+def _header_names(path: Path, first: list[str]) -> list[str]:
+    names = [cell.strip() for cell in first]
+    if all(NUMBER.fullmatch(name) for name in names):
+        raise DataError(
+            f"file '{path}' has no column names: its first line holds only numbers: {', '.join(names[:3])}",
+            hint="add a first line with names, or read it with header=False",
+        )
+    if "" in names:
+        raise DataError(
+            f"file '{path}': column {names.index('') + 1} of {len(names)} has no name",
+            hint="name it; if it is the row index of a pandas frame, save the frame with index=False",
+        )
+    _check_unique(names, f"file '{path}': ")
+    return names
+
+
+def _check_unique(names: Sequence[str], where: str = "") -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        places = ", ".join(str(j + 1) for j, name in enumerate(names) if name == repeated[0])
+        raise DataError(
+            f"{where}column name '{repeated[0]}' is used more than once (columns {places})",
+            hint="give every column a name of its own",
+        )
+
+
+def _read_parquet(path: Path) -> "pd.DataFrame":
+    try:
+        pyarrow: Any = import_module("pyarrow")
+        parquet: Any = import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise DataError(
+            f"file '{path}': reading Parquet needs pyarrow, which is not installed",
+            hint="pip install drbo[parquet]",
+        ) from error
+    try:
+        return as_frame(parquet.read_table(path))
+    except pyarrow.ArrowException as error:
+        raise DataError(f"file '{path}' is no complete Parquet file", hint="write it again") from error
+
+
+def _read_numpy(path: Path) -> "pd.DataFrame":
+    try:
+        with path.open("rb") as stream:
+            loaded = np.load(stream, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return as_frame(loaded)
+            return _from_npz(path, {name: loaded[name] for name in loaded.files})
+    except DataError:
+        raise
+    except (ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+        raise DataError(
+            f"file '{path}' is damaged or holds pickled Python objects, which are not loaded",
+            hint="save plain numbers: numpy.savez(path, X=array, names=names)",
+        ) from error
+
+
+def _from_npz(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> "pd.DataFrame":
+    tables = ["X"] if "X" in arrays else [name for name, array in arrays.items() if array.ndim == 2]
+    if len(tables) != 1:
+        held = ", ".join(arrays) or "nothing"
+        raise DataError(
+            f"file '{path}' has {len(tables)} arrays that could be the table; it holds {held}",
+            hint="save the table under the name X",
+        )
+    frame = as_frame(arrays[tables[0]])
+    if "names" not in arrays:
+        return frame
+    names = [value.decode() if isinstance(value, bytes) else str(value) for value in arrays["names"].ravel().tolist()]
+    if len(names) != frame.shape[1]:
+        raise DataError(
+            f"file '{path}' has {len(names)} names for {frame.shape[1]} columns", hint="one name per column"
+        )
+    return as_frame(frame.set_axis(names, axis=1))
+
+
+def as_frame(data: Any) -> "pd.DataFrame":
+    """Return the data as a new pandas frame with unique string column names; the data is left alone.
+
+    Takes pandas and polars frames, pyarrow tables, 2-D arrays and lists of rows. Columns of arrays and lists are
+    called x0, x1, ...; other labels become strings.
+
+    Examples
+    --------
+    >>> as_frame([[1, "a"], [2, "b"]]).columns.tolist()
+    ['x0', 'x1']
+    """
+    import pandas as pd
+
+    library = type(data).__module__.partition(".")[0]
+    if isinstance(data, pd.DataFrame):
+        frame = data.reset_index(drop=True)
+    elif library == "polars" and type(data).__name__ == "DataFrame":
+        frame = _from_polars(data)
+    elif library == "pyarrow" and hasattr(data, "column_names"):
+        frame = data.to_pandas().reset_index(drop=True)
+    elif isinstance(data, (list, tuple)):
+        frame = _from_rows(data)
+    elif hasattr(data, "tocsr"):  # every scipy sparse matrix and array
+        raise DataError("sparse data is not supported: the search needs a dense table", hint="pass data.toarray()")
+    elif hasattr(data, "__array__"):
+        frame = _from_array(np.asanyarray(data))
+    else:
+        raise DataError(
+            f"a table cannot be made from {type(data).__name__}",
+            hint="pass a pandas, polars or pyarrow table or a 2-D array; read files with read_table(path)",
+        )
+    frame.columns = [str(label) for label in frame.columns]
+    _check_unique(frame.columns.tolist())
+    if "" in (blank := [name.strip() for name in frame.columns]):
+        raise DataError(f"column {blank.index('') + 1} of {len(blank)} has no name", hint="give every column a name")
+    for name, dtype in frame.dtypes.items():
+        if pd.api.types.is_complex_dtype(dtype):
+            raise DataError(f"Complex data not supported: column '{name}'", hint="use real and imaginary parts")
+    return frame.infer_objects()
+
+
+def _from_array(array: npt.NDArray[Any]) -> "pd.DataFrame":
+    import pandas as pd
+
+    if array.ndim < 2:
+        shape = "1D array" if array.ndim else "scalar array"
+        raise DataError(
+            f"Expected 2D array, got {shape} instead: shape {array.shape}",
+            hint="Reshape your data to rows and columns; a table needs at least 2 columns",
+        )
+    if array.ndim > 2:
+        raise DataError(
+            f"Found array with dim {array.ndim}, a table has 2: shape {array.shape}", hint="pass rows x columns"
+        )
+    return pd.DataFrame(array, columns=_numbered(array.shape[1]))
+
+
+def _from_rows(rows: Sequence[Any]) -> "pd.DataFrame":
+    """Build from rows, not through an array: an array would turn mixed rows into text."""
+    import pandas as pd
+
+    if not rows or not all(isinstance(row, (list, tuple, np.ndarray)) for row in rows):
+        return _from_array(np.empty(len(rows)))
+    for number, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise DataError(
+                f"row {number} has {len(row)} cells, but row 0 has {len(rows[0])}", hint="make all rows equally long"
+            )
+    return pd.DataFrame([list(row) for row in rows], columns=_numbered(len(rows[0])))
+
+
+def _from_polars(data: Any) -> "pd.DataFrame":
+    """Convert column by column: polars' own way needs pyarrow."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    for series in data:
+        kind, values = type(series.dtype).__name__, series.to_numpy()
+        if kind == "Enum":
+            values = pd.Categorical(values, categories=series.dtype.categories.to_list(), ordered=True)
+        elif kind == "Categorical":
+            values = pd.Categorical(values)
+        columns[series.name] = values if values.ndim == 1 else series.to_list()
+    return pd.DataFrame(columns, index=range(len(data)))
+
+
+def _numbered(count: int) -> list[str]:
+    return [f"x{j}" for j in range(count)]

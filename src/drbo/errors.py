@@ -1,0 +1,51 @@
+"""Every error that drbo raises on purpose, each with a way out in its hint."""
+
+
+class DrboError(Exception):
+    """Base of all errors of this package.
+
+    Parameters
+    ----------
+    message : what is wrong, what is allowed, what was found.
+    hint : what the user can do about it; shown on a line of its own by the command line.
+
+    Examples
+    --------
+    >>> str(DrboError("dropout must be in [0, 1), got 1.5", hint="try 0.1"))
+    'dropout must be in [0, 1), got 1.5 (try 0.1)'
+    """
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+    def __reduce__(self) -> tuple[type["DrboError"], tuple[str, str | None]]:
+        return type(self), (self.message, self.hint)
+
+
+class DataError(DrboError, ValueError):
+    """The table cannot be used as it is."""
+
+
+class SettingsError(DrboError, ValueError):
+    """An option has a value outside its range, or two options clash."""
+
+
+class KnowledgeError(DrboError, ValueError):
+    """Background knowledge contradicts itself or names an unknown variable."""
+
+
+class ScoreError(DrboError, ValueError):
+    """A score does not fit the data, or a user's score breaks the contract."""
+
+
+class ResultError(DrboError, ValueError):
+    """A saved result or graph file cannot be read."""
+
+
+class CheckpointError(DrboError):
+    """A saved search cannot be continued."""

@@ -1,0 +1,377 @@
+"""What the user knows about the graph, by names, and what it means for the search, as arrays.
+
+Contradictions are found when the statements meet the columns, before any search.
+"""
+
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.errors import KnowledgeError
+from drbo.graph import BoolMatrix, check_dag, descendants, find_cycle
+
+NAMES_SHOWN = 20  # columns listed in a hint
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Statements about the graph that every result obeys.
+
+    Parameters
+    ----------
+    forbidden : edges that must not be there, as pairs ``(a, b)`` or strings ``"a -> b"``.
+    required : edges that must be there, written the same way.
+    tiers : groups of variables from early to late; no edge leads from a later tier to an earlier one. A variable in
+        no tier is free, and a path through free variables may still lead back, unless required edges do so already
+        (an error) or leave one edge to do so (not allowed). Put every variable in a tier to rule all of it out.
+    forbid_within_tiers : also forbid all edges between variables of one tier.
+    roots : variables without parents.
+    leaves : variables without children.
+    max_parents : the most parents of every variable, or of each variable named in a mapping.
+
+    Examples
+    --------
+    >>> known = Knowledge(required=["smoking -> cancer"], tiers=[["age", "sex"], ["smoking"]], max_parents=3)
+    >>> limits = known.compile(["age", "cancer", "sex", "smoking"])
+    >>> bool(limits.allowed[0, 3]), bool(limits.allowed[3, 0]), bool(limits.required[3, 1])
+    (True, False, True)
+    >>> Knowledge(required=["a -> b"], roots=["b"]).compile(["a", "b"])
+    Traceback (most recent call last):
+    ...
+    drbo.errors.KnowledgeError: 'a -> b' is required but 'b' is a root (drop or change one of these statements)
+    """
+
+    forbidden: Sequence[tuple[str, str]] = ()
+    required: Sequence[tuple[str, str]] = ()
+    tiers: Sequence[Sequence[str]] = ()
+    forbid_within_tiers: bool = False
+    roots: Sequence[str] = ()
+    leaves: Sequence[str] = ()
+    max_parents: int | Mapping[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        clean = {
+            "forbidden": _edges("forbidden", self.forbidden),
+            "required": _edges("required", self.required),
+            "tiers": tuple(_names(f"tier {k}", tier) for k, tier in enumerate(_listed("tiers", self.tiers), 1)),
+            "roots": _names("roots", self.roots),
+            "leaves": _names("leaves", self.leaves),
+            "max_parents": _limits(self.max_parents),
+        }
+        for key, value in clean.items():
+            object.__setattr__(self, key, value)
+        if not isinstance(self.forbid_within_tiers, bool):
+            raise KnowledgeError(f"forbid_within_tiers must be true or false, got {self.forbid_within_tiers!r}")
+        if () in self.tiers:
+            raise KnowledgeError(f"tier {self.tiers.index(()) + 1} is empty", hint="every tier names a variable")
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:
+        """Build from a table with the names of the parameters as keys, as read from TOML or JSON.
+
+        Examples
+        --------
+        >>> Knowledge.from_mapping({"required": [["a", "b"], "b -> c"]}).required
+        (('a', 'b'), ('b', 'c'))
+        """
+        allowed = [part.name for part in fields(cls)]
+        unknown = [str(key) for key in mapping if key not in allowed]
+        if unknown:
+            raise KnowledgeError(
+                f"knowledge has no part called {', '.join(map(repr, unknown))}", hint=f"allowed: {', '.join(allowed)}"
+            )
+        return cls(**mapping)
+
+    @classmethod
+    def from_strings(
+        cls,
+        require: Iterable[str] = (),
+        forbid: Iterable[str] = (),
+        tiers: str = "",
+        roots: Iterable[str] = (),
+        leaves: Iterable[str] = (),
+        max_parents: int | None = None,
+        forbid_within_tiers: bool = False,
+    ) -> Self:
+        """Build from words of the command line: edges ``a->b``, tiers ``a,b;c,d`` from early to late.
+
+        Examples
+        --------
+        >>> Knowledge.from_strings(require=["a->b"], tiers="a,b; c").tiers
+        (('a', 'b'), ('c',))
+        """
+        groups = [[name.strip() for name in tier.split(",")] for tier in tiers.split(";")] if tiers.strip() else []
+        return cls(
+            forbidden=_edges("forbid", list(forbid)),
+            required=_edges("require", list(require)),
+            tiers=groups,
+            forbid_within_tiers=forbid_within_tiers,
+            roots=list(roots),
+            leaves=list(leaves),
+            max_parents=max_parents,
+        )
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return lists and numbers fit for JSON that :meth:`from_mapping` reads back; empty parts are left out."""
+        parts: dict[str, Any] = {
+            "forbidden": [list(edge) for edge in self.forbidden],
+            "required": [list(edge) for edge in self.required],
+            "tiers": [list(tier) for tier in self.tiers],
+            "forbid_within_tiers": self.forbid_within_tiers,
+            "roots": list(self.roots),
+            "leaves": list(self.leaves),
+        }
+        full = {key: value for key, value in parts.items() if value}
+        return full if self.max_parents is None else {**full, "max_parents": self.max_parents}
+
+    def compile(self, names: Sequence[str]) -> "Constraints":
+        """Return the constraints on these columns, or raise KnowledgeError naming every clash of statements."""
+        self._check_names(names)
+        index = {name: i for i, name in enumerate(names)}
+        d = len(names)
+        required = np.zeros((d, d), dtype=bool)
+        for a, b in self.required:
+            required[index[a], index[b]] = True
+        limits = self.max_parents if isinstance(self.max_parents, Mapping) else dict.fromkeys(names, self.max_parents)
+        max_parents = np.full(d, max(d - 1, 0))
+        for name, limit in limits.items():
+            if limit is not None:
+                max_parents[index[name]] = min(limit, d - 1)
+        tier = np.array([self._tier_of.get(name, 0) for name in names], dtype=np.intp)
+        self._check_consistent(names, required, tier, max_parents)
+        allowed = ~np.eye(d, dtype=bool) & ~_precedence(required, tier).T
+        for a, b in self.forbidden:
+            allowed[index[a], index[b]] = False
+        allowed[:, [index[name] for name in self.roots]] = False
+        allowed[[index[name] for name in self.leaves]] = False
+        if self.forbid_within_tiers:
+            allowed &= (tier[:, None] != tier) | (tier == 0)
+        full = required.sum(axis=0) == max_parents  # no room beside the required parents
+        allowed[:, full] = required[:, full]
+        return Constraints(tuple(names), allowed, required, tier, max_parents, self)
+
+    def bans(self, a: str, b: str) -> list[str]:
+        """Return the statements against the edge a -> b, in words; they complete 'a -> b is required but ...'."""
+        reasons = []
+        if (a, b) in self._forbidden_set:
+            reasons.append("forbidden")
+        if b in self.roots:
+            reasons.append(f"'{b}' is a root")
+        if a in self.leaves:
+            reasons.append(f"'{a}' is a leaf")
+        first, second = self._tier_of.get(a, 0), self._tier_of.get(b, 0)
+        if first > second > 0:
+            reasons.append(f"'{a}' is in tier {first} and '{b}' in tier {second}")
+        if self.forbid_within_tiers and first == second > 0:
+            reasons.append(f"'{a}' and '{b}' are in tier {first} and edges within tiers are forbidden")
+        return reasons
+
+    @cached_property
+    def _tier_of(self) -> dict[str, int]:
+        return {name: number for number, tier in enumerate(self.tiers, 1) for name in tier}
+
+    @cached_property
+    def _forbidden_set(self) -> frozenset[tuple[str, str]]:
+        return frozenset(self.forbidden)
+
+    def _mentions(self) -> Iterator[tuple[str, str]]:
+        """Yield every name with the statement that holds it."""
+        for kind, edges in (("forbidden", self.forbidden), ("required", self.required)):
+            yield from ((name, f"{kind} '{a} -> {b}'") for a, b in edges for name in (a, b))
+        for number, tier in enumerate(self.tiers, 1):
+            yield from ((name, f"tier {number}") for name in tier)
+        limited = self.max_parents if isinstance(self.max_parents, Mapping) else ()
+        for kind, group in (("roots", self.roots), ("leaves", self.leaves), ("max_parents", limited)):
+            yield from ((name, kind) for name in group)
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        known = set(names)
+        unknown: dict[str, str] = {}
+        for name, where in self._mentions():
+            if name not in known:
+                unknown.setdefault(name, where)
+        if not unknown:
+            return
+        problems = []
+        for name, where in unknown.items():
+            close = get_close_matches(name, names, n=1)
+            guess = f"; did you mean '{close[0]}'?" if close else ""
+            problems.append(f"'{name}' (in {where}) is not a column{guess}")
+        more = ", ..." if len(names) > NAMES_SHOWN else ""
+        raise KnowledgeError(
+            f"unknown name in the knowledge: {'; '.join(problems)}",
+            hint="a column that was dropped before the search cannot be named; "
+            f"the columns are {', '.join(names[:NAMES_SHOWN])}{more}",
+        )
+
+    def _check_consistent(
+        self,
+        names: Sequence[str],
+        required: BoolMatrix,
+        tier: npt.NDArray[np.intp],
+        max_parents: npt.NDArray[np.intp],
+    ) -> None:
+        problems = []
+        for name in dict.fromkeys(name for group in self.tiers for name in group):
+            homes = [str(number) for number, group in enumerate(self.tiers, 1) if name in group]
+            if len(homes) > 1:
+                problems.append(f"'{name}' is in tiers {' and '.join(homes)}")
+        problems += [f"'{a} -> {b}' is required but {why}" for a, b in self.required for why in self.bans(a, b)]
+        for node in np.flatnonzero(required.sum(axis=0) > max_parents).tolist():
+            parents = np.flatnonzero(required[:, node]).tolist()
+            edges = ", ".join(f"'{names[parent]} -> {names[node]}'" for parent in parents)
+            verb = "are" if len(parents) > 1 else "is"
+            problems.append(f"{edges} {verb} required but max_parents of '{names[node]}' is {max_parents[node]}")
+        cycle = find_cycle(required)
+        if cycle is not None:
+            problems.append(f"the required edges form a cycle: {_path_words([*cycle, cycle[0]], names)}")
+        elif not problems:
+            problems += _paths_against_tiers(names, required, tier)
+        if problems:
+            count = f"{len(problems)} contradictions: " if len(problems) > 1 else ""
+            raise KnowledgeError(count + "; ".join(problems), hint="drop or change one of these statements")
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """Knowledge about the columns of one table, ready for the search; made by :meth:`Knowledge.compile`.
+
+    An edge is not allowed either when it would close a cycle with the required edges, would let a later tier cause an
+    earlier one together with them, or would be one parent too many beside them.
+
+    Examples
+    --------
+    >>> limits = Knowledge(forbidden=["a -> b"]).compile(["a", "b"])
+    >>> limits.violations([[0, 1], [0, 0]])
+    ["'a -> b' is present but forbidden"]
+    >>> limits.is_trivial, Constraints.none(3).is_trivial
+    (False, True)
+    """
+
+    names: tuple[str, ...]
+    allowed: BoolMatrix  # (d, d): i -> j may be present; holds for every required edge, never on the diagonal
+    required: BoolMatrix  # (d, d)
+    tier: npt.NDArray[np.intp]  # (d,): 1, 2, ... from early to late; 0: in no tier
+    max_parents: npt.NDArray[np.intp]  # (d,): d - 1 where there is no limit
+    knowledge: Knowledge = field(default_factory=Knowledge)  # the statements themselves, for messages
+
+    @classmethod
+    def none(cls, d: int) -> Self:
+        """Return the constraints of someone who knows nothing."""
+        names = tuple(f"x{i}" for i in range(d))
+        limits = np.full(d, max(d - 1, 0))
+        return cls(names, ~np.eye(d, dtype=bool), np.zeros((d, d), dtype=bool), np.zeros(d, dtype=np.intp), limits)
+
+    @cached_property
+    def is_trivial(self) -> bool:
+        """Whether every DAG is allowed."""
+        d = len(self.names)
+        everything = int(self.allowed.sum()) == d * (d - 1)
+        return everything and not self.required.any() and bool((self.max_parents >= d - 1).all())
+
+    def permuted(self, order: npt.ArrayLike) -> "Constraints":
+        """Return the constraints with the columns in another order; new column k is the old ``order[k]``."""
+        o = np.asarray(order, dtype=np.intp)
+        pairs = np.ix_(o, o)
+        names = tuple(self.names[i] for i in o)
+        tier, limits = self.tier[o], self.max_parents[o]
+        return Constraints(names, self.allowed[pairs], self.required[pairs], tier, limits, self.knowledge)
+
+    def violations(self, dag: npt.ArrayLike) -> list[str]:
+        """Return every broken statement in words; an empty list if the DAG obeys all of them."""
+        edges = check_dag(dag, self.names)
+        found = [f"{self._edge(i, j)} is required but missing" for i, j in np.argwhere(self.required & ~edges)]
+        before = _precedence(self.required, self.tier)
+        for i, j in np.argwhere(edges & ~self.allowed):
+            reasons = self.knowledge.bans(self.names[i], self.names[j])
+            if not reasons and before[j, i]:
+                reasons = [f"required edges and tiers put '{self.names[j]}' before '{self.names[i]}'"]
+            found += [f"{self._edge(i, j)} is present but {why}" for why in reasons]
+        for node in np.flatnonzero(edges.sum(axis=0) > self.max_parents):
+            parents = ", ".join(self.names[parent] for parent in np.flatnonzero(edges[:, node]))
+            found.append(f"max_parents of '{self.names[node]}' is {self.max_parents[node]} but it has {parents}")
+        return found
+
+    def _edge(self, i: int, j: int) -> str:
+        return f"'{self.names[i]} -> {self.names[j]}'"
+
+
+def _precedence(required: BoolMatrix, tier: npt.NDArray[np.intp]) -> BoolMatrix:
+    """Return which nodes must come before which: by required edges, by tiers, and by what follows from both."""
+    return descendants(required | ((tier[:, None] < tier) & (tier[:, None] > 0)))
+
+
+def _paths_against_tiers(names: Sequence[str], required: BoolMatrix, tier: npt.NDArray[np.intp]) -> list[str]:
+    """Return the first required path from a later tier to an earlier one, in words."""
+    reach = descendants(required)
+    clashes = np.argwhere(reach & (tier[:, None] > tier) & (tier > 0))
+    if not len(clashes):
+        return []
+    node, end = clashes[0].tolist()
+    path = [node]
+    while node != end:
+        node = int(np.flatnonzero(required[node] & (reach[:, end] | (np.arange(len(tier)) == end)))[0])
+        path.append(node)
+    first, last = path[0], path[-1]
+    where = f"'{names[first]}' is in tier {tier[first]} and '{names[last]}' in tier {tier[last]}"
+    return [f"'{_path_words(path, names)}' is required but {where}"]
+
+
+def _path_words(path: Sequence[int], names: Sequence[str]) -> str:
+    return " -> ".join(names[node] for node in path)
+
+
+def _listed(key: str, value: Any) -> list[Any]:
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        raise KnowledgeError(f"{key} must be a list, got {value!r}")
+    return list(value)
+
+
+def _names(key: str, value: Any) -> tuple[str, ...]:
+    """Return the names of a list, each once."""
+    names = _listed(key, value)
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise KnowledgeError(f"{key} must hold names of variables, got {name!r}")
+    return tuple(dict.fromkeys(names))
+
+
+def _edges(key: str, value: Any) -> tuple[tuple[str, str], ...]:
+    """Return the edges of a list of pairs or strings 'a -> b', each once."""
+    edges = []
+    for item in _listed(key, value):
+        ends = [part.strip() for part in item.split("->")] if isinstance(item, str) else _listed(key, item)
+        if len(ends) != 2 or not all(isinstance(end, str) and end for end in ends):
+            raise KnowledgeError(
+                f"{key}: an edge is 'a -> b' or a pair of names, got {item!r}",
+                hint="give one edge at a time; a name that holds '->' itself must stand in a pair",
+            )
+        if ends[0] == ends[1]:
+            raise KnowledgeError(f"{key}: '{ends[0]} -> {ends[1]}' leads from a variable to itself")
+        edges.append((ends[0], ends[1]))
+    return tuple(dict.fromkeys(edges))
+
+
+def _limits(value: Any) -> int | dict[str, int] | None:
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        _names("max_parents", list(value))
+        return {name: _limit(limit, f" of '{name}'") for name, limit in value.items()}
+    return _limit(value, "")
+
+
+def _limit(value: Any, whose: str) -> int:
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise KnowledgeError(f"max_parents{whose} must be a whole number >= 0, got {value!r}")
+    return number

@@ -1,0 +1,422 @@
+import datetime
+import pickle
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from drbo.data.check import CellTypeError, check_table
+from drbo.errors import DataError, SettingsError
+
+N = 8
+RNG = np.random.default_rng(0)
+GOOD = {"a": RNG.normal(size=N), "b": RNG.normal(size=N)}
+
+
+def checked(column: Any, name: str = "z", **options: Any) -> tuple[str, list[float], Any, tuple[str, ...]]:
+    """Return kind, values, levels and notes of one column beside two good ones."""
+    table, notes = check_table(pd.DataFrame(GOOD | {name: column}), **options)
+    return table.kinds[2], table.values[:, 2].tolist(), table.levels[2], notes
+
+
+def refused(column: Any) -> DataError:
+    with pytest.raises(DataError) as caught:
+        checked(column)
+    assert "'z'" in caught.value.message
+    assert caught.value.hint
+    return caught.value
+
+
+def numbers(*first: Any) -> list[Any]:
+    """A column of text in which all further cells are numbers."""
+    return [*first, *(str(value) for value in range(2, 2 + N - len(first)))]
+
+
+# What is accepted
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float64", "float32", "int64", "int8", "uint64", "Int64", "Float64", "int64[pyarrow]"]
+)
+def test_numbers_are_numeric(dtype: str) -> None:
+    assert checked(pd.Series([3, 1, 4, 1, 5, 9, 2, 6], dtype=dtype)) == ("numeric", [3, 1, 4, 1, 5, 9, 2, 6], None, ())
+
+
+def test_sparse_columns_are_numeric() -> None:
+    assert checked(pd.arrays.SparseArray([0.0, 1, 0, 0, 2, 0, 0, 3]))[:2] == ("numeric", [0, 1, 0, 0, 2, 0, 0, 3])
+
+
+def test_objects_that_are_numbers_are_numeric() -> None:
+    column = pd.Series([Decimal("1.5"), Fraction(1, 4), 3, 2.5, np.int8(7), np.float32(1), 0, 9], dtype=object)
+    assert checked(column) == ("numeric", [1.5, 0.25, 3, 2.5, 7, 1, 0, 9], None, ())
+
+
+def test_zero_and_one_stay_numeric() -> None:
+    assert checked([0, 1, 1, 0, 1, 0, 0, 0])[:1] == ("numeric",)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "boolean", "object", "bool[pyarrow]"])
+def test_booleans_are_categorical(dtype: str) -> None:
+    column = pd.Series([True, False, False, True, True, False, True, False], dtype=dtype)
+    kind, values, levels, notes = checked(column)
+    assert (kind, values, levels) == ("categorical", [1, 0, 0, 1, 1, 0, 1, 0], ("False", "True"))
+    assert notes == ("column 'z' holds booleans: read as categorical",)
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "str"])
+def test_text_is_categorical_with_sorted_levels(dtype: str) -> None:
+    kind, values, levels, notes = checked(pd.Series(list("cabbacca"), dtype=dtype))
+    assert (kind, values, levels) == ("categorical", [2, 0, 1, 1, 0, 2, 2, 0], ("a", "b", "c"))
+    assert notes == ("column 'z' holds text: read as categorical with 3 levels",)
+
+
+def test_categories_are_sorted_as_text() -> None:
+    column = pd.Categorical([10, 2, 2, 10, 9, 9, 2, 10])
+    assert checked(column) == ("categorical", [0, 1, 1, 0, 2, 2, 1, 0], ("10", "2", "9"), ())
+
+
+def test_ordered_categories_keep_their_order() -> None:
+    column = pd.Categorical(
+        ["mid", "low", "high", "low", "mid", "high", "low", "low"], categories=["low", "mid", "high"], ordered=True
+    )
+    assert checked(column) == ("categorical", [1, 0, 2, 0, 1, 2, 0, 0], ("low", "mid", "high"), ())
+
+
+def test_categories_that_never_occur_are_left_out_with_a_note() -> None:
+    column = pd.Categorical(list("caacacca"), categories=list("abc"), ordered=True)
+    kind, values, levels, notes = checked(column)
+    assert (kind, values, levels) == ("categorical", [1, 0, 0, 1, 0, 1, 1, 0], ("a", "c"))
+    assert notes == ("column 'z': left out 'b', declared but never used",)
+
+
+def test_numeric_labels_pass_as_categories() -> None:
+    assert checked(pd.Series(list("12121212")).astype("category"))[2] == ("1", "2")
+
+
+def test_intervals_of_a_cut_are_ordered_categories() -> None:
+    column = pd.cut([0.5, 12.0, 3.0, 11.0, 0.1, 7.0, 8.0, 15.0], bins=[0, 2, 10, 20])
+    assert checked(column)[2] == ("(0, 2]", "(2, 10]", "(10, 20]")
+
+
+def test_many_levels_are_fine_with_many_rows() -> None:
+    n = 200
+    frame = pd.DataFrame({"a": RNG.normal(size=n), "z": [f"g{k % 90}" for k in range(n)]})
+    assert len(check_table(frame)[0].levels[1] or ()) == 90
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_every_library_gives_the_same_table(make: Callable[[Any], Any]) -> None:
+    columns = {"a": [1.5, 2.0, 0.5, 7.0], "b": [4, 1, 2, 9], "c": ["u", "v", "u", "u"], "d": [True, True, False, False]}
+    expected = check_table(pd.DataFrame(columns))
+    table, notes = check_table(make(columns))
+    assert (table.values == expected[0].values).all()
+    assert (table.names, table.kinds, table.levels) == (("a", "b", "c", "d"), expected[0].kinds, expected[0].levels)
+    assert notes == expected[1]
+
+
+def test_names_of_arrays() -> None:
+    assert check_table(RNG.normal(size=(5, 3)))[0].names == ("x0", "x1", "x2")
+
+
+def test_data_is_left_alone_and_not_shared() -> None:
+    array = RNG.normal(size=(6, 2))
+    frame = pd.DataFrame({"a": array[:, 0].copy(), "b": list("xyxyxx"), "c": 1.0})
+    before, array_before = frame.copy(deep=True), array.copy()
+    check_table(frame, on_constant="drop")
+    table, _ = check_table(array)
+    table.values[:] = 0
+    pd.testing.assert_frame_equal(frame, before)
+    assert (array == array_before).all()
+
+
+def test_read_only_data_is_fine() -> None:
+    array = RNG.normal(size=(6, 2))
+    array.flags.writeable = False
+    assert (check_table(array)[0].values == array).all()
+
+
+# Sizes: the sentences are those that scikit-learn's estimator checks look for
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((0, 3), "Found array with 0 sample(s) (shape=(0, 3)) while a minimum of 3 is required."),
+        ((1, 10), "Found array with 1 sample(s) (shape=(1, 10)) while a minimum of 3 is required."),
+        ((2, 10), "Found array with 2 sample(s) (shape=(2, 10)) while a minimum of 3 is required."),
+        ((12, 0), "Found array with 0 feature(s) (shape=(12, 0)) while a minimum of 2 is required."),
+        ((12, 1), "Found array with 1 feature(s) (shape=(12, 1)) while a minimum of 2 is required."),
+    ],
+)
+@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame])
+def test_sizes(make: Callable[[Any], Any], shape: tuple[int, int], message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        check_table(make(RNG.uniform(size=shape)))
+    assert caught.value.message == message
+
+
+def test_sparse_and_complex_are_named() -> None:
+    with pytest.raises(ValueError, match="sparse"):
+        check_table(sparse.csr_array(np.eye(4)))
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        check_table(RNG.uniform(size=(10, 1)) + 1j)
+
+
+# Values that cannot be used
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [1.0, np.nan, 3, 4, 5, 6, np.nan, 8],
+        pd.Series([1, None, 3, 4, 5, 6, None, 8], dtype="Int64"),
+        pd.Series(["u", None, "v", "u", "u", "v", float("nan"), "u"], dtype=object),
+        pd.Series(["u", "", "v", "u", "u", "v", "  ", "u"]),
+        pd.Series([True, None, False, True, True, False, pd.NA, True], dtype="boolean"),
+        pd.Categorical(["u", None, "v", "u", "u", "v", None, "u"]),
+        pd.Series([pd.Timestamp("2024-01-01"), pd.NaT] * 1 + [pd.Timestamp("2024-01-02")] * 5 + [pd.NaT]),
+    ],
+    ids=["float", "Int64", "object", "blank text", "boolean", "category", "dates"],
+)
+def test_missing_values(column: Any) -> None:
+    error = refused(column)
+    assert error.message == "Input contains NaN: missing values in column 'z' (2 of 8 rows)"
+    assert "dropna" in str(error.hint)
+
+
+def test_all_columns_with_missing_values_are_named() -> None:
+    frame = pd.DataFrame(np.where(np.eye(8) > 0, np.nan, RNG.normal(size=(8, 8))))
+    with pytest.raises(DataError, match=r"column '0' \(1 of 8 rows\); column '1'.*; and 3 more"):
+        check_table(frame)
+
+
+@pytest.mark.parametrize(("value", "text"), [(np.inf, "row 5 is inf"), (-np.inf, "row 5 is -inf")])
+def test_infinity(value: float, text: str) -> None:
+    error = refused([1.0, 2, 3, 4, 5, value, 7, 8])
+    assert error.message == f"Input contains infinity: column 'z', {text}"
+
+
+def test_integers_beyond_floating_point() -> None:
+    assert "row 1 is inf" in refused(pd.Series([1, 10**400, 3, 4, 5, 6, 7, 8], dtype=object)).message
+    assert "row 1 is inf" in refused(np.array([1, 1e400, 3, 4, 5, 6, 7, 8], dtype=np.longdouble)).message
+
+
+@pytest.mark.parametrize("value", [1e308, -1e151])
+def test_huge_values(value: float) -> None:
+    error = refused([1.0, 2, 3, value, 5, 6, 7, 8])
+    assert f"holds {value:g} in row 3: numbers must stay under 1e+150" in error.message
+    assert "rescale" in str(error.hint)
+    assert check_table(pd.DataFrame(GOOD | {"z": np.arange(N) * 1e148}))
+
+
+def test_tiny_differences() -> None:
+    error = refused(np.arange(N) * 1e-200)
+    assert "varies by only 7e-200" in error.message
+    assert "divide it by 7e-200" in str(error.hint)
+    assert check_table(pd.DataFrame(GOOD | {"z": np.arange(N) * 1e-140}))
+
+
+@pytest.mark.parametrize(
+    ("column", "shown"),
+    [
+        ([7] * N, "7"),
+        ([0.1 + 0.2, *[0.3] * (N - 1)], "0.3"),
+        ([0.0] * N, "0"),
+        ([1e-200] * N, "1e-200"),
+        (["same"] * N, "same"),
+        ([True] * N, "True"),
+        (pd.Categorical(["u"] * N, categories=["t", "u"]), "u"),
+    ],
+    ids=["integer", "rounding", "zero", "tiny", "text", "boolean", "category"],
+)
+def test_constant_columns(column: Any, shown: str) -> None:
+    error = refused(column)
+    assert error.message == f"column 'z' is constant (every row holds {shown})"
+    assert 'on_constant="drop"' in str(error.hint)
+    table, notes = check_table(pd.DataFrame(GOOD | {"z": column}), on_constant="drop")
+    assert table.names == ("a", "b")
+    assert notes[-1] == f"dropped column 'z': it is constant (every row holds {shown})"
+
+
+def test_several_constant_columns_are_all_named() -> None:
+    with pytest.raises(DataError, match=r"column 'p' is constant .*; column 'q' is constant"):
+        check_table(pd.DataFrame(GOOD | {"p": 1, "q": 2}))
+
+
+def test_too_little_is_left_after_dropping() -> None:
+    with pytest.raises(
+        DataError, match=r"1 column\(s\) left, at least 2 needed: dropped column 'p', which is constant"
+    ):
+        check_table(pd.DataFrame({"a": GOOD["a"], "p": 1.0}), on_constant="drop")
+
+
+def test_collinear_columns() -> None:
+    frame = pd.DataFrame(GOOD | {"z": GOOD["a"] + 2 * GOOD["b"]})
+    fault = "is an exact linear combination of 'a', 'b'"
+    with pytest.raises(DataError, match=f"column 'z' {fault}") as caught:
+        check_table(frame)
+    assert 'on_collinear="drop"' in str(caught.value.hint)
+    assert 'on_collinear="keep"' in str(caught.value.hint)
+    dropped, notes = check_table(frame, on_collinear="drop")
+    assert (dropped.names, notes) == (("a", "b"), (f"dropped column 'z': it {fault}",))
+    kept, notes = check_table(frame, on_collinear="keep")
+    assert (kept.names, notes) == (("a", "b", "z"), (f"kept column 'z' although it {fault}",))
+
+
+def test_few_rows_get_notes() -> None:
+    table, notes = check_table(RNG.normal(size=(4, 5)))
+    assert table.n_columns == 5
+    assert notes == (
+        "too few rows to find linear combinations: numeric columns were only compared in pairs",
+        "fewer rows (4) than columns (5): expect false edges",
+    )
+    assert check_table(RNG.normal(size=(6, 5)))[1] == ()
+
+
+@pytest.mark.parametrize("option", ["on_constant", "on_collinear"])
+def test_unknown_policy(option: str) -> None:
+    with pytest.raises(SettingsError, match=f"{option} must be one of error, drop.*, got 'ignore'"):
+        check_table(np.eye(4), **{option: "ignore"})
+
+
+# Columns that are not what they seem
+
+
+def test_numbers_stored_as_text() -> None:
+    error = refused(["12", " 2.5", "-1e3", ".5", "7.", "+3", "0", "1"])
+    assert error.message == "column 'z' holds numbers stored as text, such as '12' in row 0"
+    assert "frame['z'].astype(float)" in str(error.hint)
+    assert "such as '2' in row 1" in refused([1, *numbers()[:-1]]).message
+
+
+@pytest.mark.parametrize("cell", ["n/a", "1e5x", "?", "12 kg", "1.2.3", "--"])
+def test_a_few_cells_that_are_no_numbers(cell: str) -> None:
+    error = refused(numbers("1", cell))
+    assert error.message == f"column 'z' is mostly numbers, but row 1 holds '{cell}'"
+    assert "astype('category')" in str(error.hint)
+
+
+def test_the_number_of_bad_cells_is_told() -> None:
+    assert "row 0 holds 'x'; 1 more cells are no numbers" in refused(numbers("x", "y")).message
+    assert "row 0 holds True" in refused(pd.Series([True, 1, 2, 3, 4, 5, 6, 7], dtype=object)).message
+
+
+def test_long_cells_are_cut() -> None:
+    assert "holds '" + "x" * 36 + "..." in refused(numbers("x" * 5_000)).message
+
+
+def test_decimal_commas() -> None:
+    error = refused(["12,5", "3", "1.234,5", "-0,5", "4,0", "5,1", "6,2", "7"])
+    assert error.message == "column 'z' holds numbers with a comma, such as '12,5' in row 0"
+    assert "decimal=','" in str(error.hint)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [f"person {k}" for k in range(N)],
+        list("abcdefgh"),
+        pd.Categorical(list("abcdefgh")),
+    ],
+    ids=["text", "letters", "category"],
+)
+def test_identifiers(column: Any) -> None:
+    error = refused(column)
+    assert "column 'z' has 8 different values in 8 rows" in error.message
+    assert "fewer groups" in str(error.hint)
+
+
+def test_free_text_with_repeats() -> None:
+    frame = pd.DataFrame({"a": RNG.normal(size=100), "z": [f"t{k % 60}" for k in range(100)]})
+    with pytest.raises(DataError, match="column 'z' has 60 different values in 100 rows"):
+        check_table(frame)
+
+
+@pytest.mark.parametrize(
+    ("column", "shown"),
+    [
+        (pd.date_range("2024-01-01", periods=N), "datetime64"),
+        (pd.date_range("2024-01-01", periods=N, tz="UTC"), "datetime64"),
+        (pd.to_timedelta(range(N), unit="D"), "timedelta64"),
+        (pd.period_range("2024-01", periods=N, freq="M"), "period"),
+        ([datetime.date(2024, 1, 1 + k) for k in range(N)], "date"),
+        ([datetime.time(k) for k in range(N)], "time"),
+        (["2024-01-01", "2024-01-02"] * 4, "'2024-01-01'"),
+        (["2024-01-01T10:00", "2024-01-02 11:30:00"] * 4, "'2024-01-01T10:00'"),
+        (["31.12.2024", "1/2/24"] * 4, "'31.12.2024'"),
+    ],
+)
+def test_dates(column: Any, shown: str) -> None:
+    error = refused(column)
+    assert error.message == f"column 'z' holds dates or times ({shown})"
+    assert "days since" in str(error.hint)
+
+
+def test_other_types_of_column() -> None:
+    error = refused(pd.interval_range(0, N))
+    assert "column 'z' has dtype interval" in error.message
+
+
+@pytest.mark.parametrize("cell", [{"foo": "bar"}, [1, 2], b"bytes", object(), np.array([1.0])])
+def test_cells_that_are_no_values(cell: Any) -> None:
+    array = RNG.uniform(size=(5, 2)).astype(object)
+    array[2, 1] = cell
+    with pytest.raises(TypeError, match=r"argument must be .* string.* number") as caught:
+        check_table(array)
+    assert isinstance(caught.value, CellTypeError)
+    assert caught.value.message.startswith("column 'x1', row 2: ")
+    assert isinstance(pickle.loads(pickle.dumps(caught.value)), CellTypeError)
+
+
+def test_complex_cells() -> None:
+    assert "Complex data not supported" in refused(pd.Series([1j, *"abcdabc"], dtype=object)).message
+
+
+def test_categories_that_read_the_same() -> None:
+    assert "read the same" in refused(pd.Categorical([1, "1", 2, 2, 1, 1, 2, 2])).message
+
+
+# Order
+
+
+KINDS: dict[str, Any] = {
+    "number": RNG.normal(size=N),
+    "text": list("uvuvuuvw"),
+    "flag": [True, False, True, True, False, False, True, False],
+    "copy": GOOD["a"] * 2,
+    "constant": [1.0] * N,
+    "typo": numbers("1", "x2"),
+    "missing": [1.0, None, 3, 4, 5, 6, 7, 8],
+    "infinite": [1.0, np.inf, 3, 4, 5, 6, 7, 8],
+}
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    extra=st.sets(st.sampled_from(sorted(KINDS)), max_size=3),
+    order=st.randoms(use_true_random=False),
+    drop=st.booleans(),
+)
+def test_order_of_rows_and_columns_does_not_decide(extra: set[str], order: Any, drop: bool) -> None:
+    frame = pd.DataFrame(GOOD | {name: KINDS[name] for name in sorted(extra)})
+    columns = order.sample(list(frame.columns), frame.shape[1])
+    moved = frame[columns].iloc[order.sample(range(N), N)]
+    policy: dict[str, Any] = {"on_constant": "drop", "on_collinear": "drop"} if drop else {}
+
+    def outcome(data: pd.DataFrame) -> Any:
+        try:
+            table, notes = check_table(data, **policy)
+        except DataError as error:
+            return type(error)
+        return table.digest(), sorted(notes)
+
+    assert outcome(frame) == outcome(moved)

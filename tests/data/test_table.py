@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from drbo.data.table import Table
+
+VALUES = np.array([[3.0, 1.0, 2.0], [1.0, 5.0, 2.5], [4.0, 1.0, 0.5], [1.0, 5.0, 7.0]])
+
+
+def small_tables() -> st.SearchStrategy[np.ndarray]:
+    shape = st.tuples(st.integers(3, 6), st.integers(2, 4))
+    return shape.flatmap(lambda s: arrays(np.float64, s, elements=st.integers(-2, 2).map(float)))
+
+
+def test_from_array_copies_and_names() -> None:
+    values = VALUES.copy()
+    table = Table.from_array(values)
+    values[0, 0] = 99.0
+    assert table.values[0, 0] == 3.0
+    assert table.names == ("x0", "x1", "x2")
+    assert table.kinds == ("numeric",) * 3
+    assert table.levels == (None,) * 3
+    assert (table.n_rows, table.n_columns) == (4, 3)
+
+
+def test_take_keeps_names_kinds_and_levels_together() -> None:
+    table = Table(VALUES, ("a", "b", "c"), ("numeric", "categorical", "numeric"), (None, ("u", "v"), None))
+    part = table.take(np.array([3, 0]), np.array([1, 2]))
+    assert part.values.tolist() == [[5.0, 7.0], [1.0, 2.0]]
+    assert part.names == ("b", "c")
+    assert part.kinds == ("categorical", "numeric")
+    assert part.levels == (("u", "v"), None)
+
+
+@settings(deadline=None)
+@given(values=small_tables(), seed=st.integers(0, 100), data=st.data())
+def test_order_of_rows_and_columns_does_not_matter(values: np.ndarray, seed: int, data: st.DataObject) -> None:
+    n, d = values.shape
+    table = Table.from_array(values)
+    rows = np.array(data.draw(st.permutations(range(n))))
+    columns = np.array(data.draw(st.permutations(range(d))))
+    shuffled = table.take(rows, columns)
+    ordered = table.take(*table.canonical_order(seed))
+    again = shuffled.take(*shuffled.canonical_order(seed))
+    assert ordered.names == again.names
+    assert (ordered.values == again.values).all()
+    assert table.digest() == shuffled.digest()
+
+
+def test_names_do_not_decide_the_order_of_different_columns() -> None:
+    _, order = Table.from_array(VALUES, ["a", "b", "c"]).canonical_order(seed=5)
+    _, renamed = Table.from_array(VALUES, ["z", "y", "x"]).canonical_order(seed=5)
+    assert (order == renamed).all()
+
+
+def test_the_seed_changes_the_order_of_columns() -> None:
+    table = Table.from_array(np.random.default_rng(0).normal(size=(10, 6)))
+    orders = {tuple(table.canonical_order(seed)[1].tolist()) for seed in range(20)}
+    assert len(orders) > 10
+
+
+def test_rows_are_sorted_by_value() -> None:
+    table = Table.from_array(VALUES)
+    ordered = table.take(*table.canonical_order(seed=1))
+    assert ordered.values.tolist() == sorted(ordered.values.tolist())
+
+
+def test_minus_zero_is_zero() -> None:
+    plus = Table.from_array([[0.0, 1.0], [2.0, 3.0]])
+    minus = Table.from_array([[-0.0, 1.0], [2.0, 3.0]])
+    assert plus.digest() == minus.digest()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Table.from_array(VALUES + 1e-9, ["a", "b", "c"]),
+        Table.from_array(VALUES, ["a", "b", "d"]),
+        Table(VALUES, ("a", "b", "c"), ("categorical", "numeric", "numeric"), (("u",), None, None)),
+    ],
+    ids=["values", "names", "kinds"],
+)
+def test_digest_sees_a_change_of(other: Table) -> None:
+    assert Table.from_array(VALUES, ["a", "b", "c"]).digest() != other.digest()

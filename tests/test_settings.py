@@ -1,0 +1,114 @@
+from dataclasses import FrozenInstanceError, fields
+
+import numpy as np
+import pytest
+
+from drbo.errors import SettingsError
+from drbo.settings import PRESETS, Settings
+
+KNOBS = {knob.name: knob for knob in fields(Settings)}
+
+
+def test_the_papers_preset_is_the_papers_table():
+    """Hyperparameters of Duong, Gupta & Nguyen (ICLR 2025), and the rules of the authors' program."""
+    paper = Settings.preset("paper")
+    assert paper.space == "low-rank"
+    assert (paper.rank, paper.batch_size, paper.n_candidates) == (8, 64, 100_000)
+    assert (paper.hidden, paper.dropout, paper.learning_rate) == (64, 0.1, 0.1)
+    assert (paper.n_grads, paper.n_replay) == (10, 1_024)
+    assert (paper.region_start, paper.region_min, paper.region_max) == (1.0, 0.01, 2.0)
+    assert (paper.region_successes, paper.region_failures, paper.moved_coordinates) == (3, 5, 20.0)
+    assert paper.acquisition == "thompson"
+    assert paper.region_restart
+    assert (paper.masks, paper.batch_norm, paper.replay) == ("row", "candidates", "uniform")
+    assert paper.count_known
+    assert not paper.recombine
+    assert not paper.skip_known
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_valid(name):
+    assert isinstance(Settings.preset(name), Settings)
+    assert set(PRESETS[name]) <= set(KNOBS)
+
+
+def test_the_default_preset_is_the_default():
+    assert Settings.preset("default") == Settings()
+
+
+def test_every_setting_says_what_it_means():
+    assert all(knob.metadata["meaning"] for knob in KNOBS.values())
+
+
+def test_with_changes_a_copy():
+    first = Settings()
+    second = first.with_(dropout=0.3, max_evals=7)
+    assert (first.dropout, second.dropout, second.max_evals) == (0.1, 0.3, 7)
+    assert second.with_(dropout=0.1, max_evals=2_000) == first
+    with pytest.raises(FrozenInstanceError):
+        first.dropout = 0.3
+
+
+def test_plain_values_make_the_same_settings_again():
+    settings = Settings.preset("paper").with_(time_limit=2.5)
+    assert Settings(**settings.to_dict()) == settings
+
+
+@pytest.mark.parametrize("name", [name for name, knob in KNOBS.items() if knob.metadata["low"] is not None])
+def test_the_lower_limit_is_the_limit(name):
+    kind, low = KNOBS[name].metadata["kind"], KNOBS[name].metadata["low"]
+    settings = Settings(region_min=1e-9, **{name: kind(low)}) if name != "region_min" else Settings(region_min=low)
+    assert getattr(settings, name) == low
+    with pytest.raises(SettingsError, match=f"^{name} must be "):
+        Settings(**{name: low - 1 if kind is int else np.nextafter(low, -1.0)})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dropout": 1.5}, "dropout must be in [0, 1), got 1.5"),
+        ({"dropout": 1.0}, "dropout must be in [0, 1), got 1.0"),
+        ({"max_evals": 0}, "max_evals must be at least 1, got 0"),
+        ({"max_evals": 10.5}, "max_evals must be a whole number at least 1, got 10.5"),
+        ({"max_evals": True}, "max_evals must be a whole number at least 1, got True"),
+        ({"max_evals": None}, "max_evals must be a whole number at least 1, got None"),
+        ({"time_limit": -1}, "time_limit must be at least 0, got -1"),
+        ({"time_limit": float("inf")}, "time_limit must be a finite number at least 0, got inf"),
+        ({"learning_rate": float("nan")}, "learning_rate must be a finite number at least 1e-09, got nan"),
+        ({"learning_rate": np.ones(2)}, "learning_rate must be a finite number at least 1e-09, got array([1., 1.])"),
+        ({"target_score": "high"}, "target_score must be a finite number, got 'high'"),
+        ({"target_score": float("nan")}, "target_score must be a finite number, got nan"),
+        ({"space": "lowrank"}, "space must be one of low-rank, full-rank, got 'lowrank'"),
+        ({"recombine": 1}, "recombine must be True or False, got 1"),
+        ({"region_min": 3.0}, "region_min must be at most region_max = 2.0, got 3.0"),
+        ({"batch_norm": "candidates"}, "masks='shared' needs batch_norm='training'"),
+        (
+            {"recombine": False},
+            "skip_known=True needs recombine=True: a DAG made of known families would never be looked at",
+        ),
+    ],
+)
+def test_a_bad_value_is_named_with_what_is_allowed(changes, message):
+    with pytest.raises(SettingsError) as caught:
+        Settings(**changes)
+    assert caught.value.message == message
+    assert caught.value.hint
+
+
+def test_the_hint_is_the_meaning_and_the_default():
+    with pytest.raises(SettingsError) as caught:
+        Settings().with_(hidden=0)
+    assert caught.value.hint == "hidden units of a node's network; default 64"
+
+
+def test_numbers_of_numpy_and_long_integers_are_numbers():
+    settings = Settings(max_evals=np.int64(5), dropout=np.float32(0.25), target_score=np.float64(-3))
+    assert (settings.max_evals, settings.dropout, settings.target_score) == (5, 0.25, -3)
+    assert Settings(max_evals=10**400).max_evals == 10**400
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(SettingsError, match="unknown setting dropuot, hiden"):
+        Settings().with_(hiden=3, dropuot=0.3, rank=2)
+    with pytest.raises(SettingsError, match=r"preset must be one of default, paper, .*, got 'papre'"):
+        Settings.preset("papre")
