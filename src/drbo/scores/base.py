@@ -1,0 +1,354 @@
+"""The contract of a score, the batch of families it is asked about, and the registry of names."""
+
+import importlib
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from drbo.data.table import Table
+from drbo.errors import DrboError, ScoreError, SettingsError
+
+EBIC_GAMMA = 0.5  # Foygel & Drton 2010: the usual choice for sparse graphs
+
+
+@dataclass(frozen=True, eq=False)
+class Families:
+    """A batch of families: each is a node and a set of parents.
+
+    Examples
+    --------
+    >>> families = Families.from_sets(3, [(2, (0, 1)), (0, ())])
+    >>> families.nodes.tolist(), families.parents.astype(int).tolist()
+    ([2, 0], [[1, 1, 0], [0, 0, 0]])
+    >>> len(set(families.keys()))
+    2
+    """
+
+    nodes: npt.NDArray[np.intp]  # (m,)
+    parents: npt.NDArray[np.bool_]  # (m, d); parents[r, i]: i is a parent of nodes[r]
+
+    @classmethod
+    def from_dags(cls, dags: npt.NDArray[np.bool_]) -> "Families":
+        """Return the d families of each DAG, DAG after DAG; ``dags`` is (B, d, d)."""
+        count, d, _ = dags.shape
+        parents = np.array(dags.transpose(0, 2, 1), order="C").reshape(count * d, d)  # a copy: torch warns of read-only
+        return cls(np.tile(np.arange(d), count), parents)
+
+    @classmethod
+    def from_sets(cls, n_nodes: int, sets: Iterable[tuple[int, Sequence[int]]]) -> "Families":
+        """Return the families listed as (node, indices of its parents)."""
+        pairs = list(sets)
+        parents = np.zeros((len(pairs), n_nodes), dtype=bool)
+        for row, (_, members) in enumerate(pairs):
+            parents[row, list(members)] = True
+        return cls(np.array([node for node, _ in pairs], dtype=np.intp), parents)
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.parents.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __getitem__(self, rows: Any) -> "Families":
+        return Families(self.nodes[rows], self.parents[rows])
+
+    def keys(self) -> list[bytes]:
+        """Return one byte string per family, equal exactly for equal families; sorts by node first."""
+        head = self.nodes.astype(">u4").view(np.uint8).reshape(-1, 4)
+        packed = np.concatenate([head, np.packbits(self.parents, axis=1)], axis=1)
+        raw, width = packed.tobytes(), packed.shape[1]
+        return [raw[start : start + width] for start in range(0, len(raw), width)]
+
+    @classmethod
+    def from_keys(cls, keys: Sequence[bytes], n_nodes: int) -> "Families":
+        """Invert :meth:`keys`."""
+        packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), 4 + -(-n_nodes // 8))
+        nodes = packed[:, :4].copy().view(">u4")[:, 0].astype(np.intp)
+        return cls(nodes, np.unpackbits(packed[:, 4:], axis=1, count=n_nodes).astype(bool))
+
+    def padded(self, rows: npt.NDArray[np.intp], width: int) -> npt.NDArray[np.intp]:
+        """Return (len(rows), width) parent indices; free places hold the dummies d, d + 1, ... by position."""
+        index = np.broadcast_to(self.n_nodes + np.arange(width), (len(rows), width)).copy()
+        row, parent = np.nonzero(self.parents[rows])
+        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(rows)))])
+        index[row, np.arange(len(row)) - starts[row]] = parent
+        return index
+
+
+class Score:
+    """A decomposable score of a DAG; higher is better.
+
+    The score of a DAG is ``combine(local, price)``: ``local`` is the expensive part (one regression or count per
+    family, what the networks learn), ``price`` is exact and costs nothing (edge penalty and edge prior). The same
+    ``combine`` serves true and predicted local values. Here it is ``sum(gain * local + price)``.
+
+    A subclass sets ``gain`` and implements :meth:`local`; a quick one implements only
+    ``local_one(node, parents) -> float``.
+
+    Parameters
+    ----------
+    table : the checked data.
+    penalty : factor of ``ln n`` per free parameter; 1 is the paper's BIC. At 1 a few of the d (d - 1) possible edges
+        pass by chance when n is small against d: 2 is wiser when false edges hurt more than missed ones, and
+        ``"ebic"`` adds ``ln d`` per edge on the scale of the log evidence (Foygel & Drton 2010, gamma = 1/2), which
+        keeps the number of false edges in check for any d.
+    edge_prior : (d, d) log-odds of each edge i -> j, added on the scale of the log evidence.
+    targets : (n, d) True where a node was set by intervention in a row: the row is left out of that node's score.
+
+    Examples
+    --------
+    >>> class FewEdges(Score):
+    ...     def local_one(self, node, parents):
+    ...         return 1.0 - len(parents)
+    >>> table = Table.from_array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
+    >>> FewEdges(table).local(Families.from_sets(2, [(0, ()), (1, (0,))])).tolist()
+    [1.0, 0.0]
+    """
+
+    name: str = "custom"
+    #: Markov-equivalent DAGs have equal scores.
+    score_equivalent: bool = False
+    #: The score is this many times a log evidence (2 for a BIC on the paper's scale); None: it is none.
+    evidence_scale: float | None = None
+    #: The score rises with every parent that is added to ``local``: a superset never fits worse.
+    nested: bool = False
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        penalty: float | Literal["ebic"] = 1.0,
+        edge_prior: npt.ArrayLike | None = None,
+        targets: npt.ArrayLike | None = None,
+    ) -> None:
+        self.names = table.names
+        self.n_nodes = table.n_columns
+        self.gain: float | Tensor = 1.0  # d(score) / d(local), a number or (d,)
+        self._prior = _check_prior(edge_prior, self.n_nodes)
+        self.targets = _check_targets(targets, table.n_rows, self.n_nodes)
+        rows = np.full(self.n_nodes, table.n_rows) if self.targets is None else (~self.targets).sum(axis=0)
+        self._set_rows(rows, penalty)
+
+    def _set_rows(self, n_rows: npt.NDArray[Any], penalty: float | Literal["ebic"]) -> None:
+        """Set the rows that count for each node and, from them, the price of one parameter."""
+        if (n_rows < 3).any():
+            node = int(np.argmin(n_rows))
+            raise ScoreError(
+                f"node '{self.names[node]}' has only {int(n_rows[node])} rows without intervention, needs 3",
+                hint="drop the node or set fewer of its rows as targets",
+            )
+        self.n_rows = n_rows.astype(np.float64)  # (d,)
+        self.penalty = _check_penalty(penalty)
+        factor = 1.0 if isinstance(self.penalty, str) else self.penalty
+        self.parameter_price = torch.as_tensor(factor * np.log(self.n_rows))  # (d,)
+        self.edge_price = 0.0
+        if self.penalty == "ebic":  # 4 gamma ln d per edge on the scale of a BIC, which is 2 log evidences
+            self.edge_price = 2 * EBIC_GAMMA * np.log(self.n_nodes) * (self.evidence_scale or 1.0)
+
+    def local(self, families: Families) -> npt.NDArray[np.float64]:
+        """Return the local values of a batch of families."""
+        members = [tuple(np.flatnonzero(row).tolist()) for row in families.parents]
+        pairs = zip(families.nodes.tolist(), members, strict=True)
+        return np.array([float(self.local_one(node, parents)) for node, parents in pairs], dtype=np.float64)
+
+    def local_one(self, node: int, parents: tuple[int, ...]) -> float:
+        """Return the local value of one family; the simplest way to write a score."""
+        raise NotImplementedError("a score must implement local() or local_one()")
+
+    def parameters(
+        self,
+        nodes: Tensor,  # (m,)
+        parents: Tensor,  # (m, C, d) bool
+    ) -> Tensor | None:
+        """Return the number of free parameters (m, C) that the penalty counts; None: the score has no penalty."""
+        return None
+
+    def price(
+        self,
+        nodes: Tensor,  # (m,)
+        parents: Tensor,  # (m, C, d) bool
+        dtype: torch.dtype = torch.float64,
+    ) -> Tensor:
+        """Return the exact, cheap part (m, C) of each family: minus its penalty, plus its edge prior."""
+        device = parents.device
+        total = torch.zeros(parents.shape[:2], dtype=dtype, device=device)
+        count = self.parameters(nodes, parents)
+        if count is not None:
+            total -= count.to(dtype) * self.parameter_price.to(device, dtype)[nodes][:, None]
+        if self.edge_price:
+            total -= self.edge_price * parents.sum(-1).to(dtype)
+        if self._prior is not None:
+            weight = (self.evidence_scale or 1.0) * self._prior.to(device, dtype).T[nodes]  # (m, d)
+            total += torch.einsum("mcd,md->mc", parents.to(dtype), weight)
+        return total
+
+    def family_price(self, families: Families) -> npt.NDArray[np.float64]:
+        """Return :meth:`price` for a batch of families of mixed nodes."""
+        parents = torch.as_tensor(families.parents)[:, None, :]
+        return self.price(torch.as_tensor(families.nodes), parents)[:, 0].numpy()
+
+    def combine(self, local: Tensor, price: Tensor) -> Tensor:
+        """Return the scores (...) of DAGs from the local values and prices (..., d) of their families."""
+        return self.share(local, price).sum(-1)
+
+    def share(self, local: Tensor, price: Tensor, level: float | None = None, nodes: Tensor | None = None) -> Tensor:
+        """Return what each family adds to an additive form of the score.
+
+        The last axis is all nodes, or the given ``nodes``. A score that is not additive is maximised through
+        additive lower bounds, each exact at its ``level`` (:meth:`level_of`).
+        """
+        gain = torch.as_tensor(self.gain, dtype=local.dtype, device=local.device)
+        return (gain[nodes] if nodes is not None and gain.dim() else gain) * local + price
+
+    def level_of(self, local: Tensor) -> float | None:
+        """Return the level at which :meth:`share` is exact for the DAG with these local values; None: at any."""
+        return None
+
+
+def row_groups(
+    targets: npt.NDArray[np.bool_] | None,  # (n, d)
+    n_rows: int,
+    n_nodes: int,
+) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+    """Return the nodes that share their rows, with those rows, group by group."""
+    if targets is None:
+        return [(np.arange(n_nodes), np.arange(n_rows))]
+    patterns, member = np.unique(targets, axis=1, return_inverse=True)
+    return [
+        (np.flatnonzero(member.ravel() == group), np.flatnonzero(~patterns[:, group]))
+        for group in range(patterns.shape[1])
+    ]
+
+
+def _check_penalty(penalty: Any) -> float | Literal["ebic"]:
+    if penalty == "ebic":
+        return "ebic"
+    if not isinstance(penalty, (int, float, np.number)) or not np.isfinite(penalty) or penalty < 0:
+        raise SettingsError(
+            f"penalty must be a number >= 0 or 'ebic', got {penalty!r}", hint="1 is the usual BIC, 2 gives fewer edges"
+        )
+    return float(penalty)
+
+
+def _check_prior(prior: npt.ArrayLike | None, d: int) -> Tensor | None:
+    if prior is None:
+        return None
+    matrix = np.asarray(prior, dtype=np.float64)
+    if matrix.shape != (d, d) or not np.isfinite(matrix).all():
+        raise SettingsError(
+            f"edge_prior must be a finite ({d}, {d}) matrix of log-odds, got shape {matrix.shape}",
+            hint="use knowledge to forbid or require an edge, not an infinite prior",
+        )
+    return torch.as_tensor(matrix)
+
+
+def _check_targets(targets: npt.ArrayLike | None, n: int, d: int) -> npt.NDArray[np.bool_] | None:
+    if targets is None:
+        return None
+    mask = np.asarray(targets)
+    if mask.shape != (n, d) or not np.isin(mask, (0, 1)).all():
+        raise SettingsError(f"targets must be a ({n}, {d}) table of True and False, got shape {mask.shape}")
+    return mask.astype(bool) if mask.any() else None
+
+
+#: Score names and where they live; imported when asked for.
+SCORES: dict[str, str] = {
+    "bdeu": "drbo.scores.discrete:BDeu",
+    "bge": "drbo.scores.bge:BGe",
+    "bic-discrete": "drbo.scores.discrete:DiscreteBIC",
+    "bic-ev": "drbo.scores.linear:BicEV",
+    "bic-nv": "drbo.scores.linear:BicNV",
+    "logistic": "drbo.scores.logistic:LogisticBIC",
+    "mixed": "drbo.scores.mixed:DegenerateGaussian",
+    "mixed-cg": "drbo.scores.mixed:ConditionalGaussian",
+}
+
+
+class _Wrapped(Score):
+    """An object that only knows ``local_one`` or ``local``, seen as a Score."""
+
+    def __init__(self, inner: Any, table: Table) -> None:
+        super().__init__(table)
+        self.inner = inner
+        self.name = type(inner).__name__
+        self.score_equivalent = bool(getattr(inner, "score_equivalent", False))
+        self.evidence_scale = getattr(inner, "evidence_scale", None)
+
+    def local(self, families: Families) -> npt.NDArray[np.float64]:
+        if hasattr(self.inner, "local"):
+            return np.asarray(self.inner.local(families), dtype=np.float64)
+        return super().local(families)
+
+    def local_one(self, node: int, parents: tuple[int, ...]) -> float:
+        return float(self.inner.local_one(node, parents))
+
+
+def score_class(name: str) -> Any:
+    """Return the class behind a score name or a ``module:Class``."""
+    path = SCORES.get(name, name)
+    module, _, attribute = path.partition(":")
+    if not attribute:
+        raise SettingsError(
+            f"score must be one of {', '.join(sorted(SCORES))}, auto, or module:Class, got {name!r}",
+            hint="a score of your own is named as package.module:ClassName",
+        )
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except Exception as error:  # the module is the user's: it may fail in any way
+        raise SettingsError(
+            f"score {name!r} cannot be imported: {type(error).__name__}: {error}",
+            hint="check the name, and that Python finds the module where you start it",
+        ) from error
+
+
+def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = None) -> Score:
+    """Return the score for a table from its name, ``module:Class``, class or ready-made object.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[0.0, 1.0], [1.0, 0.5], [2.0, 2.5], [3.0, 1.0]])
+    >>> build_score("bic-nv", table, {"penalty": 2}).penalty
+    2.0
+    """
+    options = dict(options or {})
+    made: Any = score_class(spec) if isinstance(spec, str) else spec
+    if isinstance(made, type):
+        unknown = set(options) - set(_option_names(made))
+        if unknown:
+            raise SettingsError(
+                f"score {spec!r} has no option {', '.join(sorted(unknown))}",
+                hint=f"its options: {', '.join(_option_names(made)) or 'none'}",
+            )
+        try:
+            made = made(table, **options)
+        except DrboError:
+            raise
+        except Exception as error:
+            raise ScoreError(f"score {spec!r} could not be built: {type(error).__name__}: {error}") from error
+    elif options:
+        raise SettingsError("score_options need a score given by name or class", hint="set them on the object itself")
+    if isinstance(made, Score):
+        if made.n_nodes != table.n_columns:
+            raise ScoreError(f"the score was built for {made.n_nodes} columns, the table has {table.n_columns}")
+        return made
+    if not (hasattr(made, "local_one") or hasattr(made, "local")):
+        raise SettingsError(f"score must have local() or local_one(), got {type(made).__name__}")
+    return _Wrapped(made, table)
+
+
+def _option_names(cls: type) -> list[str]:
+    names: list[str] = []
+    for base in cls.__mro__:
+        if "__init__" in vars(base) and base is not object:
+            parameters = list(inspect.signature(base.__init__).parameters.values())[2:]  # type: ignore[misc]
+            names += [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in names]
+            if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+                break
+    return names

@@ -1,0 +1,221 @@
+"""Scores of tables with numeric and categorical columns: degenerate Gaussian and conditional Gaussian."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from drbo.data.table import Table
+from drbo.errors import ScoreError
+from drbo.scores.base import Families, Score, row_groups
+from drbo.scores.bge import check_not_constant, log_pivots
+from drbo.scores.discrete import PARAMETER_CAP, configuration_counts, configurations
+
+#: Added to the diagonal of a correlation matrix: collinear columns and perfect fits stay finite, and ties stay ties.
+RIDGE = 1e-10
+#: More columns than this after the indicators are made are refused: their correlations would not fit in memory.
+MAX_COLUMNS = 4096
+
+Floats = npt.NDArray[np.float64]
+
+
+class DegenerateGaussian(Score):
+    """Degenerate Gaussian BIC (Andrews, Ramsey & Cooper 2019) for numeric and categorical columns together.
+
+    A categorical column with r levels in the data becomes r - 1 indicator columns, a numeric one stays as it is, and
+    all are treated as jointly Gaussian: ``sum_i -n ln|S_i| - penalty ln n w_i sum_(j in pa) w_j``, with S_i the
+    residual covariance of the w_i columns of node i given the columns of its parents. ``local`` is ``ln|S_i|``.
+
+    Markov-equivalent DAGs tie; the result depends neither on units nor on which level has no indicator. With numeric
+    columns alone it is the linear BIC ``bic-nv``. Relations that are not linear in the indicators are not seen, and
+    levels that occur only a few times act like outliers: merge them.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> group = rng.integers(3, size=300)
+    >>> values = np.column_stack([group, 2.0 * (group == 1) + rng.normal(size=300)])
+    >>> table = Table(values, ("group", "x"), ("categorical", "numeric"), (("a", "b", "c"), None))
+    >>> score = DegenerateGaussian(table)
+    >>> local = score.local(Families.from_sets(2, [(1, ()), (1, (0,))]))
+    >>> bool(local[1] < local[0])
+    True
+    """
+
+    name = "mixed"
+    score_equivalent = True
+    evidence_scale = 2.0
+    nested = True
+
+    def __init__(self, table: Table, **options: Any) -> None:
+        super().__init__(table, **options)
+        check_not_constant(table, self.name)
+        self.score_equivalent = self.targets is None
+        self.gain = torch.as_tensor(-self.n_rows)
+        columns, self._owner = _indicator_columns(table)
+        self._widths = np.bincount(self._owner, minlength=self.n_nodes)
+        self._groups = []
+        self._group_of = np.zeros(self.n_nodes, dtype=np.intp)
+        for number, (members, rows) in enumerate(row_groups(self.targets, table.n_rows, self.n_nodes)):
+            self._group_of[members] = number
+            log_variance, correlation = _correlation(columns[rows])
+            self._groups.append((np.bincount(self._owner, log_variance), correlation))
+
+    def local(self, families: Families) -> Floats:
+        """Return the log determinant of the residual covariance of each family."""
+        child = self._widths[families.nodes]
+        parents = families.parents[:, self._owner]  # (m, D) parents as columns
+        # As many columns as rows fit perfectly whatever the data: such a family gets no credit for its parents.
+        parents &= (parents.sum(axis=1) + child < self.n_rows[families.nodes])[:, None]
+        shapes = np.column_stack([self._group_of[families.nodes], parents.sum(axis=1), child])
+        values = np.empty(len(families))
+        for number, size, width in np.unique(shapes, axis=0).tolist():
+            rows = np.flatnonzero((shapes == (number, size, width)).all(axis=1))
+            nodes = families.nodes[rows]
+            first = np.searchsorted(self._owner, nodes)
+            place = np.concatenate(
+                [np.nonzero(parents[rows])[1].reshape(len(rows), size), first[:, None] + np.arange(width)], axis=1
+            )
+            log_variance, correlation = self._groups[number]
+            values[rows] = log_variance[nodes] + log_pivots(correlation, place)[:, size:].sum(axis=1)
+        return values
+
+    def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:
+        """Columns of the node times columns of its parents."""
+        count = torch.zeros(parents.shape[:2], dtype=torch.int64, device=parents.device)
+        for width in np.unique(self._widths).tolist():
+            members = torch.as_tensor(np.flatnonzero(self._widths == width), device=parents.device)
+            count += width * parents[..., members].sum(-1)
+        return torch.as_tensor(self._widths, device=parents.device)[nodes][:, None] * count
+
+
+class ConditionalGaussian(Score):
+    """Conditional Gaussian BIC (Andrews, Ramsey & Cooper 2018): a Gaussian per configuration of the categories.
+
+    With ``f(S)`` the log-likelihood of a set S of columns (multinomial for its categorical ones, and within each of
+    their configurations a Gaussian with its own mean and covariance for its numeric ones), ``local`` is
+    ``f(pa, i) - f(pa)`` and the score ``sum_i 2 local_i - penalty ln n k_i``, with k_i the difference of the numbers of
+    parameters. Markov-equivalent DAGs tie.
+
+    It sees groups that differ in spread or in slopes, which :class:`DegenerateGaussian` does not; it pays with many
+    parameters and takes heavy tails for differences in spread. The covariance of each configuration is drawn towards
+    the overall one with the weight of (numeric columns + 1) rows, so that small configurations stay finite.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> group = rng.integers(2, size=300)
+    >>> values = np.column_stack([group, (1.0 + 2 * group) * rng.normal(size=300)])
+    >>> table = Table(values, ("group", "x"), ("categorical", "numeric"), (("a", "b"), None))
+    >>> score = ConditionalGaussian(table)
+    >>> families = Families.from_sets(2, [(1, ()), (1, (0,))])
+    >>> empty, linked = 2 * score.local(families) + score.family_price(families)
+    >>> bool(linked > empty)
+    True
+    """
+
+    name = "mixed-cg"
+    score_equivalent = True
+    evidence_scale = 2.0
+
+    def __init__(self, table: Table, **options: Any) -> None:
+        super().__init__(table, **options)
+        check_not_constant(table, self.name)
+        self.score_equivalent = self.targets is None
+        self.gain = 2.0
+        self._numeric = np.array([levels is None for levels in table.levels])
+        self._cardinalities = np.array([1 if levels is None else len(levels) for levels in table.levels])
+        self._groups = []
+        self._group_of = np.zeros(self.n_nodes, dtype=np.intp)
+        for number, (members, rows) in enumerate(row_groups(self.targets, table.n_rows, self.n_nodes)):
+            values = table.values[rows]
+            self._group_of[members] = number
+            log_variance, correlation = _correlation(values)
+            scaled = (values - values.mean(axis=0)) / np.exp(log_variance / 2)
+            codes = np.where(self._numeric, 0, values).T.astype(np.int32)
+            self._groups.append((scaled, codes, log_variance, correlation))
+
+    def local(self, families: Families) -> Floats:
+        """Return the log-likelihood of each node given its parents."""
+        # As many numeric columns as rows fit perfectly whatever the data: no credit for the parents then.
+        numbers = (families.parents & self._numeric).sum(axis=1)
+        parents = families.parents & (numbers + 1 < self.n_rows[families.nodes])[:, None]
+        both = parents.copy()
+        both[np.arange(len(families)), families.nodes] = True
+        groups = self._group_of[families.nodes][:, None]
+        sets = np.concatenate([np.hstack([groups, both]), np.hstack([groups, parents])])
+        distinct, place = np.unique(sets, axis=0, return_inverse=True)
+        likelihood: Floats = np.array([self._likelihood(int(row[0]), row[1:].astype(bool)) for row in distinct])
+        joint, given = place.ravel()[: len(families)], place.ravel()[len(families) :]
+        return likelihood[joint] - likelihood[given]
+
+    def _likelihood(self, group: int, members: npt.NDArray[np.bool_]) -> float:
+        """Return the log-likelihood of a set of columns over the rows of a group."""
+        scaled, codes, log_variance, correlation = self._groups[group]
+        numeric, categorical = np.flatnonzero(members & self._numeric), np.flatnonzero(members & ~self._numeric)
+        code, _ = configurations(codes[categorical], self._cardinalities[categorical])
+        order = np.argsort(code, kind="stable")
+        starts = np.flatnonzero(np.diff(code[order], prepend=-1))
+        counts = np.diff(starts, append=len(code)).astype(np.float64)
+        value = float(counts @ np.log(counts / len(code)))
+        size = len(numeric)
+        if size == 0:
+            return value
+        values = scaled[np.ix_(order, numeric)]
+        means = np.add.reduceat(values, starts, axis=0) / counts[:, None]
+        centred = values - np.repeat(means, counts.astype(np.intp), axis=0)
+        scatter = np.zeros((len(counts), size, size))
+        for cell in np.flatnonzero(counts > 1):
+            block = centred[starts[cell] : starts[cell] + int(counts[cell])]
+            scatter[cell] = block.T @ block
+        prior = (size + 1) * correlation[np.ix_(numeric, numeric)]
+        covariance = (scatter + prior) / (counts + size + 1)[:, None, None]
+        misfit = np.trace(np.linalg.solve(covariance, scatter), axis1=1, axis2=2)
+        value -= float(counts @ np.linalg.slogdet(covariance)[1] + misfit.sum()) / 2
+        return value - len(code) / 2 * float(size * np.log(2 * np.pi) + log_variance[numeric].sum())
+
+    def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:
+        """Growth of ``q - 1 + q (k + k (k + 1) / 2)``: q configurations, each with a mean and a covariance of k."""
+        device = parents.device
+        numeric = torch.as_tensor(self._numeric, device=device)
+        configs = configuration_counts(parents, self._cardinalities)
+        size = (parents & numeric).sum(-1).to(torch.float64)
+        more = torch.as_tensor(self._cardinalities - 1, dtype=torch.float64, device=device)[nodes][:, None]
+        as_category = more * configs * (1 + size + size * (size + 1) / 2)
+        return torch.where(numeric[nodes][:, None], configs * (size + 2), as_category).clamp(max=PARAMETER_CAP)
+
+
+def _indicator_columns(table: Table) -> tuple[Floats, npt.NDArray[np.intp]]:
+    """Return the columns (n, D) with categories as indicators, and the table's column that each comes from."""
+    present = [None if levels is None else np.unique(table.values[:, j]) for j, levels in enumerate(table.levels)]
+    widths = np.array([1 if levels is None else len(levels) - 1 for levels in present])
+    if widths.sum() > MAX_COLUMNS:
+        widest = int(np.argmax(widths))
+        raise ScoreError(
+            f"the table needs {widths.sum()} columns with categories as indicators, mixed takes at most {MAX_COLUMNS}; "
+            f"column '{table.names[widest]}' alone has {widths[widest] + 1} distinct values",
+            hint="drop that column or merge its rare levels",
+        )
+    columns = np.empty((table.n_rows, widths.sum()))
+    owner = np.repeat(np.arange(table.n_columns), widths)
+    for j, levels in enumerate(present):
+        values = table.values[:, [j]]
+        columns[:, owner == j] = values if levels is None else values == levels[:-1]
+    return columns, owner
+
+
+def _correlation(columns: Floats) -> tuple[Floats, Floats]:
+    """Return the log variances and the correlation matrix, with a ridge.
+
+    A column that is constant in these rows tells nothing: log variance 0 and correlation 0 with all others.
+    """
+    centred = columns - columns.mean(axis=0)
+    deviation = np.sqrt(np.mean(centred**2, axis=0))
+    deviation[np.ptp(columns, axis=0) == 0] = 0
+    safe = np.where(deviation > 0, deviation, 1.0)
+    scaled = np.where(deviation > 0, centred / safe, 0.0)
+    correlation = scaled.T @ scaled / len(columns)
+    np.fill_diagonal(correlation, 1 + RIDGE)
+    return 2 * np.log(safe), correlation
