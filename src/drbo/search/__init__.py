@@ -1,0 +1,1 @@
+"""The search: propose DAGs, evaluate them, learn from what they scored."""

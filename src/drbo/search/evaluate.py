@@ -1,0 +1,158 @@
+"""The only code that spends budget: true scores, cached by family, counted in both currencies."""
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from drbo.errors import ScoreError
+from drbo.scores.base import Families, Score
+from drbo.settings import Settings
+
+#: Families in one piece of work for an executor.
+EXECUTOR_CHUNK = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """DAGs with their true local scores and scores."""
+
+    dags: npt.NDArray[np.bool_]  # (B, d, d)
+    local: npt.NDArray[np.float64]  # (B, d)
+    scores: npt.NDArray[np.float64]  # (B,)
+
+    def __len__(self) -> int:
+        return len(self.dags)
+
+
+class Evaluator:
+    """True scores of DAGs and families, within the budget.
+
+    ``n_evals`` counts DAGs with at least one unknown family (all DAGs with ``count_known``), ``n_local`` the distinct
+    local scores that were computed. Work on single families is charged new families / d, rounded up.
+
+    Examples
+    --------
+    >>> from drbo.data.table import Table
+    >>> from drbo.scores.linear import BicNV
+    >>> table = Table.from_array(np.random.default_rng(0).normal(size=(50, 3)))
+    >>> evaluator = Evaluator(BicNV(table), Settings(max_evals=2))
+    >>> empty = np.zeros((1, 3, 3), dtype=bool)
+    >>> len(evaluator.evaluate(empty)), evaluator.n_evals, evaluator.n_local
+    (1, 1, 3)
+    """
+
+    def __init__(self, score: Score, settings: Settings, executor: Executor | None = None) -> None:
+        self.score = score
+        self.executor = executor
+        self.settings = settings
+        self.n_evals = 0
+        self._charged = 0
+        self._values: dict[bytes, float] = {}
+        self._order: list[bytes] = []  # keys, in the order in which they became known
+
+    @property
+    def n_local(self) -> int:
+        """Local scores computed so far: the distinct ones here, and those charged by a compiled search."""
+        return len(self._values) + self._charged
+
+    def charge(self, count: int) -> None:
+        """Count local scores that a compiled search computed itself, repeats included."""
+        self._charged += count
+        self.n_evals += -(-count // self.score.n_nodes)
+
+    @property
+    def exhausted(self) -> bool:
+        """No further evaluation may be spent."""
+        max_local = self.settings.max_local
+        return self.n_evals >= self.settings.max_evals or (max_local is not None and self.n_local >= max_local)
+
+    def is_known(self, keys: list[bytes]) -> list[bool]:
+        """Tell which families have been scored."""
+        return [key in self._values for key in keys]
+
+    def evaluate(self, dags: npt.NDArray[np.bool_]) -> Evaluated:
+        """Return the true scores of the DAGs (B, d, d), cut where the budget ends."""
+        keys = Families.from_dags(dags).keys()
+        d, kept, new = dags.shape[1], 0, set[bytes]()
+        while kept < len(dags):
+            missing = {key for key in keys[kept * d : (kept + 1) * d] if key not in self._values} - new
+            over_local = (
+                self.settings.max_local is not None
+                and bool(missing)
+                and (self.n_local + len(new) + len(missing) > self.settings.max_local)
+            )
+            if (missing or self.settings.count_known) and (self.n_evals >= self.settings.max_evals or over_local):
+                break
+            self.n_evals += bool(missing) or self.settings.count_known
+            new |= missing
+            kept += 1
+        self._compute(new)
+        local = np.array([self._values[key] for key in keys[: kept * d]]).reshape(kept, d)
+        return Evaluated(dags[:kept], local, self.scores(dags[:kept], local))
+
+    def affordable(self, families: Families) -> npt.NDArray[np.intp]:
+        """Return the rows whose families are known or fit, in this order, into what is left of the budget."""
+        left = (self.settings.max_evals - self.n_evals) * families.n_nodes
+        if self.settings.max_local is not None:
+            left = min(left, self.settings.max_local - self.n_local)
+        rows, new = [], set[bytes]()
+        for row, key in enumerate(families.keys()):
+            if key not in self._values and key not in new:
+                if len(new) >= left:
+                    continue
+                new.add(key)
+            rows.append(row)
+        return np.array(rows, dtype=np.intp)
+
+    def families(self, families: Families) -> npt.NDArray[np.float64]:
+        """Return true local scores of single families; new ones are charged as a share of a DAG evaluation."""
+        keys = families.keys()
+        new = {key for key in keys if key not in self._values}
+        self.n_evals += -(-len(new) // families.n_nodes)
+        self._compute(new)
+        return np.array([self._values[key] for key in keys])
+
+    def scores(self, dags: npt.NDArray[np.bool_], local: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the scores of DAGs (B, d, d) from their true local values (B, d)."""
+        if len(dags) == 0:
+            return np.empty(0)
+        price = self.score.family_price(Families.from_dags(dags)).reshape(local.shape)
+        return self.score.combine(torch.as_tensor(local), torch.as_tensor(price)).numpy()
+
+    def known(self, since: int = 0) -> tuple[Families, npt.NDArray[np.float64]]:
+        """Return all families scored so far, in the order in which they became known, and their local values."""
+        keys = self._order[since:]
+        return Families.from_keys(keys, self.score.n_nodes), np.array([self._values[key] for key in keys])
+
+    def _compute(self, new: set[bytes]) -> None:
+        """Score unknown families, in the order of their keys so that nothing depends on who asked first."""
+        if not new:
+            return
+        keys = sorted(new)
+        families = Families.from_keys(keys, self.score.n_nodes)
+        values = np.asarray(self._local(families), dtype=np.float64)
+        if values.shape != (len(keys),) or not np.isfinite(values).all():
+            raise self._bad_values(families, values)
+        self._values.update(zip(keys, values.tolist(), strict=True))
+        self._order += keys
+
+    def _local(self, families: Families) -> npt.NDArray[np.float64]:
+        if self.executor is None:
+            return self.score.local(families)
+        starts = range(0, len(families), EXECUTOR_CHUNK)
+        parts = [families[start : start + EXECUTOR_CHUNK] for start in starts]
+        return np.concatenate(list(self.executor.map(self.score.local, parts)))
+
+    def _bad_values(self, families: Families, values: npt.NDArray[np.float64]) -> ScoreError:
+        if values.shape != (len(families),):
+            return ScoreError(f"score '{self.score.name}' returned shape {values.shape} for {len(families)} families")
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        parents = [self.score.names[j] for j in np.flatnonzero(families.parents[row])]
+        node = self.score.names[families.nodes[row]]
+        return ScoreError(
+            f"score '{self.score.name}' is {values[row]} for node '{node}' with parents {parents}",
+            hint="a local score must be a finite number for every family",
+        )

@@ -1,0 +1,91 @@
+"""Recombination: the best DAG all of whose families are already known; it costs no evaluation."""
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from drbo.graph import topological_order
+from drbo.scores.base import Families
+from drbo.search import exact
+from drbo.search.evaluate import Evaluated, Evaluator
+
+#: Up to this many nodes the best recombination is found exactly after every batch.
+EXACT_NODES = 12
+#: Climbs from shuffled orders per recombination, beside the one from the incumbent.
+RESTARTS = 4
+#: Rounds of the level of a score that is additive only at a level; each round cannot lower the score.
+LEVEL_ROUNDS = 10
+
+
+class Recombiner:
+    """Keeps the known families and finds the best DAG made of them."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        d = evaluator.score.n_nodes
+        self.evaluator = evaluator
+        self._nodes = np.empty(0, dtype=np.intp)
+        self._parents = np.empty((0, d), dtype=bool)
+        self._local = np.empty(0)
+        self._price = np.empty(0)
+
+    def best(self, incumbent: Evaluated, rng: np.random.Generator) -> Evaluated:
+        """Return the best DAG found among recombinations; never worse than the incumbent (one DAG)."""
+        self._refresh()
+        score, best = self.evaluator.score, incumbent
+        for _ in range(LEVEL_ROUNDS):
+            level = score.level_of(torch.as_tensor(best.local[0]))
+            local, price = torch.as_tensor(self._local), torch.as_tensor(self._price)
+            share = score.share(local, price, level, torch.as_tensor(self._nodes))
+            found = self._evaluated(self._best_additive(share.numpy(), best.dags[0], rng))
+            if found.scores[0] <= best.scores[0]:
+                break
+            best = found
+            if level is None:
+                break
+        return best
+
+    def _refresh(self) -> None:
+        families, local = self.evaluator.known(since=len(self._nodes))
+        if len(families):
+            self._nodes = np.concatenate([self._nodes, families.nodes])
+            self._parents = np.concatenate([self._parents, families.parents])
+            self._local = np.concatenate([self._local, local])
+            self._price = np.concatenate([self._price, self.evaluator.score.family_price(families)])
+
+    def _best_additive(
+        self, shares: npt.NDArray[np.float64], incumbent: npt.NDArray[np.bool_], rng: np.random.Generator
+    ) -> npt.NDArray[np.bool_]:
+        d = incumbent.shape[0]
+        if d <= EXACT_NODES:
+            masks = self._parents @ (1 << np.arange(d))
+            return exact.best_dag(d, self._nodes, masks, shares)
+        return self._climbed(shares, np.array(topological_order(incumbent)), rng)
+
+    def _climbed(
+        self, shares: npt.NDArray[np.float64], order: npt.NDArray[np.int64], rng: np.random.Generator
+    ) -> npt.NDArray[np.bool_]:
+        from drbo.search import orders  # compiled: only where it is used
+
+        d = len(order)
+        rows = np.lexsort((-shares, self._nodes))
+        words, sorted_shares = orders.pack(self._parents[rows]), shares[rows]
+        starts = np.searchsorted(self._nodes[rows], np.arange(d + 1))
+        best_order, chosen, best = orders.climb(order, words, sorted_shares, starts, rng.permutation(d))
+        for _ in range(RESTARTS):
+            start = _shuffled_part(best_order, rng)
+            found, families, total = orders.climb(start, words, sorted_shares, starts, rng.permutation(d))
+            if total > best:
+                best_order, chosen, best = found, families, total
+        return np.ascontiguousarray(self._parents[rows[chosen]].T)
+
+    def _evaluated(self, dag: npt.NDArray[np.bool_]) -> Evaluated:
+        """Score a DAG of known families from the cache."""
+        local = self.evaluator.families(Families.from_dags(dag[None]))[None]
+        return Evaluated(dag[None], local, self.evaluator.scores(dag[None], local))
+
+
+def _shuffled_part(order: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return the order with a few nodes moved to random places."""
+    moved = rng.choice(order, size=max(2, len(order) // 8), replace=False)
+    rest = order[~np.isin(order, moved)]
+    return np.insert(rest, np.sort(rng.integers(len(rest) + 1, size=len(moved))), moved)

@@ -1,0 +1,135 @@
+"""Polish: climb the true score by single edges until no addition, removal or reversal helps."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from drbo.graph import descendants
+from drbo.knowledge import Constraints
+from drbo.scores.base import Families
+from drbo.search.evaluate import Evaluated, Evaluator
+
+#: A move must gain more than this share of the score's size: rounding is no improvement.
+MIN_GAIN = 1e-12
+#: Values held at once while moves are compared.
+MOVE_VALUES = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class _Moves:
+    """Single-edge moves: each changes the parents of one node, a reversal also those of a second."""
+
+    nodes: npt.NDArray[np.intp]  # (m, 2); the second is -1 where only one family changes
+    parents: npt.NDArray[np.bool_]  # (m, 2, d)
+
+
+def polish(
+    start: Evaluated,
+    evaluator: Evaluator,
+    constraints: Constraints,
+    rng: np.random.Generator,
+) -> Evaluated:
+    """Return the end of a greedy climb from a DAG, as far as the budget goes; new families are charged.
+
+    Examples
+    --------
+    >>> from drbo.data.table import Table
+    >>> from drbo.scores.linear import BicEV
+    >>> from drbo.settings import Settings
+    >>> x = np.random.default_rng(0).normal(size=(200, 2))
+    >>> x[:, 1] += 2 * x[:, 0]
+    >>> evaluator = Evaluator(BicEV(Table.from_array(x)), Settings())
+    >>> empty = evaluator.evaluate(np.zeros((1, 2, 2), dtype=bool))
+    >>> best = polish(empty, evaluator, Constraints.none(2), np.random.default_rng(0))
+    >>> best.dags[0].astype(int).tolist()
+    [[0, 1], [0, 0]]
+    """
+    best = start
+    while True:
+        better = _best_neighbour(best, evaluator, constraints, rng)
+        if better is None:
+            return best
+        best = better
+
+
+def _best_neighbour(
+    current: Evaluated, evaluator: Evaluator, constraints: Constraints, rng: np.random.Generator
+) -> Evaluated | None:
+    """Return the best DAG one move away, or None where no affordable move improves."""
+    moves = _moves(current.dags[0], constraints)
+    order = rng.permutation(len(moves.nodes))  # which moves are tried first when the budget ends, and who wins a tie
+    moves = _Moves(moves.nodes[order], moves.parents[order])
+    changed = moves.nodes >= 0
+    families = Families(moves.nodes[changed], moves.parents[changed])
+    known = evaluator.affordable(families)
+    values, prices = np.full(changed.shape, np.nan), np.full(changed.shape, np.nan)
+    flat = np.flatnonzero(changed.ravel())[known]
+    values.ravel()[flat] = evaluator.families(families[known])
+    prices.ravel()[flat] = evaluator.score.family_price(families[known])
+    usable = (np.isfinite(values) | ~changed).all(axis=1)
+    moves = _Moves(moves.nodes[usable], moves.parents[usable])
+    if not len(moves.nodes):
+        return None
+    scores = _scores_after(current, evaluator, moves, values[usable], prices[usable])
+    top = int(np.argmax(scores))
+    if scores[top] - current.scores[0] <= MIN_GAIN * (1 + abs(current.scores[0])):
+        return None
+    dag, local = current.dags[0].copy(), current.local[0].copy()
+    for node, parents, value in zip(moves.nodes[top], moves.parents[top], values[usable][top], strict=True):
+        if node >= 0:
+            dag[:, node], local[node] = parents, value
+    return Evaluated(dag[None], local[None], evaluator.scores(dag[None], local[None]))
+
+
+def _moves(dag: npt.NDArray[np.bool_], constraints: Constraints) -> _Moves:
+    """List every addition, removal and reversal that keeps the DAG acyclic and within the knowledge."""
+    d = len(dag)
+    reach = descendants(dag)
+    room = dag.sum(axis=0) < constraints.max_parents
+    free = ~constraints.required
+    add = np.argwhere(~dag & ~dag.T & constraints.allowed & ~reach.T & room[None, :] & ~np.eye(d, dtype=bool))
+    remove = np.argwhere(dag & free)
+    # Turning i -> j makes a cycle exactly if another path leads from i to j.
+    detour = (dag.astype(np.float32) @ reach.astype(np.float32)) > 0
+    turn = np.argwhere(dag & free & constraints.allowed.T & ~detour & room[:, None])
+    count = len(add) + len(remove) + len(turn)
+    nodes = np.full((count, 2), -1, dtype=np.intp)
+    parents = np.zeros((count, 2, d), dtype=bool)
+    targets = np.concatenate([add[:, 1], remove[:, 1], turn[:, 1]])
+    sources = np.concatenate([add[:, 0], remove[:, 0], turn[:, 0]])
+    rows = np.arange(count)
+    nodes[:, 0] = targets
+    parents[:, 0] = dag.T[targets]
+    parents[rows, 0, sources] = rows < len(add)
+    turned = rows[len(add) + len(remove) :]
+    nodes[turned, 1] = turn[:, 0]
+    parents[turned, 1] = dag.T[turn[:, 0]]
+    parents[turned, 1, turn[:, 1]] = True
+    return _Moves(nodes, parents)
+
+
+def _scores_after(
+    current: Evaluated,
+    evaluator: Evaluator,
+    moves: _Moves,
+    values: npt.NDArray[np.float64],  # (m, 2)
+    prices: npt.NDArray[np.float64],  # (m, 2)
+) -> npt.NDArray[np.float64]:
+    """Return the score of the DAG after each move, exactly."""
+    score, d = evaluator.score, current.local.shape[1]
+    price = score.family_price(Families.from_dags(current.dags))
+    scores = np.empty(len(moves.nodes))
+    step = max(1, MOVE_VALUES // d)
+    for start in range(0, len(scores), step):
+        part = slice(start, start + step)
+        rows = np.arange(len(scores[part]))
+        local = np.repeat(current.local, len(rows), axis=0)
+        cost = np.repeat(price[None], len(rows), axis=0)
+        for side in (0, 1):
+            there = moves.nodes[part, side] >= 0
+            local[rows[there], moves.nodes[part, side][there]] = values[part, side][there]
+            cost[rows[there], moves.nodes[part, side][there]] = prices[part, side][there]
+        scores[part] = score.combine(torch.as_tensor(local), torch.as_tensor(cost)).numpy()
+    return scores

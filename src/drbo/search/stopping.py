@@ -1,0 +1,75 @@
+"""Callbacks of the search: the record of its progress and the rules that end it early."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.search.loop import Progress
+from drbo.settings import Settings
+
+
+class Recorder:
+    """Keeps one row per iteration: evaluations, distinct local scores, seconds, best score.
+
+    Examples
+    --------
+    >>> recorder = Recorder()
+    >>> recorder(Progress(1, 64, 300, -5.0, np.zeros((2, 2), dtype=bool)))
+    >>> recorder.columns()["best"].tolist()
+    [-5.0]
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._start = clock()
+        self._rows: list[tuple[int, int, float, float]] = []
+
+    def __call__(self, progress: Progress) -> None:
+        self._rows.append((progress.n_evals, progress.n_local, self.seconds, progress.best))
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the recorder was made; never negative."""
+        return max(0.0, self._clock() - self._start)
+
+    def columns(self) -> dict[str, npt.NDArray[np.float64] | npt.NDArray[np.int64]]:
+        """Return the record as columns."""
+        evals, local, seconds, best = zip(*self._rows, strict=True) if self._rows else ((), (), (), ())
+        return {
+            "n_evals": np.array(evals, dtype=np.int64),
+            "n_local": np.array(local, dtype=np.int64),
+            "seconds": np.array(seconds, dtype=np.float64),
+            "best": np.array(best, dtype=np.float64),
+        }
+
+
+class Limits:
+    """Ends the search at a time limit, a target score, or after too long without a better score.
+
+    Examples
+    --------
+    >>> limits = Limits(Settings(target_score=-6.0))
+    >>> limits(Progress(1, 64, 300, -5.0, np.zeros((2, 2), dtype=bool)))
+    'target score -6 reached'
+    """
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self.settings = settings
+        self._clock = clock
+        self._start = clock()
+        self._best = -np.inf
+        self._improved_at = 0
+
+    def __call__(self, progress: Progress) -> str | None:
+        settings = self.settings
+        if progress.best > self._best:
+            self._best, self._improved_at = progress.best, progress.iteration
+        if settings.target_score is not None and progress.best >= settings.target_score:
+            return f"target score {settings.target_score:g} reached"
+        if settings.time_limit is not None and self._clock() - self._start >= settings.time_limit:
+            return f"time limit of {settings.time_limit:g} s reached"
+        if settings.patience is not None and progress.iteration - self._improved_at >= settings.patience:
+            return f"no better score in {settings.patience} iterations"
+        return None

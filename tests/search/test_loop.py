@@ -1,0 +1,460 @@
+from concurrent.futures import ThreadPoolExecutor
+from itertools import permutations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from drbo.data.table import Table
+from drbo.errors import SettingsError
+from drbo.graph import is_acyclic
+from drbo.knowledge import Knowledge
+from drbo.scores.base import Families
+from drbo.scores.linear import BicEV, BicNV
+from drbo.search import loop
+from drbo.search.evaluate import Evaluator
+from drbo.search.loop import Search, run
+from drbo.search.stopping import Limits, Recorder
+from drbo.settings import Settings
+
+#: Settings that make an iteration cheap.
+SMALL = {"batch_size": 8, "n_candidates": 200, "hidden": 8, "n_draws": 4, "n_grads": 2, "n_replay": 32}
+
+
+def _small(preset="default", **changes):
+    return Settings.preset(preset).with_(**{**SMALL, **changes})
+
+
+def _table(d=5, n=200, seed=0):
+    """Linear data on a random DAG with unit noise."""
+    rng = np.random.default_rng(seed)
+    weights = np.triu((rng.random((d, d)) < 0.6) * rng.choice([-1, 1], (d, d)) * rng.uniform(0.5, 2.0, (d, d)), 1)
+    order = rng.permutation(d)
+    values = rng.normal(size=(n, d)) @ np.linalg.inv(np.eye(d) - weights)
+    return Table.from_array(values[:, order])
+
+
+def _all_dags(d):
+    """Every DAG of d nodes: the parts of every complete order, each once."""
+    upper = np.argwhere(np.triu(np.ones((d, d)), 1))
+    bits = (np.arange(1 << len(upper))[:, None] >> np.arange(len(upper))) & 1
+    parts = np.zeros((len(bits), d, d), dtype=bool)
+    parts[:, upper[:, 0], upper[:, 1]] = bits == 1
+    seen = np.zeros((0, d * d), dtype=bool)
+    for order in map(list, permutations(range(d))):
+        seen = np.concatenate([seen, parts[:, order][:, :, order].reshape(len(parts), -1)])
+    packed = np.unique(np.packbits(seen, axis=1), axis=0)
+    return np.unpackbits(packed, axis=1, count=d * d).astype(bool).reshape(-1, d, d)
+
+
+@pytest.fixture(scope="module")
+def five_node_dags():
+    dags = _all_dags(5)
+    assert len(dags) == 29_281  # Robinson 1973
+    return dags
+
+
+def _best_score(dags, table, kind):
+    """The highest score of all DAGs, from least-squares regressions and the paper's formulas."""
+    values = table.values - table.values.mean(axis=0)
+    n, d = values.shape
+    mse = np.empty((d, 1 << d))
+    for node in range(d):
+        for mask in range(1 << d):
+            parents = [i for i in range(d) if mask >> i & 1 and i != node]
+            weights = np.linalg.lstsq(values[:, parents], values[:, node], rcond=None)[0]
+            mse[node, mask] = np.mean((values[:, node] - values[:, parents] @ weights) ** 2)
+    masks = np.einsum("bij,i->bj", dags, 1 << np.arange(d))
+    each = mse[np.arange(d), masks]  # (DAGs, d)
+    fit = -n * d * np.log(each.mean(axis=1)) if kind is BicEV else -n * np.log(each).sum(axis=1)
+    return float((fit - dags.sum(axis=(1, 2)) * np.log(n)).max())
+
+
+class Recording(Evaluator):
+    """Remembers every DAG that was evaluated."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.seen = []
+
+    def evaluate(self, dags):
+        batch = super().evaluate(dags)
+        self.seen += list(batch.dags)
+        return batch
+
+
+@pytest.fixture
+def recording(monkeypatch):
+    monkeypatch.setattr(loop, "Evaluator", Recording)
+
+
+# The search finds the best.
+
+
+@pytest.mark.parametrize("kind", [BicEV, BicNV])
+def test_the_default_search_finds_the_best_of_all_five_node_dags(kind, five_node_dags):
+    """All 29,281 DAGs are scored; 20 seeds of 20, each on data of its own, with at most 300 evaluations."""
+    chosen = Settings(max_evals=300)
+    for seed in range(20):
+        table = _table(seed=seed)
+        best = _best_score(five_node_dags, table, kind)
+        limits = Limits(chosen.with_(target_score=best - 1e-9))
+        outcome = run(Search(kind(table), chosen, seed=seed), [limits])
+        assert outcome.best.scores[0] == pytest.approx(best, abs=1e-9), f"seed {seed}"
+        assert outcome.n_evals <= 300
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"space": "low-rank"},
+        {"acquisition": "ucb"},
+        {"acquisition": "ucb", "masks": "row"},
+        {"replay": "reservoir"},
+        {"masks": "row"},
+        {"polish": False},
+        {"skip_known": False},
+        {"skip_known": False, "recombine": False},
+        {"skip_known": False, "recombine": False, "polish": False},
+        {"skip_known": False, "recombine": False, "polish": False, "space": "low-rank", "rank": 4},
+        {"n_grads": 0},
+        {"n_replay": 0},
+        {"dropout": 0.0},
+        {"region_restart": False},
+    ],
+    ids=str,
+)
+def test_every_way_to_search_finds_the_best_of_four_nodes(changes):
+    table = _table(d=4, seed=3)
+    best = _best_score(_all_dags(4), table, BicEV)
+    outcome = run(Search(BicEV(table), _small(max_evals=400, **changes), seed=1))
+    assert outcome.best.scores[0] == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_the_search_runs_on_a_gpu(preset):
+    table = _table(d=4, seed=3)
+    best = _best_score(_all_dags(4), table, BicEV)
+    outcome = run(Search(BicEV(table), _small(preset, max_evals=600), seed=1, device="cuda"))
+    assert outcome.best.scores[0] == pytest.approx(best, abs=1e-9)
+
+
+def test_the_papers_loop_improves_on_its_first_design():
+    """Without recombination every gain is the work of the networks and the trust region."""
+    gains = []
+    for seed in range(3):
+        recorder = Recorder()
+        chosen = _small("paper", n_candidates=1000, max_evals=200, rank=4)
+        outcome = run(Search(BicEV(_table(d=8, seed=seed)), chosen, seed=seed), [recorder])
+        trace = recorder.columns()["best"]
+        assert outcome.found_by == "trust region"
+        gains.append(trace[-1] - trace[0])
+    assert min(gains) > 100  # the true graph is thousands above a random one
+
+
+@pytest.mark.parametrize("kind", [BicEV, BicNV])
+def test_the_smallest_problem(kind):
+    """Two nodes have three DAGs and four families: two evaluations know them all."""
+    table = _table(d=2, seed=1)
+    best = _best_score(_all_dags(2), table, kind)
+    for changes in ({}, {"space": "low-rank"}, {"skip_known": False}):
+        outcome = run(Search(kind(table), _small(max_evals=50, **changes)))
+        assert outcome.best.scores[0] == pytest.approx(best)
+        assert outcome.n_local <= 4
+        assert outcome.stopped == "nothing new to evaluate in 25 rounds"
+
+
+# What is spent.
+
+
+@pytest.mark.parametrize("max_evals", [1, 15, 16, 17, 32, 50])
+def test_the_papers_preset_spends_exactly_its_budget(max_evals, recording):
+    state = Search(BicEV(_table()), _small("paper", batch_size=16, max_evals=max_evals))
+    outcome = run(state)
+    assert outcome.n_evals == max_evals == len(state.evaluator.seen) == len(state.history)
+    assert outcome.stopped.startswith(f"budget spent: {max_evals} evaluations")
+
+
+@pytest.mark.parametrize("max_evals", [1, 20, 50])
+def test_only_unknown_dags_cost_by_default(max_evals, recording):
+    state = Search(BicEV(_table(d=9)), _small(max_evals=max_evals, polish=False))
+    outcome = run(state)
+    known, costly = set(), 0
+    for dag in state.evaluator.seen:
+        keys = set(Families.from_dags(dag[None]).keys())
+        costly += not keys <= known
+        known |= keys
+    assert outcome.n_evals == max_evals == costly
+    assert outcome.n_local == len(known)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_settings_overspend(data):
+    def pick(*values):
+        return data.draw(st.sampled_from(values))
+
+    masks, skip_known = pick("row", "shared"), pick(True, False)
+    chosen = Settings(
+        max_evals=pick(1, 3, 20),
+        max_local=pick(None, 4, 15),
+        count_known=pick(True, False),
+        space=pick("low-rank", "full-rank"),
+        rank=pick(1, 5),
+        batch_size=pick(1, 4, 30),
+        n_candidates=pick(1, 7, 60),
+        moved_coordinates=pick(1.0, 20.0),
+        region_failures=pick(1, 5),
+        acquisition=pick("thompson", "ucb"),
+        n_draws=pick(1, 3),
+        skip_known=skip_known,
+        recombine=skip_known or pick(True, False),
+        polish=pick(True, False),
+        hidden=pick(1, 5),
+        dropout=pick(0.0, 0.5),
+        n_grads=pick(0, 1),
+        n_replay=pick(0, 5),
+        replay=pick("uniform", "reservoir"),
+        masks=masks,
+        batch_norm=pick("candidates", "training") if masks == "row" else "training",
+        standardize_targets=pick(True, False),
+    )
+    kind, d = pick(BicNV, BicEV), pick(2, 4)
+    score = kind(_table(d=d))
+    recorder = Recorder()
+    outcome = run(Search(score, chosen, seed=pick(0, 1)), [recorder])
+    assert 1 <= outcome.n_evals <= chosen.max_evals
+    assert outcome.n_local <= (chosen.max_local or np.inf)
+    assert is_acyclic(outcome.best.dags[0])
+    local = score.local(Families.from_dags(outcome.best.dags))[None]
+    assert outcome.best.scores == pytest.approx(Evaluator(score, chosen).scores(outcome.best.dags, local))
+    assert (np.diff(recorder.columns()["best"]) >= 0).all()
+
+
+def test_a_batch_larger_than_the_candidates():
+    outcome = run(Search(BicNV(_table()), _small(batch_size=64, n_candidates=5, max_evals=80)))
+    assert outcome.n_evals <= 80
+
+
+def test_too_few_local_scores_for_one_dag_are_refused():
+    with pytest.raises(SettingsError, match="max_local must be at least 5, the number of columns, got 4"):
+        Search(BicNV(_table()), Settings(max_local=4))
+    assert run(Search(BicNV(_table()), _small(max_local=5))).n_local == 5
+
+
+# The same again.
+
+
+def _course(chosen, callbacks=(), d=7, seed=0, **options):
+    """Everything a run decides: every evaluated DAG, the trace, the answer."""
+    state = Search(BicEV(_table(d=d)), chosen, seed=seed, **options)
+    recorder = Recorder()
+    outcome = run(state, [recorder, *callbacks])
+    columns = recorder.columns()
+    trace = np.column_stack([columns[name] for name in ("n_evals", "n_local", "best")])
+    return np.stack(state.evaluator.seen), trace, outcome.best.dags[0]
+
+
+def _same(first, second):
+    return all(a.shape == b.shape and bool((a == b).all()) for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("changes", [{}, {"replay": "reservoir", "masks": "row"}, {"acquisition": "ucb"}], ids=str)
+def test_the_seed_decides(changes, recording):
+    chosen = _small(max_evals=60, **changes)
+    first = _course(chosen, seed=4)
+    assert _same(first, _course(chosen, seed=4))
+    assert not _same(first[1:2], _course(chosen, seed=5)[1:2])
+
+
+def test_a_reservoir_is_kept_when_asked_for():
+    for replay, kept in (("reservoir", 10), ("uniform", 0)):
+        chosen = _small(max_evals=60, replay=replay, n_replay=10)
+        state = Search(BicEV(_table(d=7)), chosen)
+        run(state)
+        rows = state.history.training_rows(1, chosen.with_(replay="reservoir"), state.generator)[1:]
+        assert len(rows) == len(set(rows.tolist())) == kept
+
+
+def test_global_random_state_does_not_matter(recording):
+    chosen = _small(max_evals=40)
+    first = _course(chosen)
+    before = np.random.get_state(), torch.random.get_rng_state()  # noqa: NPY002
+    try:
+        np.random.seed(99)  # noqa: NPY002
+        torch.manual_seed(99)
+        assert _same(first, _course(chosen))
+    finally:
+        np.random.set_state(before[0])  # noqa: NPY002
+        torch.random.set_rng_state(before[1])
+
+
+def test_watching_changes_nothing(recording):
+    def watcher(progress):
+        """Looks at everything, as a progress display does, and even scribbles on it."""
+        seen.append(f"{progress.iteration} {progress.n_evals} {progress.n_local} {progress.best:.3f}")
+        progress.best_dag[:] = True
+
+    seen: list[str] = []
+    chosen = _small(max_evals=60)
+    assert _same(_course(chosen), _course(chosen, [watcher, watcher]))
+    assert len(seen) > 4
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_memory_does_not_change_the_answer(preset, recording, monkeypatch):
+    """The nodes are cut into pieces where the candidates of all would be too large."""
+    pieces = []
+    original = loop.DropoutSurrogate.node_chunks
+
+    def counted(self, n_candidates, n_values):
+        chunks = list(original(self, n_candidates, n_values))
+        pieces.append(len(chunks))
+        return chunks
+
+    monkeypatch.setattr(loop.DropoutSurrogate, "node_chunks", counted)
+    chosen = _small(preset, n_candidates=6000, max_evals=32)
+    whole = _course(chosen)
+    assert set(pieces) == {1}
+    pieces.clear()
+    assert _same(whole, _course(chosen.with_(max_memory=0.01)))
+    assert set(pieces) > {1} or min(pieces) > 1
+
+
+def test_an_executor_changes_nothing(recording):
+    chosen = _small(max_evals=60)
+    with ThreadPoolExecutor(2) as executor:
+        assert _same(_course(chosen), _course(chosen, executor=executor))
+
+
+# How it ends.
+
+
+def test_a_callback_ends_the_search_and_the_first_reason_wins():
+    told = []
+    callbacks = [
+        lambda progress: told.append(progress.iteration),
+        lambda progress: "enough" if progress.iteration == 2 else None,
+        lambda progress: "later" if progress.iteration == 2 else None,
+    ]
+    outcome = run(Search(BicNV(_table(d=8)), _small(max_evals=500)), callbacks)
+    assert outcome.stopped == "enough"
+    assert told == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("changes", "stopped"),
+    [
+        ({"time_limit": 0.0}, "time limit of 0 s reached"),
+        ({"target_score": -1e9}, "target score -1e+09 reached"),
+        ({"patience": 3}, "no better score in 3 iterations"),
+    ],
+)
+def test_limits_end_the_search(changes, stopped):
+    chosen = _small(max_evals=10_000, skip_known=False, count_known=True, **changes)
+    recorder = Recorder()
+    outcome = run(Search(BicNV(_table()), chosen), [recorder, Limits(chosen)])
+    assert outcome.stopped == stopped
+    trace = recorder.columns()["best"]
+    if "patience" in changes:
+        assert len(trace) > 3
+        assert trace[-1] == trace[-4]
+        assert len(trace) == 4 or trace[-4] > trace[-5]
+    else:
+        assert len(trace) == 1
+
+
+def test_an_interrupt_returns_the_best_so_far():
+    seen = []
+
+    def interrupted(progress):
+        seen.append(progress)
+        if progress.iteration == 3:
+            raise KeyboardInterrupt
+
+    outcome = run(Search(BicNV(_table(d=8)), _small(max_evals=500)), [interrupted])
+    assert outcome.stopped == "interrupted"
+    assert len(seen) == 3
+    assert outcome.best.scores[0] == seen[-1].best
+    assert (outcome.n_evals, outcome.n_local) == (seen[-1].n_evals, seen[-1].n_local)
+
+
+class Interrupted(BicNV):
+    """Ctrl-C comes while local scores are computed, at the given call."""
+
+    def __init__(self, table, at):
+        super().__init__(table)
+        self.calls, self.at = 0, at
+
+    def local(self, families):
+        self.calls += 1
+        if self.calls == self.at:
+            raise KeyboardInterrupt
+        return super().local(families)
+
+
+def test_an_interrupt_inside_an_evaluation():
+    seen = []
+    outcome = run(Search(Interrupted(_table(d=8), at=3), _small(max_evals=500)), [seen.append])
+    assert outcome.stopped == "interrupted"
+    assert outcome.best.scores[0] == seen[-1].best
+    with pytest.raises(KeyboardInterrupt):  # there is nothing to return yet
+        run(Search(Interrupted(_table(d=8), at=1), _small()))
+
+
+def test_other_errors_are_not_swallowed():
+    def broken(progress):
+        raise RuntimeError("broken callback")
+
+    with pytest.raises(RuntimeError, match="broken callback"):
+        run(Search(BicNV(_table()), _small(max_evals=20)), [broken])
+
+
+@pytest.mark.parametrize("changes", [{}, {"recombine": False, "polish": False}], ids=str)
+def test_the_search_ends_when_everything_is_known(changes):
+    """Known DAGs are free: without a rule of its own for this the budget would never be spent."""
+    outcome = run(Search(BicNV(_table(d=3)), _small(max_evals=5_000, skip_known=False, **changes)))
+    assert outcome.stopped == "nothing new to evaluate in 25 rounds"
+    assert outcome.n_local <= 12
+
+
+# What is known.
+
+NAMES = [f"x{i}" for i in range(6)]
+
+
+@pytest.mark.parametrize("space", ["low-rank", "full-rank"])
+@pytest.mark.parametrize(
+    "knowledge",
+    [
+        Knowledge(required=["x4 -> x0", "x0 -> x2", "x3 -> x2"], forbidden=["x1 -> x5"]),
+        Knowledge(tiers=[["x4", "x1"], ["x0", "x2"], ["x3", "x5"]], required=["x1 -> x3"], forbidden=["x4 -> x3"]),
+        Knowledge(max_parents=1, required=["x2 -> x0"]),
+        Knowledge(roots=["x0"], leaves=["x1"], max_parents={"x1": 2}, required=["x0 -> x1"]),
+        Knowledge(tiers=[["x4", "x1"], ["x0", "x2", "x3"]], forbid_within_tiers=True),
+    ],
+    ids=lambda known: ", ".join(known.to_mapping()),
+)
+def test_every_evaluated_dag_obeys_the_knowledge(knowledge, space, recording):
+    constraints = knowledge.compile(NAMES)
+    state = Search(BicNV(_table(d=6)), _small(max_evals=60, space=space), constraints=constraints)
+    progress = []
+    outcome = run(state, [progress.append])
+    shown = [step.best_dag for step in progress]
+    for dag in [*state.evaluator.seen, *shown, outcome.best.dags[0]]:
+        assert is_acyclic(dag)
+        assert constraints.violations(dag) == []
+    assert len({dag.tobytes() for dag in state.evaluator.seen}) > 10
+
+
+def test_an_answer_outside_the_low_rank_space_is_kept():
+    """At rank 1 an empty graph of many nodes has no vector: recombination may find it all the same."""
+    rng = np.random.default_rng(0)
+    table = Table.from_array(rng.normal(size=(400, 6)))
+    outcome = run(Search(BicNV(table, penalty=20), _small(space="low-rank", rank=1, max_evals=300)))
+    assert outcome.best.dags[0].sum() <= 1
+    assert outcome.found_by == "recombination"

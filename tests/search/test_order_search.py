@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+
+from drbo.data.simulate import simulate
+from drbo.data.table import Table
+from drbo.knowledge import Knowledge
+from drbo.scores.base import Families
+from drbo.scores.linear import BicEV, BicNV
+from drbo.search.evaluate import Evaluator
+from drbo.search.exact import best_dag
+from drbo.search.order_search import OrderSearch
+from drbo.search.stopping import Limits
+from drbo.settings import Settings
+
+QUICK = Settings(order_patience=10)
+
+
+def _optimum(score, d):
+    sets = [
+        (i, [j for j in range(d) if mask >> j & 1]) for i in range(d) for mask in range(1 << d) if not mask >> i & 1
+    ]
+    families = Families.from_sets(d, sets)
+    masks = families.parents @ (1 << np.arange(d))
+    shares = -score.n_rows[families.nodes] * score.local(families) + score.family_price(families)
+    dag = best_dag(d, families.nodes, masks, shares)
+    return Evaluator(score, Settings()).evaluate(dag[None]).scores[0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_finds_the_optimum_that_the_dynamic_program_finds(seed):
+    data = simulate("8ER2", n=200, seed=seed)
+    score = BicNV(Table.from_array(data.X))
+    outcome = OrderSearch(score, Settings(), seed=seed).run()
+    assert outcome.best.scores[0] == pytest.approx(_optimum(score, 8), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_reaches_the_true_graphs_score_where_variances_are_equal(seed):
+    data = simulate("20ER4", seed=50 + seed)
+    score = BicEV(Table.from_array(data.X))
+    truth = Evaluator(score, Settings()).evaluate(data.dag[None]).scores[0]
+    outcome = OrderSearch(score, QUICK, seed=seed).run()
+    assert outcome.best.scores[0] >= truth - 1e-6
+    assert outcome.found_by == "order search"
+
+
+def test_scores_are_those_of_the_score(rng):
+    table = Table.from_array(rng.normal(size=(60, 5)))
+    for kind in (BicNV, BicEV):
+        outcome = OrderSearch(kind(table), QUICK).run()
+        again = Evaluator(kind(table), Settings()).evaluate(outcome.best.dags)
+        assert outcome.best.scores[0] == pytest.approx(again.scores[0])
+
+
+KNOWLEDGE = [
+    Knowledge(required=["x4 -> x0", "x0 -> x2"], forbidden=["x1 -> x3"]),
+    Knowledge(tiers=[["x3", "x4"], ["x0", "x1", "x2"]], max_parents=1),
+    Knowledge(roots=["x2"], leaves=["x0"], required=["x3 -> x1"]),
+]
+
+
+@pytest.mark.parametrize("knowledge", KNOWLEDGE)
+@pytest.mark.parametrize("kind", [BicNV, BicEV])
+def test_knowledge_is_obeyed_at_every_step(knowledge, kind):
+    table = Table.from_array(simulate("5ER2", n=100, seed=3).X, names=[f"x{j}" for j in range(5)])
+    constraints = knowledge.compile(table.names)
+    seen = []
+    search = OrderSearch(kind(table), QUICK, constraints=constraints)
+    search.run([lambda progress: seen.append(progress.best_dag)])
+    assert all(constraints.violations(dag) == [] for dag in seen)
+
+
+def test_same_seed_same_answer():
+    score = BicNV(Table.from_array(simulate("10ER2", n=100, seed=1).X))
+    first, second = (OrderSearch(score, QUICK, seed=7).run() for _ in range(2))
+    assert (first.best.dags == second.best.dags).all()
+    assert (first.n_local, first.stopped) == (second.n_local, second.stopped)
+
+
+def test_interventions_leave_their_rows_out(rng):
+    data = simulate("6ER2", n=200, seed=2)
+    targets = np.zeros((200, 6), dtype=bool)
+    targets[:50, 1] = True
+    x = data.X.copy()
+    x[:50, 1] = rng.normal(size=50) * 100
+    outcome = OrderSearch(BicNV(Table.from_array(x), targets=targets), QUICK).run()
+    assert np.isfinite(outcome.best.scores).all()
+
+
+def test_limits_and_interrupts_end_it():
+    score = BicNV(Table.from_array(simulate("8ER2", n=100, seed=1).X))
+    stopped = OrderSearch(score, Settings(target_score=-1e12)).run([Limits(Settings(target_score=-1e12))]).stopped
+    assert "target" in stopped
+
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    assert OrderSearch(score, QUICK).run([interrupt]).stopped == "interrupted"
