@@ -127,6 +127,15 @@ class Settings:
     )
     standardize_targets: bool = _knob(True, "the networks learn local scores with mean 0 and variance 1 per node")
 
+    # Pruning (Sec. 4.6, App. C.3)
+    prune_threshold: float | None = _knob(
+        None,
+        "what an edge must pass when the result is pruned: the weight for 'threshold', the significance level for "
+        "tests; None: 0.3, 0.01 for 'f-test', 0.001 for 'cam' and 'kci'",
+        low=0.0,
+        optional=True,
+    )
+
     # Machine
     max_memory: float = _knob(4.0, "GiB that the search may hold at once", low=0.01)
 

@@ -4,7 +4,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drbo.data.table import Table
@@ -192,7 +192,7 @@ def test_only_unknown_dags_cost_by_default(max_evals, recording):
     assert outcome.n_local == len(known)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_no_settings_overspend(data):
     def pick(*values):

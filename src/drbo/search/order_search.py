@@ -5,6 +5,7 @@ order, climb again, until shaking it no longer helps.
 """
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +17,11 @@ from drbo.scores.base import Families
 from drbo.scores.linear import BicNV
 from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.improve import LEVEL_ROUNDS
-from drbo.search.linear_orders import LinearProblem
 from drbo.search.loop import Callback, Outcome, Progress
 from drbo.settings import Settings
+
+if TYPE_CHECKING:
+    from drbo.search.linear_orders import LinearProblem
 
 #: Families are counted, not rationed, on this route: time_limit and order_patience bound it.
 NO_LIMIT = 2**62
@@ -117,8 +120,10 @@ class OrderSearch:
         places = np.sort(self.rng.integers(len(rest) + 1, size=count))
         return self._consistent(np.insert(rest, places, moved))
 
-    def problem(self, level: float | None) -> LinearProblem:
+    def problem(self, level: float | None) -> "LinearProblem":
         """Return the arrays of the compiled climb, for an additive form of the score at a level."""
+        from drbo.search.linear_orders import LinearProblem  # compiled: only where it is used
+
         score, d = self.score, self.score.n_nodes
         weights = np.zeros(d)
         if level is not None:
@@ -140,7 +145,7 @@ class OrderSearch:
         """Return the mean residual variance of the complete DAG of an order: near that of a good sparse one."""
         place = np.argsort(order)
         complete = (place[:, None] < place[None, :]) & self.constraints.allowed
-        residual = np.exp(self.score.local(Families.from_dags(complete[None])))
+        residual = np.exp(self.evaluator.families(Families.from_dags(complete[None])))
         return float((self.score.n_rows * residual).sum() / self.score.n_rows.sum())
 
     def _level(self, evaluated: Evaluated) -> float | None:
@@ -160,7 +165,7 @@ class OrderSearch:
     def _call(self, callbacks: list[Callback], climbs: int) -> str | None:
         assert self.best is not None
         evaluator = self.evaluator
-        score, dag = float(self.best.scores[0]), self.best.dags[0]
+        score, dag = float(self.best.scores[0]), self.best.dags[0].copy()  # a callback may keep or change it
         progress = Progress(climbs, evaluator.n_evals, evaluator.n_local, score, dag)
         reasons = [callback(progress) for callback in callbacks]
         return next((reason for reason in reasons if reason), None)

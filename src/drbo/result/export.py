@@ -1,0 +1,487 @@
+"""Graphs as tables, networkx objects and files, and back; every file is read as if a stranger wrote it."""
+
+import csv
+import io
+import json
+import math
+import os
+import secrets
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.errors import DrboError, ResultError
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+
+MAX_TEXT_BYTES = 2**26
+MAX_NODES = 2**14
+MAX_ARRAY_BYTES = 2**28  # MAX_NODES ** 2 booleans
+GRAPH_ARRAYS = ("dag", "adjacency", "A", "arr_0")
+EDGE_HEADERS = (("source", "target"), ("from", "to"), ("cause", "effect"))
+READABLE = "a result folder, .csv, .tsv, .txt, .json, .npz or .npy"
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Row = tuple[int, list[str]]  # line number, cells
+
+
+def printable(name: str) -> str:
+    r"""Return a name that cannot disturb a terminal or a picture: control characters are written out.
+
+    Examples
+    --------
+    >>> printable("dose [µg]"), printable("a\nb")
+    ('dose [µg]', 'a\\nb')
+    """
+    return name if name.isprintable() else name.encode("unicode_escape").decode()
+
+
+def check_names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
+    """Return d unique names; x0, x1, ... where there are none.
+
+    Examples
+    --------
+    >>> check_names(None, 2)
+    ('x0', 'x1')
+    """
+    if names is None:
+        return tuple(f"x{j}" for j in range(d))
+    found = tuple(names)
+    if len(found) != d:
+        raise ResultError(f"{d} nodes need {d} names, got {len(found)}")
+    for name in found:
+        if not isinstance(name, str) or not name:
+            raise ResultError(f"a name must be a text of at least one character, got {name!r}")
+    if len(set(found)) < d:
+        twice = next(name for k, name in enumerate(found) if name in found[:k])
+        raise ResultError(f"names must be unique, got {twice!r} twice")
+    return found
+
+
+def to_networkx(
+    dag: npt.ArrayLike,
+    names: Sequence[str] | None = None,
+    weights: npt.ArrayLike | None = None,
+    standardised_weights: npt.ArrayLike | None = None,
+) -> "nx.DiGraph[str]":
+    """Return a DiGraph with all names as nodes and the weights as edge attributes.
+
+    Examples
+    --------
+    >>> list(to_networkx([[0, 1], [0, 0]], ["a", "b"], weights=[[0, 2.5], [0, 0]]).edges(data=True))
+    [('a', 'b', {'weight': 2.5})]
+    """
+    import networkx as nx
+
+    matrix = np.asarray(dag) != 0
+    labels = check_names(names, len(matrix))
+    given = {"weight": weights, "standardised_weight": standardised_weights}
+    values = {key: np.asarray(array, dtype=np.float64) for key, array in given.items() if array is not None}
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(labels)
+    for i, j in np.argwhere(matrix).tolist():
+        graph.add_edge(labels[i], labels[j], **{key: float(array[i, j]) for key, array in values.items()})
+    return graph
+
+
+def edge_table(
+    dag: npt.ArrayLike,
+    names: Sequence[str] | None = None,
+    weights: npt.ArrayLike | None = None,
+    standardised_weights: npt.ArrayLike | None = None,
+    directed: npt.ArrayLike | None = None,
+) -> "pd.DataFrame":
+    """Return one row per edge: source, target, the weights that were given, directed.
+
+    Examples
+    --------
+    >>> edge_table([[0, 1], [0, 0]], ["a", "b"], weights=[[0, 2.5], [0, 0]]).to_dict("records")
+    [{'source': 'a', 'target': 'b', 'weight': 2.5, 'directed': True}]
+    """
+    import pandas as pd
+
+    matrix = np.asarray(dag) != 0
+    labels = check_names(names, len(matrix))
+    source, target = np.nonzero(matrix)
+    columns: dict[str, Any] = {
+        "source": pd.Series([labels[i] for i in source], dtype=str),
+        "target": pd.Series([labels[j] for j in target], dtype=str),
+    }
+    for key, array in (("weight", weights), ("standardised_weight", standardised_weights)):
+        if array is not None:
+            columns[key] = np.asarray(array, dtype=np.float64)[source, target]
+    columns["directed"] = np.ones(len(source), bool) if directed is None else np.asarray(directed)[source, target]
+    return pd.DataFrame(columns)
+
+
+def adjacency_frame(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> "pd.DataFrame":
+    """Return the 0/1 adjacency with names on both sides: row -> column.
+
+    Examples
+    --------
+    >>> adjacency_frame([[0, 1], [0, 0]], ["a", "b"]).loc["a", "b"]
+    np.int64(1)
+    """
+    import pandas as pd
+
+    matrix = np.asarray(dag) != 0
+    labels = check_names(names, len(matrix))
+    return pd.DataFrame(matrix.astype(np.int64), index=list(labels), columns=list(labels))
+
+
+def write_graph(path: str | Path, dag: npt.ArrayLike, names: Sequence[str] | None = None) -> None:
+    """Write a graph as .csv (edge list: nodes without edges are left out), .json or .npz, by the ending of the name.
+
+    An undirected edge of a CPDAG is written once in each direction.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_graph(f"{folder}/graph.json", [[0, 1], [0, 0]], ["rain", "wet"])
+    ...     read_graph(f"{folder}/graph.json")[1]
+    ('rain', 'wet')
+    """
+    path = Path(path)
+    matrix = np.asarray(dag) != 0
+    labels = check_names(names, len(matrix))
+    edges = [(labels[i], labels[j]) for i, j in np.argwhere(matrix).tolist()]
+    kind = path.suffix.lower()
+    if kind == ".csv":
+        content = csv_bytes([("source", "target"), *edges])
+    elif kind == ".json":
+        content = json.dumps({"nodes": labels, "edges": edges}, indent=1).encode()
+    elif kind == ".npz":
+        buffer = io.BytesIO()
+        np.savez(buffer, dag=matrix, names=np.array(labels, dtype=np.str_))
+        content = buffer.getvalue()
+    else:
+        raise ResultError(f"a graph is written as .csv, .json or .npz, got '{path.name}'", hint="change the ending")
+    write_file(path, content)
+
+
+def csv_bytes(rows: Iterable[Sequence[Any]]) -> bytes:
+    r"""Return rows as machine-readable CSV: names are quoted where needed, never changed.
+
+    Examples
+    --------
+    >>> csv_bytes([("source", "target"), ("a,b", "c")])
+    b'source,target\n"a,b",c\n'
+    """
+    table = [list(row) for row in rows]
+    hidden = any("\r" in str(cell) for row in table for cell in row)  # QUOTE_MINIMAL overlooks a carriage return
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if hidden else csv.QUOTE_MINIMAL)
+    writer.writerows(table)
+    return buffer.getvalue().encode(errors="surrogatepass")
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file so that a crash leaves the old one or the new one, never a half: same folder, fsync, rename.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_file(Path(folder) / "a", b"1")
+    ...     (Path(folder) / "a").read_bytes()
+    b'1'
+    """
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ResultError(
+            f"{path} cannot be written: {error.strerror or error}", hint="choose another folder"
+        ) from error
+
+
+def read_graph(path: str | Path, names: Sequence[str] | None = None) -> tuple[Bools, tuple[str, ...]]:
+    """Return the adjacency (d, d) and the names of a graph from a file, cycles and all.
+
+    Parameters
+    ----------
+    path : a result folder or its result.json; .csv or .tsv with an edge list (columns source,target or from,to or
+        cause,effect; further columns are ignored) or an adjacency table, with or without names; .npz or .npy with an
+        array dag, adjacency or A; .json as ``{"nodes": [...], "edges": [["a", "b"], ...]}``. An edge that is there in
+        both directions is undirected.
+    names : the nodes in the order that is wanted. Without them the file's own names count, or x0, x1, ...; an edge
+        list then has its nodes in the order of their first edge.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "graph.csv"
+    ...     _ = file.write_text("from,to\\nrain,wet\\n")
+    ...     adjacency, found = read_graph(file)
+    >>> found, adjacency.astype(int).tolist()
+    (('rain', 'wet'), [[0, 1], [0, 0]])
+    """
+    path = Path(path)
+    if names is not None:
+        names = check_names(names, len(names))
+    with refusing(path):
+        if path.is_dir() or path.name == "result.json":
+            from drbo.result.result import Result
+
+            result = Result.load(path if path.is_dir() else path.parent)
+            return _align(result.dag.copy(), result.names, names, path)
+        kind = path.suffix.lower()
+        if kind in (".csv", ".tsv", ".txt"):
+            return _read_text(path, names)
+        if kind == ".json":
+            return _read_json(path, names)
+        if kind in (".npz", ".npy"):
+            return _read_array(path, names)
+    raise ResultError(f"{path} is not {READABLE}", hint="change the ending of the name to what the file holds")
+
+
+@contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """Turn whatever a damaged or hostile file provokes in zipfile, json, csv or numpy into a ResultError.
+
+    Examples
+    --------
+    >>> with refusing(Path("graph.json")):
+    ...     json.loads("{")
+    Traceback (most recent call last):
+        ...
+    drbo.errors.ResultError: graph.json is damaged or not what its name says: Expecting property name ...
+    """
+    try:
+        yield
+    except DrboError:
+        raise
+    except OSError as error:
+        raise ResultError(f"{path} cannot be read: {error.strerror or error}", hint="check the path") from error
+    except Exception as error:  # these parsers raise a dozen unrelated kinds on bad bytes
+        reason = f"{error}" or type(error).__name__
+        message = f"{path} is damaged or not what its name says: {reason}"
+        raise ResultError(message, hint="write the file again; the original may be cut short") from error
+
+
+def read_bytes(path: Path, limit: int) -> bytes:
+    """Return the content of a file, refusing one larger than the limit before reading it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     read_bytes(Path(file.name), limit=10)
+    b''
+    """
+    size = path.stat().st_size
+    if size > limit:
+        raise ResultError(f"{path} has {size} bytes, at most {limit} are read", hint="is it the right file?")
+    with path.open("rb") as stream:
+        return stream.read(limit)
+
+
+def read_npy(stream: IO[bytes], what: str, shape: tuple[int, ...] | None = None, dtype: str | None = None) -> Any:
+    """Return the array of one .npy stream, its header checked before a byte of data is read; never unpickles.
+
+    Examples
+    --------
+    >>> buffer = io.BytesIO()
+    >>> np.save(buffer, np.arange(3.0))
+    >>> _ = buffer.seek(0)
+    >>> read_npy(buffer, "weights", (2,), "<f8")
+    Traceback (most recent call last):
+        ...
+    drbo.errors.ResultError: weights must have shape (2,) and type <f8, got (3,) and <f8
+    """
+    version = np.lib.format.read_magic(stream)
+    if version not in ((1, 0), (2, 0)):
+        raise ResultError(f"{what} must be a .npy of version 1.0 or 2.0, got {version[0]}.{version[1]}")
+    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    found, fortran, kind = header(stream)
+    if shape is not None and (found != shape or kind != np.dtype(dtype)):
+        raise ResultError(f"{what} must have shape {shape} and type {dtype}, got {found} and {kind.str}")
+    size = math.prod(found) * kind.itemsize
+    if kind.kind not in "biufU" or min(found, default=0) < 0 or (shape is None and size > MAX_ARRAY_BYTES):
+        raise ResultError(f"{what} must be numbers of at most {MAX_ARRAY_BYTES} bytes, got {found} of {kind.str}")
+    raw = stream.read(size + 1)
+    if len(raw) != size:
+        raise ResultError(f"{what} must have {size} bytes, got {'more' if len(raw) > size else len(raw)}")
+    if kind.kind == "b" and size and max(raw) > 1:
+        raise ResultError(f"{what} must hold the truth values 0 and 1, got the byte {max(raw)}")
+    return np.frombuffer(raw, dtype=kind).reshape(found, order="F" if fortran else "C")
+
+
+def _align(
+    adjacency: Bools, found: Sequence[str] | None, names: Sequence[str] | None, path: Path
+) -> tuple[Bools, tuple[str, ...]]:
+    """Return the graph with its nodes, those found in the file, in the wanted order."""
+    found = check_names(found, len(adjacency))
+    if names is None:
+        return adjacency, found
+    for label, here, there in (("lacks", names, found), ("has the unknown", found, names)):
+        missing = sorted(set(here) - set(there))
+        if missing:
+            raise ResultError(f"{path} {label} node {missing[0]!r}", hint="both sides must name the same variables")
+    index = {name: k for k, name in enumerate(found)}
+    order = [index[name] for name in names]
+    return adjacency[np.ix_(order, order)], tuple(names)
+
+
+def _from_edges(
+    edges: Iterable[tuple[str, Any, Any]],  # where it stands, source, target
+    nodes: Sequence[str] | None,
+) -> tuple[Bools, tuple[str, ...]]:
+    """Return the graph of an edge list; without nodes they come in the order of their first edge."""
+    index = {} if nodes is None else {name: k for k, name in enumerate(check_names(nodes, len(nodes)))}
+    pairs = []
+    for where, *ends in edges:
+        for end in ends:
+            if not isinstance(end, str) or not end:
+                raise ResultError(f"{where}: a node must be a name, got {end!r}")
+            if nodes is None:
+                index.setdefault(end, len(index))
+            elif end not in index:
+                raise ResultError(
+                    f"{where}: {end!r} is not a node", hint=f"the nodes are {', '.join(list(index)[:20])}"
+                )
+        pairs.append([index[end] for end in ends])
+    if not 0 < len(index) <= MAX_NODES:
+        raise ResultError(f"a graph has 1 to {MAX_NODES} nodes, got {len(index)}", hint="are names missing?")
+    adjacency = np.zeros((len(index), len(index)), dtype=bool)
+    adjacency[tuple(np.array(pairs, dtype=np.intp).reshape(-1, 2).T)] = True
+    return adjacency, tuple(index)
+
+
+def _read_text(path: Path, names: Sequence[str] | None) -> tuple[Bools, tuple[str, ...]]:
+    """Tell an edge list from an adjacency table by header and shape, and read it."""
+    rows = _rows(path)
+    if not rows:
+        raise ResultError(f"{path} is empty", hint="an edge list begins with the line source,target")
+    header = [cell.strip().lower() for cell in rows[0][1]]
+    for pair in EDGE_HEADERS:
+        if set(pair) <= set(header):
+            return _from_edges(_edges(rows[1:], header.index(pair[0]), header.index(pair[1]), names, path), names)
+    numeric = [all(_number(cell) is not None for cell in cells) for _, cells in rows]
+    is_table = numeric == [True, True] or numeric == [False, True, True]
+    if len(header) == 2 and not is_table:
+        return _from_edges(_edges(rows, 0, 1, names, path), names)
+    return _read_table(rows, names, path)
+
+
+def _rows(path: Path) -> list[Row]:
+    """Return the lines that are not blank; the first one tells the separator."""
+    text = read_bytes(path, MAX_TEXT_BYTES).decode("utf-8-sig")
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    separator = "\t" if path.suffix.lower() == ".tsv" else next((mark for mark in ",;\t" if mark in first), ",")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    return [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
+
+
+def _node(cell: str, names: frozenset[str] | None) -> str:
+    """Return the name in a cell; blanks around it count only where such a name is known."""
+    return cell if names is not None and cell in names else cell.strip()
+
+
+def _edges(
+    rows: list[Row], source: int, target: int, names: Sequence[str] | None, path: Path
+) -> Iterator[tuple[str, str, str]]:
+    known = None if names is None else frozenset(names)
+    for line, cells in rows:
+        where = f"{path} line {line}"
+        if len(cells) <= max(source, target):
+            raise ResultError(f"{where}: an edge needs a source and a target, got {cells!r}")
+        yield where, _node(cells[source], known), _node(cells[target], known)
+
+
+def _read_table(rows: list[Row], names: Sequence[str] | None, path: Path) -> tuple[Bools, tuple[str, ...]]:
+    """Read an adjacency table: plain numbers, names in the header, or names in the header and the first column."""
+    width = len(rows[0][1])
+    for line, cells in rows:
+        if len(cells) != width:
+            raise ResultError(f"{path} line {line}: {width} cells expected as in the first line, got {len(cells)}")
+    plain = len(rows) == width and all(_number(cell) is not None for cell in rows[0][1])
+    labelled = len(rows) == width and not plain
+    if not plain and not labelled and len(rows) != width + 1:
+        raise ResultError(
+            f"{path} is neither an edge list nor an adjacency table: {len(rows)} lines of {width} cells",
+            hint="an edge list begins with the line source,target; a table has a line and a column for each node",
+        )
+    body = rows if plain else rows[1:]
+    adjacency = np.array([[_cell(cell, line, path) for cell in cells[labelled:]] for line, cells in body]) != 0
+    if plain:
+        return _align(adjacency, names, names, path)
+    known = None if names is None else frozenset(names)
+    found = [_node(cell, known) for cell in rows[0][1][labelled:]]
+    if labelled:
+        sides = [_node(cells[0], known) for _, cells in body]
+        if sorted(sides) != sorted(found):
+            wrong = sorted(set(sides) ^ set(found))
+            raise ResultError(f"{path}: lines and columns must have the same names, only one side has {wrong[:1]}")
+        line_of = {name: k for k, name in enumerate(sides)}
+        adjacency = adjacency[[line_of[name] for name in found]]
+    return _align(adjacency, found, names, path)
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def _cell(cell: str, line: int, path: Path) -> float:
+    value = _number(cell)
+    if value is None or not math.isfinite(value):
+        raise ResultError(f"{path} line {line}: an adjacency table holds numbers, got {cell!r}", hint="0 means no edge")
+    return value
+
+
+def _read_json(path: Path, names: Sequence[str] | None) -> tuple[Bools, tuple[str, ...]]:
+    content = json.loads(read_bytes(path, MAX_TEXT_BYTES))
+    if not isinstance(content, dict) or not isinstance(content.get("edges"), list):
+        raise ResultError(f'{path} must hold {{"nodes": [...], "edges": [["a", "b"], ...]}}')
+    nodes = content.get("nodes")
+    if nodes is not None and not isinstance(nodes, list):
+        raise ResultError(f"{path}: nodes must be a list of names, got {nodes!r:.80}")
+    edges = []
+    for k, edge in enumerate(content["edges"]):
+        if not isinstance(edge, list) or len(edge) != 2:
+            raise ResultError(f"{path} edge {k}: an edge is a pair of names, got {edge!r:.80}")
+        edges.append((f"{path} edge {k}", edge[0], edge[1]))
+    if nodes is None:
+        return _from_edges(edges, names)
+    return _align(*_from_edges(edges, nodes), names, path)
+
+
+def _read_array(path: Path, names: Sequence[str] | None) -> tuple[Bools, tuple[str, ...]]:
+    raw = io.BytesIO(read_bytes(path, MAX_ARRAY_BYTES + MAX_TEXT_BYTES))
+    found = None
+    if path.suffix.lower() == ".npy":
+        matrix = read_npy(raw, f"{path}")
+    else:
+        with zipfile.ZipFile(raw) as archive:
+            members = set(archive.namelist())
+            key = next((key for key in GRAPH_ARRAYS if f"{key}.npy" in members), None)
+            if key is None:
+                raise ResultError(f"{path} must have an array {', '.join(GRAPH_ARRAYS)}, got {sorted(members)[:9]}")
+            with archive.open(f"{key}.npy") as stream:
+                matrix = read_npy(stream, f"{path} {key}")
+            if "names.npy" in members:
+                with archive.open("names.npy") as stream:
+                    found = [str(name) for name in read_npy(stream, f"{path} names").ravel()]
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind == "U" or not len(matrix):
+        raise ResultError(f"{path} must hold a square matrix of numbers, got {matrix.dtype} of shape {matrix.shape}")
+    if not np.isfinite(matrix).all():
+        raise ResultError(f"{path} has entries that are not finite", hint="0 means no edge")
+    return _align(matrix != 0, found or names, names, path)

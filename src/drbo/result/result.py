@@ -1,0 +1,377 @@
+"""The answer of a fit: the graph, how it was found, and how it is shown, saved and loaded."""
+
+import hashlib
+import io
+import json
+import math
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.errors import DataError, ResultError
+from drbo.graph import check_dag, dag_to_cpdag
+from drbo.result import export
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+FORMAT, FORMAT_VERSION = "drbo-result", 1
+MAX_TRACE = 10**7
+SHOWN_EDGES = 60  # in each list of the summary
+OPTIONAL_ARRAYS = ("weights", "standardised_weights")
+TRACE_TYPES = {"n_evals": "<i8", "n_local": "<i8", "seconds": "<f8", "best": "<f8"}
+#: What result.json holds of a Result, and as what.
+JSON_TYPES: dict[str, type] = {
+    "names": list,
+    "score": float,
+    "pruned_score": float,
+    "score_name": str,
+    "score_options": dict,
+    "score_equivalent": bool,
+    "settings": dict,
+    "seed": int,
+    "versions": dict,
+    "data_hash": str,
+    "n_rows": int,
+    "reasons": list,
+    "found_by": str,
+    "pruner": str,
+    "stopped": str,
+    "n_evals": int,
+    "n_local": int,
+    "seconds": float,
+}
+#: What it holds besides: about the file and about result.npz.
+FILE_TYPES: dict[str, type] = {"optional_arrays": list, "trace_length": int, "sha256": str}
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+
+def _no_trace() -> dict[str, npt.NDArray[Any]]:
+    return {name: np.empty(0, dtype=kind) for name, kind in TRACE_TYPES.items()}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Result:
+    """What a fit found: read-only, with all that is needed to repeat it.
+
+    Where the score cannot tell the members of a Markov equivalence class apart (``score_equivalent``), the answer is
+    the class, ``cpdag``, and ``dag`` is one member of it.
+
+    Examples
+    --------
+    >>> dag = [[0, 1], [0, 0]]
+    >>> result = Result(
+    ...     names=("rain", "wet"), dag=dag, searched_dag=dag, score=-7.5, pruned_score=-7.5, score_name="bic-nv",
+    ...     score_equivalent=True, local=[-3.0, -2.0], price=[0.0, -2.5])
+    >>> result
+    <Result: 2 nodes, 1 edge, bic-nv -7.5>
+    >>> result.edges().to_dict("records")
+    [{'source': 'rain', 'target': 'wet', 'directed': False}]
+    """
+
+    names: tuple[str, ...]
+    dag: Bools  # (d, d) the answer, after pruning
+    searched_dag: Bools  # (d, d) the best DAG of the search, before pruning
+    score: float  # of searched_dag
+    pruned_score: float  # of dag
+    score_name: str
+    score_equivalent: bool
+    local: Floats  # (d,) local values of searched_dag
+    price: Floats  # (d,) their exact part: penalty and edge prior
+    score_options: dict[str, Any] = field(default_factory=dict)
+    weights: Floats | None = None  # (d, d) linear weights of dag in the units of the data
+    standardised_weights: Floats | None = None  # (d, d) the same for columns of variance 1
+    trace_columns: dict[str, npt.NDArray[Any]] = field(default_factory=_no_trace)
+    settings: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    versions: dict[str, str] = field(default_factory=dict)
+    data_hash: str = ""
+    n_rows: int = 0
+    reasons: tuple[str, ...] = ()  # why this score; what the data check had to say
+    found_by: str = ""  # the stage of the search that found searched_dag
+    pruner: str = "none"
+    stopped: str = ""  # why the search ended, in words
+    n_evals: int = 0
+    n_local: int = 0
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        dag, searched = _checked_dag(self.dag, "dag"), _checked_dag(self.searched_dag, "searched_dag")
+        d = len(dag)
+        set_ = object.__setattr__  # the way to fill a frozen dataclass
+        set_(self, "names", export.check_names(self.names, d))
+        set_(self, "dag", _frozen(dag, "dag", (d, d), "|b1"))
+        set_(self, "searched_dag", _frozen(searched, "searched_dag", (d, d), "|b1"))
+        for name in ("local", "price"):
+            set_(self, name, _frozen(getattr(self, name), name, (d,), "<f8"))
+        for name in OPTIONAL_ARRAYS:
+            if getattr(self, name) is not None:
+                set_(self, name, _frozen(getattr(self, name), name, (d, d), "<f8"))
+        if set(self.trace_columns) != set(TRACE_TYPES):
+            raise ResultError(f"the trace must have {', '.join(TRACE_TYPES)}, got {', '.join(self.trace_columns)}")
+        length = len(self.trace_columns["n_evals"])
+        columns = {k: _frozen(self.trace_columns[k], k, (length,), kind) for k, kind in TRACE_TYPES.items()}
+        set_(self, "trace_columns", columns)
+        set_(self, "reasons", tuple(self.reasons))
+        for name, kind in JSON_TYPES.items():
+            if kind is dict:
+                set_(self, name, _plain(getattr(self, name)))
+            elif kind is not list:
+                set_(self, name, kind(getattr(self, name)))
+
+    def __repr__(self) -> str:
+        edges = int(self.dag.sum())
+        return (
+            f"<Result: {len(self.names)} nodes, {edges} edge{'s' * (edges != 1)}, "
+            f"{self.score_name} {self.pruned_score:.10g}>"
+        )
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    @property
+    def cpdag(self) -> Bools:
+        """The Markov equivalence class of ``dag``: an undirected edge is there in both directions."""
+        return dag_to_cpdag(self.dag)
+
+    @property
+    def undirected(self) -> Bools:
+        """(d, d) True, on both sides, for edges whose direction this score cannot tell from the data."""
+        if not self.score_equivalent:
+            return np.zeros_like(self.dag)
+        cpdag = self.cpdag
+        return cpdag & cpdag.T
+
+    @property
+    def trace(self) -> "pd.DataFrame":
+        """The course of the search: n_evals (DAGs), n_local (distinct local scores), seconds, best score."""
+        import pandas as pd
+
+        return pd.DataFrame({name: column.copy() for name, column in self.trace_columns.items()})
+
+    def edges(self) -> "pd.DataFrame":
+        """Return the edges of ``dag``; ``directed`` is False where the data cannot tell the direction."""
+        return export.edge_table(self.dag, self.names, self.weights, self.standardised_weights, ~self.undirected)
+
+    def cpdag_edges(self) -> "pd.DataFrame":
+        """Return the edges of ``cpdag``; an undirected edge has one row."""
+        cpdag = self.cpdag
+        both = cpdag & cpdag.T
+        return export.edge_table(cpdag & ~np.tril(both), self.names, directed=~both)
+
+    def adjacency(self) -> "pd.DataFrame":
+        """Return ``dag`` as a table of 0 and 1 with names on both sides: row -> column."""
+        return export.adjacency_frame(self.dag, self.names)
+
+    def to_networkx(self) -> "nx.DiGraph[str]":
+        """Return ``dag`` as a networkx DiGraph with the weights as edge attributes."""
+        return export.to_networkx(self.dag, self.names, self.weights, self.standardised_weights)
+
+    def plot(self, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes":
+        """Draw the graph, into a file if a path is given; see :func:`drbo.result.plot.draw`."""
+        from drbo.result.plot import draw
+
+        return draw(self, path=path, ax=ax)
+
+    def summary(self) -> str:
+        """Return the result in plain words; the equivalence class comes first where it is the answer."""
+        n_edges, n_searched = int(self.dag.sum()), int(self.searched_dag.sum())
+        text = export.printable
+        lines = [f"{len(self.names)} variables, {self.n_rows} rows, score {text(self.score_name)}", ""]
+        if self.score_equivalent:
+            undirected = int(self.undirected.sum()) // 2
+            lines += [
+                f"Equivalence class (CPDAG): {n_edges - undirected} directed and {undirected} undirected edges",
+                *_edge_lines(self.cpdag, self.names, None, None),
+                "",
+                f"DAG, one member of the class: {n_edges} edges",
+            ]
+        else:
+            lines.append(f"DAG: {n_edges} edges")
+        lines += _edge_lines(self.dag, self.names, self.weights, self.standardised_weights)
+        lines += [
+            "",
+            f"score        {self.score:.6f} before pruning, {self.pruned_score:.6f} after",
+            f"pruning      {text(self.pruner)}: {n_searched - n_edges} of {n_searched} edges removed",
+            f"search       {self.n_evals} evaluations, {self.n_local} local scores, {self.seconds:.1f} s",
+            f"found by     {text(self.found_by) or 'not recorded'}",
+            f"stopped      {text(self.stopped) or 'not recorded'}",
+        ]
+        lines += [f"{'' if k else 'why':<12} {text(reason)}" for k, reason in enumerate(self.reasons)]
+        return "\n".join(lines)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write result.json, result.npz and edges.csv into a folder, and return the folder.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> one = Result(names=("a",), dag=[[0]], searched_dag=[[0]], score=1 / 3, pruned_score=0.1, score_name="bge",
+        ...     score_equivalent=True, local=[0.5], price=[0.0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Result.load(one.save(folder)).score == 1 / 3
+        True
+        """
+        folder = Path(folder)
+        content: dict[str, Any] = {name: _plain(getattr(self, name)) for name in JSON_TYPES}
+        _check_plain(content, "result")
+        arrays = self._arrays()
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)
+        about = {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "optional_arrays": [name for name in OPTIONAL_ARRAYS if name in arrays],
+            "trace_length": len(self.trace_columns["n_evals"]),
+            "sha256": hashlib.sha256(buffer.getvalue()).hexdigest(),
+        }
+        text = json.dumps(about | content, indent=1, allow_nan=False)
+        table = self.edges()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ResultError(f"{folder} cannot be made: {error.strerror}", hint="choose another folder") from error
+        export.write_file(folder / "result.npz", buffer.getvalue())
+        export.write_file(folder / "edges.csv", export.csv_bytes([list(table), *table.itertuples(index=False)]))
+        export.write_file(folder / "result.json", text.encode())
+        return folder
+
+    def _arrays(self) -> dict[str, Any]:
+        named = ("dag", "searched_dag", "local", "price", *OPTIONAL_ARRAYS)
+        arrays = {name: getattr(self, name) for name in named if getattr(self, name) is not None}
+        return arrays | {f"trace_{name}": column for name, column in self.trace_columns.items()}
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Result":
+        """Read what :meth:`save` wrote; anything else is refused with a ResultError, and nothing is unpickled.
+
+        Sizes, types and the checksum are verified before the arrays are read.
+        """
+        path = Path(folder) / "result.json"
+        with export.refusing(path):
+            content = json.loads(export.read_bytes(path, export.MAX_TEXT_BYTES), parse_constant=_refuse_constant)
+            _check_content(content, path)
+            _check_plain(content, path.name)
+            values = {name: content[name] for name in JSON_TYPES}
+            values |= {name: float(values[name]) for name, kind in JSON_TYPES.items() if kind is float}
+        path = path.with_name("result.npz")
+        with export.refusing(path):
+            arrays = _read_arrays(path, content)
+            trace = {name: arrays.pop(f"trace_{name}") for name in TRACE_TYPES}
+            return cls(**values, **arrays, trace_columns=trace)
+
+
+def _checked_dag(matrix: npt.ArrayLike, name: str) -> Bools:
+    try:
+        return check_dag(matrix)
+    except DataError as error:
+        raise ResultError(f"{name}: {error.message}", hint=error.hint) from error
+
+
+def _frozen(values: npt.ArrayLike, name: str, shape: tuple[int, ...], kind: str) -> npt.NDArray[Any]:
+    """Return a read-only copy."""
+    array = np.array(values, dtype=kind)
+    if array.shape != shape:
+        raise ResultError(f"{name} must have shape {shape}, got {array.shape}")
+    array.setflags(write=False)
+    return array
+
+
+def _plain(value: Any) -> Any:
+    """Return a copy made of what JSON knows, so that a saved result reads back equal; strangers stay as they are."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    return value
+
+
+def _check_plain(value: Any, where: str) -> None:
+    """Refuse what JSON cannot hold, and name the place."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _check_plain(item, f"{where}.{key}")
+    elif isinstance(value, list):
+        for k, item in enumerate(value):
+            _check_plain(item, f"{where}[{k}]")
+    elif not isinstance(value, str | int | float | None) or (isinstance(value, float) and not math.isfinite(value)):
+        raise ResultError(
+            f"{where} must be a text, a finite number, a list or a table, got {value!r:.80}",
+            hint="use None for a value that is not set",
+        )
+
+
+def _refuse_constant(constant: str) -> float:
+    raise ResultError(f"result.json holds {constant}, which is not a finite number", hint="save the result again")
+
+
+def _check_content(content: Any, path: Path) -> None:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ResultError(f"{path} is not a saved result", hint="give the folder that drbo fit -o wrote")
+    if content.get("version") != FORMAT_VERSION:
+        raise ResultError(
+            f"{path} has format version {content.get('version')!r}, this program reads {FORMAT_VERSION}",
+            hint="use the version of drbo that wrote it",
+        )
+    for name, kind in (JSON_TYPES | FILE_TYPES).items():
+        if name not in content:
+            raise ResultError(f"{path} has no entry '{name}'", hint="the file was changed or cut short")
+        value = content[name]
+        fits = type(value) in (int, float) if kind is float else type(value) is kind
+        if not fits:
+            raise ResultError(f"{path}: '{name}' must be {kind.__name__}, got {value!r:.80}")
+    texts = [*content["names"], *content["reasons"], *content["versions"].values()]
+    wrong = next((text for text in texts if not isinstance(text, str)), None)
+    if wrong is not None:
+        raise ResultError(f"{path}: names, reasons and versions must be texts, got {wrong!r:.80}")
+    if not 1 <= len(content["names"]) <= export.MAX_NODES:
+        raise ResultError(f"{path}: a graph has 1 to {export.MAX_NODES} nodes, got {len(content['names'])}")
+    if not 0 <= content["trace_length"] <= MAX_TRACE:
+        raise ResultError(f"{path}: trace_length must be in 0..{MAX_TRACE}, got {content['trace_length']}")
+
+
+def _read_arrays(path: Path, content: dict[str, Any]) -> dict[str, Any]:
+    """Return the arrays of result.npz; their shapes must be those that result.json implies."""
+    d = len(content["names"])
+    optional = [name for name in OPTIONAL_ARRAYS if name in content["optional_arrays"]]
+    expected: dict[str, tuple[tuple[int, ...], str]] = dict.fromkeys(("dag", "searched_dag"), ((d, d), "|b1"))
+    expected |= dict.fromkeys(("local", "price"), ((d,), "<f8")) | dict.fromkeys(optional, ((d, d), "<f8"))
+    expected |= {f"trace_{name}": ((content["trace_length"],), kind) for name, kind in TRACE_TYPES.items()}
+    room = sum(math.prod(shape) * np.dtype(kind).itemsize + 1024 for shape, kind in expected.values())
+    raw = export.read_bytes(path, limit=room)
+    if hashlib.sha256(raw).hexdigest() != content["sha256"]:
+        raise ResultError(f"{path} does not match the checksum in result.json", hint="one of the two was changed")
+    arrays = {}
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        if sorted(archive.namelist()) != sorted(f"{name}.npy" for name in expected):
+            raise ResultError(f"{path} must hold {', '.join(expected)}, got {', '.join(archive.namelist())[:200]}")
+        for name, (shape, kind) in expected.items():
+            with archive.open(f"{name}.npy") as stream:
+                arrays[name] = export.read_npy(stream, f"{path} {name}", shape, kind)
+    return arrays
+
+
+def _edge_lines(graph: Bools, names: tuple[str, ...], weights: Floats | None, standardised: Floats | None) -> list[str]:
+    """Return one line per edge, with its weights where there are some; a long list is cut."""
+    edges = [(i, j) for i, j in np.argwhere(graph).tolist() if i < j or not graph[j, i]]
+    shown = [export.printable(name) for name in names]
+    heads = [f"{shown[i]} {'--' if graph[j, i] else '->'} {shown[j]}" for i, j in edges[:SHOWN_EDGES]]
+    width = max(map(len, heads), default=0)
+    lines = []
+    for head, (i, j) in zip(heads, edges, strict=False):
+        weight = "" if weights is None else f"  {weights[i, j]:+.4g}"
+        scaled = "" if standardised is None else f"  (standardised {standardised[i, j]:+.2f})"
+        lines.append(f"  {head:<{width}}{weight:<12}{scaled}".rstrip())
+    if len(edges) > SHOWN_EDGES:
+        lines.append(f"  ... and {len(edges) - SHOWN_EDGES} more: see edges()")
+    return lines

@@ -1,0 +1,187 @@
+"""The conformance suite for scores: run it on your own score before you search with it."""
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from drbo.data.table import Table
+from drbo.errors import ScoreError
+from drbo.scores.base import Families, Score, build_score
+
+#: Relative difference under which two scores count as equal.
+TOLERANCE = 1e-7
+
+
+def check_score(
+    score: Any, table: Table, options: dict[str, Any] | None = None, *, n_dags: int = 20, seed: int = 0
+) -> Score:
+    """Check that a score keeps the contract on a table; return it built, or raise ScoreError saying what broke.
+
+    Checked: shapes and finite numbers, the same answer twice and in any batch, data left alone, independence of the
+    order of rows and columns (for a name or class), shares that add up to the score, a score that survives pickling
+    (it is sent to workers), and the truth of what it declares: ``score_equivalent``, ``nested``.
+
+    Examples
+    --------
+    >>> table = Table.from_array(np.random.default_rng(0).normal(size=(60, 4)))
+    >>> check_score("bic-nv", table).name
+    'bic-nv'
+    >>> class Noisy(Score):
+    ...     calls = 0
+    ...     def local_one(self, node, parents):
+    ...         self.calls += 1
+    ...         return float(self.calls)
+    >>> check_score(Noisy, table)
+    Traceback (most recent call last):
+        ...
+    drbo.errors.ScoreError: score 'custom' gave two answers for one family: node 'x0' with parents []
+    """
+    rng = np.random.default_rng(seed)
+    before = table.values.copy()
+    built = build_score(score, table, options)
+    dags = _random_dags(table.n_columns, n_dags, rng)
+    families = Families.from_dags(dags)
+    local = _check_values(built, families)
+    _check_repeatable(built, families, local, rng)
+    _check_shares(built, dags, local.reshape(n_dags, -1))
+    _check_declared(built, dags, rng)
+    _check_pickle(built, families, local)
+    if isinstance(score, (str, type)):
+        _check_order(lambda t, o: build_score(score, t, o), table, dict(options or {}), families, local, rng)
+    if not np.array_equal(before, table.values):
+        raise ScoreError(f"score '{built.name}' changed the data")
+    return built
+
+
+def covered_reversal(dag: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.bool_] | None:
+    """Return a Markov-equivalent DAG with one covered edge reversed, or None where there is no such edge.
+
+    An edge i -> j is covered if j has exactly the parents of i and i itself (Chickering 1995).
+    """
+    edges = np.argwhere(dag)
+    for i, j in rng.permutation(edges):
+        with_i = dag[:, i].copy()
+        with_i[i] = True
+        if np.array_equal(dag[:, j], with_i):
+            turned = dag.copy()
+            turned[i, j], turned[j, i] = False, True
+            return turned
+    return None
+
+
+def _random_dags(d: int, count: int, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    dags = np.triu(rng.random((count, d, d)) < min(0.5, 3 / d), 1)
+    for b in range(1, count):  # the first keeps the order of the columns
+        order = rng.permutation(d)
+        dags[b] = dags[b][np.ix_(order, order)]
+    dags[0] = False
+    return dags
+
+
+def _words(score: Score, families: Families, row: int) -> str:
+    parents = [score.names[j] for j in np.flatnonzero(families.parents[row])]
+    return f"node '{score.names[families.nodes[row]]}' with parents {parents}"
+
+
+def _differs(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    return np.abs(a - b) > TOLERANCE * (1 + np.abs(a))
+
+
+def _check_values(score: Score, families: Families) -> npt.NDArray[np.float64]:
+    local = score.local(families)
+    if not isinstance(local, np.ndarray) or local.shape != (len(families),):
+        raise ScoreError(f"score '{score.name}' must return ({len(families)},) numbers, got {np.shape(local)}")
+    for row in np.flatnonzero(~np.isfinite(local)):
+        raise ScoreError(f"score '{score.name}' is {local[row]} for {_words(score, families, int(row))}")
+    return local
+
+
+def _check_repeatable(
+    score: Score, families: Families, local: npt.NDArray[np.float64], rng: np.random.Generator
+) -> None:
+    order = rng.permutation(len(families))
+    again = np.empty_like(local)
+    again[order] = score.local(families[order])
+    half = len(families) // 2
+    split = np.concatenate([score.local(families[:half]), score.local(families[half:])])
+    for other in (again, split):
+        for row in np.flatnonzero(_differs(local, other)):
+            raise ScoreError(
+                f"score '{score.name}' gave two answers for one family: {_words(score, families, int(row))}"
+            )
+
+
+def _dag_scores(score: Score, dags: npt.NDArray[np.bool_], local: npt.NDArray[np.float64]) -> torch.Tensor:
+    price = torch.as_tensor(score.family_price(Families.from_dags(dags)).reshape(local.shape))
+    return score.combine(torch.as_tensor(local), price)
+
+
+def _check_shares(score: Score, dags: npt.NDArray[np.bool_], local: npt.NDArray[np.float64]) -> None:
+    """At its own level, the additive form of a DAG's score differs from that of another by no more than allowed."""
+    price = torch.as_tensor(score.family_price(Families.from_dags(dags)).reshape(local.shape))
+    total = score.combine(torch.as_tensor(local), price)
+    if total.shape != (len(dags),):
+        raise ScoreError(f"score '{score.name}': combine must return one number per DAG, got {tuple(total.shape)}")
+    for b in range(len(dags)):
+        level = score.level_of(torch.as_tensor(local[b]))
+        bound = score.share(torch.as_tensor(local), price, level).sum(-1)
+        slack = (total - total[b]) - (bound - bound[b])  # 0 if additive, never negative for a lower bound
+        worst = float(slack.abs().max() if level is None else (-slack).max())
+        if worst > TOLERANCE * (1 + float(total.abs().max())):
+            raise ScoreError(f"score '{score.name}': the shares of families do not add up to the score")
+
+
+def _check_declared(score: Score, dags: npt.NDArray[np.bool_], rng: np.random.Generator) -> None:
+    for dag in dags:
+        turned = covered_reversal(dag, rng)
+        if score.score_equivalent and turned is not None:
+            pair = np.stack([dag, turned])
+            local = score.local(Families.from_dags(pair)).reshape(2, -1)
+            first, second = _dag_scores(score, pair, local).numpy()
+            if _differs(first, second):
+                raise ScoreError(f"score '{score.name}' says score_equivalent but equivalent DAGs differ")
+    if score.nested:
+        families = Families.from_dags(dags)
+        grown = families.parents.copy()
+        free = rng.integers(grown.shape[1], size=len(grown))
+        grown[np.arange(len(grown)), free] = free != families.nodes
+        grown |= families.parents
+        sign = np.sign(torch.as_tensor(score.gain).double().mean().item())
+        less = sign * (score.local(Families(families.nodes, grown)) - score.local(families)) < -TOLERANCE
+        if less.any():
+            raise ScoreError(f"score '{score.name}' says nested but a larger parent set fits worse")
+
+
+def _check_pickle(score: Score, families: Families, local: npt.NDArray[np.float64]) -> None:
+    try:
+        copy = pickle.loads(pickle.dumps(score))
+    except Exception as error:
+        if "<locals>" in type(score).__qualname__ or type(score).__module__ in ("__main__", "builtins"):
+            return  # a class that no worker could import anyway
+        raise ScoreError(f"score '{score.name}' cannot be pickled: {error}") from error
+    if _differs(local, copy.local(families)).any():
+        raise ScoreError(f"score '{score.name}' changes when it is pickled")
+
+
+def _check_order(
+    build: Callable[[Table, dict[str, Any]], Score],
+    table: Table,
+    options: dict[str, Any],
+    families: Families,
+    local: npt.NDArray[np.float64],
+    rng: np.random.Generator,
+) -> None:
+    rows, columns = rng.permutation(table.n_rows), rng.permutation(table.n_columns)
+    if options.get("edge_prior") is not None:
+        options["edge_prior"] = np.asarray(options["edge_prior"])[np.ix_(columns, columns)]
+    if options.get("targets") is not None:
+        options["targets"] = np.asarray(options["targets"])[np.ix_(rows, columns)]
+    score = build(table.take(rows, columns), options)
+    place = np.argsort(columns)
+    moved = score.local(Families(place[families.nodes], families.parents[:, columns]))
+    if _differs(local, moved).any():
+        raise ScoreError(f"score '{score.name}' depends on the order of rows or columns")

@@ -1,0 +1,228 @@
+import warnings
+
+import numpy as np
+import pytest
+from matplotlib import colors
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
+
+from drbo.errors import DrboError, ResultError
+from drbo.result.plot import BOX_HEIGHT, BOX_ROUND, NEGATIVE, PLAIN, POSITIVE, draw, draw_trace
+from drbo.result.result import Result
+
+CHAIN = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
+WEIGHTS = np.array([[0, 0.9, 0], [0, 0, -0.2], [0, 0, 0]])
+
+
+def random_dag(seed, d, edges_per_node):
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(d)
+    return np.triu(rng.random((d, d)) < 2 * edges_per_node / (d - 1), 1)[np.ix_(order, order)]
+
+
+def axes(width=8.0, height=6.0):
+    return Figure(figsize=(width, height)).add_axes((0, 0, 1, 1))
+
+
+def patches(ax, kind):
+    return [patch for patch in ax.patches if type(patch) is kind]
+
+
+def corners(box):
+    return np.array([box.get_x(), box.get_y()]), np.array([box.get_x() + box.get_width(), box.get_y() + BOX_HEIGHT])
+
+
+def make_result(**changes):
+    values = {
+        "names": ("a", "b", "c"),
+        "dag": CHAIN,
+        "searched_dag": CHAIN,
+        "score": -2.0,
+        "pruned_score": -2.0,
+        "score_name": "bic-nv",
+        "score_equivalent": True,
+        "local": np.zeros(3),
+        "price": np.zeros(3),
+        "standardised_weights": WEIGHTS,
+        "trace_columns": {
+            "n_evals": [0, 8, 16],
+            "n_local": [0, 9, 11],
+            "seconds": [0, 1, 2],
+            "best": [-np.inf, -5, -2],
+        },
+    }
+    return Result(**(values | changes))
+
+
+class TestFiles:
+    @pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+    def test_kinds(self, tmp_path, kind, start):
+        draw(CHAIN, ["a", "b", "c"], WEIGHTS, path=tmp_path / f"graph.{kind}")
+        assert (tmp_path / f"graph.{kind}").read_bytes().startswith(start)
+
+    def test_unknown_kind_and_bad_folder(self, tmp_path):
+        with pytest.raises(ResultError, match="cannot be written"):
+            draw(CHAIN, path=tmp_path / "graph.nonsense")
+        with pytest.raises(ResultError, match="cannot be written"):
+            draw(CHAIN, path=tmp_path / "no" / "graph.png")
+
+    def test_pyplot_is_used_only_when_nobody_else_shows_the_figure(self, tmp_path):
+        draw(CHAIN, path=tmp_path / "graph.png")
+        draw(CHAIN, ax=axes())
+        draw_trace(make_result(), tmp_path / "trace.png")
+        assert plt.get_fignums() == []
+        with plt.rc_context({"backend": "agg"}):
+            shown = draw(CHAIN)
+            assert plt.get_fignums() == [shown.figure.number]
+            plt.close(shown.figure)
+
+    def test_inside_a_subfigure(self, tmp_path):
+        figure = Figure()
+        left, _ = figure.subfigures(1, 2)
+        draw(CHAIN, ax=left.add_subplot(), path=tmp_path / "graph.png")
+        assert (tmp_path / "graph.png").stat().st_size > 1000
+
+
+class TestText:
+    def test_names_are_plain_text(self, tmp_path):
+        names = ["cost $x_1$ in $", "$\\frac{", "50% \\alpha_^{}"]
+        ax = draw(CHAIN, names, ax=axes(), path=tmp_path / "graph.png")
+        assert [text.get_text() for text in ax.texts[:3]] == names
+        assert not any(text.get_parse_math() for text in ax.texts[:3])
+
+    def test_control_characters_and_long_names(self):
+        ax = draw(CHAIN, ["a\nb", "x" * 20 + "y" * 20, "c"], ax=axes())
+        labels = [text.get_text() for text in ax.texts[:3]]
+        assert labels[0] == "a\\nb"
+        assert labels[1].startswith("xxxxx")
+        assert labels[1].endswith("yyyyy")
+        assert "…" in labels[1]
+        assert len(labels[1]) <= 26
+
+    @pytest.mark.parametrize("size", [(12.0, 9.0), (4.0, 3.0), (3.0, 8.0)])
+    def test_labels_stay_inside_their_boxes_and_boxes_apart(self, size):
+        dag = random_dag(0, 30, 1.2)
+        ax = draw(dag, [f"variable {j} {'x' * (j % 9)}" for j in range(30)], ax=axes(*size))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ax.figure.canvas.draw()
+        boxes = [box.get_window_extent() for box in patches(ax, FancyBboxPatch)]
+        for text, box in zip(ax.texts, boxes, strict=False):
+            inner = text.get_window_extent()
+            assert box.x0 - 1 <= inner.x0
+            assert inner.x1 <= box.x1 + 1
+            assert box.y0 - 1 <= inner.y0
+            assert inner.y1 <= box.y1 + 1
+        for k, box in enumerate(boxes):
+            assert not any(box.overlaps(other) for other in boxes[:k])
+        room = ax.get_window_extent()
+        assert all(room.x0 <= box.x0 and box.x1 <= room.x1 for box in boxes)
+
+
+class TestEdges:
+    def test_colour_by_sign_and_width_by_size(self):
+        ax = draw(CHAIN, ["a", "b", "c"], WEIGHTS, ax=axes())
+        weak, strong = patches(ax, PathPatch)  # strong edges are drawn last
+        assert colors.same_color(strong.get_edgecolor()[:3], POSITIVE)
+        assert colors.same_color(weak.get_edgecolor()[:3], NEGATIVE)
+        assert strong.get_linewidth() > 1.5 * weak.get_linewidth()
+        assert strong.get_alpha() > weak.get_alpha()
+        texts = [text.get_text() for text in ax.texts[3:]]
+        assert texts == ["positive", "negative", "width: size of the standardised weight"]
+
+    def test_weights_above_one_are_drawn_as_one(self):
+        one, two = (draw(CHAIN[:2, :2], weights=[[0, w], [0, 0]], ax=axes()) for w in (1.0, 50.0))
+        assert patches(one, PathPatch)[0].get_linewidth() == patches(two, PathPatch)[0].get_linewidth()
+
+    def test_without_weights_no_signs(self):
+        ax = draw(CHAIN, ax=axes())
+        assert all(colors.same_color(line.get_edgecolor()[:3], PLAIN) for line in patches(ax, PathPatch))
+        assert [text.get_text() for text in ax.texts] == ["x0", "x1", "x2"]
+
+    def test_undirected_edges_have_no_head(self):
+        undirected = np.zeros((3, 3), dtype=bool)
+        undirected[1, 0] = True  # either side will do
+        ax = draw(CHAIN, undirected=undirected, ax=axes())
+        assert len(patches(ax, PathPatch)) == 2
+        assert len(patches(ax, Polygon)) == 1
+        assert "no arrowhead" in ax.texts[-1].get_text()
+
+    def test_result_brings_its_own_parts(self):
+        whole_class = draw(make_result(), ax=axes())
+        assert patches(whole_class, Polygon) == []
+        assert [text.get_text() for text in whole_class.texts[:3]] == ["a", "b", "c"]
+        directed = draw(make_result(score_equivalent=False), ax=axes())
+        assert len(patches(directed, Polygon)) == 2
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_heads_touch_the_upper_border_of_the_target(self, seed):
+        dag = random_dag(seed, 15, 1.5)
+        ax = draw(dag, ax=axes())
+        boxes = patches(ax, FancyBboxPatch)
+        tips = np.array([head.get_xy()[0] for head in patches(ax, Polygon)])
+        assert len(tips) == dag.sum()
+        for node, box in enumerate(boxes):
+            low, high = corners(box)
+            on_border = np.isclose(tips[:, 1], high[1]) & (tips[:, 0] >= low[0]) & (tips[:, 0] <= high[0])
+            assert on_border.sum() == dag[:, node].sum()
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_lines_leave_the_source_and_touch_no_other_box(self, seed):
+        dag = random_dag(seed, 25, 1.5)
+        ax = draw(dag, ax=axes())
+        boxes = [corners(box) for box in patches(ax, FancyBboxPatch)]
+        starts = []
+        for line in patches(ax, PathPatch):
+            points = line.get_path().vertices
+            starts.append(points[0])
+            for low, high in boxes:
+                inside = ((points > low + 0.5) & (points < high - 0.5)).all(axis=1)
+                assert not inside.any()
+        starts = np.array(starts)
+        for node, (low, high) in enumerate(boxes):
+            leaving = np.isclose(starts[:, 1], low[1]) & (starts[:, 0] >= low[0]) & (starts[:, 0] <= high[0])
+            assert leaving.sum() == dag[node].sum()
+
+    def test_ends_at_one_node_are_spread(self):
+        dag = np.zeros((5, 5), dtype=bool)
+        dag[:4, 4] = True
+        tips = sorted(head.get_xy()[0, 0] for head in patches(draw(dag, ax=axes()), Polygon))
+        assert min(np.diff(tips)) > 3
+        assert max(tips) - min(tips) < 60 - BOX_ROUND
+
+    def test_no_edges(self, tmp_path):
+        ax = draw(np.zeros((2, 2)), weights=np.zeros((2, 2)), path=tmp_path / "graph.png")
+        assert len(ax.texts) == 2
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"graph": [[0, 1], [1, 0]]}, "cycle"),
+            ({"graph": np.zeros((2, 3))}, "square"),
+            ({"graph": np.zeros((0, 0))}, "at least one node"),
+            ({"graph": CHAIN, "names": ["a"]}, "3 nodes"),
+            ({"graph": CHAIN, "weights": np.zeros((2, 2))}, "weights must be"),
+            ({"graph": CHAIN, "weights": np.full((3, 3), np.nan)}, "finite on the edges"),
+            ({"graph": CHAIN, "undirected": np.zeros((2, 2))}, "undirected must be"),
+        ],
+    )
+    def test_message(self, arguments, message):
+        with pytest.raises(DrboError, match=message):
+            draw(**arguments, ax=axes())
+
+
+class TestTrace:
+    def test_only_finite_scores_are_drawn(self, tmp_path):
+        ax = draw_trace(make_result(), tmp_path / "trace.svg")
+        line = ax.get_lines()[0]
+        assert line.get_xdata().tolist() == [8, 16]
+        assert line.get_ydata().tolist() == [-5, -2]
+        assert (tmp_path / "trace.svg").stat().st_size > 0
+
+    def test_empty(self):
+        empty = dict.fromkeys(("n_evals", "n_local", "seconds", "best"), ())
+        with pytest.raises(ResultError, match="empty"):
+            draw_trace(make_result(trace_columns=empty))

@@ -1,0 +1,197 @@
+"""Every row of docs/bad-input.md is produced here, and says exactly what is printed.
+
+To add a row: add a Case and the line that the failing test shows to the document.
+"""
+
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from drbo import DrBO, Knowledge, Settings
+from drbo.data.check import check_table
+from drbo.data.read import read_table
+from drbo.errors import DrboError
+
+DOCUMENT = Path(__file__).parents[1] / "docs" / "bad-input.md"
+
+
+class Case(NamedTuple):
+    what: str  # first cell of the row in the document
+    make: Callable[[], Any]
+    message: str  # a part of the message that must be there whatever the rest
+    hint: str  # a part of the hint
+
+
+def _file(name: str, content: bytes | str, **options: Any) -> Callable[[], Any]:
+    """Return a call that writes the file into the current folder and reads it."""
+
+    def make() -> Any:
+        Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
+        return read_table(name, **options)
+
+    return make
+
+
+def _arrays(name: str, **arrays: Any) -> Callable[[], Any]:
+    def make() -> Any:
+        if name.endswith(".npz"):
+            np.savez(name, **arrays)
+        else:
+            np.save(name, arrays["X"], allow_pickle=True)
+        return read_table(name)
+
+    return make
+
+
+def _directory() -> Any:
+    Path("tables").mkdir()
+    return read_table("tables")
+
+
+def _table(**columns: Any) -> Callable[[], Any]:
+    """Return a call that checks 6 good rows with these columns added or put in place of the good ones."""
+    rng = np.random.default_rng(0)
+    good = {"height": rng.normal(size=6), "weight": rng.normal(size=6)}
+    return lambda: check_table(pd.DataFrame(good | columns))
+
+
+def _data(data: Any, **options: Any) -> Callable[[], Any]:
+    return lambda: check_table(data, **options)
+
+
+def _fit(settings: dict[str, Any] | None = None, knowledge: dict[str, Any] | None = None, **options: Any) -> Any:
+    """Return a call that fits 6 good rows with these options."""
+
+    def make() -> Any:
+        good = pd.DataFrame(np.random.default_rng(0).normal(size=(6, 2)), columns=["height", "weight"])
+        given = {} if settings is None else {"settings": Settings().with_(**settings)}
+        known = {} if knowledge is None else {"knowledge": Knowledge.from_mapping(knowledge)}
+        return DrBO(**given, **known, **options).fit(good)
+
+    return make
+
+
+NUMBERS = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0])
+OTHERS = np.array([2.0, 7.0, 1.0, 8.0, 2.0, 8.0])
+CSV = "height,weight\n1.8,75\n1.6,60\n1.7,68\n"
+
+CASES = [
+    # files
+    Case("file that is not there", lambda: read_table("table.csv"), "'table.csv' does not exist", "spelling"),
+    Case("directory in place of a file", _directory, "'tables' is a directory", "name a file"),
+    Case("empty file", _file("table.csv", ""), "'table.csv' is empty", "column names"),
+    Case("column names without rows", _file("table.csv", "height,weight\n"), "no rows", "at least 3 rows"),
+    Case(
+        "text that is not UTF-8",
+        _file("table.csv", CSV.encode() + b"\xe9,1\n"),
+        "offset 35 (line 5)",
+        "save it as UTF-8",
+    ),
+    Case("UTF-16 text", _file("table.csv", CSV.encode("utf-16")), "UTF-16", "CSV UTF-8"),
+    Case(
+        "line with a cell too many", _file("table.csv", CSV + "1.9,80,1\n"), "line 5: 3 cells", "same number of cells"
+    ),
+    Case("line with a cell too few", _file("table.csv", CSV + "1.9\n"), "line 5: 1 cells", "same number of cells"),
+    Case("same name twice in the header", _file("table.csv", "a,b,a\n1,2,3\n"), "name 'a'", "a name of its own"),
+    Case("file without column names", _file("table.csv", "1.8,75\n1.6,60\n"), "numbers: 1.8, 75", "header=False"),
+    Case("column without a name", _file("table.csv", ",a,b\n0,1,2\n1,2,3\n"), "column 1 of 3", "index=False"),
+    Case("wrong separator", _file("table.txt", "a b\n1 2\n3 4\n"), "only one column, 'a b'", "separator=..."),
+    Case("separator of two characters", _file("t.csv", CSV, separator="::"), "got '::'", "for example ';'"),
+    Case("kind of file that is not known", _file("table.xlsx", "PK"), "unknown suffix", "save the table as CSV"),
+    Case("gzip file cut short", _file("t.csv.gz", gzip.compress(CSV.encode())[:-12]), "gzip", "fetch or pack it again"),
+    Case("Parquet file cut short", _file("table.parquet", "PAR1"), "'table.parquet'", "write it again"),
+    Case("pickled objects", _arrays("t.npy", X=np.array([[{}, 1]], dtype=object)), "pickled", "numpy.savez"),
+    Case("two tables in one file", _arrays("t.npz", A=np.eye(2), B=np.eye(2)), "2 arrays", "under the name X"),
+    # what is passed as data
+    Case("something that is no table", _data({"a": [1, 2]}), "from dict", "pandas, polars or pyarrow"),
+    Case("1-D array", _data(np.arange(5.0)), "Expected 2D array, got 1D array instead", "Reshape your data"),
+    Case("3-D array", _data(np.zeros((4, 3, 2))), "dim 3", "rows x columns"),
+    Case("sparse matrix", _data(sparse.csr_matrix(np.eye(4))), "sparse", "toarray()"),
+    Case("complex numbers", _data(np.eye(4) * 1j), "Complex data not supported: column 'x0'", "real"),
+    Case("rows of different length", _data([[1, 2, 3], [4, 5]]), "row 1 has 2 cells", "equally long"),
+    Case("too few rows", _data(np.eye(2)), "2 sample(s)", "at least 3 rows"),
+    Case("too few columns", _data(np.ones((5, 1))), "1 feature(s)", "2 columns"),
+    Case(
+        "same name twice in a frame",
+        _data(pd.DataFrame(np.eye(4), columns=["a", "b", "a", "c"])),
+        "name 'a' is used more than once (columns 1, 3)",
+        "a name of its own",
+    ),
+    # what is in the columns
+    Case("missing values", _table(age=[1, None, 3, 4, None, 6]), "column 'age' (2 of 6 rows)", "dropna()"),
+    Case("infinite value", _table(age=[1, 2, np.inf, 4, 5, 6]), "column 'age', row 2", "drop the row"),
+    Case("huge value", _table(age=[1, 2, 3, 1e308, 5, 6]), "column 'age' holds 1e+308 in row 3", "rescale"),
+    Case("tiny differences", _table(age=NUMBERS * 1e-200), "column 'age' varies by only 8e-200", "rescale"),
+    Case("constant column", _table(age=[7] * 6), "column 'age' is constant", 'on_constant="drop"'),
+    Case(
+        "same column twice", _table(a=NUMBERS, b=NUMBERS), "column 'b' is a copy of column 'a'", 'on_collinear="drop"'
+    ),
+    Case("same column in other units", _table(cm=NUMBERS, mm=NUMBERS * 10 + 2), "10 * 'cm' + 2", 'on_collinear="keep"'),
+    Case(
+        "sum of other columns",
+        _table(a=NUMBERS, b=OTHERS, total=NUMBERS + OTHERS),
+        "column 'total' is an exact linear combination of 'a', 'b'",
+        'on_collinear="drop"',
+    ),
+    Case("same groups twice", _table(a=list("xyxyxz"), b=list("pqpqpr")), "same groups", 'on_collinear="drop"'),
+    Case("numbers stored as text", _table(age=list("123456")), "column 'age'", "astype(float)"),
+    Case("decimal commas", _table(age=["1,5", "2,5", "3", "4,1", "5", "6"]), "'1,5' in row 0", "decimal=','"),
+    Case(
+        "number that is none", _table(age=["1", "2", "1e5x", "4", "5", "6"]), "row 2 holds '1e5x'", "astype('category')"
+    ),
+    Case("identifiers or free text", _table(person=list("abcdef")), "column 'person' has 6", "fewer groups"),
+    Case("dates", _table(day=pd.date_range("2024-01-01", periods=6)), "column 'day' holds dates", "days since"),
+    Case("dates stored as text", _table(day=["2024-01-01", "2024-01-02"] * 3), "'2024-01-01'", "days since"),
+    Case("cells that are no values", _table(age=[{"x": 1}, 2, 3, 4, 5, 6]), "column 'age', row 0", "drop it"),
+    # options of the check
+    Case("unknown policy", _data(np.eye(4), on_constant="skip"), "got 'skip'", "the default"),
+    # options of the search
+    Case("setting out of its range", _fit(settings={"dropout": 1.5}), "dropout must be in [0, 1), got 1.5", "0.1"),
+    Case("unknown setting", _fit(settings={"dropuot": 0.3}), "unknown setting dropuot", "help(drbo.Settings)"),
+    Case("no evaluations", _fit(max_evals=0), "max_evals must be at least 1, got 0", "DAG evaluations"),
+    Case("part of an evaluation", _fit(max_evals=10.5), "max_evals must be a whole number", "DAG evaluations"),
+    Case("negative time limit", _fit(time_limit=-60), "time_limit must be at least 0, got -60", "seconds"),
+    Case("unknown score", _fit(score="bic"), "score must be one of", "package.module:ClassName"),
+    Case(
+        "score that cannot be imported", _fit(score="my_scores:Best"), "No module named 'my_scores'", "check the name"
+    ),
+    Case("unknown option of a score", _fit(score="bic-nv", score_options={"penality": 2}), "penality", "penalty"),
+    Case("negative penalty", _fit(score_options={"penalty": -1}), "penalty must be a number >= 0", "fewer edges"),
+    Case("unknown preset", _fit(preset="papre"), "preset must be one of default, paper", "'default'"),
+    Case("unknown way to prune", _fit(prune="strong"), "prune must be one of auto, none", "'auto'"),
+    Case("unknown device", _fit(device="gpu"), "device must be auto, cpu or cuda, got 'gpu'", "'auto'"),
+    Case("negative random state", _fit(random_state=-1), "random_state must be at least 0, got -1", "0, 1, 2"),
+    Case("unknown variable in the knowledge", _fit(knowledge={"roots": ["hieght"]}), "did you mean 'height'", "weight"),
+    Case(
+        "knowledge against itself",
+        _fit(knowledge={"required": ["height -> weight"], "roots": ["weight"]}),
+        "'height -> weight' is required but 'weight' is a root",
+        "drop or change one",
+    ),
+]
+
+
+def _row(what: str, error: DrboError) -> str:
+    return f"| {what} | `{error.message}` | `{error.hint}` |"
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.what for case in CASES])
+def test_bad_input_gets_the_documented_error(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DrboError) as caught:
+        case.make()
+    assert case.message in caught.value.message
+    assert case.hint in (caught.value.hint or "")
+    assert _row(case.what, caught.value) in DOCUMENT.read_text(encoding="utf-8").splitlines()
+
+
+def test_every_documented_row_has_a_case() -> None:
+    rows = re.findall(r"^\| ([^|`]+) \| `", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(rows) == sorted(case.what for case in CASES)

@@ -1,0 +1,232 @@
+import numpy as np
+import pytest
+
+from drbo.data.table import Table
+from drbo.errors import ScoreError, SettingsError
+from drbo.graph import dag_to_cpdag, is_acyclic
+from drbo.scores.base import Families, Score
+from drbo.scores.linear import BicEV, BicNV
+from drbo.testing import check_score, covered_reversal
+
+
+@pytest.fixture
+def table(rng):
+    mixing = np.eye(5) + np.triu(rng.normal(size=(5, 5)), 1)
+    return Table.from_array(rng.normal(size=(80, 5)) @ mixing)
+
+
+@pytest.fixture
+def options(rng):
+    return {"penalty": 1.5, "edge_prior": rng.normal(size=(5, 5)), "targets": rng.random((80, 5)) < 0.2}
+
+
+@pytest.mark.parametrize("score", ["bic-nv", "bic-ev", BicNV, "bge"])
+def test_good_scores_pass(score, table, options):
+    assert isinstance(check_score(score, table), Score)
+    symmetric = {**options, "edge_prior": np.ones((5, 5)), "targets": None}  # leaves equivalent DAGs equal
+    assert check_score(score, table, symmetric).penalty == 1.5
+
+
+def test_every_option_is_put_in_the_order_of_the_table(table, options):
+    assert check_score("bic-ev", table, options).penalty == 1.5
+
+
+def test_an_object_is_returned_as_it_is(table):
+    ready = BicEV(table)
+    assert check_score(ready, table) is ready
+
+
+class Stranger:
+    """Not even a Score."""
+
+    def __init__(self, table):
+        self.spread = table.values.std(axis=0)
+
+    def local_one(self, node, parents):
+        return float(self.spread[node] + self.spread[list(parents)].sum())
+
+
+def test_a_stranger_can_pass(table):
+    assert check_score(Stranger, table).name == "Stranger"
+    assert check_score(Stranger(table), table).name == "Stranger"
+
+
+class Endless(BicNV):
+    def local(self, families):
+        return np.where(families.parents.sum(axis=1) == 2, np.inf, super().local(families))
+
+
+class Short(BicNV):
+    def local(self, families):
+        return super().local(families)[:-1]
+
+
+class Forgetful(BicNV):
+    """Depends on how often it was asked."""
+
+    calls = 0
+
+    def local(self, families):
+        self.calls += 1
+        return super().local(families) + self.calls
+
+
+class Crowded(BicNV):
+    """Depends on the batch a family comes in."""
+
+    def local(self, families):
+        local = super().local(families)
+        return local - local.mean()
+
+
+class Greedy(BicNV):
+    """Changes the data it is given."""
+
+    def __init__(self, table):
+        super().__init__(table)
+        table.values[:] += 1.0
+
+
+class Positional(BicNV):
+    """Prefers the columns that come first."""
+
+    def local(self, families):
+        return super().local(families) + 0.1 * families.nodes
+
+
+class FirstRow(BicNV):
+    """Depends on the order of the rows."""
+
+    def __init__(self, table):
+        super().__init__(table)
+        self.first = table.values[0]
+
+    def local(self, families):
+        return super().local(families) + self.first[families.nodes]
+
+
+class Boastful(BicEV):
+    score_equivalent = True
+
+
+class Unnested(BicNV):
+    """Says that more parents fit no worse, and lets them fit worse."""
+
+    def local(self, families):
+        return super().local(families) + families.parents.sum(axis=1)
+
+
+class Unshared(BicNV):
+    def combine(self, local, price):
+        return super().combine(local, price) + local.prod(-1)
+
+
+class Shapeless(BicNV):
+    def combine(self, local, price):
+        return super().combine(local, price).sum()
+
+
+class Unpicklable(BicNV):
+    def __init__(self, table):
+        super().__init__(table)
+        self.helper = lambda value: value
+
+
+class Changeable(BicNV):
+    """Comes back from a worker as another score."""
+
+    shift = 0.0
+
+    def local(self, families):
+        return super().local(families) + self.shift
+
+    def __setstate__(self, state):
+        self.__dict__.update(state, shift=1.0)
+
+
+@pytest.mark.parametrize(
+    ("score", "message"),
+    [
+        (Endless, r"score 'bic-nv' is inf for node 'x\d' with parents \['x\d', 'x\d'\]"),
+        (Short, r"must return \(100,\) numbers, got \(99,\)"),
+        (Forgetful, "gave two answers for one family: node 'x0' with parents"),
+        (Crowded, "gave two answers for one family"),
+        (Greedy, "changed the data"),
+        (Positional, "depends on the order of rows or columns"),
+        (FirstRow, "depends on the order of rows or columns"),
+        (Boastful, "says score_equivalent but equivalent DAGs differ"),
+        (Unnested, "says nested but a larger parent set fits worse"),
+        (Unshared, "the shares of families do not add up to the score"),
+        (Shapeless, r"combine must return one number per DAG, got \(\)"),
+        (Unpicklable, "cannot be pickled"),
+        (Changeable, "changes when it is pickled"),
+    ],
+)
+def test_a_broken_promise_is_named(score, message, table):
+    with pytest.raises(ScoreError, match=message):
+        check_score(score, table)
+
+
+def test_a_class_that_no_worker_could_import_need_not_be_pickled(table):
+    class Local(BicNV):
+        pass
+
+    assert check_score(Local, table).name == "bic-nv"
+
+
+def test_options_are_checked_too(table):
+    with pytest.raises(SettingsError, match="has no option penality"):
+        check_score("bic-nv", table, {"penality": 2})
+
+
+def test_the_seed_decides_what_is_tried(table):
+    tried = []
+
+    class Watched(BicNV):
+        def local(self, families):
+            tried.append(frozenset(families.keys()))
+            return super().local(families)
+
+    for seed in (0, 0, 1):
+        tried.append("start")
+        check_score(Watched, table, seed=seed, n_dags=4)
+    starts = [place for place, what in enumerate(tried) if what == "start"]
+    first, second, third = (tried[a + 1 : b] for a, b in zip(starts, [*starts[1:], None], strict=True))
+    assert first == second != third
+    assert len(first[0]) <= 4 * 5
+
+
+def test_a_covered_reversal_stays_in_the_class(rng):
+    turned = 0
+    for _ in range(60):
+        order = rng.permutation(5)
+        dag = np.triu(rng.random((5, 5)) < 0.5, 1)[np.ix_(order, order)]
+        other = covered_reversal(dag, rng)
+        if other is None:
+            continue
+        turned += 1
+        assert is_acyclic(other)
+        assert (dag != other).sum() == 2
+        assert (dag_to_cpdag(dag) == dag_to_cpdag(other)).all()
+    assert turned > 30
+
+
+def test_no_edge_of_a_collider_is_covered(rng):
+    collider = np.zeros((3, 3), dtype=bool)
+    collider[[0, 1], 2] = True
+    assert covered_reversal(collider, rng) is None
+    assert covered_reversal(np.zeros((2, 2), dtype=bool), rng) is None
+
+
+def test_families_are_those_of_random_dags(table):
+    """Half of what is tried has at least one parent: an empty graph would test nothing."""
+    sizes = []
+
+    class Watched(BicNV):
+        def local(self, families: Families):
+            sizes.extend(families.parents.sum(axis=1).tolist())
+            return super().local(families)
+
+    check_score(Watched, table)
+    assert np.mean(np.array(sizes) > 0) > 0.5
+    assert max(sizes) >= 3
