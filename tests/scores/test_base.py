@@ -249,6 +249,9 @@ def test_every_listed_score_is_there(name):
     kind = score_class(name)
     assert issubclass(kind, Score)
     assert kind.name == name
+    with pytest.raises(SettingsError) as caught:  # every score takes these
+        build_score(name, Table.from_array(np.eye(4)), {"no such option": 1})
+    assert {"penalty", "edge_prior", "targets"} <= set(caught.value.hint.removeprefix("its options: ").split(", "))
 
 
 def test_built_by_name_class_path_and_object(table, own_module):

@@ -265,9 +265,13 @@ SCORES: dict[str, str] = {
     "bic-discrete": "drbo.scores.discrete:DiscreteBIC",
     "bic-ev": "drbo.scores.linear:BicEV",
     "bic-nv": "drbo.scores.linear:BicNV",
+    "gp": "drbo.scores.gp:GpScore",
+    "gp-ev": "drbo.scores.gp_paper:GpEV",
+    "gp-nv": "drbo.scores.gp_paper:GpNV",
     "logistic": "drbo.scores.logistic:LogisticBIC",
     "mixed": "drbo.scores.mixed:DegenerateGaussian",
     "mixed-cg": "drbo.scores.mixed:ConditionalGaussian",
+    "splines": "drbo.scores.splines:SplineScore",
 }
 
 

@@ -1,0 +1,79 @@
+"""Seconds for a batch of GP families (score gp-nv, n = 1,000) against scikit-learn on the same families.
+
+python -m benchmarks gp_speed --families 64
+python -m benchmarks gp_speed --all --device cuda
+"""
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+import torch
+
+from benchmarks import rows as table
+from drbo.data.simulate import simulate
+from drbo.data.table import Table
+from drbo.scores.base import Families
+from drbo.scores.gp_paper import GpNV
+
+
+def random_families(d: int, count: int, rng: np.random.Generator) -> Families:
+    """Return families of mixed sizes, without empty ones."""
+    nodes = rng.integers(d, size=count)
+    parents = rng.random((count, d)) < rng.uniform(0.1, 0.9, size=(count, 1))
+    parents[np.arange(count), (nodes + 1) % d] = True
+    parents[np.arange(count), nodes] = False
+    return Families(nodes.astype(np.intp), parents)
+
+
+def all_families(d: int) -> Families:
+    """Return every family of d nodes that has a parent."""
+    nodes, masks = np.divmod(np.arange(d << d), 1 << d)
+    kept = ((masks >> nodes) & 1 == 0) & (masks > 0)
+    return Families(nodes[kept].astype(np.intp), (masks[kept][:, None] >> np.arange(d)) & 1 == 1)
+
+
+def quickest(score: GpNV, families: Families, repeats: int) -> float:
+    """Return the best time of a few."""
+    score.local(families[:2])
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        score.local(families)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def sklearn_seconds(values: np.ndarray, families: Families) -> float:
+    """Return the time of scikit-learn's regressor on the same families, once."""
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF
+
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for node, parents in zip(families.nodes, families.parents, strict=True):
+            model = GaussianProcessRegressor(RBF(1.0, (1.0, 1e5)), alpha=1.0)
+            model.fit(values[:, parents], values[:, node]).predict(values[:, parents])
+    return time.perf_counter() - start
+
+
+def main(arguments: list[str]) -> None:
+    """Run the experiment from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--families", type=int, default=64)
+    parser.add_argument("--all", action="store_true", help="all families of the 10 nodes, without scikit-learn")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args(arguments)
+    values = simulate("10ER4", model="gp", n=1_000, seed=0).X
+    score = GpNV(Table.from_array(values), device=options.device)
+    rng = np.random.default_rng(0)
+    families = all_families(10) if options.all else random_families(10, options.families, rng)
+    seconds = quickest(score, families, options.repeats)
+    where = f"{table.machine(options.device)}, {torch.get_num_threads()} threads"
+    print(f"drbo: {len(families)} families in {seconds:.2f} s, best of {options.repeats} ({where})")
+    if not options.all:
+        other = sklearn_seconds(values, families)
+        print(f"scikit-learn: the same families in {other:.2f} s; drbo is {other / seconds:.1f} times as quick")

@@ -1,0 +1,247 @@
+"""Independent columns must give no edges, whatever their units; and how the default penalty was chosen.
+
+    python -m benchmarks null --sets 20
+    python -m benchmarks null --choose
+    python -m benchmarks null --nonlinear
+
+Without a choice: 20 independent columns, each in units drawn from 0.01 to 100, searched with the default preset, its
+penalty and its pruning. The first sets are searched again in plain units: the answer must be the same graph.
+``--choose``: the same with other penalties and pruners for the linear scores, beside their errors on simulated graphs
+(data sets 100, 101, ...). ``--nonlinear``: how often the test behind ``score="auto"`` calls data nonlinear.
+"""
+
+import argparse
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from benchmarks import rows as table
+from drbo import DrBO
+from drbo.data.simulate import linear_weights, random_dag, simulate_cos, simulate_gp, simulate_linear, standardize
+from drbo.metrics import shd, shd_cpdag
+from drbo.result.prune import prune
+from drbo.scores import auto, base
+
+N_COLUMNS = 20
+ROWS = (100, 1_000)
+NUMBERS = ("gaussian", "t3", "shapes")
+#: Which data each score is tested on; auto gets all.
+KINDS = {
+    "auto": (*NUMBERS, "binary", "mixed"),
+    "bic-nv": NUMBERS,
+    "bge": NUMBERS,
+    "splines": NUMBERS,
+    "gp": ("gaussian", "t3"),
+    "bdeu": ("binary", "grades"),
+    "bic-discrete": ("binary", "grades"),
+    "logistic": ("binary",),
+    "mixed": ("mixed",),
+    "bic-ev": ("gaussian", "t3"),
+}
+#: Scores whose cost allows fewer rows and sets.
+COSTLY = {"gp", "gp-nv", "gp-ev"}
+#: Evaluations of a search with networks: on independent columns more of them find nothing better.
+EVALS = 100
+#: False edges per table that are allowed on average.
+ALLOWED = 0.5
+KEY = ("score", "kind", "n", "gamma", "seed")
+
+PENALTIES: dict[str, tuple[Any, float]] = {
+    "1": (1.0, 0.0),
+    "2": (2.0, 0.0),
+    "ebic 0.5": ("ebic", 0.5),
+    "ebic 0.75": ("ebic", 0.75),
+    "ebic 1": ("ebic", 1.0),
+}
+#: Graph, score, in raw units?
+GRAPHS = (("20ER2", "bic-nv", False), ("20ER4", "bic-nv", True), ("20ER4", "bic-ev", True))
+FIRST_SEED = 100
+NOISES = ("gaussian", "t3", "exponential", "gumbel", "laplace", "uniform", "lognormal")
+
+
+def noise(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Draw independent numbers of a named shape."""
+    draws: dict[str, Callable[[], np.ndarray]] = {
+        "gaussian": lambda: rng.normal(size=shape),
+        "t3": lambda: rng.standard_t(3, size=shape),
+        "exponential": lambda: rng.exponential(size=shape),
+        "gumbel": lambda: rng.gumbel(size=shape),
+        "laplace": lambda: rng.laplace(size=shape),
+        "uniform": lambda: rng.uniform(-1, 1, size=shape),
+        "lognormal": lambda: np.exp(rng.normal(size=shape)),
+    }
+    return draws[kind]()
+
+
+def independent(kind: str, n: int, seed: int, *, units: bool) -> pd.DataFrame:
+    """Return independent columns; numbers are in units from 0.01 to 100, or plain."""
+    rng = np.random.default_rng([seed, n, ["gaussian", "t3", "shapes", "binary", "grades", "mixed"].index(kind)])
+    scale = 10 ** rng.uniform(-2, 2, size=N_COLUMNS)
+    shapes = {"shapes": ("gaussian", "t3", "exponential", "uniform"), "mixed": ("gaussian", "t3")}
+    columns: dict[str, Any] = {}
+    for j in range(N_COLUMNS):
+        if kind == "binary" or kind == "grades":
+            cuts = np.sort(rng.uniform(0.1, 0.9, size=1 if kind == "binary" else 1 + j % 4))
+            column = np.searchsorted(cuts, rng.random(n)).astype(float)
+        else:
+            turn = shapes.get(kind, (kind,))
+            column = noise(turn[j % len(turn)], (n,), rng)
+        if kind == "mixed" and j >= N_COLUMNS // 2:
+            levels = 2 + j % 3
+            columns[f"x{j}"] = np.array(list("abcd"))[rng.integers(levels, size=n)]
+        else:
+            columns[f"x{j}"] = column * (scale[j] if units else 1.0)
+    return pd.DataFrame(columns)
+
+
+def false_edges(score: str, kind: str, n: int, seed: int, gamma: float, again: bool) -> table.Row:
+    """Search one table, and where asked for once more in plain units."""
+    torch.set_num_threads(1)
+    base.EBIC_GAMMA = gamma
+    evals = None if score in ("bic-nv", "bic-ev", "auto") else EVALS
+    graphs = []
+    for units in (True, False)[: 1 + again]:
+        frame = independent(kind, n, seed, units=units)
+        limit = evals if score != "auto" or auto.choose_score(_table(frame))[0] == "bic-nv" else EVALS
+        model = DrBO(score, max_evals=limit, random_state=seed, device="cpu").fit(frame)
+        graphs.append(model.result_.cpdag)
+    return {
+        "score": score,
+        "kind": kind,
+        "n": n,
+        "gamma": gamma,
+        "seed": seed,
+        "chosen": model.result_.score_name,
+        "pruner": model.result_.pruner,
+        "edges": int(np.triu(graphs[0] | graphs[0].T).sum()),
+        "same_in_other_units": bool((graphs[0] == graphs[1]).all()) if again else "",
+        **table.stamp("cpu"),
+    }
+
+
+def _table(frame: pd.DataFrame) -> Any:
+    from drbo.data.check import check_table
+
+    return check_table(frame)[0]
+
+
+def null(options: argparse.Namespace) -> None:
+    """Print the false edges of every score."""
+    jobs = [
+        (score, kind, n, seed, options.gamma, seed < options.units)
+        for score in options.scores.split(",")
+        for kind in KINDS.get(score, ("gaussian", "t3"))
+        for n in (ROWS[:1] if score in COSTLY else ROWS)
+        for seed in range(options.sets if score not in COSTLY else -(-options.sets // 2))
+    ]
+    found = _map(false_edges, jobs, options.workers)
+    print(f"EBIC gamma {options.gamma}, {N_COLUMNS} independent columns in units from 0.01 to 100\n")
+    print("| score | data | rows | sets | false edges, mean | most | same graph in other units | at most 0.5 |")
+    print("|---|---|---|---|---|---|---|---|")
+    for key in dict.fromkeys((row["score"], row["kind"], row["n"]) for row in found):
+        part = [row for row in found if (row["score"], row["kind"], row["n"]) == key]
+        edges = [row["edges"] for row in part]
+        same = [row["same_in_other_units"] for row in part if row["same_in_other_units"] != ""]
+        name = key[0] if key[0] != "auto" else f"auto ({', '.join(sorted({row['chosen'] for row in part}))})"
+        print(
+            f"| {name} | {key[1]} | {key[2]:,} | {len(part)} | {np.mean(edges):.2f} | {max(edges)} "
+            f"| {sum(same)} of {len(same)} | {'yes' if np.mean(edges) <= ALLOWED else 'NO'} |"
+        )
+    if options.save:
+        table.save(options.save, found, KEY)
+
+
+def chosen_errors(graph: str, score: str, raw: bool, n: int, seed: int, penalty: str) -> dict[str, float]:
+    """Return the errors of one search: SHD between CPDAGs for a score that ties them, else SHD; by pruner."""
+    torch.set_num_threads(1)
+    value, base.EBIC_GAMMA = PENALTIES[penalty]
+    if graph == "independent":
+        kind = "gaussian" if raw else "t3"
+        data, truth = independent(kind, n, seed, units=True).to_numpy(), np.zeros((N_COLUMNS, N_COLUMNS), dtype=bool)
+    else:
+        rng = np.random.default_rng(seed)
+        truth = random_dag(N_COLUMNS, float(graph[4:]), rng, "er")
+        data = simulate_linear(linear_weights(truth, rng), n, rng)
+        data = data if raw else standardize(data)
+    model = DrBO(score, random_state=seed, prune="none", score_options={"penalty": value}, device="cpu").fit(data)
+    distance = shd_cpdag if score == "bic-nv" else shd
+    return {name: distance(prune(name, data, model.adjacency_)[0], truth) for name in ("none", "f-test")}
+
+
+def choose(options: argparse.Namespace) -> None:
+    """Print errors by penalty and pruner."""
+    cases = [(*case, n) for case in GRAPHS for n in (200, 1_000)]
+    cases += [("independent", "bic-nv", raw, n) for raw in (True, False) for n in ROWS]
+    seeds = range(FIRST_SEED, FIRST_SEED + options.sets)
+    jobs = [(*case, seed, penalty) for case in cases for penalty in PENALTIES for seed in seeds]
+    found = dict(zip(jobs, _map(chosen_errors, jobs, options.workers), strict=True))
+    columns = list(product(PENALTIES, ("none", "f-test")))
+    print(f"Mean SHD (bic-nv: between CPDAGs) over {options.sets} data sets, by penalty / pruner\n")
+    print("| data | score | rows | " + " | ".join(f"{penalty} / {pruner}" for penalty, pruner in columns) + " |")
+    print("|" + "---|" * (3 + len(columns)))
+    for case in cases:
+        graph, score, raw, n = case
+        kind = ("Gaussian" if raw else "t3") if graph == "independent" else ("raw" if raw else "standardised")
+        means = [np.mean([found[(*case, seed, penalty)][pruner] for seed in seeds]) for penalty, pruner in columns]
+        print(f"| {graph}, {kind} | {score} | {n:,} | " + " | ".join(f"{mean:.2f}" for mean in means) + " |")
+
+
+def called_nonlinear(model: str, graph: str, n: int, seed: int) -> bool:
+    """Draw a data set and test it."""
+    rng = np.random.default_rng(seed)
+    nodes, degree = graph.split("ER")
+    dag = random_dag(int(nodes), float(degree), rng, "er")
+    if model == "gp":
+        data = simulate_gp(dag, n, rng)
+    elif model == "cos":
+        data = simulate_cos(dag, n, rng)
+    else:
+        weights = linear_weights(dag, rng)
+        errors = noise(model, (n, len(dag)), rng) * rng.uniform(0.5, 2, size=len(dag))
+        data = errors @ np.linalg.inv(np.eye(len(dag)) - weights)
+    return auto.nonlinearity(data).p_value < auto.LEVEL
+
+
+def nonlinear(options: argparse.Namespace) -> None:
+    """Print how often data of each kind are called nonlinear."""
+    graphs, sizes = ("5ER1", "10ER2", "10ER4", "20ER4"), (100, 200, 500, 1_000)
+    seeds = range(FIRST_SEED, FIRST_SEED + options.sets)
+    print(f"Share of data sets called nonlinear (level {auto.LEVEL}): {len(graphs)} graphs x {options.sets} sets\n")
+    print("| model | " + " | ".join(f"n = {n:,}" for n in sizes) + " |\n|" + "---|" * (1 + len(sizes)))
+    for model in (*NOISES, "gp", "cos"):
+        rates = []
+        for n in sizes:
+            jobs = [(model, graph, n, seed) for graph in graphs for seed in seeds]
+            rates.append(np.mean(_map(called_nonlinear, jobs, options.workers)))
+        name = f"linear, {model} noise" if model in NOISES else {"gp": "Gaussian process", "cos": "B cos(x) + e"}[model]
+        print(f"| {name} | " + " | ".join(f"{rate:.1%}" for rate in rates) + " |", flush=True)
+
+
+def _map(function: Callable[..., Any], jobs: list[tuple[Any, ...]], workers: int) -> list[Any]:
+    if workers == 1:
+        return [function(*job) for job in jobs]
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(function, *zip(*jobs, strict=True)))
+
+
+def main(arguments: list[str]) -> None:
+    """Run the experiment from the command line."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--choose", action="store_true", help="errors by penalty and pruner")
+    options.add_argument("--nonlinear", action="store_true", help="how often data are called nonlinear")
+    options.add_argument("--sets", type=int, help="tables of each kind; default 20, with --choose 10")
+    options.add_argument("--scores", default=",".join(KINDS), help="comma-separated")
+    options.add_argument("--units", type=int, default=5, help="tables of each kind searched again in plain units")
+    options.add_argument("--gamma", type=float, default=base.EBIC_GAMMA, help="weight of ln d in the penalty ebic")
+    options.add_argument("--workers", type=int, default=1, help="runs at a time")
+    options.add_argument("--save", type=Path, help="CSV file that gets the rows of the null test")
+    chosen = options.parse_args(arguments)
+    chosen.sets = chosen.sets or (10 if chosen.choose else 20)
+    (choose if chosen.choose else nonlinear if chosen.nonlinear else null)(chosen)

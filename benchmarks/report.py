@@ -1,0 +1,75 @@
+"""Write docs/results.md and the table of the README from the committed rows: ``python -m benchmarks report``.
+
+Nothing is measured here and no figure is typed by hand, except those of the paper (Duong, Gupta & Nguyen 2025).
+"""
+
+import re
+from pathlib import Path
+
+from benchmarks import rows as table
+from drbo.data.datasets import load
+from drbo.data.simulate import parse_graph_name
+
+ROOT = Path(__file__).parent.parent
+#: SHD of DrBO in the paper: Table 6 (10,000 evaluations), Table 1 (20,000), Tables of Appendix G.
+PAPER_SHD = {
+    "30ER8": "2.0 +- 1.2",
+    "asia": "0.0 +- 0.0",
+    "cancer": "0.0 +- 0.0",
+    "earthquake": "0.0 +- 0.0",
+    "child": "0.0 +- 0.0",
+    "alarm": "1.0 +- 2.2",
+}
+START, END = "<!-- results: start -->", "<!-- results: end -->"
+HEADER = (
+    "| data | preset | SHD, paper | SHD, drbo | score - true graph's, pruned | evaluations | local scores / d "
+    "| seconds | data sets, machine |\n|---|---|---|---|---|---|---|---|---|\n"
+)
+
+
+def line(part: list[table.Row]) -> str:
+    """Return one line of the table for the data sets of one graph and preset."""
+    first = part[0]
+    gap = table.spread((float(row["pruned_score"]) - float(row["true_score"]) for row in part), 4)
+    graph = first["graph"]
+    nodes = parse_graph_name(graph)[0] if graph[0].isdigit() else len(load(graph).names)
+    per_node = table.spread((float(row["n_local"]) / nodes for row in part), 0)
+    paper = PAPER_SHD.get(graph, "") if first["preset"] == "paper" else ""
+    candidates = f", C = {int(first['candidates']):,}" if first["preset"] == "paper" else ""
+    shared = f", {first['workers']} runs at a time" if first["workers"] != "1" else ""
+    return (
+        f"| {graph} | {first['preset']}{candidates} | {paper} | {table.spread(row['shd'] for row in part)} "
+        f"| {gap} | {table.spread((row['n_evals'] for row in part), 0)} | {per_node} "
+        f"| {table.spread(row['seconds'] for row in part)} | {len(part)}, {first['machine']}{shared} |\n"
+    )
+
+
+def lines(name: str) -> str:
+    """Return the table of one experiment."""
+    groups: dict[tuple[str, ...], list[table.Row]] = {}
+    for row in table.load(table.FOLDER / f"{name}.csv"):
+        key = (row["graph"], row["preset"], row["candidates"], row["evals"], row["device"])
+        groups.setdefault(key, []).append(row)
+    order = sorted(groups, key=lambda key: (int(re.sub(r"\D.*", "", key[0]) or 0), key))
+    return HEADER + "".join(line(groups[key]) for key in order)
+
+
+def main(arguments: list[str]) -> None:
+    """Write the pages."""
+    if arguments:
+        raise SystemExit("report takes no options")
+    text = (
+        "# Results\n\nMade by `python -m benchmarks report` from the rows in `benchmarks/rows`. Spread is the standard "
+        "deviation over data sets. SHD is counted after pruning: by |w| > 0.3 for the paper's preset, as in the "
+        "paper, and by the preset's own rule otherwise. Scores are divided by n d.\n\n"
+        "## Linear-Gaussian data, random graphs, score bic-ev, n = 1,000\n\n"
+        f"{lines('linear')}\n## Linear-Gaussian data on real structures, columns permuted, score bic-ev, n = 1,000\n\n"
+        f"{lines('bnlearn')}"
+    )
+    (ROOT / "docs" / "results.md").write_text(text)
+    readme = ROOT / "README.md"
+    page = readme.read_text()
+    before, rest = page.split(START)
+    after = rest.split(END)[1]
+    readme.write_text(f"{before}{START}\n{lines('linear')}{END}{after}")
+    print("wrote docs/results.md and the table of README.md")

@@ -1,0 +1,108 @@
+"""The command line: ``drbo fit``, ``drbo demo`` and the rest.
+
+Data goes to stdout, talk to stderr. Exit codes: 0 a result, 1 a failure, 2 usage or bad data, 130 interrupted. The
+commands import numpy, pandas and torch when they run, so that help is there at once.
+"""
+
+import sys
+import traceback
+import warnings
+from typing import Any, NoReturn
+
+import click
+
+from drbo import __version__
+from drbo.cli.check import check
+from drbo.cli.compare import compare
+from drbo.cli.datasets import datasets
+from drbo.cli.demo import demo
+from drbo.cli.fit import INTERRUPTED, fit
+from drbo.cli.messages import OutputError, say_error, say_warning
+from drbo.cli.score import score
+from drbo.cli.simulate import simulate
+from drbo.errors import DrboError
+
+FAILURE, MISUSE = 1, 2  # exit codes
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Program(click.Group):
+    """A group of commands whose errors are a line each, without a traceback.
+
+    A closed pipe, as in ``drbo datasets | head -1``, ends the program without a word; click sees to it.
+    """
+
+    def main(self, *args: Any, **extra: Any) -> NoReturn:
+        """Run a command and exit with its code."""
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")  # names that the terminal's encoding does not know
+        sys.exit(self._run(*args, **extra | {"standalone_mode": False}))
+
+    def _run(self, *args: Any, **extra: Any) -> int:
+        try:
+            code = super().main(*args, **extra)
+        except click.exceptions.Abort:
+            say_error("interrupted, there is no result")
+            return INTERRUPTED
+        except click.UsageError as error:
+            say_error(_usage_words(error), hint=_usage_hint(error))
+            return MISUSE
+        except click.ClickException as error:
+            say_error(error.format_message())
+            return FAILURE
+        except DrboError as error:
+            say_error(error.message, hint=error.hint)
+            return FAILURE if isinstance(error, OutputError) else MISUSE
+        except Exception as error:
+            say_error(
+                f"internal error: {type(error).__name__}: {error}",
+                hint="run it again as 'drbo --debug ...' to see where, and report it: this should not happen",
+            )
+            return FAILURE
+        return code if isinstance(code, int) else 0
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order in which they are of use, not by letter."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; warnings become lines, and with --debug an error shows where it came from."""
+        with warnings.catch_warnings():
+            warnings.showwarning = say_warning
+            try:
+                return super().invoke(ctx)
+            except Exception as error:
+                if ctx.params.get("debug") and not isinstance(error, click.exceptions.Exit | click.ClickException):
+                    traceback.print_exc()
+                raise
+
+
+def _usage_words(error: click.UsageError) -> str:
+    words = " ".join(error.format_message().split()).rstrip(".")
+    return words[:1].lower() + words[1:]
+
+
+def _usage_hint(error: click.UsageError) -> str:
+    return f"see '{error.ctx.command_path if error.ctx else 'drbo'} --help'"
+
+
+@click.group(cls=Program, invoke_without_command=True, context_settings=CONTEXT)
+@click.option("--debug", is_flag=True, help="Show where an error comes from.")
+@click.version_option(__version__, prog_name="drbo", message="%(prog)s %(version)s")
+@click.pass_context
+def main(ctx: click.Context, debug: bool) -> None:  # noqa: ARG001 - read by Program.invoke
+    """Find the highest-scoring causal graph for a table of data.
+
+    \b
+    Start here:
+      drbo demo               a complete example in a minute or two
+      drbo check table.csv    what the program makes of your data
+      drbo fit table.csv      its graph
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+for command in (fit, demo, check, score, compare, simulate, datasets):
+    main.add_command(command)

@@ -1,0 +1,167 @@
+"""``drbo compare``: a learned graph against the true one."""
+
+import json
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from drbo.cli.messages import plain, say, show
+from drbo.cli.options import json_option
+from drbo.errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from drbo.metrics import Comparison
+    from drbo.result.result import Result
+
+    Graph = tuple[npt.NDArray[np.bool_], tuple[str, ...]]
+
+WIDTH = 96  # of lists of edges
+SHOWN_EDGES = 40  # of each kind
+SHOWN_NAMES = 5
+CLASS_NOTE = "the score cannot tell all directions: the equivalence class (CPDAG) is compared"
+KINDS = {
+    "correct": "true and learned, same direction",
+    "reversed": "true and learned, opposite direction",
+    "undirected": "true and learned, direction left open",
+    "missing": "true, not learned",
+    "extra": "learned, not true",
+}
+
+
+@click.command(short_help="Compare a learned graph with the true one.")
+@click.argument("learned", metavar="EST", type=click.Path(path_type=Path))
+@click.argument("truth", metavar="TRUTH", type=click.Path(path_type=Path))
+@json_option
+def compare(learned: Path, truth: Path, as_json: bool) -> None:
+    """Compare the learned graph EST with the true graph TRUTH.
+
+    Each is a folder that 'drbo fit -o' wrote, an edge list (CSV with the columns source,target), an adjacency table
+    (CSV), or a JSON, NPZ or NPY file. An edge that EST has in both directions is undirected. TRUTH must be a DAG.
+
+    A result whose score cannot tell all directions is compared as the equivalence class that it is; its edges.csv is
+    one DAG of the class.
+
+    \b
+    Examples:
+      drbo compare result truth.csv
+      drbo compare result/edges.csv truth.csv
+    """
+    from drbo import metrics
+    from drbo.graph import check_dag, check_pdag
+    from drbo.result.export import read_graph
+
+    (estimate, true), names = _aligned(_read_learned(learned), read_graph(truth))
+    check_dag(check_pdag(estimate, names) & ~estimate.T, names)  # a cycle is named by its variables
+    comparison = metrics.compare(estimate, check_dag(true, names))
+    show(comparison_as_json(comparison, names) if as_json else comparison_text(comparison, names), machine=as_json)
+
+
+def _read_learned(path: Path) -> "Graph":
+    from drbo.result.export import read_graph
+    from drbo.result.result import Result
+
+    if not path.is_dir():
+        return read_graph(path)
+    result = Result.load(path)
+    if result.score_equivalent:
+        say(f"note: {CLASS_NOTE}")
+    return answer(result), result.names
+
+
+def answer(result: "Result") -> "npt.NDArray[np.bool_]":
+    """Return the graph that a result stands for: the equivalence class where its score sees no more, else the DAG."""
+    return result.cpdag if result.score_equivalent else result.dag
+
+
+def _aligned(
+    learned: "Graph", truth: "Graph"
+) -> tuple[tuple["npt.NDArray[np.bool_]", "npt.NDArray[np.bool_]"], tuple[str, ...]]:
+    """Return both graphs over the same nodes: an edge list does not know its nodes without edges."""
+    (_, first), (_, second) = learned, truth
+    if set(first).isdisjoint(second):
+        numbered = [names == tuple(f"x{j}" for j in range(len(names))) for names in (first, second)]
+        if len(first) != len(second) or not any(numbered):
+            raise DataError(
+                f"the graphs have no node in common: {_few(first)} and {_few(second)}",
+                hint="both files must name the same variables",
+            )
+        say("note: one of the graphs has no names; its nodes are taken in the order of the other's")
+        names = second if numbered[0] else first
+        return (learned[0], truth[0]), names
+    longer, shorter = (first, second) if len(first) > len(second) else (second, first)
+    names = (*longer, *(name for name in shorter if name not in longer))
+    for graph, path in ((learned, "EST"), (truth, "TRUTH")):
+        absent = [name for name in names if name not in graph[1]]
+        if absent:
+            say(f"note: {path} does not mention {_few(absent)}: taken as without edges there")
+    return (_spread(learned, names), _spread(truth, names)), names
+
+
+def _spread(graph: "Graph", names: tuple[str, ...]) -> "npt.NDArray[np.bool_]":
+    import numpy as np
+
+    adjacency, found = graph
+    place = [names.index(name) for name in found]
+    wide = np.zeros((len(names), len(names)), dtype=bool)
+    wide[np.ix_(place, place)] = adjacency
+    return wide
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(f"'{name}'" for name in names[:SHOWN_NAMES]) + more
+
+
+def comparison_as_json(comparison: "Comparison", names: Sequence[str]) -> str:
+    """Return every figure and every edge list as one JSON object."""
+    lists: dict[str, Any] = {kind: [[names[i], names[j]] for i, j in getattr(comparison, kind)] for kind in KINDS}
+    return json.dumps(comparison.numbers() | lists, indent=2, allow_nan=False)
+
+
+def comparison_text(comparison: "Comparison", names: Sequence[str]) -> str:
+    """Return a comparison as text: the edges by kind, then the figures."""
+    blocks = [f"{comparison.n_learned} learned edges, {comparison.n_true} true edges", ""]
+    for kind, meaning in KINDS.items():
+        edges = getattr(comparison, kind)
+        if edges or kind != "undirected":
+            blocks.append(f"  {kind:<11} {len(edges):>4}   {meaning}")
+            blocks += _edge_lines(edges, names, "--" if kind == "undirected" else "->")
+    return "\n".join([*blocks, "", *_figures(comparison)])
+
+
+def _edge_lines(edges: Sequence[tuple[int, int]], names: Sequence[str], arrow: str) -> list[str]:
+    shown = [plain(name).replace(" ", "\u00a0") for name in names]  # a name is not broken over lines
+    words = [f"{shown[i]}\u00a0{arrow}\u00a0{shown[j]}" for i, j in edges[:SHOWN_EDGES]]
+    if len(edges) > SHOWN_EDGES:
+        words.append(f"and\u00a0{len(edges) - SHOWN_EDGES}\u00a0more")
+    indent = " " * 21
+    lines = textwrap.wrap(
+        ", ".join(words),
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace("\u00a0", " ") for line in lines]
+
+
+def _figures(comparison: "Comparison") -> list[str]:
+    c, bounds = comparison, comparison.sid_bounds
+    sid = f"{c.sid}" if c.sid is not None else f"{bounds[0]} to {bounds[1]}" if bounds else "unknown"
+    return [
+        f"  SHD      {c.shd:<10}  edges to add, remove or turn; a direction left open counts 1",
+        f"  SHD-C    {c.shd_c:<10}  the same between the equivalence classes (CPDAGs)",
+        f"  SID      {sid:<10}  pairs of nodes whose causal effect would be wrong",
+        "",
+        "               precision   recall       F1      FDR",
+        f"  edges            {c.precision:5.3f}    {c.recall:5.3f}    {c.f1:5.3f}    {c.fdr:5.3f}",
+        f"  adjacencies      {c.adjacency_precision:5.3f}    {c.adjacency_recall:5.3f}",
+        f"  arrowheads       {c.arrowhead_precision:5.3f}    {c.arrowhead_recall:5.3f}",
+    ]

@@ -1,0 +1,58 @@
+"""``drbo datasets``: what ships with the package."""
+
+from pathlib import Path
+
+import click
+
+from drbo.cli.messages import say, show, table
+from drbo.cli.output import write_table, writing
+from drbo.errors import SettingsError
+
+
+@click.command(short_help="List the networks that ship with drbo, or write one.")
+@click.argument("name", required=False)
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write: CSV, or NPZ.")
+@click.option("--permute", type=click.IntRange(min=0), metavar="SEED", help="Put the columns into a random order.")
+def datasets(name: str | None, output: Path | None, permute: int | None) -> None:
+    """List the data sets and networks that ship with the package, or write the one called NAME.
+
+    Without -o the edges of NAME are printed. With -o FILE the rows go to FILE and the edges to FILE with '-edges'
+    before its ending; a network without rows has its edges in FILE.
+
+    \b
+    Examples:
+      drbo datasets
+      drbo datasets sachs -o sachs.csv
+    """
+    if name is not None:
+        _write(name, output, permute)
+        return
+    if output is not None or permute is not None:
+        raise SettingsError("-o and --permute need the NAME of a data set", hint="'drbo datasets' lists the names")
+    from drbo.data.datasets import available
+
+    rows = [
+        [size.name, f"{size.n_rows or '-'}", f"{size.n_nodes}", f"{size.n_edges}", size.description]
+        for size in available()
+    ]
+    show(table(["name", "rows", "nodes", "edges", "about"], rows, align="lrrrl"))
+
+
+def _write(name: str, output: Path | None, permute: int | None) -> None:
+    from drbo.data.datasets import load
+    from drbo.result.export import csv_bytes, write_graph
+
+    data = load(name, permute=permute)
+    say(f"{name}: {data.description} ({data.source}), {len(data.names)} nodes, {int(data.dag.sum())} edges")
+    if output is None:
+        edges = [(data.names[i], data.names[j]) for i, j in zip(*data.dag.nonzero(), strict=True)]
+        click.echo(csv_bytes([("source", "target"), *edges]), nl=False)
+        return
+    graph = output
+    if data.X is not None:
+        graph = output.with_name(f"{output.stem}-edges{output.suffix}")
+        write_table(output, data.X, data.names)
+        say(f"wrote {len(data.X)} rows to {output}")
+    with writing(graph):
+        write_graph(graph, data.dag, data.names)
+    say(f"wrote the edges to {graph}")

@@ -1,0 +1,149 @@
+"""``drbo fit``: from a file to a graph."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from drbo.cli.messages import say, show
+from drbo.cli.options import (
+    data_options,
+    duration,
+    find_own_score,
+    json_option,
+    parse_settings,
+    read_frame,
+    score_options,
+)
+from drbo.cli.output import check_folder, result_as_json, save_result
+from drbo.cli.progress import clock_time, interruptible, watch_for
+from drbo.errors import SettingsError
+from drbo.settings import PRESETS, Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from drbo.result.result import Result
+
+INTERRUPTED = 130  # exit code: 128 + SIGINT
+
+
+@click.command(short_help="Find the graph of a table.")
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Save result and picture here.")
+@click.option("--force", is_flag=True, help="Write into a folder that holds other files.")
+@score_options
+@click.option(
+    "--preset", type=click.Choice(list(PRESETS)), default="default", show_default=True, help="Settings of the search."
+)
+@click.option(
+    "--max-evals",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Graphs that may be evaluated.  [default: the preset's]",
+)
+@click.option("--time-limit", type=duration, metavar="TIME", help="Stop after 60s, 5m, 1h, ...")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="S", help="Same seed, same graph."
+)
+@click.option(
+    "--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help="Where to compute."
+)
+@click.option(
+    "--prune",
+    metavar="NAME",
+    default="auto",
+    show_default=True,
+    help="How weak edges are removed at the end: auto, none, f-test, threshold, cam, cam-sequential, kci.",
+)
+@click.option(
+    "--set", "changes", multiple=True, metavar="NAME=VALUE", help="Any other setting, such as dropout=0.3; repeatable."
+)
+@click.option("--require", multiple=True, metavar="'A->B'", help="An edge that must be there; repeatable.")
+@click.option("--forbid", multiple=True, metavar="'A->B'", help="An edge that must not be there; repeatable.")
+@click.option("--tiers", default="", metavar="'a,b;c'", help="Groups in the order of time, early first.")
+@click.option("--max-parents", type=click.IntRange(min=0), metavar="N", help="The most parents of a variable.")
+@data_options
+@json_option
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr.")
+def fit(data: Path, output: Path | None, force: bool, as_json: bool, quiet: bool, **options: Any) -> None:
+    """Find the highest-scoring causal graph of the table in DATA.
+
+    DATA is a CSV, TSV, Parquet, NPZ or NPY file with one named column per variable. Ctrl-C ends the search with the
+    best graph so far.
+
+    \b
+    Examples:
+      drbo fit table.csv
+      drbo fit table.csv -o result --time-limit 5m --penalty 2
+      drbo fit table.csv --tiers "age,sex;dose;outcome" --json
+    """
+    arguments = fit_arguments(options)
+    if output is not None:
+        check_folder(output, force=force)
+    frame = read_frame(data, options["separator"], options["no_header"])
+    if not quiet:
+        say(f"{data}: {len(frame):,} rows, {frame.shape[1]} columns")
+    result = search(frame, arguments, quiet=quiet)
+    finish(result, output, as_json=as_json, quiet=quiet)
+    exit_if_interrupted(result)
+
+
+def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the estimator that the options of the command stand for."""
+    from drbo.knowledge import Knowledge
+
+    changes = parse_settings(options["changes"])
+    budget = {name: options[name] for name in ("max_evals", "time_limit") if options[name] is not None}
+    for name in budget:
+        if name in changes:
+            option = f"--{name.replace('_', '-')}"
+            raise SettingsError(f"{option} and --set {name}=... are both given", hint="keep one of the two")
+    arguments: dict[str, Any] = {
+        name: options[name] for name in ("preset", "prune", "device", "on_constant", "on_collinear")
+    }
+    arguments["score"] = find_own_score(options["score"])
+    if changes:
+        arguments["settings"] = Settings.preset(options["preset"]).with_(**changes, **budget)
+    else:
+        arguments |= budget
+    if options["penalty"] is not None:
+        arguments["score_options"] = {"penalty": options["penalty"]}
+    knowledge = {name: options[name] for name in ("require", "forbid", "tiers", "max_parents")}
+    return arguments | {"random_state": options["seed"], "knowledge": Knowledge.from_strings(**knowledge)}
+
+
+def search(frame: "pd.DataFrame", arguments: dict[str, Any], *, quiet: bool) -> "Result":
+    """Fit the estimator and show its progress."""
+    # Read when torch is loaded. Its threads otherwise spin while they wait for work: on a busy machine several times
+    # slower than one thread.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    from drbo.estimator import DrBO
+
+    settings = arguments.get("settings") or Settings.preset(arguments.get("preset", "default"))
+    budget = {name: arguments[name] for name in ("max_evals", "time_limit") if name in arguments}
+    with watch_for(settings.with_(**budget), quiet=quiet) as watch, interruptible(watch):
+        model = DrBO(**arguments, callbacks=[watch]).fit(frame)
+    result: Result = model.result_
+    return result
+
+
+def finish(result: "Result", output: Path | None, *, as_json: bool = False, quiet: bool = False) -> None:
+    """Save and print a result."""
+    files: list[Path] = []
+    try:
+        if output is not None:
+            files = save_result(result, output)
+    finally:  # the result is not lost when it cannot be saved
+        if as_json and not quiet:
+            say(f"search: {result.n_evals:,} evaluations in {clock_time(result.seconds)}, {result.stopped}")
+        show(result_as_json(result, files) if as_json else result.summary(), machine=as_json)
+    if files and not quiet:
+        say(f"saved {', '.join(file.name for file in files)} in {output}")
+
+
+def exit_if_interrupted(result: "Result") -> None:
+    """End the program with the exit code of an interrupted search."""
+    if result.stopped == "interrupted":
+        raise click.exceptions.Exit(INTERRUPTED)

@@ -1,0 +1,130 @@
+"""How the command line speaks: notes, warnings and errors on stderr, safe to show on any terminal."""
+
+import os
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from drbo.errors import DrboError
+
+COLOURS = {"error": "red", "warning": "yellow", "hint": "cyan"}
+#: Hints speak of arguments of Python functions; on the command line the same things are options.
+_ARGUMENT = re.compile(r"""\b(on_constant|on_collinear|score|device|prune)=(["']?)([\w-]+)\2""")
+_LABEL = re.compile(r"\s*\S+(?: \S+)*\s{2,}")  # the words before the first gap
+_PHRASES = {
+    "separator=...": "--separator",
+    "header=False": "--no-header",
+    "device='auto' or 'cpu'": "--device auto or cpu",
+}
+
+
+class OutputError(DrboError):
+    """What was computed cannot be written where it was asked for."""
+
+
+def plain(text: str, keep: str = "") -> str:
+    r"""Return text that cannot disturb a terminal: characters that do not print are written out.
+
+    Examples
+    --------
+    >>> plain("a\x1b[31mb"), plain("dose [µg]"), plain("a\nb", keep="\n")
+    ('a\\x1b[31mb', 'dose [µg]', 'a\nb')
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
+
+
+def say(text: str) -> None:
+    """Print a line of talk; data goes to stdout by :func:`show`."""
+    click.echo(plain(text), err=True)
+
+
+def show(text: str, *, machine: bool = False) -> None:
+    """Print data or a result; its line breaks stay. Text for people is fitted to the width of a terminal."""
+    safe = plain(text, keep="\n")
+    if sys.stdout.isatty() and not machine:
+        safe = wrapped(safe, shutil.get_terminal_size().columns)
+    click.echo(safe)
+
+
+def wrapped(text: str, width: int) -> str:
+    """Break long lines between words; what follows stands under the column that was broken.
+
+    Examples
+    --------
+    >>> print(wrapped("why   all columns are numeric", width=20))
+    why   all columns
+          are numeric
+    """
+    lines = []
+    for line in text.split("\n"):
+        label = _LABEL.match(line)
+        indent = " " * min(label.end() if label else 2, width // 2)
+        fits = len(line) <= width
+        lines += [line] if fits else textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
+    return "\n".join(lines)
+
+
+def say_error(message: str, hint: str | None = None) -> None:
+    """Print an error and the way out."""
+    _say_labelled("error", message)
+    if hint:
+        _say_labelled("hint", as_options(hint))
+
+
+def say_warning(message: Warning | str, *_where: Any, **_how: Any) -> None:
+    """Print a warning; takes what ``warnings.showwarning`` takes."""
+    _say_labelled("warning", " ".join(str(message).split()))
+
+
+def _say_labelled(word: str, text: str) -> None:
+    """Print a label and one line of text; only a terminal gets colour and line breaks."""
+    label, text = f"{word}:", plain(text)
+    if sys.stderr.isatty():
+        room = shutil.get_terminal_size().columns - len(label) - 1
+        lines = textwrap.wrap(text, room, break_on_hyphens=False)
+        text = ("\n" + " " * (len(label) + 1)).join(lines)
+    if wants_colour():
+        label = click.style(label, fg=COLOURS[word], bold=True)
+    click.echo(f"{label} {text}", err=True)
+
+
+def as_options(hint: str) -> str:
+    """Return a hint with the options of the command line in place of Python arguments.
+
+    Examples
+    --------
+    >>> as_options('drop it yourself or with on_constant="drop"')
+    'drop it yourself or with --on-constant drop'
+    """
+    for phrase, option in _PHRASES.items():
+        hint = hint.replace(phrase, option)
+    return _ARGUMENT.sub(lambda match: f"--{match[1].replace('_', '-')} {match[3]}", hint)
+
+
+def wants_colour() -> bool:
+    """Tell whether stderr is a terminal whose user did not ask for plain text (no-color.org)."""
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:
+    """Return rows as columns; ``align`` has one letter per column: l for left, r for right.
+
+    Examples
+    --------
+    >>> print(table(["name", "rows"], [["asia", "8"], ["sachs", "853"]], align="lr"))
+      name   rows
+      asia      8
+      sachs   853
+    """
+    columns = [[plain(cell) for cell in column] for column in zip(header, *rows, strict=True)]
+    for k, (column, side) in enumerate(zip(columns, align, strict=True)):
+        width = max(map(len, column))
+        columns[k] = [cell.ljust(width) if side == "l" else cell.rjust(width) for cell in column]
+    return "\n".join("  " + "  ".join(row).rstrip() for row in zip(*columns, strict=True))

@@ -1,0 +1,177 @@
+"""Options that several commands share, and how their words are read."""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from drbo.errors import SettingsError
+from drbo.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from drbo.data.table import Table
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([smh]?)")
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_SEPARATOR_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
+_TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+def duration(word: str) -> float:
+    """Return the seconds of a time such as 60s, 5m or 1h.
+
+    Examples
+    --------
+    >>> duration("1.5m"), duration("30")
+    (90.0, 30.0)
+    """
+    match = _DURATION.fullmatch(word.strip().lower())
+    seconds = float(match[1]) * _SECONDS[match[2]] if match else 0.0
+    if seconds <= 0:
+        raise click.BadParameter(f"a time is written like 60s, 5m or 1h, got {word!r}")
+    return seconds
+
+
+def penalty(word: str) -> float | str:
+    """Return a number or the word ebic; the range is checked by the score.
+
+    Examples
+    --------
+    >>> penalty("2"), penalty("ebic")
+    (2.0, 'ebic')
+    """
+    if word == "ebic":
+        return word
+    try:
+        return float(word)
+    except ValueError:
+        raise click.BadParameter(f"a penalty is a number >= 0 or ebic, got {word!r}") from None
+
+
+def data_options(command: F) -> F:
+    """Add the options that say how a table is read and checked."""
+    policies = (
+        click.option(
+            "--on-constant",
+            type=click.Choice(["error", "drop"]),
+            default="error",
+            show_default=True,
+            help="What to do with a column that never changes.",
+        ),
+        click.option(
+            "--on-collinear",
+            type=click.Choice(["error", "drop", "keep"]),
+            default="error",
+            show_default=True,
+            help="What to do with a column that others determine exactly.",
+        ),
+        click.option("--separator", metavar="CHAR", help="Between the cells of a text file, or tab.  [default: found]"),
+        click.option(
+            "--no-header", is_flag=True, help="The text file begins with data; columns are called x0, x1, ..."
+        ),
+    )
+    for option in reversed(policies):
+        command = option(command)
+    return command
+
+
+def score_options(command: F) -> F:
+    """Add the options that choose a score."""
+    command = click.option(
+        "--penalty",
+        type=penalty,
+        metavar="X",
+        help="Factor of the BIC penalty, 1 as in the paper, or ebic for fewer edges.  [default: ebic]",
+    )(command)
+    return click.option(
+        "--score",
+        metavar="NAME",
+        default="auto",
+        show_default=True,
+        help="What is maximised: auto, bic-nv, bic-ev, bge, ..., or your own as module:Class.",
+    )(command)
+
+
+def score_choice(table: "Table", name: str, penalty: float | str | None) -> tuple[Any, dict[str, Any], tuple[str, ...]]:
+    """Return the score that a fit of this table would use, its options, and why."""
+    from drbo.estimator import DrBO
+
+    options = None if penalty is None else {"penalty": penalty}
+    return DrBO(score=find_own_score(name), score_options=options).score_choice(table)
+
+
+def find_own_score(name: str) -> str:
+    """Return the name of a score; one given as module:Class is also looked for in the current folder.
+
+    An installed script does not look there by itself, ``python -m drbo`` does.
+    """
+    if ":" in name and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    return name
+
+
+def json_option(command: F) -> F:
+    """Add --json."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)
+
+
+def read_frame(path: Path, separator: str | None, no_header: bool) -> "pd.DataFrame":
+    """Read the table of a command that has :func:`data_options`."""
+    from drbo.data.read import read_table
+
+    return read_table(path, separator=_SEPARATOR_WORDS.get(separator or "", separator), header=not no_header)
+
+
+def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[str, ...]]:
+    """Read and check the table of a command that has :func:`data_options`; also return the notes of the check."""
+    from drbo.data.check import check_table
+
+    frame = read_frame(path, options["separator"], options["no_header"])
+    return check_table(frame, on_constant=options["on_constant"], on_collinear=options["on_collinear"])
+
+
+def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
+    """Return settings from words such as ``dropout=0.3``, each read as the kind of number its setting asks for.
+
+    Examples
+    --------
+    >>> parse_settings(["dropout=0.3", "recombine=false", "max_local=none"])
+    {'dropout': 0.3, 'recombine': False, 'max_local': None}
+    """
+    knobs = {knob.name: knob.metadata for knob in fields(Settings)}
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, word = (part.strip() for part in pair.partition("="))
+        name = name.replace("-", "_")
+        if not equals or not name:
+            raise SettingsError(f"--set takes name=value, got {pair!r}", hint="for example --set dropout=0.3")
+        if name not in knobs:
+            close = get_close_matches(name, knobs, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"the settings are {', '.join(knobs)}"
+            raise SettingsError(f"unknown setting '{name}'", hint=hint)
+        if name in found:
+            raise SettingsError(f"setting '{name}' is given twice", hint="keep one of the two")
+        found[name] = _value(word, knobs[name]["kind"], optional=knobs[name]["optional"])
+    return found
+
+
+def _value(word: str, kind: type, *, optional: bool) -> Any:
+    """Return the word as the kind of value asked for; what does not fit stays a word, and Settings refuses it."""
+    if optional and word.lower() == "none":
+        return None
+    if kind is bool:
+        return _TRUTH.get(word.lower(), word)
+    try:
+        return kind(word)  # int, float or str
+    except ValueError:
+        return word

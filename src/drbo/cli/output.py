@@ -1,0 +1,133 @@
+"""Where a command writes: checked before the work starts, and reported as an output error if it fails."""
+
+import io
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from drbo.cli.messages import OutputError
+from drbo.errors import ResultError, SettingsError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from drbo.result.result import Result
+
+PICTURE = "graph.png"
+
+
+def check_folder(folder: Path, *, force: bool = False) -> None:
+    """Refuse a folder that cannot take a result, before hours are spent on one."""
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"'{folder}' is a file, a result needs a folder", hint="choose another name with -o")
+    try:
+        strange = folder.exists() and any(folder.iterdir()) and not _is_result(folder)
+    except OSError as error:
+        raise OutputError(
+            f"'{folder}' cannot be used: {error.strerror}", hint="choose another folder with -o"
+        ) from error
+    if strange and not force:
+        raise SettingsError(
+            f"folder '{folder}' is not empty and holds no drbo result",
+            hint="choose another folder with -o, or add --force to write into this one",
+        )
+    home = folder
+    while not home.exists():
+        home = home.parent
+    if not home.is_dir() or not os.access(home, os.W_OK | os.X_OK):
+        raise OutputError(
+            f"'{folder}' cannot be written: no permission in '{home}'", hint="choose another folder with -o"
+        )
+
+
+def _is_result(folder: Path) -> bool:
+    from drbo.result.export import MAX_TEXT_BYTES, read_bytes
+    from drbo.result.result import FORMAT
+
+    try:
+        content = json.loads(read_bytes(folder / "result.json", MAX_TEXT_BYTES))
+    except (OSError, ValueError):  # a ResultError is a ValueError
+        return False
+    return isinstance(content, dict) and content.get("format") == FORMAT
+
+
+@contextmanager
+def writing(what: Path) -> Iterator[None]:
+    """Turn a failure to write into an OutputError."""
+    try:
+        yield
+    except ResultError as error:
+        raise OutputError(error.message, hint=error.hint) from error
+    except OSError as error:
+        raise OutputError(
+            f"{what} cannot be written: {error.strerror or error}", hint="choose another place"
+        ) from error
+
+
+def save_result(result: "Result", folder: Path) -> list[Path]:
+    """Write the result and a picture of its graph; return the files."""
+    with writing(folder):
+        result.save(folder)
+        result.plot(path=folder / PICTURE)
+    return [folder / name for name in ("edges.csv", PICTURE, "result.json", "result.npz")]
+
+
+def result_as_json(result: "Result", files: list[Path]) -> str:
+    """Return a result as one JSON object; names are those of the fields of Result."""
+    content: dict[str, Any] = {
+        "names": list(result.names),
+        "n_rows": result.n_rows,
+        "edges": result.edges().to_dict("records"),
+        "cpdag_edges": result.cpdag_edges().to_dict("records"),
+    }
+    fields = (
+        *("score_name", "score_options", "score_equivalent", "score", "pruned_score", "pruner"),
+        *(
+            "n_evals",
+            "n_local",
+            "seconds",
+            "seed",
+            "found_by",
+            "stopped",
+            "reasons",
+            "settings",
+            "data_hash",
+            "versions",
+        ),
+    )
+    content |= {name: getattr(result, name) for name in fields}
+    return json.dumps(content | {"files": [str(file) for file in files]}, indent=2, allow_nan=False)
+
+
+def write_table(
+    path: Path | None,
+    values: "npt.NDArray[np.float64]",  # (n, d)
+    names: Sequence[str],
+    *,
+    whole: bool = False,
+) -> None:
+    """Write a table as CSV or NPZ, by the ending of the name, or as CSV to stdout; ``whole``: without decimals."""
+    import numpy as np
+
+    from drbo.result.export import csv_bytes, write_file
+
+    kind = ".csv" if path is None else path.suffix.lower()
+    if kind == ".csv":
+        content = csv_bytes([names, *(values.astype(np.int64) if whole else values).tolist()])
+    elif kind == ".npz":
+        buffer = io.BytesIO()
+        np.savez(buffer, X=values, names=np.array(names, dtype=np.str_))
+        content = buffer.getvalue()
+    else:
+        raise SettingsError(f"a table is written as .csv or .npz, got '{path}'", hint="change the ending of the name")
+    if path is None:
+        click.echo(content, nl=False)
+        return
+    with writing(path):
+        write_file(path, content)

@@ -1,0 +1,404 @@
+"""DrBO, the scikit-learn style estimator: check, score, search, prune."""
+
+import platform
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+import drbo
+from drbo.data.check import check_table
+from drbo.data.read import as_frame
+from drbo.data.table import Table
+from drbo.errors import SettingsError
+from drbo.knowledge import Constraints, Knowledge
+from drbo.result.kci import MAX_ROWS
+from drbo.result.prune import PRUNERS, linear_weights, prune
+from drbo.result.result import Result
+from drbo.scores.auto import choose_score
+from drbo.scores.base import SCORES, Families, Score, build_score
+from drbo.scores.gp import KernelScore
+from drbo.scores.linear import BicEV, BicNV
+from drbo.scores.splines import SplineScore
+from drbo.search.evaluate import Evaluator
+from drbo.search.loop import Callback, Outcome, Search, run
+from drbo.search.order_search import OrderSearch
+from drbo.search.stopping import Limits, Recorder
+from drbo.settings import Settings
+
+#: What the paper's presets mean beside the search settings: score, its options, pruner (paper, Table 5).
+PAPER_CHOICES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "paper": ("bic-ev", {}, "threshold"),
+    "paper-gp": ("gp-nv", {"alpha": 1.0}, "none"),
+    "paper-sachs": ("gp-nv", {"alpha": 1e-8, "median_scale": True, "standardize": True}, "kci"),
+}
+
+
+class DrBO(BaseEstimator):
+    """Find the highest-scoring causal graph (DAG) of a table by Bayesian optimisation.
+
+    Parameters
+    ----------
+    score : ``"auto"``, a score name, ``"module:Class"``, a score class, or a ready-made score object. An object is
+        asked about the columns in the order of the table; everything else is built on the data.
+    preset : ``"default"``, or ``"paper"`` for Algorithm 1 of Duong, Gupta & Nguyen (2025) unchanged.
+    max_evals : DAG evaluations that may be spent (those with at least one unknown family).
+    time_limit : seconds.
+    prune : ``"auto"``, ``"none"``, ``"f-test"``, ``"threshold"``, ...
+    knowledge : edges, tiers and limits that every evaluated graph obeys.
+    random_state : an int for the same answer every time.
+    device : ``"auto"``, ``"cpu"`` or ``"cuda"``.
+    executor : a ``concurrent.futures.Executor`` that computes local scores; None: in this process.
+    settings : every other knob. Keywords override it, and it overrides the preset.
+    score_options : options of the score: ``penalty``, ``edge_prior``, ``targets`` and its own.
+    on_constant, on_collinear : what to do with columns that carry no information of their own.
+    callbacks : called with the progress after each iteration; a returned string ends the search.
+
+    Attributes
+    ----------
+    adjacency_ : (d, d) 0/1 array; ``adjacency_[i, j] == 1`` means column i causes column j.
+    graph_ : the same as a networkx DiGraph with names.
+    weights_ : (d, d) linear weights, or None for a score that is not linear.
+    score_ : score of the best DAG, before pruning.
+    result_ : all of it, with the CPDAG, the trace, the settings and the reasons.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rain = rng.normal(size=300)
+    >>> wet = 2 * rain + rng.normal(size=300)
+    >>> model = DrBO(score="bic-ev", max_evals=20, random_state=0).fit(np.column_stack([rain, wet]))
+    >>> model.adjacency_.tolist()
+    [[0, 1], [0, 0]]
+    """
+
+    def __init__(
+        self,
+        score: Any = "auto",
+        preset: str = "default",
+        max_evals: int | None = None,
+        time_limit: float | None = None,
+        prune: str = "auto",
+        knowledge: Knowledge | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        executor: Any = None,
+        settings: Settings | None = None,
+        score_options: dict[str, Any] | None = None,
+        on_constant: str = "error",
+        on_collinear: str = "error",
+        callbacks: Iterable[Callback] = (),
+    ) -> None:
+        self.score = score
+        self.preset = preset
+        self.max_evals = max_evals
+        self.time_limit = time_limit
+        self.prune = prune
+        self.knowledge = knowledge
+        self.random_state = random_state
+        self.device = device
+        self.executor = executor
+        self.settings = settings
+        self.score_options = score_options
+        self.on_constant = on_constant
+        self.on_collinear = on_collinear
+        self.callbacks = callbacks
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the graph of a table: a data frame (pandas, polars, arrow) or an array.
+
+        Parameters
+        ----------
+        X : (n, d) table.
+        y : ignored.
+        """
+        settings, clashes = self._settings()
+        device = _device(self.device)
+        if self.prune != "auto" and self.prune not in PRUNERS:
+            raise SettingsError(
+                f"prune must be one of auto, {', '.join(PRUNERS)}, got {self.prune!r}", hint="the default is 'auto'"
+            )
+        if not isinstance(self.knowledge, Knowledge | None):
+            raise SettingsError(
+                f"knowledge must be a Knowledge, got {type(self.knowledge).__name__}",
+                hint="make one with Knowledge(...) or Knowledge.from_mapping(...)",
+            )
+        frame = as_frame(X)
+        table, notes = check_table(frame, on_constant=self.on_constant, on_collinear=self.on_collinear)  # type: ignore[arg-type]
+        name, options, reasons = self.score_choice(table)
+        seed = _seed(self.random_state)
+        self._check_pruner(table)
+        job = _Job(table, list(frame.columns), seed, movable=isinstance(name, (str, type)))
+        constraints = (self.knowledge or Knowledge()).compile(table.names)
+        score = build_score(name, job.table, job.ordered_options(options))
+        recorder = Recorder()
+        limits = constraints.permuted(job.columns)
+        callbacks: list[Callback] = [recorder, Limits(settings), *self.callbacks]
+        state: Search | OrderSearch
+        if self._by_orders(score, settings):
+            assert isinstance(score, BicNV)
+            state = OrderSearch(score, settings, constraints=limits, seed=seed)
+            outcome = state.run(callbacks)
+        else:
+            state = Search(score, settings, constraints=limits, seed=seed, device=device, executor=self.executor)
+            outcome = run(state, callbacks)
+        pruner = self._pruner(score)
+        pruned, pruned_score = _pruned(pruner, job, outcome, state, constraints)
+        local, price = outcome.best.local[0], score.family_price(Families.from_dags(outcome.best.dags))
+        linear = isinstance(score, BicNV)
+        weights, standardised = linear_weights(table.values, pruned) if linear else (None, None)
+        self.result_ = Result(
+            names=table.names,
+            dag=pruned,
+            searched_dag=job.restored(outcome.best.dags[0]),
+            score=float(outcome.best.scores[0]),
+            pruned_score=pruned_score,
+            score_name=score.name,
+            score_equivalent=score.score_equivalent,
+            score_options=_plain_options(options),
+            local=job.restored_vector(local),
+            price=job.restored_vector(price),
+            weights=weights,
+            standardised_weights=standardised,
+            trace_columns=recorder.columns(),
+            settings=settings.to_dict(),
+            seed=seed,
+            versions=_versions(),
+            data_hash=table.digest(),
+            n_rows=table.n_rows,
+            reasons=(*reasons, *notes, *clashes),
+            found_by=outcome.found_by,
+            pruner=pruner,
+            stopped=outcome.stopped,
+            n_evals=outcome.n_evals,
+            n_local=outcome.n_local,
+            seconds=recorder.seconds,
+        )
+        self._scored_with = (name, {key: value for key, value in options.items() if key != "targets"})
+        self._set_fitted(frame.columns, X)
+        return self
+
+    @property
+    def score(self) -> Callable[..., float]:
+        """The method ``score(X, y=None)``: score of the learned graph on another table with the same columns.
+
+        scikit-learn asks for a method of this name, so the parameter of the same name is read with
+        ``get_params()["score"]``. Rows set by intervention (``targets``) are those of the table that was fitted and do
+        not count here.
+
+        Examples
+        --------
+        >>> table = np.random.default_rng(0).normal(size=(50, 3))
+        >>> model = DrBO(score="bic-nv", max_evals=20, random_state=0).fit(table)
+        >>> bool(np.isclose(model.score(table), model.result_.pruned_score))
+        True
+        """
+        return self._score_of
+
+    @score.setter
+    def score(self, choice: Any) -> None:
+        vars(self)["score"] = choice
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; scikit-learn's way to read them."""
+        return {**super().get_params(deep), "score": vars(self)["score"]}  # type: ignore[no-untyped-call]
+
+    def _score_of(self, X: Any, y: Any = None) -> float:
+        check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)  # names and number of columns
+        name, options = self._scored_with
+        if not isinstance(name, (str, type)):
+            raise SettingsError(
+                "a ready-made score object knows only its own data", hint="give the score by name or as a class"
+            )
+        frame = as_frame(X).set_axis(self._columns, axis=1)[list(self.result_.names)]
+        table, _ = check_table(frame, on_collinear="keep")
+        job = _Job(table, self._columns, self.result_.seed, movable=True)
+        score = build_score(name, job.table, job.ordered_options(options))
+        dag = self.result_.dag[np.ix_(job.columns, job.columns)]
+        return float(Evaluator(score, Settings()).evaluate(dag[None]).scores[0])
+
+    def _set_fitted(self, columns: Any, X: Any) -> None:
+        self._columns = list(columns)
+        self.n_features_in_ = len(columns)
+        labels = getattr(X, "column_names", getattr(X, "columns", [0]))  # of pyarrow; of pandas and polars; none
+        if all(isinstance(name, str) for name in labels):
+            self.feature_names_in_ = np.array(columns, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.adjacency_ = self.result_.dag.astype(np.int8)
+        self.weights_ = self.result_.weights
+        self.score_ = self.result_.score
+        self.graph_ = self.result_.to_networkx()
+
+    def _settings(self) -> tuple[Settings, list[str]]:
+        """Merge preset, settings and keywords; return the clashes in words, and warn about them."""
+        if not isinstance(self.settings, Settings | None):
+            raise SettingsError(
+                f"settings must be a Settings, got {type(self.settings).__name__}",
+                hint="make one with Settings(...) or Settings.preset(...).with_(...)",
+            )
+        preset = Settings.preset(self.preset)
+        chosen = preset if self.settings is None else self.settings
+        clashes = []
+        for name in ("max_evals", "time_limit"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            given = getattr(self.settings, name, value)
+            if given not in (value, getattr(Settings(), name)):
+                clashes.append(f"{name}={value} overrides {name}={given} of the settings")
+            chosen = chosen.with_(**{name: value})
+        for clash in clashes:
+            warnings.warn(clash, stacklevel=3)
+        return chosen, clashes
+
+    def score_choice(self, table: Table) -> tuple[Any, dict[str, Any], tuple[str, ...]]:
+        """Return the score, its options and why it was chosen."""
+        given, choice = dict(self.score_options or {}), vars(self)["score"]
+        reasons: tuple[str, ...] = ()
+        if isinstance(choice, str) and choice == "auto" and self.preset in PAPER_CHOICES:
+            choice, options, _ = PAPER_CHOICES[self.preset]
+            given = {**options, **given}
+            reasons = (f"score {choice}: the choice of the preset {self.preset!r}",)
+        elif isinstance(choice, str) and choice == "auto":
+            choice, reasons = choose_score(table)
+        if self.preset == "default" and "penalty" not in given and isinstance(choice, str) and choice in SCORES:
+            given["penalty"] = "ebic"
+            reasons = (*reasons, "penalty ebic: each edge also pays for the choice among all pairs of columns")
+        return choice, given, reasons
+
+    def _by_orders(self, score: Score, settings: Settings) -> bool:
+        """Tell whether the order search does the work: cheap scores, unless evaluations are to be spent sparingly."""
+        linear = type(score) in (BicNV, BicEV)  # a subclass may have changed what the climb takes for granted
+        if settings.route == "orders" and not linear:
+            raise SettingsError(
+                f"route 'orders' needs the score bic-nv or bic-ev, got {score.name}", hint="use route='networks'"
+            )
+        rationed = settings.max_evals != Settings().max_evals or settings.max_local is not None
+        wanted = settings.route == "orders" or (settings.route == "auto" and not rationed and self.max_evals is None)
+        return wanted and linear
+
+    def _check_pruner(self, table: Table) -> None:
+        """Refuse, before anything is spent, a kernel test that the table is too long for."""
+        wanted = PAPER_CHOICES[self.preset][2] if self.prune == "auto" and self.preset in PAPER_CHOICES else self.prune
+        if wanted == "kci" and table.n_rows > MAX_ROWS:
+            raise SettingsError(
+                f"prune 'kci' takes at most {MAX_ROWS} rows, the table has {table.n_rows}",
+                hint="use prune='cam', or a sample of the rows",
+            )
+
+    def _pruner(self, score: Score) -> str:
+        if self.prune != "auto":
+            return self.prune
+        if self.preset in PAPER_CHOICES:
+            return PAPER_CHOICES[self.preset][2]
+        return "cam-sequential" if isinstance(score, KernelScore | SplineScore) else "none"
+
+
+class _Job:
+    """The table in canonical order, and the way back: what the user passed in cannot decide a tie by its order."""
+
+    def __init__(self, table: Table, all_names: list[str], seed: int, movable: bool) -> None:
+        self._n_columns = len(all_names)
+        self._kept = np.array([all_names.index(name) for name in table.names])
+        if movable:
+            self.rows, self.columns = table.canonical_order(seed)
+        else:
+            self.rows, self.columns = np.arange(table.n_rows), np.arange(table.n_columns)
+        self.table = table.take(self.rows, self.columns)
+
+    def ordered_options(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Bring options that speak of rows and columns into the canonical order."""
+        ordered = dict(options)
+        columns = self._kept[self.columns]
+        if ordered.get("edge_prior") is not None:
+            shape = (self._n_columns, self._n_columns)
+            ordered["edge_prior"] = _matrix("edge_prior", ordered["edge_prior"], shape)[np.ix_(columns, columns)]
+        if ordered.get("targets") is not None:
+            shape = (len(self.rows), self._n_columns)
+            ordered["targets"] = _matrix("targets", ordered["targets"], shape)[np.ix_(self.rows, columns)]
+        return ordered
+
+    def restored(self, dag: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return a DAG over the canonical columns as one over the given columns."""
+        given = np.empty_like(dag)
+        given[np.ix_(self.columns, self.columns)] = dag
+        return given
+
+    def restored_vector(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        given = np.empty_like(values)
+        given[self.columns] = values
+        return given
+
+
+def _matrix(name: str, value: Any, shape: tuple[int, int]) -> npt.NDArray[Any]:
+    matrix = np.asarray(value)
+    if matrix.shape != shape:
+        raise SettingsError(
+            f"{name} must have shape {shape}, got {matrix.shape}",
+            hint="edge_prior: a row and a column per column of the table; targets: the rows and columns of the table",
+        )
+    return matrix
+
+
+def _pruned(
+    pruner: str, job: _Job, outcome: Outcome, state: Search | OrderSearch, constraints: Constraints
+) -> tuple[npt.NDArray[np.bool_], float]:
+    """Prune the best DAG; return the result over the given columns and its score."""
+    dag = outcome.best.dags[0]
+    required = constraints.permuted(job.columns).required
+    threshold = state.settings.prune_threshold
+    kept, _ = prune(pruner, job.table.values, dag, required=required, threshold=threshold)
+    local = state.evaluator.families(Families.from_dags(kept[None]))[None]
+    return job.restored(kept), float(state.evaluator.scores(kept[None], local)[0])
+
+
+def _device(name: str) -> str:
+    if name not in ("auto", "cpu", "cuda"):
+        raise SettingsError(f"device must be auto, cpu or cuda, got {name!r}", hint="the default is 'auto'")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise SettingsError("device 'cuda' is not available here", hint="use device='auto' or 'cpu'")
+    return ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
+
+
+def _seed(random_state: Any) -> int:
+    """Return the seed of a run: the given int, or one drawn from the given source."""
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise SettingsError(f"random_state must be at least 0, got {random_state}", hint="use 0, 1, 2, ...")
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise SettingsError(
+            f"random_state must be a whole number, a numpy generator or None, got {random_state!r}",
+            hint="an int gives the same answer every time",
+        ) from error
+
+
+def _plain_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the score's options for the record: arrays as their shape."""
+    return {
+        name: value if isinstance(value, (str, int, float, bool, type(None))) else f"array {np.shape(value)}"
+        for name, value in options.items()
+    }
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "drbo": drbo.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "torch": torch.__version__,
+    }

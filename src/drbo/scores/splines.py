@@ -1,0 +1,134 @@
+"""A cheap nonlinear score: additive natural cubic splines, from one Gram matrix of all basis functions."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from drbo.data.table import Table
+from drbo.errors import ScoreError, SettingsError
+from drbo.scores.base import Families, Score, row_groups
+from drbo.scores.gp import standardized, winsorized
+from drbo.scores.linear import residual_variances
+
+Floats = npt.NDArray[np.float64]
+
+#: Range of ``df``.
+DF_RANGE = (1, 20)
+#: Outer knots as quantiles: beyond them the function is a straight line, so that the few outer points cannot bend it.
+OUTER_KNOTS = (0.05, 0.95)
+#: A basis function with less than this part of its norm left, given those before it, adds nothing.
+LEAST_PART = 1e-6
+
+
+def natural_spline(column: npt.ArrayLike, df: int) -> Floats:
+    """Return an orthonormal basis of the natural cubic splines of a column, constants left out.
+
+    Piecewise cubic between df + 1 knots at quantiles, linear outside (Hastie, Tibshirani & Friedman 2009, section
+    5.2.1). Equal knots are one knot, so a column with few values has fewer than df functions; a column with two values
+    has one.
+
+    Examples
+    --------
+    >>> natural_spline(np.linspace(0, 1, 50), 4).shape, natural_spline([0.0, 1.0, 1.0, 0.0], 4).shape
+    ((50, 4), (4, 1))
+    """
+    x = np.asarray(column, dtype=np.float64)
+    knots = np.unique(np.quantile(x, np.linspace(*OUTER_KNOTS, df + 1)))
+    basis = [x]
+    if len(knots) > 2:
+        last = _bend(x, knots[-2], knots[-1])
+        basis += [_bend(x, knot, knots[-1]) - last for knot in knots[:-2]]
+    centred = np.column_stack(basis)
+    centred = centred - centred.mean(axis=0)
+    orthonormal, triangle = np.linalg.qr(centred / np.linalg.norm(centred, axis=0))
+    kept: Floats = orthonormal[:, np.abs(np.diag(triangle)) > LEAST_PART]
+    return kept
+
+
+def _bend(x: Floats, knot: float, last: float) -> Floats:
+    """Difference of two cubic hinges: zero below its knot, a parabola above the last."""
+    hinges: Floats = (np.maximum(x - knot, 0.0) ** 3 - np.maximum(x - last, 0.0) ** 3) / (last - knot)
+    return hinges
+
+
+class SplineScore(Score):
+    """Nonlinear additive BIC: ``-n sum_i ln MSE_i - penalty df |G| ln n`` with a spline for every parent.
+
+    ``x_i = sum_j f_j(x_j) + noise`` by least squares, f_j a natural cubic spline with ``df`` parameters. All families
+    come from one Gram matrix of the d * df basis functions, so a family costs as little as in the linear score, for
+    any number of rows. Columns are standardised and their far-out values pulled in
+    (:func:`~drbo.scores.gp.winsorized`): units do not matter. ``local`` is the log of the share of variance that the
+    parents leave. A node with n - 1 or more parameters gets no credit for its parents.
+
+    What it cannot see is interaction: ``x_1 x_2`` is no sum of functions. :class:`~drbo.scores.gp.GpScore` can.
+
+    Parameters
+    ----------
+    table : the checked data, numeric.
+    df : parameters per parent; 1 is the linear score.
+    options : those of :class:`~drbo.scores.base.Score`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=500)
+    >>> score = SplineScore(Table.from_array(np.column_stack([x, x**2 + rng.normal(size=500)])))
+    >>> backward, forward = score.local(Families.from_sets(2, [(0, (1,)), (1, (0,))]))
+    >>> bool(forward < backward < 0)
+    True
+    """
+
+    name = "splines"
+    evidence_scale = 2.0
+    nested = True
+
+    def __init__(self, table: Table, *, df: int = 5, **options: Any) -> None:
+        super().__init__(table, **options)
+        if not (isinstance(df, int | np.integer) and DF_RANGE[0] <= df <= DF_RANGE[1]):
+            raise SettingsError(f"df must be a whole number from {DF_RANGE[0]} to {DF_RANGE[1]}, got {df!r}")
+        for name, kind in zip(table.names, table.kinds, strict=True):
+            if kind != "numeric":
+                raise ScoreError(
+                    f"column '{name}' is {kind}: {self.name} needs numbers",
+                    hint="use score='auto' or 'mixed', or encode the column as numbers yourself",
+                )
+        self.df = int(df)
+        self._groups: list[tuple[npt.NDArray[np.intp], Floats]] = []
+        self._group_of = np.zeros(self.n_nodes, dtype=np.intp)
+        for number, (members, rows) in enumerate(row_groups(self.targets, table.n_rows, self.n_nodes)):
+            values = table.values[rows]
+            constant = np.ptp(values, axis=0) == 0
+            if constant[members].any():
+                node = members[np.flatnonzero(constant[members])[0]]
+                raise ScoreError(f"column '{self.names[node]}' is constant in the rows that count for it")
+            columns = standardized(winsorized(values))
+            bases = [
+                np.zeros((len(rows), 0)) if constant[j] else natural_spline(columns[:, j], self.df)
+                for j in range(self.n_nodes)
+            ]
+            owner = np.repeat(np.arange(self.n_nodes), [basis.shape[1] for basis in bases])
+            everything = np.hstack([columns / len(rows) ** 0.5, *bases])
+            self._groups.append((owner, everything.T @ everything))
+            self._group_of[members] = number
+        self.gain = torch.as_tensor(-self.n_rows)
+
+    def local(self, families: Families) -> Floats:
+        """Return the log of the share of variance that the parents leave unexplained."""
+        values = np.empty(len(families))
+        group_of_row = self._group_of[families.nodes]
+        for number, (owner, correlation) in enumerate(self._groups):
+            rows = np.flatnonzero(group_of_row == number)
+            part = families[rows]
+            spread = np.zeros((len(rows), len(correlation)), dtype=bool)
+            spread[:, self.n_nodes :] = part.parents[:, owner]
+            residual = residual_variances(correlation, Families(part.nodes, spread))
+            residual[spread.sum(axis=1) >= self.n_rows[part.nodes] - 1] = 1.0
+            values[rows] = np.log(residual)
+        return values
+
+    def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:
+        """``df`` per parent, also where its column has too few values for so many functions: less is too lenient."""
+        return self.df * parents.sum(-1)

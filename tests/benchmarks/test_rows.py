@@ -1,0 +1,82 @@
+"""Rows are replaced by key, never lost, and written in one step."""
+
+import csv
+import statistics
+
+import pytest
+
+import drbo
+from benchmarks import rows
+
+
+def row(graph="a", seed=0, **more):
+    return {"graph": graph, "seed": seed, **more}
+
+
+def test_a_missing_file_has_no_rows(tmp_path):
+    assert rows.load(tmp_path / "none.csv") == []
+
+
+def test_what_is_saved_is_loaded_as_text(tmp_path):
+    path = tmp_path / "new" / "rows.csv"
+    rows.save(path, [row(shd=2, note="a, b")], ("graph", "seed"))
+    assert rows.load(path) == [{"graph": "a", "seed": "0", "shd": "2", "note": "a, b"}]
+
+
+def test_a_row_with_the_same_key_replaces_the_old_one(tmp_path):
+    path = tmp_path / "rows.csv"
+    rows.save(path, [row(seed=0, shd=5), row(seed=1, shd=6)], ("graph", "seed"))
+    rows.save(path, [row(seed=1, shd=7), row("b", 0, shd=8)], ("graph", "seed"))
+    assert [(found["graph"], found["seed"], found["shd"]) for found in rows.load(path)] == [
+        ("a", "0", "5"),
+        ("a", "1", "7"),
+        ("b", "0", "8"),
+    ]
+
+
+def test_rows_are_sorted_by_key_whatever_the_order_of_saving(tmp_path):
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    parts = [[row("b", 1)], [row("a", 2)], [row("a", 1)]]
+    for part in parts:
+        rows.save(first, part, ("graph", "seed"))
+    for part in reversed(parts):
+        rows.save(second, part, ("graph", "seed"))
+    assert first.read_text() == second.read_text()
+
+
+def test_new_columns_are_added_and_old_rows_keep_theirs(tmp_path):
+    path = tmp_path / "rows.csv"
+    rows.save(path, [row(seed=0, shd=5)], ("graph", "seed"))
+    rows.save(path, [row(seed=1, seconds=0.5)], ("graph", "seed"))
+    assert rows.load(path) == [
+        {"graph": "a", "seed": "0", "shd": "5", "seconds": ""},
+        {"graph": "a", "seed": "1", "shd": "", "seconds": "0.5"},
+    ]
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "rows.csv"
+    rows.save(path, [row(shd=5)], ("graph", "seed"))
+    before = path.read_text()
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(csv.DictWriter, "writerows", fail)
+    with pytest.raises(OSError, match="disk full"):
+        rows.save(path, [row(shd=6)], ("graph", "seed"))
+    assert path.read_text() == before
+
+
+def test_spread_is_mean_and_standard_deviation():
+    numbers = [1.0, 2.0, 4.5]
+    assert rows.spread(numbers, 3) == f"{statistics.mean(numbers):.3f} +- {statistics.stdev(numbers):.3f}"
+    assert rows.spread(["3"]) == "3.0 +- 0.0"
+    assert rows.spread(str(n) for n in (1, 3)) == "2.0 +- 1.4"
+
+
+def test_the_stamp_names_machine_and_versions():
+    stamp = rows.stamp("cpu")
+    assert stamp["device"] == "cpu"
+    assert "cores" in stamp["machine"]
+    assert stamp["drbo"] == drbo.__version__

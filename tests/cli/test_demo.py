@@ -1,0 +1,51 @@
+"""drbo demo on a smaller budget than the one that users get."""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import Result as CommandResult
+
+from drbo.data.datasets import load
+from drbo.metrics import compare
+from drbo.result.result import Result
+
+Run = Callable[..., CommandResult]
+
+
+def test_the_demo_finds_compares_and_saves(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(import_module("drbo.cli.demo").ARGUMENTS, "max_evals", 128)
+    done = run("demo")
+    assert done.exit_code == 0
+    result = Result.load("drbo-demo")
+    sachs = load("sachs")
+    assert (result.names, result.n_rows) == (sachs.names, 853)
+    assert "Raf" in done.stdout
+    figures = compare(result.cpdag if result.score_equivalent else result.dag, sachs.dag)
+    for kind in ("reversed", "missing", "extra"):
+        assert f"  {kind:<11} {len(getattr(figures, kind)):>4}   " in done.stdout
+    assert any(line.split()[:2] == ["SHD", str(figures.shd)] for line in done.stdout.splitlines())
+    assert any(line.split()[:2] == ["SHD-C", str(figures.shd_c)] for line in done.stdout.splitlines())
+    assert f"{17 - len(figures.missing)} of the 17 known links were found" in done.stdout
+    source, target = np.argwhere(result.dag)[0]
+    parents = np.flatnonzero(result.dag[:, target])
+    slopes = np.linalg.lstsq(np.column_stack([sachs.X[:, parents], np.ones(853)]), sachs.X[:, target])[0]
+    weight = f"{slopes[parents.tolist().index(source)]:+.4g}"
+    edge = f"{sachs.names[source]} -> {sachs.names[target]}"
+    assert any(line.split()[:4] == [*edge.split(), weight] for line in done.stdout.splitlines())
+    assert Path("drbo-demo/graph.png").exists()
+    *_, picture, edges, following = done.stderr.splitlines()
+    assert picture.endswith("drbo-demo/graph.png")
+    assert edges.endswith("drbo-demo/edges.csv")
+    assert following.endswith("drbo fit table.csv -o result")
+
+
+def test_the_demo_leaves_other_files_alone(run: Run) -> None:
+    Path("drbo-demo").mkdir()
+    Path("drbo-demo/thesis.txt").write_text("precious")
+    done = run("demo")
+    assert done.exit_code == 2
+    assert "is not empty" in done.stderr
+    assert Path("drbo-demo/thesis.txt").read_text() == "precious"

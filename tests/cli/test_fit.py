@@ -1,0 +1,272 @@
+"""drbo fit, end to end on small tables."""
+
+import json
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import Result as CommandResult
+
+from drbo.cli.fit import fit_arguments
+from drbo.result.result import Result
+
+Fast = tuple[str, ...]
+Fit = Callable[..., dict[str, Any]]
+Run = Callable[..., CommandResult]
+
+INTERRUPTING_SCORE = """
+import signal
+class Score:
+    def __init__(self, table):
+        self.calls = 0
+    def local_one(self, node, parents):
+        self.calls += 1
+        if self.calls == {call}:
+            signal.raise_signal(signal.SIGINT)
+        return -abs(len(parents) - 1.5) - node / 10
+"""
+
+
+@pytest.fixture
+def fit(run: Run, fast: Fast) -> Fit:
+    """Run a fast fit that must succeed, and return its JSON."""
+
+    def call(*words: Any) -> dict[str, Any]:
+        done = run("fit", *words, *fast, "--json")
+        assert done.exit_code == 0, done.stderr
+        content: dict[str, Any] = json.loads(done.stdout)
+        return content
+
+    return call
+
+
+def _edges(content: dict[str, Any]) -> set[tuple[str, str]]:
+    return {(edge["source"], edge["target"]) for edge in content["edges"]}
+
+
+def test_text_goes_to_stdout_and_talk_to_stderr(run: Run, chain: Path, fast: Fast) -> None:
+    done = run("fit", chain, *fast)
+    assert done.exit_code == 0
+    assert "wet -- slip" in done.stdout
+    assert "evaluations" in done.stdout
+    assert done.stderr == f"{chain}: 200 rows, 4 columns\n"
+
+
+def test_quiet_says_nothing(run: Run, chain: Path, fast: Fast) -> None:
+    done = run("fit", chain, *fast, "--quiet", "-o", "out")
+    assert done.exit_code == 0
+    assert done.stderr == ""
+    assert "wet -- slip" in done.stdout
+
+
+def test_json_holds_the_whole_answer(chain: Path, fit: Fit) -> None:
+    found = fit(chain, "--score", "bic-ev", "--penalty", "1", "--seed", 3)
+    assert _edges(found) == {("rain", "wet"), ("wet", "slip")}
+    X = pd.read_csv(chain)
+    slope = {e["target"]: e["weight"] for e in found["edges"]}
+    assert slope["wet"] == pytest.approx(np.polyfit(X["rain"], X["wet"], 1)[0])
+    assert slope["slip"] == pytest.approx(np.polyfit(X["wet"], X["slip"], 1)[0])
+    variances = [
+        X["rain"].var(ddof=0),
+        np.polyfit(X["rain"], X["wet"], 1, full=True)[1][0] / 200,
+        np.polyfit(X["wet"], X["slip"], 1, full=True)[1][0] / 200,
+        X["sun"].var(ddof=0),
+    ]
+    assert found["pruned_score"] == pytest.approx(-200 * 4 * np.log(np.mean(variances)) - 2 * np.log(200))
+    assert found["score"] >= found["pruned_score"] - 1e-9
+    assert [(e["source"], e["target"], e["directed"]) for e in found["cpdag_edges"]] == [
+        ("rain", "wet", False),
+        ("wet", "slip", False),
+    ]
+    assert (found["names"], found["n_rows"], found["seed"]) == (["rain", "wet", "slip", "sun"], 200, 3)
+    assert found["n_evals"] <= 30
+    assert found["n_local"] <= 4 * 8
+    assert found["seconds"] >= 0
+    assert found["stopped"]
+    assert isinstance(found["reasons"], list)
+    assert found["settings"]["n_candidates"] == 200
+
+
+def test_the_same_command_gives_the_same_answer(chain: Path, fit: Fit) -> None:
+    first, second = (fit(chain, "--seed", 5) for _ in range(2))
+    assert first.pop("seconds") >= 0
+    assert second.pop("seconds") >= 0
+    assert first == second
+
+
+def test_the_folder_holds_result_table_and_picture(chain: Path, fit: Fit) -> None:
+    found = fit(chain, "-o", "out")
+    assert sorted(path.name for path in Path("out").iterdir()) == [
+        "edges.csv",
+        "graph.png",
+        "result.json",
+        "result.npz",
+    ]
+    assert sorted(found["files"]) == sorted(str(path) for path in Path("out").iterdir())
+    saved = Result.load("out")
+    assert saved.score == found["score"]
+    assert {tuple(edge) for edge in pd.read_csv("out/edges.csv")[["source", "target"]].to_numpy()} == _edges(found)
+    assert Path("out/graph.png").read_bytes().startswith(b"\x89PNG")
+    again = fit(chain, "-o", "out", "--seed", 9)
+    assert (again["seed"], Result.load("out").seed) == (9, 9)  # an older result is replaced
+
+
+def test_other_files_are_safe(run: Run, chain: Path, fast: Fast) -> None:
+    done = run("fit", chain, "-o", ".", *fast)
+    assert done.exit_code == 2
+    assert "is not empty" in done.stderr
+    assert "--force" in done.stderr
+    assert not Path("result.json").exists()
+    assert run("fit", chain, "-o", ".", "--force", *fast).exit_code == 0
+    assert Path("result.json").exists()
+    assert chain.exists()
+
+
+def test_a_result_that_cannot_be_saved_is_still_printed(run: Run, chain: Path, fast: Fast) -> None:
+    Path("out/result.json").mkdir(parents=True)  # a folder in the place of the file
+    done = run("fit", chain, "-o", "out", "--force", *fast)
+    assert done.exit_code == 1
+    assert "wet -- slip" in done.stdout
+    assert "cannot be written" in done.stderr
+
+
+def test_knowledge_is_obeyed(chain: Path, fit: Fit) -> None:
+    edges = _edges(fit(chain, "--require", "sun->slip", "--forbid", "rain->wet", "--forbid", "wet -> rain"))
+    assert ("sun", "slip") in edges
+    assert not edges & {("rain", "wet"), ("wet", "rain")}
+    assert _edges(fit(chain, "--tiers", "slip;wet;rain,sun")) >= {("slip", "wet"), ("wet", "rain")}
+    assert _edges(fit(chain, "--max-parents", 0)) == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--require", "rain->fog"), "'fog' (in required 'rain -> fog') is not a column"),
+        (("--require", "rain"), "rain"),
+        (("--require", "rain->wet", "--forbid", "rain->wet"), "'rain -> wet' is required but forbidden"),
+        (("--score", "best"), "got 'best'"),
+        (("--score", "absent_module:Score"), "'absent_module:Score' cannot be imported"),
+        (("--prune", "scissors"), "got 'scissors'"),
+        (("--penalty", "-1"), "penalty must be a number >= 0 or 'ebic', got -1.0"),
+        (("--set", "dropout=1.5"), "dropout must be in [0, 1), got 1.5"),
+        (("--max-evals", "5", "--set", "max_evals=7"), "--max-evals and --set max_evals=... are both given"),
+    ],
+)
+def test_options_that_cannot_work(run: Run, chain: Path, words: tuple[str, ...], message: str) -> None:
+    done = run("fit", chain, *words)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    (error,) = (line for line in done.stderr.splitlines() if line.startswith("error: "))
+    assert message in error
+    assert "Traceback" not in done.stderr
+
+
+def test_bad_data_names_the_column_and_the_option(run: Run, chain: Path, fast: Fast, fit: Fit) -> None:
+    pd.read_csv(chain).assign(one=1.0, copy=lambda frame: frame["sun"]).to_csv("bad.csv", index=False)
+    done = run("fit", "bad.csv", *fast)
+    assert done.exit_code == 2
+    assert "column 'one' is constant" in done.stderr
+    assert "--on-constant drop" in done.stderr
+    done = run("fit", "bad.csv", "--on-constant", "drop", *fast)
+    assert done.exit_code == 2
+    assert "--on-collinear drop" in done.stderr
+    found = fit("bad.csv", "--on-constant", "drop", "--on-collinear", "drop")
+    assert len(found["names"]) == 4
+    assert any("dropped column 'one'" in reason for reason in found["reasons"])
+
+
+def test_penalty_reaches_the_score(chain: Path, fit: Fit) -> None:
+    assert _edges(fit(chain, "--penalty", "1000", "--prune", "none")) == set()
+    assert fit(chain, "--penalty", "ebic")["score_options"] == {"penalty": "ebic"}
+
+
+def test_time_limit_and_preset(run: Run, chain: Path) -> None:
+    words = ("--time-limit", "0.001s", "--preset", "paper", "--quiet", "--json")
+    done = run("fit", chain, *words)
+    assert done.exit_code == 0
+    found = json.loads(done.stdout)
+    assert found["stopped"] == "time limit of 0.001 s reached"
+    assert (found["score_name"], found["n_evals"], found["settings"]["batch_size"]) == ("bic-ev", 64, 64)
+
+
+def test_hostile_names_do_not_reach_the_terminal(run: Run, chain: Path, fast: Fast, fit: Fit) -> None:
+    frame = pd.read_csv(chain)
+    frame.columns = ["a\x1b[31m", "b\nerror: c", "\u202ed", "e"]
+    frame.to_csv("hostile.csv", index=False)
+    done = run("fit", "hostile.csv", *fast)
+    assert done.exit_code == 0
+    assert all(line.isprintable() for line in done.output.split("\n"))
+    assert not any(line.startswith("error") for line in done.output.split("\n"))
+    assert set(fit("hostile.csv")["names"]) == set(frame.columns)  # JSON keeps them as they are
+
+
+def test_a_score_in_the_current_folder(chain: Path, monkeypatch: pytest.MonkeyPatch, fit: Fit) -> None:
+    monkeypatch.setattr("sys.path", ["/nowhere/in/particular", *sys.path])
+    Path("fewest_edges.py").write_text(
+        "class Fewest:\n"
+        "    def __init__(self, table):\n        pass\n"
+        "    def local_one(self, node, parents):\n        return -float(len(parents))\n"
+    )
+    found = fit(chain, "--score", "fewest_edges:Fewest")
+    assert (_edges(found), found["score"]) == (set(), 0.0)
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_an_interrupt_keeps_the_best_graph(
+    run: Run, chain: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.syspath_prepend(".")
+    monkeypatch.delitem(sys.modules, "interrupting", raising=False)
+    Path("interrupting.py").write_text(INTERRUPTING_SCORE.format(call=15))
+    before = signal.getsignal(signal.SIGINT)
+    done = run("fit", chain, "--score", "interrupting:Score", "-o", "out", "--set", "batch_size=2", *words)
+    assert done.exit_code == 130, done.output
+    assert "interrupted: keeping the best graph so far" in done.stderr
+    assert Result.load("out").stopped == "interrupted"
+    assert (json.loads(done.stdout)["stopped"] if words else done.stdout).count("interrupted") == 1
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_interrupt_before_the_first_graph_has_no_result(
+    run: Run, chain: Path, monkeypatch: pytest.MonkeyPatch, fast: Fast
+) -> None:
+    monkeypatch.syspath_prepend(".")
+    monkeypatch.delitem(sys.modules, "interrupting", raising=False)
+    Path("interrupting.py").write_text(INTERRUPTING_SCORE.format(call=1))
+    done = run("fit", chain, "--score", "interrupting:Score", "-o", "out", *fast)
+    assert done.exit_code == 130
+    assert done.stdout == ""
+    assert "error: interrupted, there is no result" in done.stderr
+    assert not Path("out").exists()
+
+
+def test_settings_and_budget_are_merged_before_the_estimator_sees_them() -> None:
+    options = {
+        "score": "auto",
+        "preset": "paper",
+        "prune": "auto",
+        "device": "cpu",
+        "changes": ("hidden=16",),
+        "max_evals": 12,
+        "time_limit": None,
+        "penalty": None,
+        "seed": 1,
+        "on_constant": "error",
+        "on_collinear": "error",
+        "require": (),
+        "forbid": (),
+        "tiers": "",
+        "max_parents": None,
+    }
+    arguments = fit_arguments(options)
+    settings = arguments["settings"]
+    assert (settings.hidden, settings.max_evals, settings.space) == (16, 12, "low-rank")
+    assert "max_evals" not in arguments
+    plain = fit_arguments(options | {"changes": ()})
+    assert plain["max_evals"] == 12
+    assert "settings" not in plain

@@ -1,0 +1,144 @@
+"""The program as a whole: help, version, exit codes, errors, streams."""
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+import drbo
+from drbo.cli import Program, main
+from drbo.errors import DataError
+
+Run = Callable[..., Result]
+
+COMMANDS = ("fit", "demo", "check", "score", "compare", "simulate", "datasets")
+
+
+def _program(error: BaseException) -> Program:
+    """A program whose only command raises this error."""
+
+    def fail() -> None:
+        raise error
+
+    program = Program(params=[click.Option(["--debug"], is_flag=True)])
+    program.add_command(click.Command("fail", callback=fail))
+    return program
+
+
+@pytest.mark.parametrize("words", [(), ("--help",), ("-h",)])
+def test_help_names_every_command_in_order(run: Run, words: tuple[str, ...]) -> None:
+    done = run(*words)
+    assert done.exit_code == 0
+    assert done.stderr == ""
+    places = [done.stdout.index(f"\n  {command} ") for command in COMMANDS]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_that_explains_every_option(run: Run, command: str) -> None:
+    done = run(command, "--help")
+    assert done.exit_code == 0
+    for parameter in main.commands[command].params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, f"{command} {parameter.opts}"
+
+
+def test_help_loads_no_heavy_library() -> None:
+    heavy = ("torch", "numpy", "pandas", "sklearn", "scipy", "matplotlib", "rich", "networkx", "numba")
+    code = f"import sys, drbo.cli; print([name for name in {heavy!r} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_version_by_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "drbo", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"drbo {drbo.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (("fti",), "no such command 'fti'", "see '"),
+        (("fit",), "missing argument 'DATA'", "fit --help'"),
+        (("fit", "x.csv", "--bogus"), "no such option", "fit --help'"),
+        (("fit", "x.csv", "--max-evals", "0"), "'--max-evals'", "fit --help'"),
+        (("fit", "x.csv", "--time-limit", "soon"), "'--time-limit': a time is written like 60s", "fit --help'"),
+        (("score", "x.csv"), "missing argument 'GRAPH'", "score --help'"),
+    ],
+)
+def test_misuse_is_an_error_and_a_hint(run: Run, words: tuple[str, ...], message: str, hint: str) -> None:
+    done = run(*words)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    error, way_out = done.stderr.splitlines()
+    assert error.startswith("error: ")
+    assert message in error
+    assert way_out.startswith("hint: ")
+    assert hint in way_out
+
+
+def test_bad_data_exits_with_2() -> None:
+    done = CliRunner().invoke(_program(DataError("column 'a' is odd", hint='use on_constant="drop"')), ["fail"])
+    assert done.exit_code == 2
+    assert done.stderr == "error: column 'a' is odd\nhint: use --on-constant drop\n"
+
+
+def test_an_unexpected_error_is_one_line_without_a_traceback() -> None:
+    done = CliRunner().invoke(_program(ZeroDivisionError("oops")), ["fail"])
+    assert done.exit_code == 1
+    error, hint = done.stderr.splitlines()
+    assert error == "error: internal error: ZeroDivisionError: oops"
+    assert "--debug" in hint
+
+
+def test_debug_shows_where_an_error_comes_from() -> None:
+    done = CliRunner().invoke(_program(ZeroDivisionError("oops")), ["--debug", "fail"])
+    assert done.exit_code == 1
+    assert "Traceback" in done.stderr
+    assert "in fail" in done.stderr
+    assert "error: internal error: ZeroDivisionError: oops" in done.stderr
+
+
+def test_an_interrupt_outside_a_search_exits_with_130() -> None:
+    done = CliRunner().invoke(_program(KeyboardInterrupt()), ["fail"])
+    assert done.exit_code == 130
+    assert done.stderr.strip() == "error: interrupted, there is no result"
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_a_line() -> None:
+    program = Program()
+    program.add_command(click.Command("warn", callback=lambda: warnings.warn("a\nlong story", stacklevel=1)))
+    done = CliRunner().invoke(program, ["warn"])
+    assert (done.exit_code, done.stderr) == (0, "warning: a long story\n")
+
+
+def test_a_closed_pipe_ends_the_program_without_noise() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-m", "drbo", "datasets"], stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo terminal")
+@pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+def test_colour_only_on_a_terminal_that_wants_it(folder: Path, variables: dict[str, str], coloured: bool) -> None:
+    import pty
+
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    environment.pop("NO_COLOR", None)
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "drbo", "fit", "absent.csv"]
+    code = subprocess.run(command, stderr=slave, env=environment | variables, cwd=folder).returncode
+    os.close(slave)
+    text = os.read(master, 10_000).decode()
+    os.close(master)
+    assert code == 2
+    assert ("\x1b[" in text) is coloured
+    assert "file 'absent.csv' does not exist" in text

@@ -1,0 +1,146 @@
+"""The way of the data goes one way: every room may import from the rooms before it, never from those behind it."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import drbo
+
+TESTS = Path(__file__).parent
+SOURCE = Path(drbo.__file__).parent
+MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
+
+#: Rooms in the order of the data; rooms of one line do not know each other.
+ROOMS = [
+    ["errors"],
+    ["settings", "graph"],
+    ["knowledge", "metrics"],
+    ["data"],
+    ["scores"],
+    ["search"],
+    ["result"],
+    ["estimator"],
+    ["testing"],
+    ["cli"],
+    ["__main__"],
+]
+PLACE = {room: place for place, rooms in enumerate(ROOMS) for room in rooms}
+#: Public names are imported when they are asked for, so the front door sees every room and no room needs it.
+FRONT_DOOR = "__init__"
+DOTTED_NAME = re.compile(r"drbo((\.\w+)+)(:\w+)?")
+
+#: What the core must do without.
+NOT_IN_THE_CORE = ["pandas", "sklearn", "networkx", "numba", "matplotlib", "rich", "click", "pyarrow", "polars"]
+#: Modules that numba compiles; the core imports them where they are used.
+COMPILED = ["search.orders", "search.linear_orders"]
+CORE = ["errors", "settings", "graph", "metrics", "knowledge", "data.table", "data.simulate", "result.prune"]
+CORE += [".".join(path.with_suffix("").parts) for path in MODULES if path.parts[0] in ("scores", "search")]
+
+
+def _room(dotted: str) -> str:
+    """The room of ``drbo.room.module``; the front door for ``drbo`` itself and what is defined in it."""
+    first = dotted.removeprefix("drbo").lstrip(".").partition(".")[0]
+    return first if first in PLACE else FRONT_DOOR
+
+
+def _imports(path: Path) -> set[str]:
+    """The rooms that a module imports from, wherever it does so; strings such as 'drbo.scores.bge:BGe' count."""
+    rooms = set()
+    for node in ast.walk(ast.parse((SOURCE / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            rooms |= {_room(alias.name) for alias in node.names if alias.name.split(".")[0] == "drbo"}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            assert node.module
+            if node.module == "drbo":
+                rooms |= {_room(f"drbo.{alias.name}") for alias in node.names}
+            elif node.module.startswith("drbo."):
+                rooms.add(_room(node.module))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and DOTTED_NAME.fullmatch(node.value):
+            rooms.add(_room(node.value.partition(":")[0]))
+    return rooms
+
+
+def test_every_module_has_a_room():
+    rooms = {path.parts[0].removesuffix(".py") for path in MODULES}
+    assert rooms == set(PLACE) | {FRONT_DOOR}
+    assert all(len(path.parts) <= 3 for path in MODULES)  # at most two levels of folders
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_imports_point_one_way(path):
+    room = path.parts[0].removesuffix(".py")
+    if room == FRONT_DOOR:
+        return
+    behind = {other for other in _imports(path) - {room, FRONT_DOOR} if PLACE[other] >= PLACE[room]}
+    assert not behind, f"{path} is in front of {', '.join(sorted(behind))} and must not import from there"
+
+
+def test_the_reader_of_imports_sees_all_kinds():
+    assert {"scores", "search", "result"} <= _imports(Path("estimator.py"))
+    assert "scores" in _imports(Path("scores/base.py"))  # names of classes in a table of strings
+    assert "estimator" in _imports(Path("cli/fit.py"))  # inside a function
+    assert "metrics" in _imports(Path("cli/compare.py"))  # from drbo import metrics
+
+
+def test_nothing_outside_the_package_is_imported_by_it():
+    for path in MODULES:
+        text = (SOURCE / path).read_text(encoding="utf-8")
+        assert not re.search(r"^\s*(from|import) (tests|benchmarks)\b", text, re.MULTILINE), path
+
+
+def test_the_core_needs_numpy_scipy_and_torch_alone():
+    names = sorted({f"drbo.{name}" for name in CORE if name not in COMPILED})
+    program = f"""
+import importlib, sys
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {NOT_IN_THE_CORE!r}:
+            raise ImportError(name + " is not part of the core")
+
+sys.meta_path.insert(0, Blocker())
+try:
+    import pandas
+except ImportError:
+    pass
+else:
+    raise SystemExit("the blocker blocks nothing")
+for name in {names!r}:
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        print(name + ": " + str(error))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert len(names) > 20
+
+
+def test_the_front_door_opens_without_the_rest():
+    program = "import sys, drbo; print(drbo.__version__, 'torch' in sys.modules, 'pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [drbo.__version__, "False", "False"]
+
+
+def test_public_names():
+    for name in drbo.__all__:
+        assert getattr(drbo, name) is not None
+    with pytest.raises(AttributeError, match="module 'drbo' has no attribute 'Drbo'"):
+        drbo.Drbo  # noqa: B018
+
+
+#: Where the tests of a package's own module are.
+OF_PACKAGES = {"__init__.py": "test_architecture.py", "cli/__init__.py": "cli/test_program.py"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_every_module_has_a_mirror_test(path):
+    if len((SOURCE / path).read_text(encoding="utf-8").splitlines()) <= 20:
+        return
+    mirror = TESTS / OF_PACKAGES.get(path.as_posix(), path.with_name(f"test_{path.name}"))
+    assert mirror.is_file(), f"{mirror.relative_to(TESTS.parent)} is missing"

@@ -1,0 +1,610 @@
+import pickle
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from drbo import DrBO, Knowledge, Result, Settings
+from drbo.data.table import Table
+from drbo.errors import DataError, KnowledgeError, ScoreError, SettingsError
+from drbo.graph import dag_to_cpdag, is_acyclic
+from drbo.scores.base import Families
+from drbo.scores.linear import BicEV, BicNV
+
+SMALL = Settings(batch_size=8, n_candidates=100, hidden=8, n_draws=4, n_grads=2, n_replay=32)
+NAMES = ["rain", "sprinkler", "wet", "slippery", "fall"]
+#: rain -> wet, sprinkler -> wet, wet -> slippery, slippery -> fall, rain -> sprinkler
+WEIGHTS = np.zeros((5, 5))
+WEIGHTS[[0, 1, 2, 3, 0], [2, 2, 3, 4, 1]] = [1.5, -1.0, 2.0, 1.2, 0.8]
+
+
+#: A budget makes the networks propose; without one a linear score is climbed over orders.
+ROUTES = pytest.mark.parametrize("max_evals", [60, None], ids=["networks", "orders"])
+
+
+def _frame(seed=0, n=400):
+    noise = np.random.default_rng(seed).normal(size=(n, 5))
+    return pd.DataFrame(noise @ np.linalg.inv(np.eye(5) - WEIGHTS), columns=NAMES)
+
+
+def _model(**options):
+    usual = {"score": "bic-ev", "max_evals": 60, "random_state": 0, "settings": SMALL, "prune": "f-test"}
+    return DrBO(**{**usual, **options})
+
+
+def _edges(model):
+    """The learned edges by name."""
+    names = model.result_.names
+    return {(names[i], names[j]) for i, j in np.argwhere(model.adjacency_)}
+
+
+def _true_score(kind, frame, dag, **options):
+    """Score a graph over the columns of a frame, without search and without canonical order."""
+    score = kind(Table.from_array(frame.to_numpy(), list(frame.columns)), **options)
+    families = Families.from_dags(np.asarray(dag, dtype=bool)[None])
+    local, price = score.local(families), score.family_price(families)
+    return float(score.combine(torch.as_tensor(local), torch.as_tensor(price))), local, price
+
+
+# What scikit-learn asks of an estimator.
+
+
+@parametrize_with_checks([DrBO(max_evals=12, settings=SMALL.with_(batch_size=4, n_candidates=16))])
+def test_scikit_learns_contract(estimator, check):
+    state = np.random.get_state()  # noqa: NPY002
+    try:
+        check(estimator)
+    finally:
+        np.random.set_state(state)  # noqa: NPY002 - some of the checks themselves draw from the global generator
+
+
+def test_parameters_are_stored_as_given():
+    knowledge = Knowledge(forbidden=["a -> b"])
+    model = DrBO(score="bge", knowledge=knowledge, settings=SMALL, callbacks=[print])
+    assert model.get_params()["score"] == "bge"
+    assert model.get_params()["knowledge"] is knowledge
+    copy = clone(model)
+    assert copy.get_params()["score"] == "bge"
+    assert copy.set_params(score="bic-nv").get_params()["score"] == "bic-nv"
+    assert model.get_params()["score"] == "bge"
+    assert "score='bge'" in repr(model)
+
+
+def test_fit_leaves_parameters_and_data_alone():
+    frame, prior = _frame(), np.eye(5)
+    options = {"edge_prior": prior, "penalty": 2}
+    model = _model(score_options=options, knowledge=Knowledge(max_parents=3))
+    before, content = dict(model.get_params()), frame.copy()
+    model.fit(frame)
+    assert all(model.get_params()[name] is value for name, value in before.items())
+    pd.testing.assert_frame_equal(frame, content)
+    assert options == {"edge_prior": prior, "penalty": 2}
+    assert (prior == np.eye(5)).all()
+    array = content.to_numpy().copy()
+    _model().fit(array)
+    assert (array == content.to_numpy()).all()
+
+
+def test_a_fitted_model_survives_pickling():
+    model = _model().fit(_frame())
+    copy = pickle.loads(pickle.dumps(model))
+    assert (copy.adjacency_ == model.adjacency_).all()
+    assert copy.get_params()["score"] == "bic-ev"
+    assert copy.score(_frame()) == model.score(_frame())
+
+
+# What is found.
+
+
+@ROUTES
+def test_the_graph_of_an_easy_table_is_found(max_evals):
+    model = _model(max_evals=max_evals).fit(_frame())
+    assert (model.result_.found_by == "order search") == (max_evals is None)
+    truth = {(NAMES[i], NAMES[j]) for i, j in np.argwhere(WEIGHTS)}
+    assert _edges(model) == truth
+    assert model.adjacency_.dtype.kind == "i"
+    assert is_acyclic(model.adjacency_.astype(bool))
+
+
+def test_attributes_agree_with_each_other():
+    frame = _frame()
+    model = _model().fit(frame)
+    result = model.result_
+    assert (model.adjacency_ == result.dag).all()
+    assert model.score_ == result.score
+    assert isinstance(model.graph_, nx.DiGraph)
+    assert set(model.graph_.edges) == _edges(model)
+    assert (model.weights_ == result.weights).all()
+    assert ((model.weights_ != 0) == result.dag).all()
+    for node in np.flatnonzero(result.dag.any(axis=0)):
+        parents = np.flatnonzero(result.dag[:, node])
+        fit = LinearRegression().fit(frame.to_numpy()[:, parents], frame.to_numpy()[:, node])
+        assert model.weights_[parents, node] == pytest.approx(fit.coef_)
+
+
+@ROUTES
+@pytest.mark.parametrize(("name", "kind"), [("bic-ev", BicEV), ("bic-nv", BicNV)])
+def test_scores_are_those_of_the_graphs(name, kind, max_evals):
+    """Computed again on the table as it was given: values, parts and their order."""
+    frame = _frame()
+    result = _model(score=name, score_options={"penalty": 0.1}, max_evals=max_evals).fit(frame).result_
+    total, local, price = _true_score(kind, frame, result.searched_dag, penalty=0.1)
+    assert result.score == pytest.approx(total, abs=1e-8)
+    assert result.local == pytest.approx(local, abs=1e-10)
+    assert result.price == pytest.approx(price, abs=1e-10)
+    pruned, _, _ = _true_score(kind, frame, result.dag, penalty=0.1)
+    assert result.pruned_score == pytest.approx(pruned, abs=1e-8)
+    assert (result.searched_dag & ~result.dag).any()  # with hardly a penalty there is something to prune
+
+
+def test_the_record_says_how_it_was_found():
+    frame = _frame()
+    result = _model(score_options={"penalty": 2, "edge_prior": np.zeros((5, 5))}).fit(frame).result_
+    assert (result.score_name, result.score_equivalent, result.pruner) == ("bic-ev", False, "f-test")
+    assert result.score_options == {"penalty": 2, "edge_prior": "array (5, 5)"}
+    assert (result.seed, result.n_rows) == (0, 400)
+    assert result.settings == SMALL.with_(max_evals=60).to_dict()
+    assert set(result.versions) >= {"drbo", "python", "numpy", "torch"}
+    assert result.found_by
+    assert result.stopped
+    trace = result.trace
+    assert (trace["n_evals"].iloc[-1], trace["n_local"].iloc[-1]) == (result.n_evals, result.n_local)
+    assert result.n_evals <= 60
+    assert trace["best"].is_monotonic_increasing
+    assert trace["best"].iloc[-1] == result.score
+    assert (trace["seconds"] >= 0).all()
+
+
+def test_a_result_survives_saving(tmp_path):
+    model = _model(score_options={"penalty": 1.5, "targets": np.zeros((400, 5))}).fit(_frame())
+    copy = Result.load(model.result_.save(tmp_path / "run"))
+    for name, value in vars(model.result_).items():
+        other = getattr(copy, name)
+        if name == "trace_columns":
+            assert all((other[column] == value[column]).all() for column in value)
+        elif isinstance(value, np.ndarray):
+            assert (other == value).all(), name
+        else:
+            assert other == value, name
+
+
+def test_the_default_choices_name_their_reasons():
+    model = _model(score="auto").fit(_frame())
+    assert model.result_.score_name == "bic-nv"
+    assert model.result_.score_options == {"penalty": "ebic"}
+    for word in ("units", "penalty ebic"):
+        assert any(word in reason for reason in model.result_.reasons)
+    assert _model(score_options={"penalty": 1}).fit(_frame()).result_.score_options == {"penalty": 1}
+    assert model.result_.score_equivalent
+    assert (model.result_.cpdag == dag_to_cpdag(model.adjacency_.astype(bool))).all()
+
+
+# What may be passed.
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda frame: frame,
+        lambda frame: pl.DataFrame({name: frame[name].to_numpy() for name in frame}),
+        lambda frame: pa.table({name: frame[name].to_numpy() for name in frame}),
+    ],
+    ids=["pandas", "polars", "pyarrow"],
+)
+def test_names_of_a_table_are_kept_everywhere(convert):
+    model = _model().fit(convert(_frame()))
+    assert model.result_.names == tuple(NAMES)
+    assert model.feature_names_in_.tolist() == NAMES
+    assert list(model.graph_.nodes) == NAMES
+    assert model.result_.adjacency().columns.tolist() == NAMES
+    assert set(model.result_.edges()["source"]) <= set(NAMES)
+    assert (model.adjacency_ == _model().fit(_frame()).adjacency_).all()
+
+
+@pytest.mark.parametrize("convert", [pd.DataFrame.to_numpy, lambda frame: frame.to_numpy().tolist()])
+def test_arrays_and_lists_get_numbered_names(convert):
+    model = _model().fit(convert(_frame()))
+    assert model.result_.names == ("x0", "x1", "x2", "x3", "x4")
+    assert not hasattr(model, "feature_names_in_")
+    assert model.n_features_in_ == 5
+    assert (model.adjacency_ == _model().fit(_frame()).adjacency_).all()
+
+
+@ROUTES
+@pytest.mark.parametrize("score", ["bic-ev", "bic-nv"])
+def test_the_order_of_rows_and_columns_does_not_matter(score, max_evals, rng):
+    """Bit by bit: the same graph by names, the same score, the same trace, the same hash."""
+    frame = _frame()
+    first = _model(score=score, max_evals=max_evals).fit(frame)
+    for _ in range(2):
+        columns = rng.permutation(NAMES)
+        second = _model(score=score, max_evals=max_evals).fit(frame.iloc[rng.permutation(400)][columns])
+        assert second.result_.names == tuple(columns)
+        assert _edges(second) == _edges(first)
+        assert second.score_ == first.score_
+        assert second.result_.data_hash == first.result_.data_hash
+        pd.testing.assert_series_equal(second.result_.trace["best"], first.result_.trace["best"])
+        place = [NAMES.index(name) for name in columns]
+        assert (second.result_.local == first.result_.local[place]).all()
+        assert second.weights_ == pytest.approx(first.weights_[np.ix_(place, place)])
+
+
+@ROUTES
+def test_names_do_not_matter(max_evals):
+    """Other names in another alphabetic order: the same equivalence class by position."""
+    first = _model(score="bic-nv", max_evals=max_evals).fit(_frame())
+    renamed = _frame().set_axis(["z", "y", "x", "w", "v"], axis=1)
+    second = _model(score="bic-nv", max_evals=max_evals).fit(renamed)
+    assert second.score_ == first.score_
+    assert (second.result_.cpdag == first.result_.cpdag).all()
+    assert (second.adjacency_ == first.adjacency_).all()
+
+
+def test_a_second_fit_leaves_no_trace_of_the_first():
+    other = pd.DataFrame(np.random.default_rng(5).normal(size=(50, 3)))
+    model = _model(score="bic-nv", on_constant="drop").fit(_frame().assign(year=2024.0))
+    again = model.fit(other.to_numpy())
+    fresh = _model(score="bic-nv", on_constant="drop").fit(other.to_numpy())
+    assert again is model
+    assert set(vars(model)) == set(vars(fresh))
+    assert model.result_.names == fresh.result_.names
+    assert (model.adjacency_ == fresh.adjacency_).all()
+    assert model.score_ == fresh.score_
+    assert model.n_features_in_ == 3
+    assert list(model.graph_.nodes) == ["x0", "x1", "x2"]
+    assert model.result_.reasons == fresh.result_.reasons
+
+
+# Randomness.
+
+
+def test_the_random_state_decides():
+    frame = _frame()
+    traces = {}
+    for state in (3, np.int64(3), 4):
+        model = _model(random_state=state).fit(frame)
+        traces.setdefault(int(state), []).append(model.result_.trace.drop(columns="seconds"))
+    pd.testing.assert_frame_equal(*traces[3])
+    assert not traces[3][0].equals(traces[4][0])
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_generators_are_seeds_too(make):
+    first, second = (_model(random_state=make(7)).fit(_frame()) for _ in range(2))
+    assert first.result_.seed == second.result_.seed
+    generator = make(7)
+    seeds = {_model(random_state=generator, max_evals=4).fit(_frame()).result_.seed for _ in range(2)}
+    assert len(seeds) == 2  # a generator moves on
+
+
+def test_no_random_state_is_recorded_and_can_be_repeated():
+    frame = _frame()
+    first, second = (_model(random_state=None, max_evals=20).fit(frame) for _ in range(2))
+    assert first.result_.seed != second.result_.seed
+    again = _model(random_state=first.result_.seed, max_evals=20).fit(frame)
+    assert again.score_ == first.score_
+    assert (again.result_.searched_dag == first.result_.searched_dag).all()
+
+
+class Pool(ThreadPoolExecutor):
+    """Says whether it had anything to do."""
+
+    used = False
+
+    def submit(self, *arguments, **options):
+        self.used = True
+        return super().submit(*arguments, **options)
+
+
+def test_threads_change_nothing():
+    frame = _frame()
+    alone = _model().fit(frame)
+    with Pool(3) as executor:
+        together = _model(executor=executor).fit(frame)
+    assert executor.used
+    assert together.score_ == alone.score_
+    assert (together.adjacency_ == alone.adjacency_).all()
+    pd.testing.assert_series_equal(together.result_.trace["best"], alone.result_.trace["best"])
+
+
+# Scores of any kind.
+
+
+class Halved(BicEV):
+    """A user's class with an option of its own."""
+
+    name = "halved"
+
+    def __init__(self, table, share=0.5, **options):
+        super().__init__(table, **options)
+        self.share_of_ln_n = share
+        self.parameter_price = self.parameter_price * share
+
+
+class Plain:
+    """A user's object that knows one method."""
+
+    def __init__(self, table):
+        self.inner = BicNV(table)
+
+    def local_one(self, node, parents):
+        family = Families.from_sets(self.inner.n_nodes, [(node, parents)])
+        return float(-self.inner.n_rows[node] * self.inner.local(family)[0] + self.inner.family_price(family)[0])
+
+
+class NoParents(BicNV):
+    """A linear score in name only: it wants no edges whatever the data say."""
+
+    def local(self, families):
+        return families.parents.sum(axis=1) + 0.0
+
+
+@ROUTES
+def test_a_subclass_is_asked_for_its_own_values(max_evals):
+    """What it changed must not be replaced by the compiled climbs of the score it was made from."""
+    assert _edges(_model(score=NoParents, max_evals=max_evals).fit(_frame())) == set()
+    with pytest.raises(SettingsError, match="route 'orders' needs the score bic-nv or bic-ev"):
+        _model(score=NoParents, settings=SMALL.with_(route="orders")).fit(_frame())
+
+
+def test_a_class_with_options():
+    result = _model(score=Halved, score_options={"share": 0.25, "penalty": 2}).fit(_frame()).result_
+    assert result.score_name == "halved"
+    expected, _, _ = _true_score(BicEV, _frame(), result.searched_dag, penalty=0.5)
+    assert result.score == pytest.approx(expected)
+
+
+def test_an_object_sees_the_columns_in_the_order_of_the_table():
+    frame = _frame()[["fall", "wet", "rain", "slippery", "sprinkler"]]
+    table = Table.from_array(frame.to_numpy(), list(frame.columns))
+    result = _model(score=Plain(table), prune="auto").fit(frame).result_
+    expected, _, _ = _true_score(BicNV, frame, result.searched_dag)
+    assert result.score == pytest.approx(expected)
+    assert result.score_name == "Plain"
+    assert result.weights is None
+    assert result.pruner == "none"
+    ready = _model(score=BicEV(table)).fit(frame)
+    assert _edges(ready) == _edges(_model().fit(frame))
+
+
+def test_a_score_of_a_module(tmp_path, monkeypatch):
+    (tmp_path / "own_score_for_fit.py").write_text(
+        "from drbo.scores.linear import BicEV\n\n\nclass Mine(BicEV):\n    name = 'mine'\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        model = _model(score="own_score_for_fit:Mine").fit(_frame())
+    finally:
+        sys.modules.pop("own_score_for_fit", None)
+    assert model.result_.score_name == "mine"
+    assert _edges(model) == _edges(_model().fit(_frame()))
+
+
+def test_an_edge_prior_follows_its_columns(rng):
+    """Independent columns, a strong belief in one edge, columns shuffled, one of them dropped."""
+    frame = pd.DataFrame(rng.normal(size=(80, 4)), columns=["a", "b", "c", "d"]).assign(one=1.0)
+    for columns in (["a", "b", "c", "d", "one"], ["one", "d", "b", "a", "c"], ["c", "one", "a", "d", "b"]):
+        prior = pd.DataFrame(0.0, index=columns, columns=columns)
+        prior.loc["d", "b"] = 50.0
+        model = _model(score="bic-nv", on_constant="drop", prune="none", score_options={"edge_prior": prior.to_numpy()})
+        model.fit(frame[columns])
+        assert _edges(model) == {("d", "b")}
+
+
+@ROUTES
+def test_targets_follow_rows_and_columns(max_evals, rng):
+    frame = _frame()
+    targets = pd.DataFrame(rng.random((400, 5)) < [0.3, 0.0, 0.2, 0.1, 0.0], columns=NAMES)
+    options = {"score": "bic-nv", "on_constant": "drop", "max_evals": max_evals}
+    first = _model(score_options={"penalty": 1, "targets": targets.to_numpy()}, **options).fit(frame)
+    expected, _, _ = _true_score(BicNV, frame, first.result_.searched_dag, targets=targets.to_numpy())
+    assert first.score_ == pytest.approx(expected)
+    assert not first.result_.score_equivalent
+    rows, columns = rng.permutation(400), rng.permutation(NAMES)
+    moved = targets.iloc[rows][columns].assign(one=False).to_numpy()
+    shuffled = frame.iloc[rows][columns].assign(one=3.0)
+    second = _model(score_options={"penalty": 1, "targets": moved}, **options).fit(shuffled)
+    assert second.score_ == first.score_
+    assert _edges(second) == _edges(first)
+
+
+# The method that scikit-learn calls score.
+
+
+def test_the_graph_can_be_scored_on_another_table():
+    model = _model(score_options={"penalty": 2}).fit(_frame())
+    assert model.score(_frame()) == pytest.approx(model.result_.pruned_score)
+    other = _frame(seed=1, n=50)
+    expected, _, _ = _true_score(BicEV, other, model.adjacency_, penalty=2)
+    assert model.score(other) == pytest.approx(expected)
+    assert model.score(other.iloc[::-1], y=None) == pytest.approx(expected)
+
+
+def test_dropped_columns_and_targets_do_not_count_in_another_table(rng):
+    prior = rng.normal(size=(6, 6))
+    options = {"penalty": 1, "edge_prior": prior, "targets": rng.random((400, 6)) < 0.1}
+    model = _model(on_constant="drop", score_options=options).fit(_frame().assign(one=1.0)[["one", *NAMES]])
+    other = _frame(seed=1, n=50)
+    expected, _, _ = _true_score(BicEV, other, model.adjacency_, edge_prior=prior[1:, 1:])
+    assert model.score(other.assign(one=2.0)[["one", *NAMES]]) == pytest.approx(expected)
+
+
+def test_what_cannot_be_scored_is_refused():
+    with pytest.raises(NotFittedError):
+        DrBO().score(_frame())
+    model = _model().fit(_frame())
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.score(_frame()[NAMES[::-1]])
+    with pytest.raises(DataError, match="missing values in column 'wet'"):
+        model.score(_frame().assign(wet=np.nan))
+    frame = _frame()
+    ready = _model(score=BicEV(Table.from_array(frame.to_numpy()))).fit(frame)
+    with pytest.raises(SettingsError, match="ready-made score object knows only its own data"):
+        ready.score(frame)
+
+
+# Options.
+
+
+def test_the_papers_preset():
+    """Its settings, its score and its pruning; the first design alone, so that no large batch is ranked."""
+    model = DrBO(preset="paper", max_evals=64, random_state=0).fit(_frame())
+    result = model.result_
+    assert (result.score_name, result.pruner, result.n_evals) == ("bic-ev", "threshold", 64)
+    assert result.settings == Settings.preset("paper").with_(max_evals=64).to_dict()
+    assert ((np.abs(model.weights_) > 0) == result.dag).all()
+    full = LinearRegression()
+    for i, j in np.argwhere(result.searched_dag):
+        parents = np.flatnonzero(result.searched_dag[:, j])
+        weight = full.fit(_frame().to_numpy()[:, parents], _frame().to_numpy()[:, j]).coef_[list(parents).index(i)]
+        assert result.dag[i, j] == (abs(weight) > 0.3)
+    assert any("preset 'paper'" in reason for reason in result.reasons)
+
+
+def test_keywords_win_over_the_presets_choices():
+    result = DrBO(preset="paper", score="bic-nv", prune="none", max_evals=8, random_state=0).fit(_frame()).result_
+    assert (result.score_name, result.pruner) == ("bic-nv", "none")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_evals": 10, "settings": SMALL.with_(max_evals=20)}, "max_evals=10 overrides max_evals=20"),
+        ({"time_limit": 60.0, "settings": SMALL.with_(time_limit=5.0)}, "time_limit=60.0 overrides time_limit=5.0"),
+    ],
+)
+def test_a_clash_is_told_and_recorded(options, message):
+    with pytest.warns(UserWarning, match=message) as caught:
+        model = _model(**{"max_evals": None, **options}).fit(_frame())
+    assert caught[0].filename == __file__
+    assert any(message in reason for reason in model.result_.reasons)
+    assert model.result_.settings["max_evals"] == options.get("max_evals", SMALL.max_evals)
+
+
+def test_no_clash_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _model(max_evals=10, settings=SMALL).fit(_frame())
+        _model(max_evals=10, settings=SMALL.with_(max_evals=10)).fit(_frame())
+
+
+@ROUTES
+@pytest.mark.parametrize("prune", ["f-test", "threshold"])
+def test_required_edges_are_never_pruned(prune, max_evals, rng):
+    frame = pd.DataFrame(rng.normal(size=(100, 4)), columns=list("abcd"))
+    knowledge = Knowledge(required=["c -> a"], forbidden=["a -> b"])
+    options = {"score": "bic-nv", "prune": prune, "max_evals": max_evals}
+    model = _model(knowledge=knowledge, **options).fit(frame)
+    assert ("c", "a") in _edges(model)
+    assert ("a", "b") not in _edges(model)
+    assert _edges(_model(**options).fit(frame)) == set()
+
+
+@ROUTES
+def test_knowledge_follows_the_columns(max_evals, rng):
+    knowledge = Knowledge(tiers=[["fall", "wet"], ["rain", "sprinkler", "slippery"]], max_parents=2)
+    for _ in range(3):
+        model = _model(score="bic-nv", knowledge=knowledge, max_evals=max_evals).fit(_frame()[rng.permutation(NAMES)])
+        assert knowledge.compile(model.result_.names).violations(model.result_.searched_dag) == []
+        assert knowledge.compile(model.result_.names).violations(model.result_.dag) == []
+
+
+def test_columns_that_say_nothing_can_be_dropped():
+    frame = _frame().assign(year=2024.0, wet_mm=lambda table: 10 * table["wet"] + 3)
+    with pytest.raises(DataError, match="column 'year' is constant"):
+        _model().fit(frame)
+    with pytest.raises(DataError, match="column 'wet_mm' is column 'wet' in other units"):
+        _model(on_constant="drop").fit(frame)
+    model = _model(on_constant="drop", on_collinear="drop").fit(frame)
+    assert model.result_.names == tuple(NAMES)
+    assert model.n_features_in_ == 7
+    assert model.adjacency_.shape == (5, 5)
+    assert sum("dropped column" in reason for reason in model.result_.reasons) == 2
+    kept = _model(on_constant="drop", on_collinear="keep").fit(frame)
+    assert "wet_mm" in kept.result_.names
+
+
+@pytest.mark.parametrize("max_evals", [10_000, None], ids=["networks", "orders"])
+def test_a_time_limit_ends_the_search(max_evals):
+    result = _model(max_evals=max_evals, time_limit=0).fit(_frame()).result_
+    assert result.stopped == "time limit of 0 s reached"
+    assert len(result.trace) == 1
+
+
+def test_a_callback_sees_the_search_and_may_end_it():
+    steps = []
+
+    def enough(progress):
+        steps.append(progress.n_evals)
+        return "enough" if progress.iteration == 2 else None
+
+    result = _model(score="bic-nv", callbacks=[enough]).fit(_frame()).result_
+    assert result.stopped == "enough"
+    assert result.trace["n_evals"].tolist() == steps
+
+
+@ROUTES
+def test_an_interrupt_gives_the_best_so_far(max_evals):
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    model = _model(callbacks=[interrupt], max_evals=max_evals).fit(_frame())
+    assert model.result_.stopped == "interrupted"
+    assert is_acyclic(model.adjacency_.astype(bool))
+
+
+def test_a_gpu_that_is_not_there(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(SettingsError, match="device 'cuda' is not available here") as caught:
+        _model(device="cuda").fit(_frame())
+    assert "device='auto' or 'cpu'" in caught.value.hint
+    assert (
+        _model(device="auto", max_evals=4).fit(_frame()).score_
+        == _model(device="cpu", max_evals=4).fit(_frame()).score_
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"device": "gpu"}, SettingsError, "device must be auto, cpu or cuda, got 'gpu'"),
+        ({"prune": "strong"}, SettingsError, "prune must be one of auto, none, .*, got 'strong'"),
+        ({"preset": "papre"}, SettingsError, "preset must be one of default, paper, .*, got 'papre'"),
+        ({"settings": {"dropout": 0.3}}, SettingsError, "settings must be a Settings, got dict"),
+        ({"knowledge": {"roots": ["rain"]}}, SettingsError, "knowledge must be a Knowledge, got dict"),
+        ({"knowledge": Knowledge(roots=["rainn"])}, KnowledgeError, "'rainn' .* did you mean 'rain'"),
+        ({"max_evals": 0}, SettingsError, "max_evals must be at least 1, got 0"),
+        ({"time_limit": -1}, SettingsError, "time_limit must be at least 0, got -1"),
+        ({"random_state": -1}, SettingsError, "random_state must be at least 0, got -1"),
+        ({"random_state": "lucky"}, SettingsError, "random_state must be a whole number, .*, got 'lucky'"),
+        ({"score": "bic"}, SettingsError, "score must be one of .*, got 'bic'"),
+        ({"score_options": {"penality": 1}}, SettingsError, "score 'bic-ev' has no option penality"),
+        (
+            {"score_options": {"edge_prior": np.eye(4)}},
+            SettingsError,
+            r"edge_prior must have shape \(5, 5\), got \(4, 4\)",
+        ),
+        (
+            {"score_options": {"edge_prior": np.eye(6)}},
+            SettingsError,
+            r"edge_prior must have shape \(5, 5\), got \(6, 6\)",
+        ),
+        ({"score_options": {"targets": np.eye(5)}}, SettingsError, r"targets must have shape \(400, 5\), got \(5, 5\)"),
+        ({"on_constant": "ignore"}, SettingsError, "on_constant must be one of error, drop, got 'ignore'"),
+        ({"score": BicEV(Table.from_array(np.eye(4)))}, ScoreError, "built for 4 columns, the table has 5"),
+    ],
+)
+def test_bad_options_are_refused(options, kind, message):
+    with pytest.raises(kind, match=message):
+        _model(**options).fit(_frame())
