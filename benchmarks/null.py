@@ -5,7 +5,7 @@
     python -m benchmarks null --nonlinear
 
 Without a choice: 20 independent columns, each in units drawn from 0.01 to 100, searched with the default preset, its
-penalty and its pruning. The first sets are searched again in plain units: the answer must be the same graph.
+preset, penalty and pruning included. The first sets are searched again in plain units: the graph must be the same.
 ``--choose``: the same with other penalties and pruners for the linear scores, beside their errors on simulated graphs
 (data sets 100, 101, ...). ``--nonlinear``: how often the test behind ``score="auto"`` calls data nonlinear.
 """
