@@ -13,6 +13,7 @@ EXPERIMENTS = {
     "gp_speed": "seconds for a batch of GP families against scikit-learn",
     "sachs": "the Sachs data with the paper's score and pruning, beside random complete graphs",
     "mixed": "tables with numbers and categories from the command line",
+    "null": "independent columns: false edges of every score, and the choice of the penalty",
     "report": "write docs/results.md and the README's table from the committed rows",
 }
 #: Experiments that share a module: its name, and the options that make the difference.

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,12 +24,15 @@ from drbo.result.prune import prune
 from drbo.scores.linear import BicEV
 from drbo.search.evaluate import Evaluator
 from drbo.search.loop import Search, run
+from drbo.search.order_search import OrderSearch
+from drbo.search.space import FullRankSpace, LowRankSpace
 from drbo.search.stopping import Limits, Recorder
 from drbo.settings import Settings
 
 KEY = ("graph", "preset", "candidates", "evals", "device", "seed")
-#: Pruning of each preset: the paper's threshold is an oracle's knowledge of the simulated weights.
-PRUNERS = {"paper": "threshold", "default": "f-test"}
+#: Pruning and penalty of each preset; the paper's threshold is an oracle's knowledge of the simulated weights.
+PRUNERS = {"paper": "threshold", "default": "none"}
+PENALTIES: dict[str, Any] = {"paper": 1.0, "default": "ebic"}
 
 
 def parser(description: str, graphs: str) -> argparse.ArgumentParser:
@@ -37,7 +41,7 @@ def parser(description: str, graphs: str) -> argparse.ArgumentParser:
     options.add_argument("--graphs", default=graphs, help="comma-separated")
     options.add_argument("--seeds", type=int, default=10, help="data sets 0 to SEEDS - 1")
     options.add_argument("--first-seed", type=int, default=0)
-    options.add_argument("--evals", type=int, default=10_000)
+    options.add_argument("--evals", type=int, default=10_000, help="0: not rationed, the order search (default preset)")
     options.add_argument("--candidates", type=int, help="candidates per iteration; default: the preset's")
     options.add_argument("--rows", type=int, default=1_000, help="sample size")
     options.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -58,22 +62,25 @@ def one_run(
     if options.workers > 1:
         torch.set_num_threads(1)
     data = make(graph, seed, options.rows)
-    score = BicEV(Table.from_array(data.X))
-    settings = Settings.preset(options.preset).with_(max_evals=options.evals)
+    score = BicEV(Table.from_array(data.X), penalty=PENALTIES[options.preset])
+    settings = Settings.preset(options.preset).with_(max_evals=options.evals or Settings().max_evals)
     if options.candidates:
         settings = settings.with_(n_candidates=options.candidates)
     truth = Evaluator(score, settings).evaluate(data.dag[None]).scores[0]
     seconds = np.inf
     for _ in range(options.best_of):
         recorder, start = Recorder(), time.perf_counter()
-        state = Search(score, settings, seed=seed, device=options.device)
-        outcome = run(state, [recorder, Limits(settings)])
+        if options.evals:
+            state = Search(score, settings, seed=seed, device=options.device)
+            outcome = run(state, [recorder, Limits(settings)])
+        else:
+            outcome = OrderSearch(score, settings, seed=seed).run([recorder, Limits(settings)])
         seconds = min(seconds, time.perf_counter() - start)
     pruned, _ = prune(PRUNERS[options.preset], data.X, outcome.best.dags[0])
     pruned_score = Evaluator(score, settings).evaluate(pruned[None]).scores[0]
     metrics = compare(pruned, data.dag)
     scale = options.rows * len(data.dag)
-    encoded = state.space.encode(data.dag)
+    space = LowRankSpace(len(data.dag), settings.rank) if settings.space == "low-rank" else FullRankSpace(len(data.dag))
     return {
         "graph": graph,
         "preset": options.preset,
@@ -93,7 +100,7 @@ def one_run(
         "n_evals": outcome.n_evals,
         "n_local": outcome.n_local,
         "seconds": round(seconds, 2),
-        "true_graph_in_space": encoded is not None,
+        "true_graph_in_space": space.encode(data.dag) is not None,
         "workers": options.workers,
         **table.stamp(options.device),
     }

@@ -1,60 +1,317 @@
+"""The choice of a score, its reasons, the test for nonlinear relations, and what the estimator makes of both."""
+
 import numpy as np
+import pandas as pd
 import pytest
+import statsmodels.api as sm
 
+from drbo import DrBO, Settings
+from drbo.data.check import check_table
+from drbo.data.datasets import load
+from drbo.data.simulate import linear_weights, random_dag, simulate, simulate_cos, simulate_gp
 from drbo.data.table import Table
-from drbo.scores.auto import choose_score
-from drbo.scores.base import build_score
+from drbo.errors import ScoreError
+from drbo.scores import auto
+from drbo.scores.auto import choose_score, nonlinearity
+from drbo.scores.base import Score, build_score
 
 
-def _linear(rng, n=200, d=4):
-    return rng.normal(size=(n, d)) @ (np.eye(d) + np.triu(rng.normal(size=(d, d)), 1))
+def bent(n, d, rng):
+    """A chain of sines."""
+    values = rng.normal(size=(n, d))
+    for j in range(1, d):
+        values[:, j] = np.sin(2 * values[:, j - 1]) + 0.4 * values[:, j]
+    return values
 
 
-def _table(values, categorical=()):
-    """A table whose named columns are categories of their whole numbers."""
-    d = values.shape[1]
-    kinds = tuple("categorical" if j in categorical else "numeric" for j in range(d))
-    levels = [tuple("abcdefgh"[: int(values[:, j].max()) + 1]) if j in categorical else None for j in range(d)]
-    return Table(values.astype(float), tuple(f"x{j}" for j in range(d)), kinds, tuple(levels))
+def linear(noise, n, rng, graph="8ER2"):
+    dag = random_dag(int(graph[0]), float(graph[3:]), rng, "er")
+    draws = {"gaussian": rng.normal, "exponential": rng.exponential, "uniform": rng.uniform}
+    size = (n, len(dag))
+    errors = rng.standard_t(3, size=size) if noise == "t3" else draws[noise](size=size)
+    return errors @ np.linalg.inv(np.eye(len(dag)) - linear_weights(dag, rng))
 
 
-def _examples(rng):
-    linear, codes = _linear(rng), rng.integers(3, size=(200, 4))
-    bent = rng.normal(size=(200, 3))
-    bent[:, 1] = bent[:, 0] ** 2 + 0.3 * bent[:, 1]
-    return {
-        "numbers": (_table(linear), {"bic-nv"}),
-        "few rows": (_table(_linear(rng, n=4)), {"bic-nv"}),
-        "categories": (_table(codes, range(4)), {"bdeu"}),
-        "codes": (_table(codes), {"bdeu"}),
-        "both": (_table(np.column_stack([linear, codes]), range(4, 8)), {"mixed"}),
-        "curves": (_table(bent), {"gp", "splines"}),
-    }
+class TestKinds:
+    @pytest.mark.parametrize("shape", [(3, 2), (50, 4), (5, 9)])
+    def test_numbers_get_the_score_that_knows_no_units(self, shape, rng):
+        table = Table.from_array(rng.normal(size=shape))
+        name, reasons = choose_score(table)
+        assert name == "bic-nv"
+        assert build_score(name, table).score_equivalent
+        assert any(name in reason and "units" in reason for reason in reasons)
+
+    @pytest.mark.parametrize(
+        "codes",
+        [
+            lambda rng: rng.integers(2, size=(30, 3)),
+            lambda rng: rng.integers(1, 6, size=(60, 3)),
+            lambda rng: rng.integers(2, size=(30, 3)) * [0.01, 1.0, 100.0] + 7,  # other units
+        ],
+        ids=["yes or no", "grades", "other units"],
+    )
+    def test_numbers_with_few_values_are_discrete(self, codes, rng):
+        table = Table.from_array(codes(rng))
+        name, reasons = choose_score(table)
+        assert name == "bdeu"
+        assert build_score(name, table).name == "bdeu"
+        assert "all columns are discrete" in reasons[0]
+
+    def test_rows_that_hardly_repeat_are_no_levels(self):
+        assert choose_score(Table.from_array([[1, 5], [2, 3], [3, 9], [4, 1], [5, 4]]))[0] == "bic-nv"
+
+    def test_categories_and_yes_or_no_are_discrete_together(self, rng):
+        frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 40), "ill": rng.integers(2, size=40)})
+        name, reasons = choose_score(check_table(frame)[0])
+        assert (name, reasons) == ("bdeu", ("score bdeu: all columns are discrete (2 levels each)",))
+
+    def test_numbers_and_categories_are_mixed_and_named(self, rng):
+        frame = pd.DataFrame(
+            {"age": rng.normal(size=60), "sex": rng.choice(["f", "m"], 60), "grade": rng.integers(1, 6, size=60)}
+        )
+        table = check_table(frame)[0]
+        name, reasons = choose_score(table)
+        assert name == "mixed"
+        assert build_score(name, table).name == "mixed"
+        assert reasons[0] == "score mixed: column 'sex' is categorical, the others are numbers"
+        assert reasons[1].startswith("column 'grade' is read as numbers")
+
+    def test_a_few_of_many_categorical_columns_are_named(self, rng):
+        frame = pd.DataFrame({f"c{j}": rng.choice(["a", "b"], 60) for j in range(5)}).assign(x=rng.normal(size=60))
+        assert "columns 'c0', 'c1', 'c2' and 2 more are categorical" in choose_score(check_table(frame)[0])[1][0]
+
+    def test_yes_or_no_beside_numbers_is_a_number(self, rng):
+        values = np.column_stack([rng.normal(size=(80, 2)), rng.integers(2, size=80)])
+        assert choose_score(Table.from_array(values))[0] == "bic-nv"
+
+    @pytest.mark.parametrize("seed", range(8))
+    def test_what_assumes_equal_variances_or_logistic_noise_is_never_chosen(self, seed):
+        rng = np.random.default_rng(seed)
+        columns = [
+            rng.choice(["a", "b"], 90) if kind == 0 else rng.integers(2, size=90) if kind == 1 else rng.normal(size=90)
+            for kind in rng.integers(3, size=5)
+        ]
+        name, reasons = choose_score(check_table(pd.DataFrame({f"x{j}": c for j, c in enumerate(columns)}))[0])
+        assert name in ("bic-nv", "bdeu", "mixed")
+        assert reasons[0].startswith(f"score {name}: ")
 
 
-EXAMPLES = pytest.mark.parametrize("name", ["numbers", "few rows", "categories", "codes", "both", "curves"])
+class TestNonlinear:
+    @pytest.mark.parametrize("noise", ["gaussian", "t3", "exponential", "uniform"])
+    def test_linear_data_are_linear_whatever_their_noise(self, noise):
+        fired = [nonlinearity(linear(noise, 400, np.random.default_rng(seed))).p_value < auto.LEVEL for seed in range(15)]
+        assert sum(fired) == 0
+
+    @pytest.mark.parametrize("model", [simulate_gp, simulate_cos])
+    def test_nonlinear_data_are_found(self, model):
+        fired = 0
+        for seed in range(8):
+            rng = np.random.default_rng(seed)
+            fired += nonlinearity(model(random_dag(8, 2.0, rng, "er"), 500, rng)).p_value < auto.LEVEL
+        assert fired >= 7
+
+    def test_the_pair_is_one_that_bends(self, rng):
+        values = rng.normal(size=(400, 5))
+        values[:, 3] += 2 * np.cos(2 * values[:, 1])
+        found = nonlinearity(values)
+        assert found.p_value < 0.001
+        assert set(found.pair) == {1, 3}
+
+    def test_one_wrong_step_is_forgiven(self, rng):
+        # Near-collinear columns: the first way through them goes wrong, another one ends well.
+        values = linear("t3", 1000, np.random.default_rng(9), "9ER4")
+        columns = auto._Columns(values)
+        ways = [auto._take_away(columns, way).p_value for way in auto.WAYS]
+        assert nonlinearity(values).p_value == next((p for p in ways if p >= auto.LEVEL), max(ways))
+
+    def test_copies_and_sums_are_linear(self, rng):
+        x = rng.normal(size=(200, 2))
+        values = np.column_stack([x, x[:, 0], x[:, 0] - 2 * x[:, 1], np.exp(rng.normal(size=200))])
+        assert nonlinearity(values).p_value > 0.05
+
+    def test_residuals_solve_hubers_equations(self, rng):
+        lines = auto._Columns(linear("t3", 300, rng)).lines
+        residuals, scale = auto._huber_residuals(lines)
+        scores = np.clip(residuals, -auto.HUBER_CUT * scale, auto.HUBER_CUT * scale) / scale
+        products = lines.T @ scores / len(lines)
+        np.fill_diagonal(products, 0.0)
+        assert np.abs(scores.mean(axis=0)).max() < 1e-3
+        assert np.abs(products).max() < 2e-3
+        for j in range(lines.shape[1]):  # residuals of straight lines through the other columns
+            others = np.column_stack([np.ones(len(lines)), np.delete(lines, j, axis=1)])
+            assert np.allclose(np.linalg.lstsq(others, lines[:, j] - residuals[:, j])[1], 0.0, atol=1e-12)
+
+    def test_p_values_are_those_of_f_tests(self, rng):
+        columns = auto._Columns(rng.normal(size=(150, 3)))
+        residuals, scale = auto._huber_residuals(columns.lines)
+        values = np.clip(residuals, -auto.HUBER_CUT * scale, auto.HUBER_CUT * scale)
+        inside = np.mean(np.abs(residuals) < auto.HUBER_CUT * scale, axis=0)
+        small = np.abs(residuals) < auto.SIZE_CUT * scale
+        sizes = np.minimum(np.abs(residuals), auto.SIZE_CUT * scale)
+        sizes -= values * np.mean(np.sign(residuals) * small, axis=0) / inside
+        found = auto._pair_p_values(columns.lines, columns.curves, columns.bends)
+        line = sm.add_constant(columns.lines[:, 0])
+        bends = sm.OLS(values[:, 1], np.column_stack([line, columns.bends[0]])).fit()
+        by_value = bends.compare_f_test(sm.OLS(values[:, 1], line).fit())[1]
+        by_size = sm.OLS(sizes[:, 1], sm.add_constant(columns.curves[0])).fit().f_pvalue
+        assert found[0, 1] == pytest.approx(min(by_value, by_size), rel=1e-2)  # Huber's equations hold to 1e-3
+
+    def test_the_sample_of_many_rows_has_no_order_and_no_units(self, rng):
+        values = bent(3000, 3, rng)
+        chosen = auto._sampled_rows(values)
+        assert len(np.unique(chosen)) == auto.MOST_ROWS
+        rows, columns = rng.permutation(3000), rng.permutation(3)
+        moved = auto._sampled_rows(values[np.ix_(rows, columns)] * [0.01, 3.0, 100.0])
+        assert set(rows[moved].tolist()) == set(chosen.tolist())
+        inside = np.isin(np.arange(3000), chosen)
+        assert abs(values[inside].mean() - values[~inside].mean()) < 0.05
 
 
-@EXAMPLES
-def test_the_choice_fits_the_table_and_says_why(name, rng):
-    table, expected = _examples(rng)[name]
-    score, reasons = choose_score(table)
-    assert score in expected
-    assert reasons[0].startswith(f"score {score}: ")
-    assert build_score(score, table).name == score
+class TestChoiceByShape:
+    def test_small_bent_tables_get_gaussian_processes(self, rng):
+        table = Table.from_array(bent(150, 4, rng), names=["a", "b", "c", "d"])
+        name, reasons = choose_score(table)
+        assert name == "gp"
+        assert "no linear model fits" in reasons[0]
+        assert "150 rows and 4 columns" in reasons[1]
+
+    def test_large_bent_tables_get_splines_and_say_why(self, rng):
+        name, reasons = choose_score(Table.from_array(bent(1500, 12, rng)))
+        assert name == "splines"
+        assert (
+            reasons[1]
+            == "splines rather than gp: Gaussian processes would take about 56 minutes for 1500 rows and 12 columns"
+        )
+
+    @pytest.mark.parametrize(
+        ("shape", "words"), [((40, 3), "takes 50 rows"), ((400, 101), "more than 100"), ((99, 20), "takes 100 rows")]
+    )
+    def test_what_cannot_be_tested_is_said(self, shape, words, rng):
+        name, reasons = choose_score(Table.from_array(rng.normal(size=shape)))
+        assert name == "bic-nv"
+        assert words in reasons[0]
+
+    def test_units_and_order_do_not_change_the_choice(self, rng):
+        values = bent(1200, 4, rng)
+        rows, columns = rng.permutation(1200), np.array([2, 0, 3, 1])
+        names = np.array(["a", "b", "c", "d"])
+        first = choose_score(Table.from_array(values, names))
+        scaled = choose_score(Table.from_array(values * [1e-9, 1.0, 1e9, 30.0], names))
+        moved = choose_score(Table.from_array(values[np.ix_(rows, columns)], names[columns]))
+        assert first[0] == scaled[0] == moved[0] == "splines"
+        assert first == scaled == moved
+
+    def test_sachs(self):
+        sachs = load("sachs")
+        name, reasons = choose_score(Table.from_array(sachs.X, sachs.names))
+        assert name == "splines"
+        assert "853 rows and 11 columns" in reasons[1]
 
 
-@EXAMPLES
-def test_units_and_order_do_not_change_the_choice(name, rng):
-    table, _ = _examples(rng)[name]
-    score, _ = choose_score(table)
-    rows, columns = rng.permutation(table.n_rows), rng.permutation(table.n_columns)
-    assert choose_score(table.take(rows, columns))[0] == score
-    if set(table.kinds) == {"numeric"}:
-        scaled = table.values * 10.0 ** rng.integers(-9, 9, table.n_columns)
-        assert choose_score(Table.from_array(scaled))[0] == score
+class TestInTheEstimator:
+    def test_independent_columns_give_no_edges(self):
+        edges = {1.0: [], "ebic": []}
+        for seed in range(6):
+            values = np.random.default_rng(seed).normal(size=(100, 20)) * np.logspace(-2, 2, 20)
+            for penalty, counts in edges.items():
+                options = None if penalty == "ebic" else {"penalty": penalty}
+                counts.append(DrBO(random_state=0, score_options=options).fit(values).adjacency_.sum())
+        assert np.mean(edges["ebic"]) <= 0.5
+        assert np.mean(edges[1.0]) > 3  # what the penalty is there for
+
+    def test_the_penalty_is_recorded_and_explained(self, rng):
+        result = DrBO(random_state=0).fit(rng.normal(size=(60, 3))).result_
+        assert result.score_options == {"penalty": "ebic"}
+        assert any(reason.startswith("penalty ebic: ") for reason in result.reasons)
+
+    def test_a_penalty_that_is_given_stays(self, rng):
+        result = DrBO(random_state=0, score_options={"penalty": 2}).fit(rng.normal(size=(60, 3))).result_
+        assert result.score_options == {"penalty": 2}
+        assert not any("ebic" in reason for reason in result.reasons)
+
+    def test_a_score_of_ones_own_is_left_alone(self, rng):
+        class Flat(Score):
+            def local_one(self, node, parents):
+                return 0.5 * len(parents)
+
+        result = DrBO(Flat, max_evals=20, random_state=0).fit(rng.normal(size=(30, 3))).result_
+        assert result.score_options == {}
+        assert result.dag.sum() == 3  # every edge pays
+
+    @pytest.mark.parametrize(("score", "pruner"), [("bic-nv", "none"), ("bge", "none"), ("splines", "cam-sequential")])
+    def test_pruning_is_left_to_the_penalty_but_for_nonlinear_scores(self, score, pruner, rng):
+        result = DrBO(score, max_evals=20, random_state=0).fit(bent(100, 3, rng)).result_
+        assert result.pruner == pruner
+
+    @pytest.mark.parametrize(
+        ("frame", "score"),
+        [
+            (lambda rng: rng.integers(2, size=(100, 4)), "bdeu"),
+            (lambda rng: bent(300, 3, rng), "gp"),
+            (lambda rng: bent(2100, 3, rng), "splines"),
+            (lambda rng: pd.DataFrame({"x": rng.normal(size=80), "g": rng.choice(["a", "b"], 80)}), "mixed"),
+        ],
+        ids=["bdeu", "gp", "splines", "mixed"],
+    )
+    def test_auto_from_table_to_graph(self, frame, score, rng):
+        result = DrBO(max_evals=20, random_state=0).fit(frame(rng)).result_
+        assert result.score_name == score
+        assert result.reasons[0].startswith(f"score {score}: ")
+
+    @pytest.mark.parametrize(
+        ("preset", "score", "options", "pruner"),
+        [
+            ("paper", "bic-ev", {}, "threshold"),
+            ("paper-gp", "gp-nv", {"alpha": 1.0}, "none"),
+            ("paper-sachs", "gp-nv", {"alpha": 1e-8, "median_scale": True, "standardize": True}, "kci"),
+        ],
+    )
+    def test_presets_of_the_paper_choose_for_themselves(self, preset, score, options, pruner, rng):
+        settings = Settings.preset(preset).with_(n_candidates=20, max_evals=4, batch_size=4)
+        result = DrBO(preset=preset, settings=settings, random_state=0).fit(bent(40, 3, rng)).result_
+        assert (result.score_name, result.score_options, result.pruner) == (score, options, pruner)
 
 
-def test_an_equal_variance_score_is_never_chosen(rng):
-    """Equal variances are an assumption about units, even where they hold."""
-    assert not any(choose_score(table)[0] == "bic-ev" for table, _ in _examples(rng).values())
+class TestWrongScore:
+    @pytest.mark.parametrize(
+        ("score", "values", "message", "hint"),
+        [
+            (
+                "logistic",
+                lambda rng: rng.normal(size=(50, 3)),
+                "50 distinct values: logistic needs exactly 2",
+                "score='auto'",
+            ),
+            (
+                "bdeu",
+                lambda rng: rng.normal(size=(50, 3)),
+                "is continuous: it has 50 distinct values in 50 rows",
+                "score='auto' or 'mixed'",
+            ),
+            (
+                "bic-discrete",
+                lambda rng: rng.normal(size=(50, 3)),
+                "is continuous: it has 50 distinct values in 50 rows",
+                "bins",
+            ),
+            ("gp", lambda rng: rng.normal(size=(20_000, 3)), "at most 2000 rows, got 20000", "score='splines'"),
+            ("gp-nv", lambda rng: rng.normal(size=(20_000, 3)), "at most 2000 rows, got 20000", "score='splines'"),
+        ],
+    )
+    def test_numbers(self, score, values, message, hint, rng):
+        with pytest.raises(ScoreError) as caught:
+            DrBO(score, random_state=0).fit(values(rng))
+        assert message in caught.value.message
+        assert score in caught.value.message
+        assert hint in caught.value.hint
+
+    @pytest.mark.parametrize("score", ["bic-nv", "bic-ev", "bge", "gp", "gp-nv", "splines"])
+    def test_categories(self, score, rng):
+        frame = pd.DataFrame({"x": rng.normal(size=40), "town": rng.choice(["Oslo", "Rom"], 40)})
+        with pytest.raises(ScoreError, match="column 'town' is categorical") as caught:
+            DrBO(score, random_state=0).fit(frame)
+        assert "score='auto'" in caught.value.hint
+
+    def test_many_rows_are_no_problem_for_auto(self):
+        data = simulate("4ER1", model="cos", n=20_000, seed=1)
+        assert DrBO(max_evals=20, random_state=0).fit(data.X).result_.score_name == "splines"

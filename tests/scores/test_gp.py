@@ -2,13 +2,15 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from drbo.data.table import Table
-from drbo.errors import ScoreError
+from drbo.errors import ScoreError, SettingsError
+from drbo.scores import gp
 from drbo.scores.base import Families
-from drbo.scores.gp import GpScore, standardized, winsorized
+from drbo.scores.gp import GpScore, KernelData, ParentSets, standardized, winsorized
 
 N = 90
 
@@ -68,3 +70,123 @@ def test_a_nonlinear_cause_is_found_and_noise_does_not_pay(values):
 def test_long_tables_are_refused(rng):
     with pytest.raises(ScoreError, match=r"2,?000"):
         GpScore(Table.from_array(rng.normal(size=(2001, 2))))
+
+
+def test_the_optimum_is_that_of_many_starts(values):
+    """scikit-learn in the same ranges, from nine starts, finds nothing better."""
+    columns = standardized(winsorized(values))
+    found = GpScore(Table.from_array(values)).local(FAMILIES)
+    for family in range(6):
+        root = FAMILIES.parents[family].sum() ** 0.5
+        low, high = (bound * root for bound in gp.SCALE_RANGE)
+        starts = [(scale * root, noise) for scale in (0.4, 1.0, 4.0) for noise in (0.05, 0.5, 5.0)]
+        others = [
+            _sklearn(
+                columns,
+                family,
+                ConstantKernel(1.0, (1e-6, 1e6)) * RBF(scale, (low, high)) + WhiteKernel(noise, (1e-6, 1e3)),
+                "fmin_l_bfgs_b",
+            )
+            for scale, noise in starts
+        ]
+        assert found[family] == pytest.approx(max(others), abs=0.01)
+
+
+def _evidence(columns, node, parents, theta):
+    """Log marginal likelihood with the best amplitude, by the textbook formula."""
+    x, y = columns[:, parents], columns[:, node]
+    distance = ((x[:, None] - x[None]) ** 2).sum(axis=2)
+    kernel = np.exp(-0.5 * distance * np.exp(-2 * theta[0])) + np.exp(theta[1]) * np.eye(len(x))
+    amplitude = y @ np.linalg.solve(kernel, y) / len(y)
+    return -0.5 * (len(y) * np.log(2 * np.pi * amplitude) + np.linalg.slogdet(kernel)[1] + len(y))
+
+
+def test_gradient_and_information_are_those_of_the_evidence(values):
+    columns = standardized(winsorized(values))
+    parents = np.array([[True, True, False, False]] * 2)
+    theta, step = np.array([[0.3, -1.0], [1.2, 0.5]]), 1e-5
+    evidence, _, gradient, information = gp._derivatives(
+        KernelData(columns, columns, "cpu"), parents, np.array([2, 2]), theta
+    )
+    for row in range(2):
+        assert evidence[row] == pytest.approx(_evidence(columns, 2, [0, 1], theta[row]))
+        for k, move in enumerate(np.eye(2) * step):
+            up, down = (_evidence(columns, 2, [0, 1], theta[row] + sign * move) for sign in (1, -1))
+            assert gradient[row, k] == pytest.approx((up - down) / (2 * step), rel=1e-5, abs=1e-5)
+        assert np.linalg.eigvalsh(information[row])[0] > 0
+
+
+def test_a_function_without_noise_has_a_finite_evidence(rng):
+    x = rng.normal(size=80)
+    fit = GpScore(Table.from_array(np.column_stack([x, np.tanh(x)]))).fit(Families.from_sets(2, [(1, (0,))]))
+    assert np.isfinite(fit.log_evidence[0])
+    assert fit.noise[0] < 1e-4
+
+
+def test_rows_with_interventions_are_left_out(values):
+    targets = np.zeros(values.shape, dtype=bool)
+    targets[:30, 1] = True
+    family = Families.from_sets(4, [(1, (0, 3)), (1, ())])
+    assert GpScore(Table.from_array(values), targets=targets).local(family) == pytest.approx(
+        GpScore(Table.from_array(values[30:])).local(family), abs=1e-6
+    )
+
+
+def test_independent_heavy_tails_give_few_edges():
+    """Without the fences one far-out value in both columns is worth more than any price: 6 edges here, not 1."""
+    rng, d, n = np.random.default_rng(5), 12, 100
+    pairs = Families.from_sets(d, [(j, (i,)) for i in range(d) for j in range(d) if i != j])
+    edges = 0
+    for _ in range(4):
+        score = GpScore(Table.from_array(rng.standard_t(3, size=(n, d))))
+        gain = 2 * score.local(pairs) + score.family_price(pairs) - 2 * score.local(Families.from_sets(d, [(0, ())]))
+        edges += int((gain > 0).sum())
+    assert edges <= 3
+
+
+def test_winsorized_columns_follow_their_units_and_leave_others_alone(rng):
+    x = rng.standard_cauchy(size=(200, 1))
+    assert winsorized(-7 * x + 3) == pytest.approx(-7 * winsorized(x) + 3)
+    assert np.abs(winsorized(x)).max() < np.abs(x).max() / 2
+    spikes = np.r_[np.zeros(150), 1e6 * np.ones(20)][:, None]
+    assert np.array_equal(winsorized(spikes), spikes)
+
+
+def test_parent_sets_hold_every_family(rng):
+    nodes = rng.integers(6, size=50)
+    parents = rng.random((50, 6)) < 0.3
+    parents[np.arange(50), nodes] = False
+    sets = ParentSets.of(Families(nodes, parents))
+    assert np.array_equal(sets.parents[sets.row], parents)
+    assert np.array_equal(sets.children[sets.row, sets.column], nodes)
+    assert len(np.unique(sets.parents, axis=0)) == len(sets.parents)
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        "tpu",
+        "cuda:7",
+        pytest.param("cuda", marks=pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")),
+    ],
+)
+def test_unknown_devices_are_refused(values, device):
+    with pytest.raises(SettingsError, match="device must be"):
+        GpScore(Table.from_array(values), device=device)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+def test_a_gpu_gives_the_same_numbers(values):
+    first, second = (GpScore(Table.from_array(values), device=device).local(FAMILIES) for device in ("cpu", "cuda"))
+    assert first == pytest.approx(second, abs=1e-6)
+
+
+def test_columns_that_do_not_fit_are_named(values):
+    with pytest.raises(ScoreError, match="'b' is categorical"):
+        GpScore(Table(values[:, :2], ("a", "b"), ("numeric", "categorical"), (None, ("u", "v"))))
+    targets = np.zeros(values.shape, dtype=bool)
+    targets[:40, 1] = True
+    fixed = values.copy()
+    fixed[40:, 1] = 2.0
+    with pytest.raises(ScoreError, match="'x1' is constant"):
+        GpScore(Table.from_array(fixed), targets=targets)

@@ -1,13 +1,16 @@
+import csv
 import warnings
 
 import numpy as np
 import pytest
 import torch
+from scipy.spatial.distance import pdist
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 
 from drbo.data.table import Table
 from drbo.errors import SettingsError
+from drbo.scores import gp_paper
 from drbo.scores.base import Families
 from drbo.scores.gp_paper import GpEV, GpNV
 
@@ -66,6 +69,117 @@ def test_the_fingerprints_of_the_true_graphs(data_dir):
         families = Families.from_dags(dag[None])
         local, price = torch.as_tensor(score.local(families)), torch.as_tensor(score.family_price(families))
         assert float(score.combine(local, price)) / x.size == pytest.approx(expected, abs=2e-4)
+
+
+def test_the_fingerprint_of_sachs(data_dir):
+    """Standardised columns, median distances, almost no noise: the authors' rule for these data."""
+    with (data_dir / "sachs" / "observations.csv").open() as file:
+        names, *lines = csv.reader(file)
+    with (data_dir / "sachs" / "edges.csv").open() as file:
+        edges = list(csv.reader(file))[1:]
+    x = np.array(lines, dtype=float)
+    dag = np.zeros((11, 11), dtype=bool)
+    for source, target in edges:
+        dag[names.index(source), names.index(target)] = True
+    score = GpNV(Table.from_array(x), alpha=1e-8, median_scale=True, standardize=True)
+    assert _score(score, dag) / x.size == pytest.approx(1.164726, abs=1e-5)
+
+
+def _score(score, dag):
+    families = Families.from_dags(dag[None])
+    local, price = torch.as_tensor(score.local(families)), torch.as_tensor(score.family_price(families))
+    return float(score.combine(local, price))
+
+
+def test_random_families_match_the_table_of_all_local_scores(data_dir):
+    """The table was made on a grid of length scales: it is right to 3e-4, and to 1e-4 in the mean."""
+    folder, rng = data_dir / "gran_dag", np.random.default_rng(3)
+    x = np.load(folder / "p10_e40_n1000_gp_ids1to5.npz")["X"][1]
+    known = np.load(folder / "gp_local_scores_ids1to5.npz")["T2"]
+    families = _random_families(10, 16, rng)
+    masks = (families.parents << np.arange(10)).sum(axis=1)
+    difference = np.abs(GpNV(Table.from_array(x)).local(families) - known[families.nodes, masks])
+    assert difference.max() < 4e-4
+    assert difference.mean() < 1e-4
+
+
+def _random_families(d, count, rng):
+    orders = [rng.permutation(d) for _ in range(count)]
+    return Families.from_sets(d, [(order[0], order[1 : 1 + rng.integers(1, d)]) for order in orders])
+
+
+@pytest.mark.slow
+def test_two_hundred_families_against_sklearn(data_dir):
+    x = np.load(data_dir / "gran_dag" / "p10_e40_n1000_gp_ids1to5.npz")["X"]
+    rng, agree = np.random.default_rng(4), 0
+    for values in x:
+        families = _random_families(10, 40, rng)
+        fit = GpNV(Table.from_array(values)).fit(families)
+        for row in range(40):
+            inputs, y = values[:, families.parents[row]], values[:, families.nodes[row]]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                other = GaussianProcessRegressor(RBF(1.0, (1.0, 1e5)), alpha=1.0).fit(inputs, y)
+            assert fit.log_likelihood[row] >= other.log_marginal_likelihood_value_ - 1e-4
+            if abs(np.log(fit.length_scale[row]) - other.kernel_.theta[0]) < 1e-4:
+                agree += 1
+                mse = np.mean((y - other.predict(inputs)) ** 2)
+                assert fit.log_mse[row] == pytest.approx(np.log(mse), abs=1e-4)
+    assert agree > 100
+
+
+@pytest.mark.parametrize(("scale", "alpha"), [(1.0, 1.0), (3.0, 0.01), (1.0, 1e-8), (30.0, 1.0)])
+def test_no_length_scale_of_a_fine_grid_is_better(values, scale, alpha):
+    families = _all_families(4)
+    fit = GpNV(Table.from_array(scale * values), alpha=alpha).fit(families)
+    for row in range(len(families)):
+        inputs, y = scale * values[:, families.parents[row]], scale * values[:, families.nodes[row]]
+        distance = ((inputs[:, None] - inputs[None]) ** 2).sum(axis=2)
+        scales = np.exp(np.concatenate([np.linspace(0, 5, 101), np.linspace(5.1, np.log(1e5), 30)]))
+        kernels = np.exp(-0.5 * distance / scales[:, None, None] ** 2) + alpha * np.eye(N)
+        half = np.linalg.solve(np.linalg.cholesky(kernels), np.broadcast_to(y[:, None], (len(scales), N, 1)))
+        likelihood = -0.5 * ((half**2).sum(axis=(1, 2)) + np.linalg.slogdet(kernels)[1] + N * np.log(2 * np.pi))
+        assert fit.log_likelihood[row] >= likelihood.max() - 1e-3 - 1e-6 * abs(likelihood.max())
+
+
+def test_median_scaling_divides_by_the_median_of_nonzero_distances(values):
+    values[:20] = values[20:40]  # equal rows: their distance 0 does not count
+    inputs, y = values[:, [0, 2]], values[:, 1]
+    unit = np.median(pdist(inputs)[pdist(inputs) > 0])
+    family = Families.from_sets(4, [(1, (0, 2))])
+    fit = GpNV(Table.from_array(values), median_scale=True).fit(family)
+    assert fit.length_scale[0] >= 0.999 * unit
+    other = GaussianProcessRegressor(RBF(fit.length_scale[0] / unit), alpha=1.0, optimizer=None).fit(inputs / unit, y)
+    assert fit.log_likelihood[0] == pytest.approx(other.log_marginal_likelihood_value_, abs=1e-4)
+
+
+def test_standardize_is_the_same_as_standardising_first(values):
+    families = _all_families(4)[::5]
+    ready = (values - values.mean(axis=0)) / values.std(axis=0)
+    assert GpNV(Table.from_array(values), standardize=True).local(families) == pytest.approx(
+        GpNV(Table.from_array(ready)).local(families), abs=1e-7
+    )
+
+
+def test_rows_with_interventions_are_left_out(values):
+    targets = np.zeros(values.shape, dtype=bool)
+    targets[50:, 2] = True
+    family = Families.from_sets(4, [(2, (0, 1)), (2, ())])
+    assert GpNV(Table.from_array(values), targets=targets).local(family) == pytest.approx(
+        GpNV(Table.from_array(values[:50])).local(family), abs=1e-7
+    )
+
+
+def test_interpolation_is_exact_for_polynomials(rng):
+    points = np.sort(rng.uniform(0, 6, size=(7, 6)), axis=1)
+    polynomials = [np.polynomial.Polynomial(rng.normal(size=6)) for _ in range(7)]
+    values = np.stack([p(x) for p, x in zip(polynomials, points, strict=True)])
+    u = rng.uniform(0, 6, size=7)
+    u[0] = points[0, 2]  # at a point itself
+    expected = [p(x) for p, x in zip(polynomials, u, strict=True)]
+    assert gp_paper._interpolate(points, values, u) == pytest.approx(expected, rel=1e-6)
+    slopes = [p.deriv()(x) for p, x in zip(polynomials, points[:, 1], strict=True)]
+    assert gp_paper._slope_at(points, values, 1) == pytest.approx(slopes, rel=1e-6)
 
 
 def test_alpha_has_a_range(values):

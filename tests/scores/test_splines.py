@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 
 from drbo.data.table import Table
+from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Families
 from drbo.scores.gp import standardized, winsorized
+from drbo.scores.linear import BicNV
 from drbo.scores.splines import SplineScore, natural_spline
 
 N = 200
@@ -59,3 +61,60 @@ def test_units_do_not_matter_and_nonlinear_causes_are_found(values):
     assert gains[0] == pytest.approx(gains[1], abs=1e-6)
     assert gains[0][0] > 50
     assert gains[0][1] < 0
+
+
+def test_with_one_parameter_it_is_the_linear_score(values):
+    families = Families.from_sets(4, [(1, (0,)), (2, (0, 1)), (3, (0, 1, 2))])
+    linear = BicNV(Table.from_array(standardized(winsorized(values))))
+    splines = SplineScore(Table.from_array(values), df=1)
+    assert splines.local(families) == pytest.approx(linear.local(families), abs=1e-10)
+    assert splines.family_price(families) == pytest.approx(linear.family_price(families))
+
+
+@pytest.mark.parametrize(("column", "width"), [([0, 1, 1, 0, 0, 1], 1), ([0, 1, 2, 0, 1, 2, 0, 1, 2], 2)])
+def test_few_values_give_few_functions(column, width):
+    assert natural_spline(np.array(column, dtype=float), 5).shape[1] == width
+
+
+def test_a_few_values_are_priced_in_full(rng):
+    x = np.column_stack([rng.integers(2, size=N), rng.normal(size=N)])
+    family = Families.from_sets(2, [(1, (0,))])
+    assert SplineScore(Table.from_array(x), df=4).family_price(family)[0] == pytest.approx(-4 * np.log(N))
+
+
+def test_independent_heavy_tails_give_few_edges():
+    """Counted in 20 columns, the number that a search could at most find; 5 parameters a parent leave 0.4."""
+    rng, d = np.random.default_rng(5), 20
+    pairs = Families.from_sets(d, [(j, (i,)) for i in range(d) for j in range(d) if i != j])
+    edges = 0
+    for _ in range(10):
+        score = SplineScore(Table.from_array(rng.standard_t(3, size=(100, d))))
+        edges += int((-100 * score.local(pairs) + score.family_price(pairs) > 0).sum())
+    assert edges <= 8
+
+
+def test_no_credit_for_as_many_parameters_as_rows(rng):
+    x = rng.normal(size=(14, 4))
+    local = SplineScore(Table.from_array(x)).local(Families.from_sets(4, [(0, (1, 2)), (0, (1, 2, 3))]))
+    assert local[0] < 0
+    assert local[1] == 0
+
+
+def test_rows_with_interventions_are_left_out(values):
+    targets = np.zeros(values.shape, dtype=bool)
+    targets[:60, 2] = True
+    family = Families.from_sets(4, [(2, (0, 1)), (2, ())])
+    assert SplineScore(Table.from_array(values), targets=targets).local(family) == pytest.approx(
+        SplineScore(Table.from_array(values[60:])).local(family)
+    )
+
+
+@pytest.mark.parametrize("df", [0, 21, 2.5, "5", True])
+def test_df_has_a_range(values, df):
+    with pytest.raises(SettingsError, match="df must be a whole number"):
+        SplineScore(Table.from_array(values), df=df)
+
+
+def test_columns_that_do_not_fit_are_named(values):
+    with pytest.raises(ScoreError, match="'b' is categorical"):
+        SplineScore(Table(values[:, :2], ("a", "b"), ("numeric", "categorical"), (None, ("u", "v"))))

@@ -23,7 +23,7 @@ LEAST_ROWS = 50
 #: More rows than this make the test slower and not better.
 MOST_ROWS = 1_000
 #: The p-value of a whole table under which its relations count as nonlinear.
-LEVEL = 0.001
+LEVEL = 0.01
 #: Which of the columns that may be an effect is taken away, by rank of its p-value: one of these ways must succeed.
 WAYS = (1.0, 0.5, 0.75, 0.25, 0.0)
 #: A column may be an effect of the others if its p-value is above this.
@@ -42,8 +42,9 @@ NORMAL_MAD = 0.6744897501960817
 GP_SECONDS = 5e-7
 #: Local scores that a search of default length asks for, per column.
 LOCAL_PER_COLUMN = 250
-#: Seconds of Gaussian processes that are worth it; splines need a thousandth of that.
+#: Seconds of Gaussian processes that are worth it, and the rows that they take; splines need a thousandth of the time.
 GP_BUDGET = 120.0
+GP_ROWS = 1_000
 
 
 class Nonlinearity(NamedTuple):
@@ -184,13 +185,13 @@ def _pair_p_values(lines: Floats, curves: Floats, bends: Floats) -> Floats:
     moved = (np.sign(residuals) * (np.abs(residuals) < SIZE_CUT * scale)).mean(axis=0)
     inside = (np.abs(residuals) < HUBER_CUT * scale).mean(axis=0)
     p_values = np.ones((len(curves),) * 2)
-    for functions, scores in ((bends, values), (curves, sizes - values * (moved / inside))):
+    for functions, scores, known in ((bends, values, 2), (curves, sizes - values * (moved / inside), 1)):
         centred = scores - scores.mean(axis=0)
         along = np.tensordot(functions, centred, axes=([1], [0]))  # (k, q, k)
         share = np.square(along).sum(axis=1) / np.maximum(np.square(centred).sum(axis=0), np.finfo(float).tiny)
         freedom = np.square(functions).sum(axis=(1, 2)).round()[:, None]
         # The F test in its beta form.
-        found = betainc((n - 2 - freedom) / 2, np.maximum(freedom, 1) / 2, np.clip(1 - share, 0.0, 1.0))
+        found = betainc((n - known - freedom) / 2, np.maximum(freedom, 1) / 2, np.clip(1 - share, 0.0, 1.0))
         p_values = np.minimum(p_values, found)
     p_values[:, np.square(residuals).mean(axis=0) < COMBINATION] = 1.0
     np.fill_diagonal(p_values, 1.0)
@@ -248,9 +249,9 @@ def _by_size(table: Table) -> tuple[str, str]:
     families = min(table.n_columns * 2.0 ** (table.n_columns - 1), LOCAL_PER_COLUMN * table.n_columns)
     seconds = families * GP_SECONDS * table.n_rows**2
     size = f"{table.n_rows} rows and {table.n_columns} columns"
-    if seconds <= GP_BUDGET:
+    if seconds <= GP_BUDGET and table.n_rows <= GP_ROWS:
         return "gp", f"gp takes causes that act together into account, and {size} are few enough for it"
-    return "splines", f"splines rather than gp: {size} would take Gaussian processes {_duration(seconds)}"
+    return "splines", f"splines rather than gp: Gaussian processes would take {_duration(seconds)} for {size}"
 
 
 def _is_discrete(table: Table, column: int) -> bool:

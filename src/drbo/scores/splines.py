@@ -87,7 +87,7 @@ class SplineScore(Score):
 
     def __init__(self, table: Table, *, df: int = 5, **options: Any) -> None:
         super().__init__(table, **options)
-        if not (isinstance(df, int | np.integer) and DF_RANGE[0] <= df <= DF_RANGE[1]):
+        if isinstance(df, bool) or not (isinstance(df, int | np.integer) and DF_RANGE[0] <= df <= DF_RANGE[1]):
             raise SettingsError(f"df must be a whole number from {DF_RANGE[0]} to {DF_RANGE[1]}, got {df!r}")
         for name, kind in zip(table.names, table.kinds, strict=True):
             if kind != "numeric":
