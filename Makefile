@@ -28,8 +28,8 @@ type: .venv/ready
 	$(BIN)/mypy
 
 bench-quick: .venv/ready  ## a small slice of every benchmark
-	$(BIN)/python -m benchmarks linear --preset paper --graphs 10ER2 --seeds 2 --evals 640 --candidates 2000
-	$(BIN)/python -m benchmarks linear --preset default --graphs 10ER2,20ER4 --seeds 2 --evals 0
+	OMP_WAIT_POLICY=passive $(BIN)/python -m benchmarks linear --preset paper --graphs 10ER2 --seeds 2 --evals 640 --candidates 2000
+	OMP_WAIT_POLICY=passive $(BIN)/python -m benchmarks linear --preset default --graphs 10ER2,20ER4 --seeds 2 --evals 0
 
 clean:
 	rm -rf .venv drbo-demo

@@ -11,7 +11,7 @@ from drbo.data.datasets import load
 from drbo.data.simulate import parse_graph_name
 
 ROOT = Path(__file__).parent.parent
-#: SHD of DrBO in the paper: Table 6 (10,000 evaluations), Table 1 (20,000), Tables of Appendix G.
+#: SHD of DrBO in the paper: its table of real structures (20,000 evaluations) and of run times (10,000).
 PAPER_SHD = {
     "30ER8": "2.0 +- 1.2",
     "asia": "0.0 +- 0.0",

@@ -32,7 +32,7 @@ from drbo.search.order_search import OrderSearch
 from drbo.search.stopping import Limits, Recorder
 from drbo.settings import Settings
 
-#: What the paper's presets mean beside the search settings: score, its options, pruner (paper, Table 5).
+#: What the paper's presets mean beside the search settings: score, its options, pruner (its hyperparameter table).
 PAPER_CHOICES: dict[str, tuple[str, dict[str, Any], str]] = {
     "paper": ("bic-ev", {}, "threshold"),
     "paper-gp": ("gp-nv", {"alpha": 1.0}, "none"),

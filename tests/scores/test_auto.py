@@ -99,7 +99,9 @@ class TestKinds:
 class TestNonlinear:
     @pytest.mark.parametrize("noise", ["gaussian", "t3", "exponential", "uniform"])
     def test_linear_data_are_linear_whatever_their_noise(self, noise):
-        fired = [nonlinearity(linear(noise, 400, np.random.default_rng(seed))).p_value < auto.LEVEL for seed in range(15)]
+        fired = [
+            nonlinearity(linear(noise, 400, np.random.default_rng(seed))).p_value < auto.LEVEL for seed in range(15)
+        ]
         assert sum(fired) == 0
 
     @pytest.mark.parametrize("model", [simulate_gp, simulate_cos])

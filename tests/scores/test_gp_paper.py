@@ -142,6 +142,21 @@ def test_no_length_scale_of_a_fine_grid_is_better(values, scale, alpha):
         assert fit.log_likelihood[row] >= likelihood.max() - 1e-3 - 1e-6 * abs(likelihood.max())
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1e-4, 1e5])
+def test_any_unit_gives_finite_numbers(values, unit):
+    """Columns that are constant or wild at every length scale allowed: no warning, no miss."""
+    families = _all_families(4)
+    fit = GpNV(Table.from_array(unit * values)).fit(families)
+    for row in range(0, len(families), 6):
+        inputs, y = unit * values[:, families.parents[row]], unit * values[:, families.nodes[row]]
+        for scale in (1.0, 1e2, 1e5, fit.length_scale[row]):
+            model = GaussianProcessRegressor(RBF(scale), alpha=1.0, optimizer=None).fit(inputs, y)
+            likelihood = model.log_marginal_likelihood_value_
+            assert fit.log_likelihood[row] >= likelihood - 1e-3 - 1e-9 * abs(likelihood)
+        mse = np.mean((y - model.predict(inputs)) ** 2)
+        assert fit.log_mse[row] == pytest.approx(np.log(mse), abs=1e-4)
+
+
 def test_median_scaling_divides_by_the_median_of_nonzero_distances(values):
     values[:20] = values[20:40]  # equal rows: their distance 0 does not count
     inputs, y = values[:, [0, 2]], values[:, 1]
@@ -151,6 +166,15 @@ def test_median_scaling_divides_by_the_median_of_nonzero_distances(values):
     assert fit.length_scale[0] >= 0.999 * unit
     other = GaussianProcessRegressor(RBF(fit.length_scale[0] / unit), alpha=1.0, optimizer=None).fit(inputs / unit, y)
     assert fit.log_likelihood[0] == pytest.approx(other.log_marginal_likelihood_value_, abs=1e-4)
+
+
+def test_parents_that_are_constant_in_the_rows_that_count_explain_nothing(values):
+    targets = np.zeros(values.shape, dtype=bool)
+    targets[:40, 1] = True
+    values[40:, 0] = 7.0
+    score = GpNV(Table.from_array(values), median_scale=True, standardize=True, targets=targets)
+    local = score.local(Families.from_sets(4, [(1, ()), (1, (0,))]))
+    assert local[1] == pytest.approx(local[0], abs=1e-6)
 
 
 def test_standardize_is_the_same_as_standardising_first(values):

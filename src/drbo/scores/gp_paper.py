@@ -147,8 +147,8 @@ class GpEV(GpNV):
 class _Axis:
     """The length scale l as ``u = ln(1 + c / l^2)``, in which the likelihood bends evenly.
 
-    With c = n * variance / alpha, u is about twice the log likelihood ratio that a linear trend could bring at most: it
-    runs to 0 where the scale is so long that the function is flat.
+    With c = n * variance / alpha, u is what a linear trend adds to the log determinant: it runs to 0 where the scale is
+    so long that the function is flat.
     """
 
     def __init__(self, n: int, variance: float, alpha: float) -> None:
@@ -225,9 +225,9 @@ class _Search:
     ) -> Floats:
         """Return log likelihood, u and ln MSE (3, k) at the maximum near u."""
         low, high = self.axis.mesh[[0, -1]]
-        result = np.full((3, len(family)), -np.inf)
         active, here = np.arange(len(family)), u
         old = self._evaluate_families(family, here)
+        result = np.stack([self._likelihood(old.log_determinant, old.quadratic), u, old.log_mse])
         there = _apart(here, here + PROBE * np.sign(direction), low, high)
         for _ in range(REFINEMENTS):
             new = self._evaluate_families(family[active], there)
@@ -241,7 +241,7 @@ class _Search:
             last = np.where(going, 0.0, step)  # a long step is not trusted but evaluated next
             gain = last * (first + last / 2 * (second + last / 3 * third))
             value = self._likelihood(new.log_determinant, new.quadratic) + gain
-            better = value > result[0, active]
+            better = ~going | (value > result[0, active])
             found = np.stack([value, there + last, _interpolate(points, around[3], there + last)])
             result[:, active[better]] = found[:, better]
             if not going.any():
@@ -253,7 +253,8 @@ class _Search:
     def _near(self, here: Floats, there: Floats) -> npt.NDArray[np.intp]:
         """Return the four nodes (k, 4) around two points."""
         distance = np.abs(there[:, None] - self.axis.nodes)
-        distance[np.minimum(distance, np.abs(here[:, None] - self.axis.nodes)) < NODE_GAP] = np.inf
+        least = min(NODE_GAP, 0.05 * np.diff(self.axis.nodes).min())
+        distance[np.minimum(distance, np.abs(here[:, None] - self.axis.nodes)) < least] = np.inf
         near: npt.NDArray[np.intp] = np.argsort(distance, axis=1, kind="stable")[:, :4]
         return near
 
@@ -360,7 +361,7 @@ def _slope_at(points: Floats, values: Floats, k: int) -> Floats:
 def _interpolate(points: Floats, values: Floats, u: Floats) -> Floats:
     """Return the polynomial through all points at u (k,), by the barycentric formula."""
     distance = u[:, None] - points
-    hit = np.abs(distance) < 1e-12
+    hit = distance == 0
     share = np.where(hit.any(axis=1, keepdims=True), hit, _weights(points) / np.where(hit, 1.0, distance))
     at_u: Floats = (share * values).sum(axis=1) / share.sum(axis=1)
     return at_u
@@ -395,5 +396,5 @@ def _log_medians(data: KernelData, parents: npt.NDArray[np.bool_]) -> Floats:
         squared = data.squared_distances(parents[part]).flatten(1)
         squared[squared <= EQUAL_ROWS * squared.mean(dim=1, keepdim=True)] = torch.nan
         medians[part] = squared.nanmedian(dim=1).values.cpu().numpy()
-    log_medians: Floats = 0.5 * np.log(medians)
+    log_medians: Floats = 0.5 * np.log(np.nan_to_num(medians, nan=1.0))  # nan: all rows are equal
     return log_medians
