@@ -5,16 +5,17 @@
     python -m benchmarks null --nonlinear
 
 Without a choice: 20 independent columns, each in units drawn from 0.01 to 100, searched with the default preset, its
-preset, penalty and pruning included. The first sets are searched again in plain units: the graph must be the same.
-``--choose``: the same with other penalties and pruners for the linear scores, beside their errors on simulated graphs
-(data sets 100, 101, ...). ``--nonlinear``: how often the test behind ``score="auto"`` calls data nonlinear.
+penalty and its pruning. The first sets are searched again in plain units: the graph must be the same.
+``--choose``: errors with other penalties and pruners, on data sets 100, 101, ... of ``drbo.data.simulate.simulate`` and
+on independent columns. ``--nonlinear``: how often the test behind ``score="auto"`` calls data nonlinear.
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from itertools import product
+from itertools import groupby, product
 from multiprocessing import get_context
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ import torch
 
 from benchmarks import rows as table
 from drbo import DrBO
-from drbo.data.simulate import linear_weights, random_dag, simulate_cos, simulate_gp, simulate_linear, standardize
+from drbo.data.check import check_table
+from drbo.data.simulate import linear_weights, random_dag, simulate, simulate_cos, simulate_gp, standardize
 from drbo.metrics import shd, shd_cpdag
 from drbo.result.prune import prune
 from drbo.scores import auto, base
@@ -58,10 +60,23 @@ PENALTIES: dict[str, tuple[Any, float]] = {
     "2": (2.0, 0.0),
     "ebic 0.5": ("ebic", 0.5),
     "ebic 0.75": ("ebic", 0.75),
-    "ebic 1": ("ebic", 1.0),
 }
-#: Graph, score, in raw units?
-GRAPHS = (("20ER2", "bic-nv", False), ("20ER4", "bic-nv", True), ("20ER4", "bic-ev", True))
+#: What is compared to choose penalty and pruner: graph, model, score, rows. "Linear z" has standardised columns.
+LINEAR = [
+    (graph, model, score, n)
+    for graph, model, score in (
+        ("20ER2", "linear z", "bic-nv"),
+        ("20ER4", "linear", "bic-nv"),
+        ("20ER4", "linear", "bic-ev"),
+    )
+    for n in (200, 1_000)
+] + [("none", kind, "bic-nv", n) for kind in ("gaussian", "t3") for n in ROWS]
+NONLINEAR = [
+    ("6ER1.5", "gp", "gp", 200),
+    ("6ER1.5", "cos", "gp", 200),
+    ("10ER2", "gp", "splines", 500),
+    ("10ER2", "cos", "splines", 200),
+]
 FIRST_SEED = 100
 NOISES = ("gaussian", "t3", "exponential", "gumbel", "laplace", "uniform", "lognormal")
 
@@ -105,12 +120,12 @@ def false_edges(score: str, kind: str, n: int, seed: int, gamma: float, again: b
     """Search one table, and where asked for once more in plain units."""
     torch.set_num_threads(1)
     base.EBIC_GAMMA = gamma
-    evals = None if score in ("bic-nv", "bic-ev", "auto") else EVALS
     graphs = []
     for units in (True, False)[: 1 + again]:
         frame = independent(kind, n, seed, units=units)
-        limit = evals if score != "auto" or auto.choose_score(_table(frame))[0] == "bic-nv" else EVALS
-        model = DrBO(score, max_evals=limit, random_state=seed, device="cpu").fit(frame)
+        chosen = auto.choose_score(check_table(frame)[0])[0] if score == "auto" else score
+        evals = None if chosen in ("bic-nv", "bic-ev") else EVALS  # None: the order search
+        model = DrBO(score, max_evals=evals, random_state=seed, device="cpu").fit(frame)
         graphs.append(model.result_.cpdag)
     return {
         "score": score,
@@ -118,18 +133,13 @@ def false_edges(score: str, kind: str, n: int, seed: int, gamma: float, again: b
         "n": n,
         "gamma": gamma,
         "seed": seed,
-        "chosen": model.result_.score_name,
+        "chosen": chosen,
+        "penalty": model.result_.score_options["penalty"],
         "pruner": model.result_.pruner,
         "edges": int(np.triu(graphs[0] | graphs[0].T).sum()),
         "same_in_other_units": bool((graphs[0] == graphs[1]).all()) if again else "",
         **table.stamp("cpu"),
     }
-
-
-def _table(frame: pd.DataFrame) -> Any:
-    from drbo.data.check import check_table
-
-    return check_table(frame)[0]
 
 
 def null(options: argparse.Namespace) -> None:
@@ -141,56 +151,61 @@ def null(options: argparse.Namespace) -> None:
         for n in (ROWS[:1] if score in COSTLY else ROWS)
         for seed in range(options.sets if score not in COSTLY else -(-options.sets // 2))
     ]
-    found = _map(false_edges, jobs, options.workers)
     print(f"EBIC gamma {options.gamma}, {N_COLUMNS} independent columns in units from 0.01 to 100\n")
-    print("| score | data | rows | sets | false edges, mean | most | same graph in other units | at most 0.5 |")
-    print("|---|---|---|---|---|---|---|---|")
-    for key in dict.fromkeys((row["score"], row["kind"], row["n"]) for row in found):
-        part = [row for row in found if (row["score"], row["kind"], row["n"]) == key]
+    print("| score | penalty, pruner | data | rows | sets | false edges, mean | most | same in other units | passes |")
+    print("|---|---|---|---|---|---|---|---|---|", flush=True)
+    found: list[table.Row] = []
+    for key, group in groupby(_map(false_edges, jobs, options.workers), itemgetter("score", "kind", "n")):
+        part = list(group)
+        found += part
         edges = [row["edges"] for row in part]
         same = [row["same_in_other_units"] for row in part if row["same_in_other_units"] != ""]
         name = key[0] if key[0] != "auto" else f"auto ({', '.join(sorted({row['chosen'] for row in part}))})"
         print(
-            f"| {name} | {key[1]} | {key[2]:,} | {len(part)} | {np.mean(edges):.2f} | {max(edges)} "
-            f"| {sum(same)} of {len(same)} | {'yes' if np.mean(edges) <= ALLOWED else 'NO'} |"
+            f"| {name} | {part[0]['penalty']}, {part[0]['pruner']} | {key[1]} | {key[2]:,} | {len(part)} "
+            f"| {np.mean(edges):.2f} | {max(edges)} | {sum(same)} of {len(same)} "
+            f"| {'yes' if np.mean(edges) <= ALLOWED else 'NO'} |",
+            flush=True,
         )
     if options.save:
         table.save(options.save, found, KEY)
 
 
-def chosen_errors(graph: str, score: str, raw: bool, n: int, seed: int, penalty: str) -> dict[str, float]:
-    """Return the errors of one search: SHD between CPDAGs for a score that ties them, else SHD; by pruner."""
+def errors(
+    graph: str, model: str, score: str, n: int, seed: int, penalty: str, pruners: tuple[str, ...]
+) -> dict[str, float]:
+    """Return the errors of one search by pruner: SHD, between CPDAGs for a score that cannot tell their members."""
     torch.set_num_threads(1)
     value, base.EBIC_GAMMA = PENALTIES[penalty]
-    if graph == "independent":
-        kind = "gaussian" if raw else "t3"
-        data, truth = independent(kind, n, seed, units=True).to_numpy(), np.zeros((N_COLUMNS, N_COLUMNS), dtype=bool)
+    if graph == "none":
+        data, truth = independent(model, n, seed, units=True).to_numpy(), np.zeros((N_COLUMNS, N_COLUMNS), dtype=bool)
     else:
-        rng = np.random.default_rng(seed)
-        truth = random_dag(N_COLUMNS, float(graph[4:]), rng, "er")
-        data = simulate_linear(linear_weights(truth, rng), n, rng)
-        data = data if raw else standardize(data)
-    model = DrBO(score, random_state=seed, prune="none", score_options={"penalty": value}, device="cpu").fit(data)
+        drawn = simulate(graph, model.split()[0], n=n, seed=seed)  # type: ignore[arg-type]
+        data, truth = standardize(drawn.X) if model.endswith("z") else drawn.X, drawn.dag
+    evals = None if score in ("bic-nv", "bic-ev") else 2 * EVALS
+    options = {"penalty": value}
+    found = DrBO(score, max_evals=evals, random_state=seed, prune="none", score_options=options, device="cpu").fit(data)
     distance = shd_cpdag if score == "bic-nv" else shd
-    return {name: distance(prune(name, data, model.adjacency_)[0], truth) for name in ("none", "f-test")}
+    return {pruner: distance(prune(pruner, data, found.adjacency_)[0], truth) for pruner in pruners}
 
 
 def choose(options: argparse.Namespace) -> None:
     """Print errors by penalty and pruner."""
-    cases = [(*case, n) for case in GRAPHS for n in (200, 1_000)]
-    cases += [("independent", "bic-nv", raw, n) for raw in (True, False) for n in ROWS]
+    print(f"Mean SHD (bic-nv: between CPDAGs) over {options.sets} data sets, by penalty / pruner")
     seeds = range(FIRST_SEED, FIRST_SEED + options.sets)
-    jobs = [(*case, seed, penalty) for case in cases for penalty in PENALTIES for seed in seeds]
-    found = dict(zip(jobs, _map(chosen_errors, jobs, options.workers), strict=True))
-    columns = list(product(PENALTIES, ("none", "f-test")))
-    print(f"Mean SHD (bic-nv: between CPDAGs) over {options.sets} data sets, by penalty / pruner\n")
-    print("| data | score | rows | " + " | ".join(f"{penalty} / {pruner}" for penalty, pruner in columns) + " |")
-    print("|" + "---|" * (3 + len(columns)))
-    for case in cases:
-        graph, score, raw, n = case
-        kind = ("Gaussian" if raw else "t3") if graph == "independent" else ("raw" if raw else "standardised")
-        means = [np.mean([found[(*case, seed, penalty)][pruner] for seed in seeds]) for penalty, pruner in columns]
-        print(f"| {graph}, {kind} | {score} | {n:,} | " + " | ".join(f"{mean:.2f}" for mean in means) + " |")
+    for cases, penalties, pruners in (
+        (LINEAR, tuple(PENALTIES), ("none", "f-test")),
+        (NONLINEAR, ("1", "ebic 0.5"), ("none", "cam", "cam-sequential")),
+    ):
+        columns = list(product(penalties, pruners))
+        print("\n| graph, model | score | rows | " + " | ".join(" / ".join(column) for column in columns) + " |")
+        print("|" + "---|" * (3 + len(columns)), flush=True)
+        jobs = [(*case, seed, penalty, pruners) for case in cases for penalty in penalties for seed in seeds]
+        found = dict(zip(jobs, _map(errors, jobs, options.workers), strict=True))
+        for case in cases:
+            lists = [[found[(*case, s, penalty, pruners)][pruner] for s in seeds] for penalty, pruner in columns]
+            means = " | ".join(f"{np.mean(values):.2f}" for values in lists)
+            print(f"| {case[0]}, {case[1]} | {case[2]} | {case[3]:,} | {means} |", flush=True)
 
 
 def called_nonlinear(model: str, graph: str, n: int, seed: int) -> bool:
@@ -219,16 +234,18 @@ def nonlinear(options: argparse.Namespace) -> None:
         rates = []
         for n in sizes:
             jobs = [(model, graph, n, seed) for graph in graphs for seed in seeds]
-            rates.append(np.mean(_map(called_nonlinear, jobs, options.workers)))
+            rates.append(np.mean(list(_map(called_nonlinear, jobs, options.workers))))
         name = f"linear, {model} noise" if model in NOISES else {"gp": "Gaussian process", "cos": "B cos(x) + e"}[model]
         print(f"| {name} | " + " | ".join(f"{rate:.1%}" for rate in rates) + " |", flush=True)
 
 
-def _map(function: Callable[..., Any], jobs: list[tuple[Any, ...]], workers: int) -> list[Any]:
+def _map(function: Callable[..., Any], jobs: list[tuple[Any, ...]], workers: int) -> Iterator[Any]:
+    """Yield the results in the order of the jobs."""
     if workers == 1:
-        return [function(*job) for job in jobs]
+        yield from (function(*job) for job in jobs)
+        return
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        return list(pool.map(function, *zip(*jobs, strict=True)))
+        yield from pool.map(function, *zip(*jobs, strict=True))
 
 
 def main(arguments: list[str]) -> None:

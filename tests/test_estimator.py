@@ -182,10 +182,10 @@ def test_a_result_survives_saving(tmp_path):
 def test_the_default_choices_name_their_reasons():
     model = _model(score="auto").fit(_frame())
     assert model.result_.score_name == "bic-nv"
-    assert model.result_.score_options == {"penalty": "ebic"}
-    for word in ("units", "penalty ebic"):
+    assert model.result_.score_options == {"penalty": 1.0}
+    for word in ("units", "penalty 1"):
         assert any(word in reason for reason in model.result_.reasons)
-    assert _model(score_options={"penalty": 1}).fit(_frame()).result_.score_options == {"penalty": 1}
+    assert _model(score_options={"penalty": 2}).fit(_frame()).result_.score_options == {"penalty": 2}
     assert model.result_.score_equivalent
     assert (model.result_.cpdag == dag_to_cpdag(model.adjacency_.astype(bool))).all()
 

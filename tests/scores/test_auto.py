@@ -211,25 +211,40 @@ class TestChoiceByShape:
 
 
 class TestInTheEstimator:
-    def test_independent_columns_give_no_edges(self):
-        edges = {1.0: [], "ebic": []}
+    @pytest.mark.parametrize("kind", ["numbers", "yes or no"])
+    def test_independent_columns_give_no_edges(self, kind):
+        found, unguarded = [], []
         for seed in range(6):
             values = np.random.default_rng(seed).normal(size=(100, 20)) * np.logspace(-2, 2, 20)
-            for penalty, counts in edges.items():
-                options = None if penalty == "ebic" else {"penalty": penalty}
-                counts.append(DrBO(random_state=0, score_options=options).fit(values).adjacency_.sum())
-        assert np.mean(edges["ebic"]) <= 0.5
-        assert np.mean(edges[1.0]) > 3  # what the penalty is there for
+            values = values if kind == "numbers" else (values > 0) * 1.0
+            evals = None if kind == "numbers" else 70
+            found.append(DrBO(max_evals=evals, random_state=0).fit(values).adjacency_.sum())
+            plain = DrBO(max_evals=evals, random_state=0, score_options={"penalty": 1}, prune="none")
+            unguarded.append(plain.fit(values).adjacency_.sum())
+        assert np.mean(found) <= 0.5
+        assert np.mean(unguarded) > 1.5  # what penalty and test are there for
 
-    def test_the_penalty_is_recorded_and_explained(self, rng):
-        result = DrBO(random_state=0).fit(rng.normal(size=(60, 3))).result_
-        assert result.score_options == {"penalty": "ebic"}
-        assert any(reason.startswith("penalty ebic: ") for reason in result.reasons)
+    @pytest.mark.parametrize(
+        ("score", "prune", "penalty"),
+        [
+            ("bic-nv", "auto", 1.0),
+            ("bic-nv", "none", "ebic"),
+            ("bge", "auto", 1.0),
+            ("splines", "auto", 1.0),
+            ("gp", "auto", 1.0),
+            ("mixed", "auto", "ebic"),
+        ],
+    )
+    def test_the_penalty_is_strict_where_no_test_follows(self, score, prune, penalty, rng):
+        result = DrBO(score, prune=prune, max_evals=10, random_state=0).fit(rng.normal(size=(60, 3))).result_
+        assert result.score_options == {"penalty": penalty}
+        word = "ebic" if penalty == "ebic" else "1"
+        assert sum(reason.startswith(f"penalty {word}: ") for reason in result.reasons) == 1
 
     def test_a_penalty_that_is_given_stays(self, rng):
         result = DrBO(random_state=0, score_options={"penalty": 2}).fit(rng.normal(size=(60, 3))).result_
         assert result.score_options == {"penalty": 2}
-        assert not any("ebic" in reason for reason in result.reasons)
+        assert not any("penalty" in reason for reason in result.reasons)
 
     def test_a_score_of_ones_own_is_left_alone(self, rng):
         class Flat(Score):
@@ -240,9 +255,12 @@ class TestInTheEstimator:
         assert result.score_options == {}
         assert result.dag.sum() == 3  # every edge pays
 
-    @pytest.mark.parametrize(("score", "pruner"), [("bic-nv", "none"), ("bge", "none"), ("splines", "cam-sequential")])
-    def test_pruning_is_left_to_the_penalty_but_for_nonlinear_scores(self, score, pruner, rng):
-        result = DrBO(score, max_evals=20, random_state=0).fit(bent(100, 3, rng)).result_
+    @pytest.mark.parametrize(
+        ("score", "pruner"),
+        [("bic-nv", "f-test"), ("bge", "f-test"), ("splines", "cam-sequential"), ("gp", "none"), ("mixed", "none")],
+    )
+    def test_the_test_that_fits_the_score_prunes(self, score, pruner, rng):
+        result = DrBO(score, max_evals=10, random_state=0).fit(bent(100, 3, rng)).result_
         assert result.pruner == pruner
 
     @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.scores import gp_paper
 from drbo.scores.base import Families
+from drbo.scores.gp import ParentSets
 from drbo.scores.gp_paper import GpEV, GpNV
 
 N = 80
@@ -192,6 +193,20 @@ def test_rows_with_interventions_are_left_out(values):
     assert GpNV(Table.from_array(values), targets=targets).local(family) == pytest.approx(
         GpNV(Table.from_array(values[:50])).local(family), abs=1e-7
     )
+
+
+@pytest.mark.parametrize("median_scale", [False, True])
+def test_the_longest_scale_needs_no_factorisation(values, median_scale):
+    families = _all_families(4)
+    (_, data), *_ = GpNV(Table.from_array(values + 1.0))._parts(families)
+    search = gp_paper._Search(data, ParentSets.of(families), 1.0, median_scale)
+    every = np.arange(len(search.sets.parents))
+    end = np.full((len(every), 1), search.axis.nodes[0])
+    factorised = search._evaluate(every, search.sets.children, end)
+    for formula, exact in zip(search._flat(), factorised, strict=True):
+        finite = np.isfinite(formula)
+        assert formula[finite] == pytest.approx(exact[..., 0][finite], rel=1e-5)
+        assert np.array_equal(finite, np.isfinite(exact[..., 0]))
 
 
 def test_interpolation_is_exact_for_polynomials(rng):

@@ -48,7 +48,13 @@ GP_ROWS = 1_000
 
 
 class Nonlinearity(NamedTuple):
-    """What the test found: its p-value, and the pair (cause, effect) whose relation bends most."""
+    """What the test found: its p-value, and the pair (cause, effect) whose relation bends most.
+
+    Examples
+    --------
+    >>> Nonlinearity(p_value=0.002, pair=(0, 3)).p_value < LEVEL
+    True
+    """
 
     p_value: float
     pair: tuple[int, int]
@@ -106,8 +112,9 @@ def nonlinearity(values: npt.ArrayLike) -> Nonlinearity:  # (n, d)
     noise does no harm. A column that is taken away by mistake can make the rest look nonlinear: five ways through
     the columns are tried, and one that ends well is enough.
 
-    Rates at the level 0.001, in docs/scores.md, are under 1% for linear data with Gaussian, t3, exponential, Gumbel,
-    Laplace, uniform or log-normal noise, and above 95% for Gaussian-process and cosine models with 1,000 rows.
+    At the level 0.01 at most 1% of linear data sets are called nonlinear, whether their noise is Gaussian, t3,
+    exponential, Gumbel, Laplace, uniform or log-normal; of Gaussian-process models 80% with 200 rows and 98% with 500,
+    of cosine models 99% with 200 (``python -m benchmarks null --nonlinear --sets 50``; 200 data sets each).
 
     Examples
     --------
@@ -115,17 +122,16 @@ def nonlinearity(values: npt.ArrayLike) -> Nonlinearity:  # (n, d)
     >>> x, noise = rng.exponential(size=(2, 300))
     >>> nonlinearity(np.column_stack([x, 2 * x + noise])).p_value > 0.05
     True
-    >>> nonlinearity(np.column_stack([x, np.sin(3 * x) + noise])).p_value < 0.001
+    >>> nonlinearity(np.column_stack([x, np.sin(3 * x) + noise])).p_value < 0.01
     True
     """
     data = np.asarray(values, dtype=np.float64)
     columns = _Columns(data[_sampled_rows(data)])
-    best = Nonlinearity(0.0, (0, 1))
-    for way in WAYS:
-        found = _take_away(columns, way)
-        best = max(best, found, key=lambda result: result.p_value)
+    best = _take_away(columns, WAYS[0])
+    for way in WAYS[1:]:
         if best.p_value >= LEVEL:
             break
+        best = max(best, _take_away(columns, way), key=lambda found: found.p_value)
     return best
 
 

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.linalg.blas import dgemm, dsymm
+from scipy.linalg.lapack import dpotrf, dpotrs
 from torch import Tensor
 
 from drbo.data.table import Table
@@ -18,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 #: One kernel matrix of more rows takes seconds to factorise on a laptop, and a search needs thousands.
 MAX_ROWS = 2_000
 #: Bytes of the kernel matrices in work at one time: the cache of a CPU core, a small part of a GPU.
-CHUNK_BYTES = {"cpu": 2**24, "cuda": 2**32}
+CHUNK_BYTES = {"cpu": 2**23, "cuda": 2**30}
 
 #: Values further than this many interquartile ranges outside the quartiles are "far out" (Tukey 1977).
 FAR_OUT = 3.0
@@ -100,9 +102,19 @@ class KernelData:
         self.outputs = torch.as_tensor(np.concatenate([outputs.T, zeros]), device=device)
         self.n_rows = len(inputs)
         self.device = torch.device(device)
+        self._step = max(1, CHUNK_BYTES[device] // (8 * self.n_rows**2))
+        self._scratch: dict[str, Tensor] = {}
+
+    def scratch(self, name: str, count: int) -> Tensor:  # (count, n, n)
+        """Return working memory under a name, the same at every call: fresh memory costs more than the arithmetic."""
+        kept = self._scratch.get(name)
+        if kept is None or len(kept) < count:
+            shape = (count, self.n_rows, self.n_rows)
+            kept = self._scratch[name] = torch.empty(shape, dtype=torch.float64, device=self.device)
+        return kept[:count]
 
     def squared_distances(self, parents: npt.NDArray[np.bool_]) -> Tensor:  # (B, d) -> (B, n, n)
-        """Return the squared distances of all rows, per parent set."""
+        """Return the squared distances of all rows, per parent set; valid until the next call."""
         rows = np.arange(len(parents))
         index = Families(rows, parents).padded(rows, int(parents.sum(axis=1).max()))
         points = self.inputs[np.minimum(index, parents.shape[1])]  # (B, w, n)
@@ -110,7 +122,13 @@ class KernelData:
         ones = torch.ones_like(norms)
         left = torch.cat([-2 * points, norms, ones], dim=1)
         right = torch.cat([points, ones, norms], dim=1)
-        return (left.transpose(1, 2) @ right).clamp_(min=0.0)
+        out = self.scratch("squared", len(parents))
+        if out.is_cuda:
+            return torch.bmm(left.transpose(1, 2), right, out=out).clamp_(min=0.0)
+        for a, b, matrix in zip(left.numpy(), right.numpy(), out.numpy(), strict=True):
+            dgemm(1.0, b.T, a.T, trans_b=1, c=matrix.T, overwrite_c=1)
+            np.maximum(matrix, 0.0, out=matrix)
+        return out
 
     def targets(self, children: npt.NDArray[np.intp]) -> Tensor:  # (B, C) -> (B, n, C)
         """Return the columns of the children."""
@@ -118,9 +136,53 @@ class KernelData:
 
     def chunks(self, count: int) -> Iterator[slice]:
         """Cut a number of kernel matrices into parts that fit the memory set aside."""
-        step = max(1, CHUNK_BYTES[self.device.type] // (8 * self.n_rows**2))
-        for start in range(0, count, step):
-            yield slice(start, min(start + step, count))
+        for start in range(0, count, self._step):
+            yield slice(start, min(start + self._step, count))
+
+
+# On the CPU these call numpy and LAPACK in place: torch copies every matrix twice, and its threads wait for each other
+# where other programs are running.
+def rbf_kernel(squared: Tensor, widths: Tensor, out: Tensor) -> Tensor:
+    """Write ``exp(-squared * width / 2)``, one width per matrix, into ``out`` (B, n, n)."""
+    factor = -0.5 * widths[:, None, None]
+    if out.is_cuda:
+        return torch.mul(squared, factor, out=out).exp_()
+    np.multiply(squared.numpy(), factor.numpy(), out=out.numpy())
+    np.exp(out.numpy(), out=out.numpy())
+    return out
+
+
+def quadratic_form(left: Tensor, right: Tensor, weights: Tensor, out: Tensor) -> Tensor:
+    """Return ``w' (left * right) w`` (B, C) of the columns w of ``weights`` (B, n, C); ``out`` is overwritten."""
+    if out.is_cuda:
+        return (weights * (torch.mul(left, right, out=out) @ weights)).sum(dim=1)
+    np.multiply(left.numpy(), right.numpy(), out=out.numpy())
+    applied = [dsymm(1.0, matrix.T, w) for matrix, w in zip(out.numpy(), weights.numpy(), strict=True)]
+    return (weights * torch.as_tensor(np.stack(applied))).sum(dim=1)
+
+
+def solve(
+    kernel: Tensor,  # (B, n, n)
+    noise: float,
+    targets: Tensor,  # (B, n, C)
+    work: Tensor,  # (B, n, n), overwritten
+) -> tuple[Tensor, Tensor]:
+    """Return the log determinants (B,) of ``kernel + noise I``, and its inverse times the targets (B, n, C)."""
+    if work.is_cuda:
+        work.copy_(kernel).diagonal(dim1=1, dim2=2).add_(noise)
+        factor, failed = torch.linalg.cholesky_ex(work)
+        pivots, weights, bad = factor.diagonal(dim1=1, dim2=2), torch.cholesky_solve(targets, factor), failed.any()
+    else:
+        np.copyto(work.numpy(), kernel.numpy())
+        work.diagonal(dim1=1, dim2=2).add_(noise)
+        pivots, weights, bad = work.diagonal(dim1=1, dim2=2), torch.empty_like(targets), False
+        for matrix, right, out in zip(work.numpy(), targets.numpy(), weights.numpy(), strict=True):
+            factor, info = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
+            out[:] = dpotrs(factor, right, lower=1)[0]
+            bad = bad or info != 0
+    if bad:
+        raise ScoreError("a kernel matrix is not positive definite", hint="give the noise a larger variance")
+    return 2 * pivots.log().sum(dim=1), weights
 
 
 class KernelScore(Score):
@@ -267,14 +329,12 @@ def _starts(data: KernelData, sets: ParentSets) -> tuple[npt.NDArray[np.intp], F
         targets = data.targets(sets.children[part])
         for a, scale in enumerate(scales):
             width = torch.as_tensor((scale * root[part]) ** -2, device=data.device)
-            kernel = torch.exp(squared * (-0.5 * width[:, None, None]))
+            kernel = rbf_kernel(squared, width, data.scratch("kernel", len(squared)))
             for b in range(len(noises)):
-                shifted = kernel.clone()
-                shifted.diagonal(dim1=1, dim2=2).add_(float(noise[a, b]))
-                factor, _ = torch.linalg.cholesky_ex(shifted)
-                half = torch.linalg.solve_triangular(factor, targets, upper=False)
-                log_determinant = 2 * factor.diagonal(dim1=1, dim2=2).log().sum(dim=1, keepdim=True)
-                value = _evidence(data.n_rows, half.square().sum(dim=1), log_determinant, torch.log)
+                work = data.scratch("work", len(squared))
+                log_determinant, weights = solve(kernel, float(noise[a, b]), targets, work)
+                quadratic = (targets * weights).sum(dim=1)
+                value = _evidence(data.n_rows, quadratic, log_determinant[:, None], torch.log)
                 evidence[part, :, a, b] = value.cpu().numpy()
     grid = evidence[sets.row, sets.column]  # (m, scales, noises)
     near_best = grid >= grid.max(axis=(1, 2), keepdims=True) - START_MARGIN
@@ -358,7 +418,7 @@ def _derivatives(
         place = torch.as_tensor(theta[part], device=data.device)
         noise = place[:, 1].exp()
         scaled = squared.mul_((-2 * place[:, 0]).exp()[:, None, None])
-        kernel = torch.exp(-0.5 * scaled)
+        kernel = torch.mul(scaled, -0.5, out=data.scratch("kernel", len(squared))).exp_()
         change = scaled.mul_(kernel)  # dK / d log length scale
         kernel.diagonal(dim1=1, dim2=2).add_(noise[:, None])
         factor, _ = torch.linalg.cholesky_ex(kernel)

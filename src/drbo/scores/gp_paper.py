@@ -9,9 +9,9 @@ from scipy.interpolate import CubicHermiteSpline, CubicSpline
 from torch import Tensor
 
 from drbo.data.table import Table
-from drbo.errors import ScoreError, SettingsError
+from drbo.errors import SettingsError
 from drbo.scores.base import Families
-from drbo.scores.gp import Floats, KernelData, KernelScore, ParentSets, standardized
+from drbo.scores.gp import Floats, KernelData, KernelScore, ParentSets, quadratic_form, rbf_kernel, solve, standardized
 from drbo.scores.linear import BicEV
 
 #: Range of the length scale, as in the authors' program.
@@ -22,6 +22,8 @@ LEAST_ALPHA = 1e-10
 NODE_SPACING = 1.15
 #: The nodes are denser at short scales, where the likelihood bends most: positions 1 - (1 - k / K)^power.
 NODE_POWER = 1.3
+#: Where u is less than this at the longest scale, the function is constant there and needs no factorisation.
+FLAT = 1e-6
 #: Points per unit on which the interpolated likelihood is searched for its maxima.
 MESH_DENSITY = 40
 #: A second maximum this close (in log likelihood) under the first is followed too.
@@ -196,8 +198,7 @@ class _Search:
     def run(self) -> tuple[Floats, Floats, Floats]:
         """Return log likelihood, length scale and ln MSE of each family."""
         sets, nodes, mesh = self.sets, self.axis.nodes, self.axis.mesh
-        every = np.arange(len(sets.parents))
-        log_determinant, *rest = self._evaluate(every, sets.children, np.tile(nodes, (len(every), 1)))
+        log_determinant, *rest = self._evaluate_nodes()
         quadratic, slope, log_mse = (values[sets.row, sets.column] for values in rest)  # (m, G)
         spline = CubicSpline(nodes, log_determinant, axis=1)
         self.at_nodes = _Points(log_determinant[sets.row], quadratic, slope, log_mse)
@@ -216,6 +217,36 @@ class _Search:
         missed = np.flatnonzero(~gained & (best > 0) & (best < len(nodes) - 1))  # the interpolation misled
         self._keep(found, missed, self._refine(missed, nodes[best[missed]], np.ones(len(missed))))
         return found[0], np.exp(self.axis.log_scale(found[1]) + self.log_unit[sets.row]), found[2]
+
+    def _evaluate_nodes(self) -> _Points:
+        """Evaluate every parent set at every node; at the longest scale by a formula, where the function is flat."""
+        sets, nodes = self.sets, self.axis.nodes
+        flat = nodes[0] < FLAT
+        every = np.arange(len(sets.parents))
+        found = self._evaluate(every, sets.children, np.tile(nodes[1:] if flat else nodes, (len(every), 1)))
+        if not flat:
+            return found
+        return _Points(
+            *(np.concatenate([end[..., None], part], axis=-1) for end, part in zip(self._flat(), found, strict=True))
+        )
+
+    def _flat(self) -> _Points:
+        """Evaluate every parent set where the scale is infinite: the kernel is 1 everywhere, its slope a distance."""
+        n, children = self.data.n_rows, self.sets.children
+        inputs, outputs = self.data.inputs[:-1].cpu().numpy(), self.data.outputs.cpu().numpy()
+        weights = (outputs - outputs.sum(axis=1, keepdims=True) / (n + self.alpha)) / self.alpha  # (d + 1, n)
+        # half of weights' D weights, parent by parent: D has the elements (x_a - x_b)^2
+        moment = weights.sum(axis=1) * (inputs**2 @ weights.T) - (inputs @ weights.T) ** 2  # (d, d + 1)
+        slope = self.sets.parents @ moment * np.exp(-2 * self.log_unit)[:, None] / self.axis.c
+        log_determinant = n * np.log(self.alpha) + np.log1p(n / self.alpha)
+        with np.errstate(divide="ignore"):  # free places: a column of zeros
+            log_mse = 2 * np.log(self.alpha) + np.log((weights**2).mean(axis=1))
+        return _Points(
+            np.full(len(children), log_determinant),
+            (outputs * weights).sum(axis=1)[children],
+            np.take_along_axis(slope, children, axis=1),
+            log_mse[children],
+        )
 
     def _refine(
         self,
@@ -293,19 +324,13 @@ class _Search:
             squared = data.squared_distances(self.sets.parents[rows[part]])
             targets = data.targets(children[part])
             widths = torch.as_tensor(np.exp(-2 * log_scale[part]), device=data.device)
+            kernel, work = (data.scratch(name, len(squared)) for name in ("kernel", "work"))
             for g in range(places):
-                scaled = squared * widths[:, g, None, None]
-                kernel = torch.exp(-0.5 * scaled)
-                change = scaled.mul_(kernel)  # dK / d log length scale
-                kernel.diagonal(dim1=1, dim2=2).add_(self.alpha)
-                factor, failed = torch.linalg.cholesky_ex(kernel)
-                if bool(failed.any()):
-                    raise ScoreError(
-                        "a kernel matrix is not positive definite", hint="use a larger alpha, such as 1e-6"
-                    )
-                weights = torch.cholesky_solve(targets, factor)
-                log_determinant[part, g] = (2 * factor.diagonal(dim1=1, dim2=2).log().sum(dim=1)).cpu().numpy()
-                slope = -(weights * (change @ weights)).sum(dim=1)
+                rbf_kernel(squared, widths[:, g], kernel)
+                determinants, weights = solve(kernel, self.alpha, targets, work)
+                log_determinant[part, g] = determinants.cpu().numpy()
+                # dK / d log length scale = kernel * squared / scale^2
+                slope = -quadratic_form(kernel, squared, weights, work) * widths[:, g, None]
                 found = torch.stack([(targets * weights).sum(dim=1), slope, weights.square().mean(dim=1)])
                 values[:, part, :, g] = found.cpu().numpy()
         values[1] *= self.axis.stretch(u)[:, None, :]
