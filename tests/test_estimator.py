@@ -608,3 +608,17 @@ def test_a_gpu_that_is_not_there(monkeypatch):
 def test_bad_options_are_refused(options, kind, message):
     with pytest.raises(kind, match=message):
         _model(**options).fit(_frame())
+
+
+def test_the_result_says_how_to_repeat_it_and_what_was_known():
+    table = np.random.default_rng(5).normal(size=(60, 3))
+    known = Knowledge(tiers=[["x0"], ["x1", "x2"]])
+    model = DrBO(score="bic-nv", knowledge=known, settings=Settings(order_patience=3), random_state=11).fit(table)
+    result = model.result_
+    assert result.knowledge == {"tiers": [["x0"], ["x1", "x2"]]}
+    assert [column["name"] for column in result.preflight["columns"]] == ["x0", "x1", "x2"]
+    assert "random_state=11" in result.call
+    names = {"DrBO": DrBO, "Knowledge": Knowledge, "Settings": Settings, "table": table}
+    again = eval(result.call, names).result_
+    assert again.score == result.score
+    assert again.settings == result.settings

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import drbo
+from drbo.data.audit import audit
 from drbo.data.check import check_table
 from drbo.data.read import as_frame
 from drbo.data.table import Table
@@ -175,6 +176,9 @@ class DrBO(BaseEstimator):
             versions=_versions(),
             data_hash=table.digest(),
             n_rows=table.n_rows,
+            knowledge=(self.knowledge or Knowledge()).to_mapping(),
+            preflight=audit(table).to_dict(),
+            call=self._call(seed),
             reasons=(*reasons, *notes, *clashes),
             found_by=outcome.found_by,
             pruner=pruner,
@@ -239,6 +243,20 @@ class DrBO(BaseEstimator):
         self.weights_ = self.result_.weights
         self.score_ = self.result_.score
         self.graph_ = self.result_.to_networkx()
+
+    def _call(self, seed: int) -> str:
+        """Return the line of Python that repeats this fit; what only watches or speeds it up is left out."""
+        blank = type(self)().get_params()
+        given = {**self.get_params(deep=False), "random_state": seed}
+        words = []
+        for name, value in given.items():
+            if name in ("callbacks", "executor", "device") or value is blank[name]:
+                continue
+            if name != "random_state" and isinstance(value, (str, int, float)) and value == blank[name]:
+                continue
+            shown = value.changes() if isinstance(value, Settings) else repr(value)
+            words.append(f"{name}={shown}")
+        return f"DrBO({', '.join(words)}).fit(table)"
 
     def _settings(self) -> tuple[Settings, list[str]]:
         """Merge preset, settings and keywords; return the clashes in words, and warn about them."""

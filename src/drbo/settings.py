@@ -183,6 +183,17 @@ class Settings:
         """Return the settings as plain values."""
         return asdict(self)
 
+    def changes(self) -> str:
+        """Return the call that makes these settings: only what differs from the default.
+
+        Examples
+        --------
+        >>> Settings().with_(dropout=0.3).changes()
+        'Settings(dropout=0.3)'
+        """
+        changed = {k.name: getattr(self, k.name) for k in fields(self) if getattr(self, k.name) != k.default}
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+
 
 def _problem(value: Any, limits: Mapping[str, Any]) -> str | None:
     """Return what a value must be, in words, or None where it is fine."""

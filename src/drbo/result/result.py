@@ -39,6 +39,9 @@ JSON_TYPES: dict[str, type] = {
     "versions": dict,
     "data_hash": str,
     "n_rows": int,
+    "knowledge": dict,
+    "preflight": dict,
+    "call": str,
     "reasons": list,
     "found_by": str,
     "pruner": str,
@@ -95,6 +98,9 @@ class Result:
     versions: dict[str, str] = field(default_factory=dict)
     data_hash: str = ""
     n_rows: int = 0
+    knowledge: dict[str, Any] = field(default_factory=dict)  # as Knowledge.to_mapping()
+    preflight: dict[str, Any] = field(default_factory=dict)  # what the data looked like: as Audit.to_dict()
+    call: str = ""  # how to repeat the run: a line of Python or of the shell
     reasons: tuple[str, ...] = ()  # why this score; what the data check had to say
     found_by: str = ""  # the stage of the search that found searched_dag
     pruner: str = "none"

@@ -1,0 +1,260 @@
+"""What a table looks like before arrows are trusted: columns, scale, outliers, time, sortability, in words.
+
+:func:`drbo.data.check.check_table` refuses what cannot be used; this module speaks about what can, but should be known.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.data.table import Table
+from drbo.graph import check_dag
+
+Floats = npt.NDArray[np.float64]
+
+SHOWN_LEVELS = 8
+SHOWN_COLUMNS = 3  # named in one finding
+ROWS_PER_COLUMN = 10  # fewer rows per column than this is little
+#: Distance from the median in robust standard deviations that a Gaussian column reaches once in 10^14 rows.
+FAR = 8.0
+NORMAL_MAD = 0.6744897501960817  # the median of |x| of a standard normal
+#: Share of a column's variance that the others explain: above it, slopes are badly determined (inflation of 50).
+NEARLY_COLLINEAR = 0.98
+SCALE_RATIO = 100.0  # of the largest to the smallest standard deviation
+SAME_SCALE = 1.05
+#: A lag-1 autocorrelation this many standard errors above 0 does not come from rows in random order.
+SERIAL = 5.0
+SERIAL_SHARE = 1 / 3  # of the numeric columns
+DUPLICATES = 0.01  # share of rows that repeat an earlier one
+HEAVY_KURTOSIS = 3.0  # excess: 3 for Laplace noise, 0 for Gaussian
+RIDGE = 1e-9  # a correlation matrix with exact copies in it still has an inverse
+BINS = 12  # of the little histograms
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sentence about the table; ``serious`` where the arrows depend on it.
+
+    Examples
+    --------
+    >>> Finding("rows", "few rows", serious=False).topic
+    'rows'
+    """
+
+    topic: str
+    text: str
+    serious: bool
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What :func:`audit` found.
+
+    Examples
+    --------
+    >>> found = audit(Table.from_array([[0.1, 2.0], [1.5, 1.0], [2.2, 0.3]], names=["a", "b"]))
+    >>> found.columns[0]["name"], [finding.topic for finding in found.findings]
+    ('a', ['rows'])
+    """
+
+    columns: tuple[dict[str, Any], ...]
+    findings: tuple[Finding, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, fit for JSON."""
+        return {"columns": list(self.columns), "findings": [vars(finding) for finding in self.findings]}
+
+
+def audit(table: Table) -> Audit:
+    """Look at a checked table: its columns one by one, then what matters for a graph.
+
+    Costs a few passes over the data and one inverse of the correlation matrix.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(500, 2)) * [1, 1000]
+    >>> audit(Table.from_array(x)).findings[0].topic
+    'scale'
+    """
+    numeric = [j for j, levels in enumerate(table.levels) if levels is None]
+    columns = tuple(_column(table, j) for j in range(table.n_columns))
+    findings = [*_rows(table)]
+    if numeric:
+        values = table.values[:, numeric]
+        names = [table.names[j] for j in numeric]
+        findings += [*_scale(values, names), *_collinear(values, names), *_outliers(values, names)]
+        findings += [*_serial(values, names), *_tails(values, names)]
+    return Audit(columns, tuple(findings))
+
+
+def sortability(dag: npt.ArrayLike, criterion: npt.ArrayLike) -> float | None:
+    """Return the share of directed paths along which a criterion grows: 0.5 says nothing, 1 gives the order away.
+
+    With the variances of the columns this is varsortability (Reisach, Seiler & Weichwald 2021), with
+    :func:`explained` R2-sortability (Reisach et al. 2023). Counted once for every pair and path length; ties count
+    half; None without edges.
+
+    Examples
+    --------
+    >>> sortability([[0, 1, 0], [0, 0, 1], [0, 0, 0]], [1.0, 2.0, 1.5])
+    0.6666666666666666
+    """
+    edges = check_dag(dag)
+    value = np.asarray(criterion, dtype=np.float64)
+    grows = (value[:, None] < value[None, :]) + 0.5 * (value[:, None] == value[None, :])
+    reach, total, sorted_ = edges.copy(), 0.0, 0.0
+    while reach.any():
+        total += float(reach.sum())
+        sorted_ += float(grows[reach].sum())
+        reach = (reach.astype(np.float64) @ edges) > 0
+    return sorted_ / total if total else None
+
+
+def explained(values: npt.ArrayLike) -> Floats:
+    """Return for each column the share of its variance that a linear regression on all others explains.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=1000)
+    >>> explained(np.column_stack([x, x + 0.1 * np.random.default_rng(1).normal(size=1000)])).round(2).tolist()
+    [0.99, 0.99]
+    """
+    table = np.asarray(values, dtype=np.float64)
+    if table.shape[1] == 1:
+        return np.zeros(1)
+    correlation: Floats = np.asarray(np.corrcoef(table, rowvar=False))
+    inverse: Floats = np.linalg.inv(np.asarray(correlation + RIDGE * np.eye(table.shape[1]), dtype=np.float64))
+    return np.asarray(np.clip(1.0 - 1.0 / np.maximum(np.diag(inverse), 1.0), 0.0, 1.0))
+
+
+def _column(table: Table, j: int) -> dict[str, Any]:
+    """Return the facts of one column: its range and a histogram, or its levels and their counts."""
+    values, levels = table.values[:, j], table.levels[j]
+    facts: dict[str, Any] = {"name": table.names[j], "kind": table.kinds[j], "distinct": len(np.unique(values))}
+    if levels is None:
+        counts, _ = np.histogram(values / np.abs(values).max(), bins=BINS)  # scaled: bins of tiny ranges exist too
+        facts |= {"mean": float(values.mean()), "sd": float(values.std()), "min": float(values.min())}
+        facts |= {"max": float(values.max()), "counts": counts.tolist()}
+    else:
+        counts = np.bincount(values.astype(np.intp), minlength=len(levels))
+        facts |= {"levels": list(levels[:SHOWN_LEVELS]), "counts": counts[:SHOWN_LEVELS].tolist()}
+    return facts
+
+
+def _rows(table: Table) -> list[Finding]:
+    import pandas as pd
+
+    n, d = table.n_rows, table.n_columns
+    findings = []
+    if n < ROWS_PER_COLUMN * d:
+        text = f"{n} rows for {d} columns: fewer than {ROWS_PER_COLUMN} rows per column; expect missing and false edges"
+        findings.append(Finding("rows", text, serious=n < 3 * d))
+    repeated = int(pd.DataFrame(table.values).duplicated().sum())
+    if any(levels is None for levels in table.levels) and repeated > DUPLICATES * n:
+        text = (
+            f"{repeated} of {n} rows repeat an earlier row exactly: copies count as evidence although they are none; "
+            "drop them unless they are separate observations"
+        )
+        findings.append(Finding("duplicates", text, serious=repeated > 0.1 * n))
+    return findings
+
+
+def _scale(values: Floats, names: list[str]) -> list[Finding]:
+    spread = values.std(axis=0)
+    low, high = int(np.argmin(spread)), int(np.argmax(spread))
+    ratio = spread[high] / spread[low]
+    if len(names) > 1 and ratio < SAME_SCALE:
+        text = (
+            "all columns have nearly the same standard deviation, as if standardised: an equal-variance score "
+            "(bic-ev, gp-ev) would be told nothing true by it; bic-nv and gp do not look at units"
+        )
+        return [Finding("scale", text, serious=False)]
+    if ratio < SCALE_RATIO:
+        return []
+    text = (
+        f"standard deviations range from {spread[low]:.3g} ('{names[low]}') to {spread[high]:.3g} ('{names[high]}'): "
+        "an equal-variance score would read the units as causal order; bic-nv and gp do not look at units"
+    )
+    return [Finding("scale", text, serious=False)]
+
+
+def _collinear(values: Floats, names: list[str]) -> list[Finding]:
+    if len(values) <= 2 * len(names):  # R2 near 1 by counting alone
+        return []
+    share = explained(values)
+    found = [j for j in np.argsort(-share) if share[j] > NEARLY_COLLINEAR]
+    if not found:
+        return []
+    text = (
+        f"{_named(names, found)}: the other columns explain {100 * share[found[-1]]:.1f}% or more of the variance; "
+        "among near copies the data cannot tell which one is the cause, and edges jump between them"
+    )
+    return [Finding("collinearity", text, serious=True)]
+
+
+def _outliers(values: Floats, names: list[str]) -> list[Finding]:
+    centre = np.median(values, axis=0)
+    spread = np.median(np.abs(values - centre), axis=0) / NORMAL_MAD
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.where(spread > 0, np.abs(values - centre) > FAR * spread, False)
+    counts = far.sum(axis=0)
+    found = [j for j in np.argsort(-counts, kind="stable") if counts[j]]
+    if not found:
+        return []
+    text = (
+        f"values more than {FAR:g} robust standard deviations from the median: "
+        f"{_named(names, found, [f'{counts[j]}' for j in range(len(names))])}; a least-squares fit follows them: "
+        "check these rows, or take logarithms of skewed columns"
+    )
+    return [Finding("outliers", text, serious=bool(counts.max() > 0.01 * len(values)))]
+
+
+def _serial(values: Floats, names: list[str]) -> list[Finding]:
+    n = len(values)
+    steady = [names[j] for j in range(len(names)) if n > 3 and _is_clock(values[:, j])]
+    findings = []
+    if steady:
+        text = (
+            f"{_named(steady, range(len(steady)))}: rises or falls by the same step from row to row, like a counter "
+            "or a clock; leave it out unless it is a cause"
+        )
+        findings.append(Finding("time", text, serious=True))
+    centred = values - values.mean(axis=0)
+    lagged = (centred[1:] * centred[:-1]).sum(axis=0) / np.maximum((centred**2).sum(axis=0), np.finfo(float).tiny)
+    serial = [j for j in range(len(names)) if lagged[j] > SERIAL / np.sqrt(n) and names[j] not in steady]
+    if len(serial) > SERIAL_SHARE * len(names):
+        text = (
+            f"neighbouring rows are alike in {len(serial)} of {len(names)} columns, as in a time series "
+            f"({_named(names, serial, [f'{value:.2f}' for value in lagged])} lag-1 correlation): the scores take rows "
+            "as independent, so they find too many edges; use lagged columns with tiers, or sort or thin the rows"
+        )
+        findings.append(Finding("time", text, serious=True))
+    return findings
+
+
+def _is_clock(column: Floats) -> bool:
+    steps = np.diff(column)
+    return bool(steps[0] != 0 and np.ptp(steps) <= 1e-9 * np.abs(steps).max())
+
+
+def _tails(values: Floats, names: list[str]) -> list[Finding]:
+    spread = values.std(axis=0)
+    kurtosis = (((values - values.mean(axis=0)) / spread) ** 4).mean(axis=0) - 3.0
+    found = [j for j in np.argsort(-kurtosis) if kurtosis[j] > HEAVY_KURTOSIS]
+    if not found:
+        return []
+    text = (
+        f"heavy tails (excess kurtosis above {HEAVY_KURTOSIS:g}) in {_named(names, found)}: Gaussian scores give "
+        "extreme rows much weight; compare with a fit on ranks or logarithms"
+    )
+    return [Finding("tails", text, serious=False)]
+
+
+def _named(names: list[str], found: Any, figures: list[str] | None = None) -> str:
+    """Return the first few names, each with its figure where there is one."""
+    listed = list(found)
+    words = [f"'{names[j]}'" + (f" {figures[j]}" if figures else "") for j in listed[:SHOWN_COLUMNS]]
+    more = f" and {len(listed) - SHOWN_COLUMNS} more" if len(listed) > SHOWN_COLUMNS else ""
+    return ", ".join(words) + more

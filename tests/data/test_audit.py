@@ -1,0 +1,83 @@
+"""The audit of a table: every finding is provoked, and a clean table provokes none."""
+
+import json
+
+import numpy as np
+import pytest
+
+from drbo.data.audit import audit, explained, sortability
+from drbo.data.check import check_table
+from drbo.data.table import Table
+
+
+def topics(values, names=None):
+    return [finding.topic for finding in audit(Table.from_array(values, names)).findings]
+
+
+def clean(rng, n=400, d=4):
+    return rng.normal(size=(n, d)) * np.linspace(1, 2, d)
+
+
+def test_a_clean_table_has_no_findings(rng):
+    assert topics(clean(rng)) == []
+
+
+@pytest.mark.parametrize(
+    ("topic", "change"),
+    [
+        ("rows", lambda x: x[:30]),
+        ("duplicates", lambda x: np.vstack([x, x[:50]])),
+        ("scale", lambda x: x * [1, 1, 1, 500]),
+        ("scale", lambda x: x / x.std(axis=0)),
+        ("collinearity", lambda x: np.column_stack([x, x[:, 0] + 1e-3 * x[:, 1]])),
+        ("outliers", lambda x: np.vstack([x, [100, 0, 0, 0]])),
+        ("time", lambda x: np.cumsum(x, axis=0)),
+        ("time", lambda x: np.column_stack([x, np.arange(len(x))])),
+        ("tails", lambda x: np.sign(x) * np.abs(x) ** 3),
+    ],
+)
+def test_what_is_found(rng, topic, change):
+    assert topic in topics(change(clean(rng)))
+
+
+def test_findings_name_the_columns(rng):
+    values = clean(rng)
+    values[3, 1] = 1e4
+    found = audit(Table.from_array(values, names=["a", "odd one", "c", "d"])).findings
+    text = next(finding.text for finding in found if finding.topic == "outliers")
+    assert "'odd one' 1" in text
+    assert "'a'" not in text
+
+
+def test_neither_units_nor_row_order_hide_outliers(rng):
+    values = clean(rng)
+    values[3, 1] = 1e4
+    assert "outliers" in topics((values * 1e100)[rng.permutation(len(values))])
+
+
+def test_columns_are_described_and_fit_json():
+    table, _ = check_table([[1.0, "a"], [2.0, "b"], [4.0, "a"], [5.0, "a"]])
+    number, group = audit(table).columns
+    assert (number["min"], number["max"], number["mean"], number["distinct"]) == (1.0, 5.0, 3.0, 4)
+    assert sum(number["counts"]) == 4
+    assert (group["levels"], group["counts"]) == (["a", "b"], [3, 1])
+    assert json.loads(json.dumps(audit(table).to_dict()))["columns"][1]["kind"] == "categorical"
+
+
+def test_sortability_counts_paths_of_every_length():
+    chain = np.diag(np.ones(3), 1)
+    assert sortability(chain, [1, 2, 3, 4]) == 1.0
+    assert sortability(chain, [4, 3, 2, 1]) == 0.0
+    assert sortability(chain, [1, 1, 1, 1]) == 0.5
+    assert sortability(np.zeros((3, 3)), [1, 2, 3]) is None
+    # a -> b -> c and a -> c: the pair (a, c) counts once for length 1 and once for length 2
+    triangle = [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
+    assert sortability(triangle, [1, 3, 2]) == pytest.approx(3 / 4)
+
+
+def test_explained_is_the_r2_of_a_regression_on_the_others(rng):
+    values = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3))
+    for j, share in enumerate(explained(values)):
+        others = np.column_stack([np.ones(200), np.delete(values, j, axis=1)])
+        residual = values[:, j] - others @ np.linalg.lstsq(others, values[:, j])[0]
+        assert share == pytest.approx(1 - residual.var() / values[:, j].var())
