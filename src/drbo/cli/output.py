@@ -47,11 +47,11 @@ def check_folder(folder: Path, *, force: bool = False) -> None:
 
 
 def _is_result(folder: Path) -> bool:
-    from drbo.result.export import MAX_TEXT_BYTES, read_bytes
+    from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json
     from drbo.result.result import FORMAT
 
     try:
-        content = json.loads(read_bytes(folder / "result.json", MAX_TEXT_BYTES))
+        content = read_json(read_bytes(folder / "result.json", MAX_TEXT_BYTES))
     except (OSError, ValueError):  # a ResultError is a ValueError
         return False
     return isinstance(content, dict) and content.get("format") == FORMAT
@@ -115,7 +115,8 @@ def write_table(
     """Write a table as CSV or NPZ, by the ending of the name, or as CSV to stdout; ``whole``: without decimals."""
     import numpy as np
 
-    from drbo.result.export import csv_bytes, write_file
+    from drbo.data.files import write_file
+    from drbo.result.export import csv_bytes
 
     kind = ".csv" if path is None else path.suffix.lower()
     if kind == ".csv":

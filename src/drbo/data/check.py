@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.dependence import find_dependent, rank_is_telling
-from drbo.data.read import NUMBER, as_frame
+from drbo.data.read import MAX_COLUMNS, NUMBER, as_frame
 from drbo.data.table import Kind, Table
 from drbo.errors import DataError, SettingsError
 
@@ -99,6 +99,10 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def _check_shape(n_rows: int, n_columns: int) -> None:
+    if n_columns > MAX_COLUMNS:
+        raise DataError(
+            f"the table has {n_columns} columns, at most {MAX_COLUMNS} can be searched", hint="take fewer columns"
+        )
     for count, least, what in ((n_rows, MIN_ROWS, "sample"), (n_columns, MIN_COLUMNS, "feature")):
         if count < least:  # the sentence that scikit-learn uses
             raise DataError(

@@ -2,11 +2,10 @@
 
 import codecs
 import csv
-import gzip
 import io
 import re
+import stat
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Sequence
 from importlib import import_module
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from drbo.data.files import read_bytes, read_header, read_member, read_npy, refusing, unpack_gzip
 from drbo.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 #: A number as text; also what :mod:`drbo.data.check` calls a number.
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
+#: Largest text, unpacked, and largest table in memory; beyond, a sample of the rows does as well.
+MAX_TABLE_TEXT = 2**30
+MAX_TABLE_BYTES = 2**32
+#: Widest table: a search holds several numbers for each pair of columns.
+MAX_COLUMNS = 2**14
+
 _SEPARATORS = ",;\t"
+#: What a table may hold as numpy's letters of kinds; dates and complex numbers get a better message later.
+_KINDS = "biufcmMUS"
 _SUFFIXES = ".csv, .tsv, .txt (each also with .gz), .parquet, .pq, .npz, .npy"
 
 
@@ -57,30 +65,28 @@ def read_table(path: str | Path, *, separator: str | None = None, header: bool =
         raise DataError(f"'{path}' is a directory, not a file", hint=f"name a file: {_SUFFIXES}")
     if not path.exists():
         raise DataError(f"file '{path}' does not exist", hint="check the path and the spelling")
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    zipped = path.name.lower().endswith(".gz")
-    try:
+    with refusing(path, DataError):
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe or a device may never end
+            raise DataError(f"'{path}' is not a regular file", hint="save what it delivers to a file first")
+        suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+        zipped = path.name.lower().endswith(".gz")
         if suffix in (".csv", ".tsv", ".txt"):
             return _read_text(path, separator or ("\t" if suffix == ".tsv" else None), header, zipped)
         if suffix in (".parquet", ".pq") and not zipped:
             return _read_parquet(path)
         if suffix in (".npz", ".npy") and not zipped:
             return _read_numpy(path)
-    except OSError as error:
-        raise DataError(
-            f"file '{path}' cannot be read: {error}", hint="is it complete, and may you read it?"
-        ) from error
     raise DataError(f"file '{path}' has an unknown suffix, known are {_SUFFIXES}", hint="save the table as CSV")
 
 
 def _read_text(path: Path, separator: str | None, header: bool, zipped: bool) -> "pd.DataFrame":
     import pandas as pd
 
-    text = _decode(path, _raw_bytes(path, zipped))
-    separator = separator or _sniff(text)
-    if len(separator) != 1:
+    raw = _utf8(path, _raw_bytes(path, zipped))
+    separator = separator or _sniff(raw)
+    if len(separator) != 1 or separator in '"\r\n':
         raise SettingsError(f"separator must be one character, got {separator!r}", hint="for example ';' or a tab")
-    first, n_lines = _measure(path, text, separator)
+    first, n_lines = _measure(path, raw, separator)
     if len(first) == 1:
         raise DataError(
             f"file '{path}' has only one column, {first[0]!r}, when split at {separator!r}",
@@ -92,7 +98,7 @@ def _read_text(path: Path, separator: str | None, header: bool, zipped: bool) ->
         raise DataError(f"file '{path}' has column names but no rows", hint="a table needs at least 3 rows")
     options: dict[str, Any] = {"sep": separator, "names": names, "index_col": False, "low_memory": False}
     try:
-        frame: pd.DataFrame = pd.read_csv(io.StringIO(text), header=0 if header else None, **options)
+        frame: pd.DataFrame = pd.read_csv(io.BytesIO(raw), header=0 if header else None, **options)
     except ValueError as error:
         raise DataError(f"file '{path}' cannot be read as a table: {error}", hint="look for stray quotes") from error
     if len(frame) != n_rows:
@@ -104,39 +110,39 @@ def _read_text(path: Path, separator: str | None, header: bool, zipped: bool) ->
 
 
 def _raw_bytes(path: Path, zipped: bool) -> bytes:
-    raw = path.read_bytes()
+    raw = read_bytes(path, MAX_TABLE_TEXT)
     if zipped:
-        try:
-            raw = gzip.decompress(raw)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise DataError(f"file '{path}' is no complete gzip file", hint="fetch or pack it again") from error
-    if not raw.strip():
+        raw = unpack_gzip(raw, MAX_TABLE_TEXT, f"file '{path}'")
+    if not raw.removeprefix(codecs.BOM_UTF8).strip():
         raise DataError(f"file '{path}' is empty", hint="a table needs column names and at least 3 rows")
     return raw
 
 
-def _decode(path: Path, raw: bytes) -> str:
+def _utf8(path: Path, raw: bytes) -> bytes:
+    """Return the text without its byte order mark, or say where it is not UTF-8."""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise DataError(f"file '{path}' is UTF-16 text, not UTF-8", hint="save it as 'CSV UTF-8'")
     try:
-        return raw.decode("utf-8").removeprefix("\ufeff")
+        raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise DataError(
             f"file '{path}' is not UTF-8 text: byte 0x{raw[error.start]:02x} at offset {error.start} (line {line})",
             hint="save it as UTF-8, or read it yourself: pandas.read_csv(path, encoding='latin-1')",
         ) from error
+    return raw.removeprefix(codecs.BOM_UTF8)
 
 
-def _sniff(text: str) -> str:
+def _sniff(raw: bytes) -> str:
     """Return the separator that cuts the first line into the most cells; the comma wins ties."""
-    line = next(line for line in text.splitlines() if line.strip())
-    return max(_SEPARATORS, key=lambda separator: len(next(csv.reader([line], delimiter=separator))))
+    line = next(line for line in raw.splitlines() if line.strip()).decode()
+    return max(_SEPARATORS, key=lambda separator: len(next(csv.reader([line], delimiter=separator), [])))
 
 
-def _measure(path: Path, text: str, separator: str) -> tuple[list[str], int]:
+def _measure(path: Path, raw: bytes, separator: str) -> tuple[list[str], int]:
     """Return the cells of the first line and the number of lines; pandas fills short lines without a word."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    text = io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8", newline="")
+    reader = csv.reader(text, delimiter=separator)
     first: list[str] = []
     n_lines = 0
     try:
@@ -191,44 +197,93 @@ def _read_parquet(path: Path) -> "pd.DataFrame":
             hint="pip install drbo[parquet]",
         ) from error
     try:
-        return as_frame(parquet.read_table(path))
-    except pyarrow.ArrowException as error:
+        return as_frame(_parquet_table(pyarrow, parquet, path))
+    except (pyarrow.ArrowException, OSError) as error:
         raise DataError(f"file '{path}' is no complete Parquet file", hint="write it again") from error
+
+
+def _parquet_table(pyarrow: Any, parquet: Any, path: Path) -> Any:
+    """Return the table of a Parquet file; one that would not fit into memory is refused on the way.
+
+    Repeated texts are stored once in such a file, and once they stay until their full size is known.
+    """
+    schema = parquet.read_schema(path)
+    texts = [field.name for field in schema if field.type in (pyarrow.string(), pyarrow.large_string())]
+    file = parquet.ParquetFile(path, read_dictionary=texts)
+    n_rows, n_columns = file.metadata.num_rows, len(schema)
+    _check_size(path, n_rows, n_columns, 8 * n_rows * n_columns)
+    table = file.read()
+    size = sum(_text_bytes(table, name) for name in texts if name in table.column_names)
+    _check_size(path, n_rows, n_columns, table.nbytes + size)
+    return table.cast(schema)
+
+
+def _text_bytes(table: Any, name: str) -> int:
+    """Return the bytes of a column of texts, written out."""
+    total = 0
+    for chunk in table.column(name).chunks:
+        if not hasattr(chunk, "dictionary"):
+            total += chunk.nbytes
+            continue
+        lengths = np.array([len(text or "") for text in chunk.dictionary.to_pylist()], dtype=np.int64)
+        codes = chunk.indices.drop_null().to_numpy(zero_copy_only=False)
+        total += int(lengths[codes].sum())
+    return total
+
+
+def _check_size(path: Path, n_rows: int, n_columns: int, n_bytes: int) -> None:
+    if n_columns > MAX_COLUMNS or n_bytes > MAX_TABLE_BYTES:
+        raise DataError(
+            f"file '{path}' has {n_rows} rows and {n_columns} columns, more than {MAX_COLUMNS} columns or "
+            f"{MAX_TABLE_BYTES} bytes",
+            hint="take a sample of its rows, or fewer columns",
+        )
 
 
 def _read_numpy(path: Path) -> "pd.DataFrame":
     try:
         with path.open("rb") as stream:
-            loaded = np.load(stream, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                return as_frame(loaded)
-            return _from_npz(path, {name: loaded[name] for name in loaded.files})
+            if path.suffix.lower() == ".npz" or stream.read(2) == b"PK":
+                with zipfile.ZipFile(stream) as archive:
+                    return _from_npz(path, archive)
+            stream.seek(0)
+            return as_frame(read_npy(stream, f"file '{path}'", kinds=_KINDS, limit=MAX_TABLE_BYTES))
     except DataError:
         raise
-    except (ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+    except OSError:
+        raise
+    except Exception as error:  # zipfile, zlib and numpy raise a dozen unrelated kinds on bad bytes
         raise DataError(
             f"file '{path}' is damaged or holds pickled Python objects, which are not loaded",
             hint="save plain numbers: numpy.savez(path, X=array, names=names)",
         ) from error
 
 
-def _from_npz(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> "pd.DataFrame":
-    tables = ["X"] if "X" in arrays else [name for name, array in arrays.items() if array.ndim == 2]
+def _from_npz(path: Path, archive: zipfile.ZipFile) -> "pd.DataFrame":
+    members = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+    tables = ["X"] if "X" in members else [name for name in members if _n_axes(archive, name) == 2]
     if len(tables) != 1:
-        held = ", ".join(arrays) or "nothing"
+        held = ", ".join(members) or "nothing"
         raise DataError(
-            f"file '{path}' has {len(tables)} arrays that could be the table; it holds {held}",
+            f"file '{path}' has {len(tables)} arrays that could be the table; it holds {held:.200}",
             hint="save the table under the name X",
         )
-    frame = as_frame(arrays[tables[0]])
-    if "names" not in arrays:
+    size = {"kinds": _KINDS, "limit": MAX_TABLE_BYTES}
+    frame = as_frame(read_member(archive, tables[0], f"file '{path}'", **size))
+    if "names" not in members:
         return frame
-    names = [value.decode() if isinstance(value, bytes) else str(value) for value in arrays["names"].ravel().tolist()]
-    if len(names) != frame.shape[1]:
+    found = read_member(archive, "names", f"file '{path}' names", **size).ravel()
+    if len(found) != frame.shape[1]:
         raise DataError(
-            f"file '{path}' has {len(names)} names for {frame.shape[1]} columns", hint="one name per column"
+            f"file '{path}' has {len(found)} names for {frame.shape[1]} columns", hint="one name per column"
         )
+    names = [value.decode() if isinstance(value, bytes) else str(value) for value in found.tolist()]
     return as_frame(frame.set_axis(names, axis=1))
+
+
+def _n_axes(archive: zipfile.ZipFile, name: str) -> int:
+    with archive.open(f"{name}.npy") as stream:
+        return len(read_header(stream, name)[0])
 
 
 def as_frame(data: Any) -> "pd.DataFrame":

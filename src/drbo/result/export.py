@@ -4,26 +4,31 @@ import csv
 import io
 import json
 import math
-import os
-import secrets
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from drbo.errors import DrboError, ResultError
+from drbo.data.files import (
+    MAX_ARRAY_BYTES,
+    MAX_TEXT_BYTES,
+    read_bytes,
+    read_json,
+    read_member,
+    read_npy,
+    refusing,
+    write_file,
+)
+from drbo.errors import ResultError
 
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
-MAX_TEXT_BYTES = 2**26
-MAX_NODES = 2**14
-MAX_ARRAY_BYTES = 2**28  # MAX_NODES ** 2 booleans
+MAX_NODES = 2**14  # their square in booleans is what files.MAX_ARRAY_BYTES takes
 GRAPH_ARRAYS = ("dag", "adjacency", "A", "arr_0")
 EDGE_HEADERS = (("source", "target"), ("from", "to"), ("cause", "effect"))
 READABLE = "a result folder, .csv, .tsv, .txt, .json, .npz or .npy"
@@ -184,31 +189,6 @@ def csv_bytes(rows: Iterable[Sequence[Any]]) -> bytes:
     return buffer.getvalue().encode(errors="surrogatepass")
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file so that a crash leaves the old one or the new one, never a half: same folder, fsync, rename.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_file(Path(folder) / "a", b"1")
-    ...     (Path(folder) / "a").read_bytes()
-    b'1'
-    """
-    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise ResultError(
-            f"{path} cannot be written: {error.strerror or error}", hint="choose another folder"
-        ) from error
-
-
 def read_graph(path: str | Path, names: Sequence[str] | None = None) -> tuple[Bools, tuple[str, ...]]:
     """Return the adjacency (d, d) and the names of a graph from a file, cycles and all.
 
@@ -248,78 +228,6 @@ def read_graph(path: str | Path, names: Sequence[str] | None = None) -> tuple[Bo
         if kind in (".npz", ".npy"):
             return _read_array(path, names)
     raise ResultError(f"{path} is not {READABLE}", hint="change the ending of the name to what the file holds")
-
-
-@contextmanager
-def refusing(path: Path) -> Iterator[None]:
-    """Turn whatever a damaged or hostile file provokes in zipfile, json, csv or numpy into a ResultError.
-
-    Examples
-    --------
-    >>> with refusing(Path("graph.json")):
-    ...     json.loads("{")
-    Traceback (most recent call last):
-        ...
-    drbo.errors.ResultError: graph.json is damaged or not what its name says: Expecting property name ...
-    """
-    try:
-        yield
-    except DrboError:
-        raise
-    except OSError as error:
-        raise ResultError(f"{path} cannot be read: {error.strerror or error}", hint="check the path") from error
-    except Exception as error:  # these parsers raise a dozen unrelated kinds on bad bytes
-        reason = f"{error}" or type(error).__name__
-        message = f"{path} is damaged or not what its name says: {reason}"
-        raise ResultError(message, hint="write the file again; the original may be cut short") from error
-
-
-def read_bytes(path: Path, limit: int) -> bytes:
-    """Return the content of a file, refusing one larger than the limit before reading it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile() as file:
-    ...     read_bytes(Path(file.name), limit=10)
-    b''
-    """
-    size = path.stat().st_size
-    if size > limit:
-        raise ResultError(f"{path} has {size} bytes, at most {limit} are read", hint="is it the right file?")
-    with path.open("rb") as stream:
-        return stream.read(limit)
-
-
-def read_npy(stream: IO[bytes], what: str, shape: tuple[int, ...] | None = None, dtype: str | None = None) -> Any:
-    """Return the array of one .npy stream, its header checked before a byte of data is read; never unpickles.
-
-    Examples
-    --------
-    >>> buffer = io.BytesIO()
-    >>> np.save(buffer, np.arange(3.0))
-    >>> _ = buffer.seek(0)
-    >>> read_npy(buffer, "weights", (2,), "<f8")
-    Traceback (most recent call last):
-        ...
-    drbo.errors.ResultError: weights must have shape (2,) and type <f8, got (3,) and <f8
-    """
-    version = np.lib.format.read_magic(stream)
-    if version not in ((1, 0), (2, 0)):
-        raise ResultError(f"{what} must be a .npy of version 1.0 or 2.0, got {version[0]}.{version[1]}")
-    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    found, fortran, kind = header(stream)
-    if shape is not None and (found != shape or kind != np.dtype(dtype)):
-        raise ResultError(f"{what} must have shape {shape} and type {dtype}, got {found} and {kind.str}")
-    size = math.prod(found) * kind.itemsize
-    if kind.kind not in "biufU" or min(found, default=0) < 0 or (shape is None and size > MAX_ARRAY_BYTES):
-        raise ResultError(f"{what} must be numbers of at most {MAX_ARRAY_BYTES} bytes, got {found} of {kind.str}")
-    raw = stream.read(size + 1)
-    if len(raw) != size:
-        raise ResultError(f"{what} must have {size} bytes, got {'more' if len(raw) > size else len(raw)}")
-    if kind.kind == "b" and size and max(raw) > 1:
-        raise ResultError(f"{what} must hold the truth values 0 and 1, got the byte {max(raw)}")
-    return np.frombuffer(raw, dtype=kind).reshape(found, order="F" if fortran else "C")
 
 
 def _align(
@@ -448,7 +356,7 @@ def _cell(cell: str, line: int, path: Path) -> float:
 
 
 def _read_json(path: Path, names: Sequence[str] | None) -> tuple[Bools, tuple[str, ...]]:
-    content = json.loads(read_bytes(path, MAX_TEXT_BYTES))
+    content = read_json(read_bytes(path, MAX_TEXT_BYTES))
     if not isinstance(content, dict) or not isinstance(content.get("edges"), list):
         raise ResultError(f'{path} must hold {{"nodes": [...], "edges": [["a", "b"], ...]}}')
     nodes = content.get("nodes")
@@ -475,11 +383,9 @@ def _read_array(path: Path, names: Sequence[str] | None) -> tuple[Bools, tuple[s
             key = next((key for key in GRAPH_ARRAYS if f"{key}.npy" in members), None)
             if key is None:
                 raise ResultError(f"{path} must have an array {', '.join(GRAPH_ARRAYS)}, got {sorted(members)[:9]}")
-            with archive.open(f"{key}.npy") as stream:
-                matrix = read_npy(stream, f"{path} {key}")
+            matrix = read_member(archive, key, f"{path} {key}")
             if "names.npy" in members:
-                with archive.open("names.npy") as stream:
-                    found = [str(name) for name in read_npy(stream, f"{path} names").ravel()]
+                found = [str(name) for name in read_member(archive, "names", f"{path} names").ravel()]
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind == "U" or not len(matrix):
         raise ResultError(f"{path} must hold a square matrix of numbers, got {matrix.dtype} of shape {matrix.shape}")
     if not np.isfinite(matrix).all():

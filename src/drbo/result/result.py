@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json, read_member, refusing, write_file
 from drbo.errors import DataError, ResultError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.result import export
@@ -245,9 +246,9 @@ class Result:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ResultError(f"{folder} cannot be made: {error.strerror}", hint="choose another folder") from error
-        export.write_file(folder / "result.npz", buffer.getvalue())
-        export.write_file(folder / "edges.csv", export.csv_bytes([list(table), *table.itertuples(index=False)]))
-        export.write_file(folder / "result.json", text.encode())
+        write_file(folder / "result.npz", buffer.getvalue())
+        write_file(folder / "edges.csv", export.csv_bytes([list(table), *table.itertuples(index=False)]))
+        write_file(folder / "result.json", text.encode())
         return folder
 
     def _arrays(self) -> dict[str, Any]:
@@ -262,14 +263,14 @@ class Result:
         Sizes, types and the checksum are verified before the arrays are read.
         """
         path = Path(folder) / "result.json"
-        with export.refusing(path):
-            content = json.loads(export.read_bytes(path, export.MAX_TEXT_BYTES), parse_constant=_refuse_constant)
+        with refusing(path):
+            content = read_json(read_bytes(path, MAX_TEXT_BYTES))
             _check_content(content, path)
             _check_plain(content, path.name)
             values = {name: content[name] for name in JSON_TYPES}
             values |= {name: float(values[name]) for name, kind in JSON_TYPES.items() if kind is float}
         path = path.with_name("result.npz")
-        with export.refusing(path):
+        with refusing(path):
             arrays = _read_arrays(path, content)
             trace = {name: arrays.pop(f"trace_{name}") for name in TRACE_TYPES}
             return cls(**values, **arrays, trace_columns=trace)
@@ -317,10 +318,6 @@ def _check_plain(value: Any, where: str) -> None:
         )
 
 
-def _refuse_constant(constant: str) -> float:
-    raise ResultError(f"result.json holds {constant}, which is not a finite number", hint="save the result again")
-
-
 def _check_content(content: Any, path: Path) -> None:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ResultError(f"{path} is not a saved result", hint="give the folder that drbo fit -o wrote")
@@ -354,7 +351,7 @@ def _read_arrays(path: Path, content: dict[str, Any]) -> dict[str, Any]:
     expected |= dict.fromkeys(("local", "price"), ((d,), "<f8")) | dict.fromkeys(optional, ((d, d), "<f8"))
     expected |= {f"trace_{name}": ((content["trace_length"],), kind) for name, kind in TRACE_TYPES.items()}
     room = sum(math.prod(shape) * np.dtype(kind).itemsize + 1024 for shape, kind in expected.values())
-    raw = export.read_bytes(path, limit=room)
+    raw = read_bytes(path, limit=room)
     if hashlib.sha256(raw).hexdigest() != content["sha256"]:
         raise ResultError(f"{path} does not match the checksum in result.json", hint="one of the two was changed")
     arrays = {}
@@ -362,8 +359,7 @@ def _read_arrays(path: Path, content: dict[str, Any]) -> dict[str, Any]:
         if sorted(archive.namelist()) != sorted(f"{name}.npy" for name in expected):
             raise ResultError(f"{path} must hold {', '.join(expected)}, got {', '.join(archive.namelist())[:200]}")
         for name, (shape, kind) in expected.items():
-            with archive.open(f"{name}.npy") as stream:
-                arrays[name] = export.read_npy(stream, f"{path} {name}", shape, kind)
+            arrays[name] = read_member(archive, name, f"{path} {name}", shape=shape, dtype=kind)
     return arrays
 
 

@@ -9,7 +9,7 @@ from scipy.interpolate import CubicHermiteSpline, CubicSpline
 from torch import Tensor
 
 from drbo.data.table import Table
-from drbo.errors import SettingsError
+from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Families
 from drbo.scores.gp import Floats, KernelData, KernelScore, ParentSets, quadratic_form, rbf_kernel, solve, standardized
 from drbo.scores.linear import BicEV
@@ -18,6 +18,8 @@ from drbo.scores.linear import BicEV
 SCALE_RANGE = (1.0, 1e5)
 #: Least noise that leaves the factorisation of 2,000 equal rows any digits.
 LEAST_ALPHA = 1e-10
+#: Smallest standard deviation of a column: the third power of its inverse square is still a number.
+LEAST_SPREAD = 1e-50
 #: Distance of the length scales at which every parent set is evaluated, in the unit of :class:`_Axis`.
 NODE_SPACING = 1.15
 #: The nodes are denser at short scales, where the likelihood bends most: positions 1 - (1 - k / K)^power.
@@ -103,6 +105,12 @@ class GpNV(KernelScore):
 
     def _prepare(self, values: Floats) -> tuple[Floats, Floats]:
         columns = standardized(values) if self.standardize else values
+        spreads = columns.std(axis=0)
+        if (spread := float(spreads.min(where=spreads > 0, initial=1.0))) < LEAST_SPREAD:
+            raise ScoreError(
+                f"score '{self.name}' takes columns as they are, and one has a standard deviation of {spread:g}",
+                hint="rescale it, or use score_options={'standardize': True}, or score='gp'",
+            )
         return columns, columns
 
     def local(self, families: Families) -> Floats:

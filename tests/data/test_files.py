@@ -1,0 +1,156 @@
+import gzip
+import io
+import os
+import threading
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from drbo.data import files
+from drbo.data.files import read_bytes, read_json, read_member, read_npy, refusing, unpack_gzip, write_file
+from drbo.errors import CheckpointError, DataError, ResultError
+
+
+def test_a_pipe_is_refused_and_never_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ResultError, match="not a regular file"):
+        read_bytes(tmp_path / "pipe", 10)
+    with pytest.raises(ResultError, match="not a regular file"):
+        read_bytes(Path("/dev/zero"), 10)
+
+
+def test_a_file_over_the_limit_is_refused_before_it_is_read(tmp_path):
+    with (tmp_path / "huge").open("wb") as stream:
+        stream.truncate(2**40)  # takes no room on the disk
+    with pytest.raises(ResultError, match="at most 100 are read"):
+        read_bytes(tmp_path / "huge", 100)
+
+
+def test_a_file_that_lies_about_its_size_is_cut_off():
+    assert Path("/proc/self/maps").stat().st_size == 0
+    with pytest.raises(ResultError, match="more than 100 bytes"):
+        read_bytes(Path("/proc/self/maps"), 100)
+
+
+def test_gzip():
+    raw = gzip.compress(b"a,b\n") + gzip.compress(b"1,2\n")
+    assert unpack_gzip(raw + b"\0" * 7, 8, "t") == b"a,b\n1,2\n"
+    with pytest.raises(ResultError, match="unpacks to more than 7 bytes"):
+        unpack_gzip(raw, 7, "t")
+    with pytest.raises(ResultError, match="no complete gzip file"):
+        unpack_gzip(raw[:-3], 100, "t")
+
+
+def test_a_gzip_bomb_stops_at_the_limit():
+    bomb = gzip.compress(bytes(2**26))
+    assert len(bomb) < 10**5
+    with pytest.raises(ResultError, match="unpacks to more than 1000 bytes"):
+        unpack_gzip(bomb, 1000, "t")
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b'{"a": {"b": 1, "b": 2}}', "key 'b' is there twice"),
+        (b"[NaN]", "holds NaN"),
+        (b"[" * 40 + b"]" * 40, "nested"),
+        (b"[" * 10**6, "nested"),
+    ],
+)
+def test_json_is_strict(raw, message):
+    with pytest.raises(ValueError, match=message):
+        read_json(raw)
+    assert read_json(b'{"a": [1, {"b": null}]}') == {"a": [1, {"b": None}]}
+
+
+def test_refusing_gives_errors_of_the_kind_that_was_asked_for():
+    for kind in (DataError, CheckpointError, ResultError):
+        for error in (ValueError("x"), zipfile.BadZipFile("x"), OSError(5, "x"), ResultError("x"), KeyError("x")):
+            with pytest.raises(kind, match="x"), refusing(Path("f"), kind):
+                raise error
+    with pytest.raises(KeyboardInterrupt), refusing(Path("f")):
+        raise KeyboardInterrupt
+
+
+def _stream(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=True)
+    buffer.seek(0)
+    return buffer
+
+
+def test_arrays_come_back(rng):
+    for array in (
+        rng.normal(size=(3, 2)),
+        np.asfortranarray(rng.normal(size=(3, 2))),
+        np.array(["é", "b"]),
+        np.eye(2) > 0,
+    ):
+        assert np.array_equal(read_npy(_stream(array), "a"), array)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.array([{}]), "must be numbers"),
+        (np.zeros(3, dtype="M8[s]"), "must be numbers"),
+        (np.zeros(20), "at most 100 bytes"),
+        (np.array([0, 2], np.uint8).view(bool), "truth values"),
+    ],
+)
+def test_other_arrays_are_refused(array, message):
+    with pytest.raises(ResultError, match=message):
+        read_npy(_stream(array), "a", limit=100)
+
+
+def test_a_packed_bomb_is_read_no_further_than_its_header_says():
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.npy", _stream(np.zeros(4)).getvalue() + bytes(2**26))
+    with zipfile.ZipFile(buffer) as archive, pytest.raises(ResultError, match="must have 32 bytes, got more"):
+        read_member(archive, "a", "a")
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_file(path, b"old")
+
+    def full(_descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(ResultError, match="No space left"):
+        write_file(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_interrupted_write_leaves_nothing_behind(tmp_path, monkeypatch):
+    def interrupt(_descriptor):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files.os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_file(tmp_path / "file", b"new")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_at_the_place_of_a_file_is_replaced_not_followed(tmp_path):
+    (tmp_path / "precious").write_bytes(b"mine")
+    (tmp_path / "link").symlink_to(tmp_path / "precious")
+    write_file(tmp_path / "link", b"new")
+    assert (tmp_path / "precious").read_bytes() == b"mine"
+    assert (tmp_path / "link").read_bytes() == b"new"
+
+
+def test_writers_at_the_same_time_leave_one_whole_file(tmp_path):
+    contents = [bytes([k]) * 10**5 for k in range(8)]
+    threads = [threading.Thread(target=write_file, args=(tmp_path / "file", content)) for content in contents]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (tmp_path / "file").read_bytes() in contents
+    assert len(list(tmp_path.iterdir())) == 1

@@ -1,0 +1,500 @@
+"""A mutation fuzzer for everything that drbo reads.
+
+    python -m tests.faults.fuzz csv --cases 10000 --seed 1
+
+A case is good if the reader returns or raises a DrboError. Anything else is an escape: another exception, more memory
+or time than the limit, a crash of the process. Inputs that get a new kind of answer are kept in ``corpus/`` (with
+``--keep``) and are the parents of later ones, as in coverage-guided fuzzers; tests read the corpus again.
+"""
+
+import argparse
+import base64
+import gzip
+import hashlib
+import io
+import json
+import os
+import random
+import re
+import resource
+import signal
+import struct
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+CORPUS = Path(__file__).parent / "corpus"
+KEPT = 40  # inputs per reader
+KEPT_BYTES = 6_000
+CASE_SECONDS = 10
+CASE_BYTES = 3 * 2**30  # address space beyond what is there when the fuzzer starts
+
+TOKENS = [
+    *(b"", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b'"', b"'", b",", b";", b"\t", b"\n", b"\r", b"\r\n", b"\\"),
+    *(b"NaN", b"nan", b"inf", b"-inf", b"1e309", b"-1e308", b"1e-320", b"0", b"-0", b"-1", b"1", b"1.5", b"0x10"),
+    *(b"9" * 30, b"9" * 5000, b"1e" + b"9" * 20, b"true", b"null", b"[]", b"{}", b"[" * 200, b'{"a":' * 100),
+    *(
+        b"../../etc/passwd",
+        b"/dev/zero",
+        b"$(id)",
+        b"=cmd()",
+        b"__import__('os')",
+        b"\x1b[31m",
+        b"<script>",
+        b"$\\frac",
+    ),
+    *("é".encode(), "\u202e".encode(), "\U0001f600".encode(), "\u2028".encode(), b"\xed\xa0\x80", b"\x85", b"\x1c"),
+    *(b"a" * 70_000, b"a," * 3000, b"1,2\n" * 2000, b"->", b"a -> a", b"source", b"X.npy", b"names.npy", b"PK\x03\x04"),
+    *(
+        b"(1,)",
+        b"(10000000, 10000000)",
+        b"(-1, 2)",
+        b"'|O'",
+        b"'<f8'",
+        b"'<U99999999'",
+        b"'<M8[ns]'",
+        b"True",
+        b"False",
+    ),
+]
+VALUES: list[Any] = [
+    *(None, True, False, 0, 1, -1, 2**31, 2**63, 2**64, 10**400, 0.5, -0.0, 1e308, 1e-320, "", " ", "a", "b", "c"),
+    *("a -> b", "a->", "->", "a -> b -> c", "\ud800", "\0", "x" * 10_000, "\x1b[2J", "../..", "1e5", [], {}, [[]]),
+    *([["a", "b"]], [["a"]], ["a", "a"], {"a": 1}, {"a": -1}, {"": 1}, [1, 2], [None], ["a", ["b", "c"]], [{}]),
+]
+
+
+def _mutated_bytes(raw: bytes, pool: list[bytes], rng: random.Random) -> bytes:
+    data = bytearray(raw)
+    for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
+        at, end = sorted(rng.randrange(len(data) + 1) for _ in range(2))
+        end = min(end, at + rng.choice((1, 4, 16, 10**6)))
+        kind = rng.randrange(9)
+        if kind == 0 and data:
+            data[min(at, len(data) - 1)] ^= 1 << rng.randrange(8)
+        elif kind == 1 and data:
+            data[min(at, len(data) - 1)] = rng.randrange(256)
+        elif kind == 2:
+            del data[at:end]
+        elif kind == 3:
+            data[at:end] = rng.choice(TOKENS)
+        elif kind == 4:
+            data[at:at] = rng.choice(TOKENS)
+        elif kind == 5:
+            data[at:at] = bytes(data[at:end]) * rng.choice((1, 2, 10))
+        elif kind == 6:
+            other = rng.choice(pool)
+            cut = rng.randrange(len(other) + 1)
+            data[at:] = other[cut:]
+        elif kind == 7 and len(data) >= 8:
+            place = rng.randrange(len(data) - 3)
+            data[place : place + 4] = struct.pack("<I", rng.choice((0, 1, 2**31 - 1, 2**31, 2**32 - 1, 255, 65535)))
+        else:
+            data = data[:at]
+    return bytes(data[:400_000])
+
+
+def _mutated_value(value: Any, rng: random.Random) -> Any:
+    """Return a JSON value with one place changed."""
+    if isinstance(value, dict) and value and rng.random() < 0.85:
+        changed, key = dict(value), rng.choice(list(value))
+        kind = rng.randrange(10)
+        if kind == 0:
+            del changed[key]
+        elif kind == 1:
+            changed[str(rng.choice(VALUES))] = changed[key]
+        else:
+            changed[key] = _mutated_value(changed[key], rng)
+        return changed
+    if isinstance(value, list) and value and rng.random() < 0.8:
+        changed_list, at = list(value), rng.randrange(len(value))
+        kind = rng.randrange(8)
+        if kind == 0:
+            del changed_list[at]
+        elif kind == 1:
+            changed_list.insert(at, rng.choice(VALUES))
+        elif kind == 2:
+            changed_list *= rng.choice((2, 50))
+        else:
+            changed_list[at] = _mutated_value(changed_list[at], rng)
+        return changed_list
+    return rng.choice(VALUES)
+
+
+def _json_mutant(raw: bytes, pool: list[bytes], rng: random.Random) -> bytes:
+    if rng.random() < 0.4:
+        return _mutated_bytes(raw, pool, rng)
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        return _mutated_bytes(raw, pool, rng)
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        value = _mutated_value(value, rng)
+    return json.dumps(value).encode()
+
+
+def _zip_mutant(raw: bytes, pool: list[bytes], rng: random.Random) -> bytes:
+    """Change what is inside an archive, with a right checksum, so that more than the checksum is tested."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+    except Exception:
+        return _mutated_bytes(raw, pool, rng)
+    if rng.random() < 0.25 or not members:
+        return _mutated_bytes(raw, pool, rng)
+    inside = rng.choice(list(members))
+    if rng.random() < 0.15:
+        members[rng.choice(("X.npy", "names.npy", "dag.npy", "../x.npy", "a", "local.npy"))] = members.pop(inside)
+    else:
+        members[inside] = _mutated_bytes(members[inside], list(members.values()), rng)
+    buffer = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", rng.choice((0, 8))) as archive:
+        warnings.simplefilter("ignore")
+        for name, content in members.items():
+            archive.writestr(name, content)
+            if rng.random() < 0.03:
+                archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def _csv_mutant(raw: bytes, pool: list[bytes], rng: random.Random) -> bytes:
+    """Change a text; one that is packed is packed again."""
+    if raw[:2] == b"\x1f\x8b" and rng.random() < 0.7:
+        try:
+            return gzip.compress(_mutated_bytes(gzip.decompress(raw), pool, rng), 1)
+        except Exception:
+            return _mutated_bytes(raw, pool, rng)
+    return _mutated_bytes(raw, pool, rng)
+
+
+def _result_mutant(raw: bytes, pool: list[bytes], rng: random.Random) -> bytes:
+    """Change the JSON, the NPZ, or the NPZ with the checksum in the JSON made to fit."""
+    try:
+        parts = json.loads(raw)
+        text, arrays = parts["json"], base64.b64decode(parts["npz"])
+        content = json.loads(text)
+    except Exception:
+        return _mutated_bytes(raw, pool, rng)
+    kind = rng.randrange(3)
+    if kind == 0:
+        text = _json_mutant(text.encode(), [text.encode()], rng).decode(errors="surrogateescape")
+    else:
+        arrays = _zip_mutant(arrays, [arrays], rng)
+        if kind == 1:
+            text = json.dumps(content | {"sha256": hashlib.sha256(arrays).hexdigest()})
+    return json.dumps({"json": text, "npz": base64.b64encode(arrays).decode()}).encode()
+
+
+def _graph_mutant(raw: bytes, pool: list[bytes], rng: random.Random) -> bytes:
+    return (_zip_mutant if raw[:2] == b"PK" else _json_mutant)(raw, pool, rng)
+
+
+def _npz(**arrays: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def _npy(array: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=True)
+    return buffer.getvalue()
+
+
+def _csv_seeds() -> list[bytes]:
+    rng = np.random.default_rng(0)
+    cells = zip(*rng.normal(size=(2, 9)), "xyzxyzxyz", strict=True)
+    rows = "\n".join(f"{a:.6g},{b:.6g},{c}" for a, b, c in cells)
+    text = f"height,weight,group\n{rows}\n".encode()
+    quoted = b'"a ""b""";c\r\n1;"2"\r\n3;4\r\n5;"6"\r\n7;9\r\n'
+    return [text, quoted, text.replace(b",", b"\t"), gzip.compress(text, mtime=0), b"\xef\xbb\xbf" + text]
+
+
+def _parquet_seeds() -> list[bytes]:
+    import pandas as pd
+
+    seeds = []
+    frame = pd.DataFrame({"a": [1.0, 2.5, 3, 4], "b": [1, 2, 3, 5], "c": list("xyxy"), "e": [True, False, True, True]})
+    frame["d"] = frame["c"].astype("category")
+    dates = pd.DataFrame(
+        {"t": pd.date_range("2020-01-01", periods=4), "n": [1.0, None, 2.0, 3.0], "l": [[1], [2], [], [3]]}
+    )
+    for table, codec in ((frame, "snappy"), (frame, None), (dates, "gzip")):
+        buffer = io.BytesIO()
+        table.to_parquet(buffer, compression=codec)
+        seeds.append(buffer.getvalue())
+    return seeds
+
+
+def _npz_seeds() -> list[bytes]:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(6, 3))
+    return [
+        *(_npz(X=x, names=np.array(["a", "b", "c"])), _npz(values=x.astype("f4"), names=np.array([b"a", b"b", b"c"]))),
+        *(
+            _npz(X=(x > 0)),
+            _npz(X=np.array([["a", "b"]] * 4)),
+            _npy(x),
+            _npy(np.asfortranarray(x)),
+            _npy(x.astype(">i2")),
+        ),
+        *(_npy(np.array([[{}, 1]], dtype=object)), _npy(x.astype(complex)), _npy(x.astype("M8[s]"))),
+    ]
+
+
+def _graph_seeds() -> list[bytes]:
+    return [
+        b"source,target\na,b\nb,c\n",
+        b"from;to;weight\na;b;1\nb;c;2\n",
+        b"0,1,0\n0,0,1\n0,0,0\n",
+        b",a,b\na,0,1\nb,0,0\n",
+        b"a,b\n0,1\n0,0\n",
+        b'{"nodes": ["a", "b", "c"], "edges": [["a", "b"], ["b", "c"]]}',
+        b'{"edges": [["a", "b"]]}',
+        _npz(dag=np.triu(np.ones((3, 3), bool), 1), names=np.array(["a", "b", "c"])),
+        _npz(adjacency=np.triu(np.ones((3, 3)), 1)),
+        _npy(np.triu(np.ones((3, 3), int), 1)),
+    ]
+
+
+def _result_seeds() -> list[bytes]:
+    from drbo import Result
+
+    dag = np.array([[0, 1], [0, 0]])
+    common = {"dag": dag, "searched_dag": dag, "score": -7.5, "pruned_score": -7.5, "score_name": "bic-nv"}
+    trace = {"n_evals": [1, 2], "n_local": [2, 4], "seconds": [0.1, 0.2], "best": [-8.0, -7.5]}
+    results = [
+        Result(names=("rain", "wet"), score_equivalent=True, local=[-3.0, -2.0], price=[0.0, -2.5], **common),
+        Result(
+            **common,
+            names=("a\x1b", "=b"),
+            score_equivalent=False,
+            local=[-3.0, -2.0],
+            price=[0.0, -2.5],
+            weights=dag * 2.0,
+            standardised_weights=dag * 0.5,
+            trace_columns={key: np.array(column) for key, column in trace.items()},
+            settings={"max_evals": 10, "deep": {"a": [1, None]}},
+            reasons=("because",),
+            versions={"drbo": "0"},
+        ),
+    ]
+    seeds = []
+    for result in results:
+        with tempfile.TemporaryDirectory() as folder:
+            result.save(folder)
+            text, raw = (Path(folder) / "result.json").read_text(), (Path(folder) / "result.npz").read_bytes()
+        seeds.append(json.dumps({"json": text, "npz": base64.b64encode(raw).decode()}).encode())
+    return seeds
+
+
+def _knowledge_seeds() -> list[bytes]:
+    full = {
+        "forbidden": [["a", "b"], "b -> c"],
+        "required": ["c -> d"],
+        "tiers": [["a", "b"], ["c"]],
+        "forbid_within_tiers": True,
+        "roots": ["a"],
+        "leaves": ["d"],
+        "max_parents": {"b": 1, "c": 2},
+    }
+    return [json.dumps(full).encode(), b'{"max_parents": 2}', b'{"required": [["a", "b"], ["b", "c"], ["c", "a"]]}']
+
+
+def _settings_seeds() -> list[bytes]:
+    from drbo import Settings
+
+    return [json.dumps(Settings().to_dict()).encode(), b'{"dropout": 0.3, "max_local": null, "space": "low-rank"}']
+
+
+def _read_table(path: Path) -> None:
+    from drbo.data.check import check_table
+    from drbo.data.read import read_table
+
+    check_table(read_table(path), on_constant="drop", on_collinear="keep")
+
+
+def _read_csv(raw: bytes, folder: Path) -> None:
+    path = folder / ("t.csv.gz" if raw[:2] == b"\x1f\x8b" else "t.csv")
+    path.write_bytes(raw)
+    _read_table(path)
+
+
+def _read_parquet(raw: bytes, folder: Path) -> None:
+    (folder / "t.parquet").write_bytes(raw)
+    _read_table(folder / "t.parquet")
+
+
+def _read_npz(raw: bytes, folder: Path) -> None:
+    path = folder / ("t.npy" if raw[:6] == b"\x93NUMPY" else "t.npz")
+    path.write_bytes(raw)
+    _read_table(path)
+
+
+def _read_graph(raw: bytes, folder: Path) -> None:
+    from drbo.result.export import read_graph
+
+    suffix = (
+        ".npz" if raw[:2] == b"PK" else ".npy" if raw[:6] == b"\x93NUMPY" else ".json" if raw[:1] == b"{" else ".csv"
+    )
+    path = folder / f"g{suffix}"
+    path.write_bytes(raw)
+    read_graph(path)
+    read_graph(path, names=["a", "b", "c"])
+
+
+def _read_result(raw: bytes, folder: Path) -> None:
+    from drbo import Result
+
+    try:
+        parts = json.loads(raw)
+        text, arrays = parts["json"].encode(errors="surrogatepass"), base64.b64decode(parts["npz"])
+    except Exception:
+        text = arrays = raw
+    (folder / "result.json").write_bytes(text)
+    (folder / "result.npz").write_bytes(arrays)
+    result = Result.load(folder)
+    result.summary()
+    result.save(folder / "again")
+
+
+def _read_knowledge(raw: bytes, folder: Path) -> None:
+    from drbo import Knowledge
+
+    try:
+        mapping = json.loads(raw)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(mapping, dict):
+        known = Knowledge.from_mapping(mapping)
+        known.compile(["a", "b", "c", "d"])
+        Knowledge.from_mapping(known.to_mapping())
+
+
+def _read_settings(raw: bytes, folder: Path) -> None:
+    from drbo import Settings
+
+    try:
+        mapping = json.loads(raw)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(mapping, dict):
+        Settings().with_(**mapping)
+
+
+Mutator = Callable[[bytes, list[bytes], random.Random], bytes]
+READERS: dict[str, tuple[Callable[[], list[bytes]], Mutator, Callable[[bytes, Path], None]]] = {
+    "csv": (_csv_seeds, _csv_mutant, _read_csv),
+    "parquet": (_parquet_seeds, _mutated_bytes, _read_parquet),
+    "npz": (_npz_seeds, _zip_mutant, _read_npz),
+    "graph": (
+        _graph_seeds,
+        lambda raw, pool, rng: (_zip_mutant if raw[:2] == b"PK" else _json_mutant)(raw, pool, rng),
+        _read_graph,
+    ),
+    "result": (_result_seeds, _result_mutant, _read_result),
+    "knowledge": (_knowledge_seeds, _json_mutant, _read_knowledge),
+    "settings": (_settings_seeds, _json_mutant, _read_settings),
+}
+
+
+class TooSlow(BaseException):
+    """A case took longer than CASE_SECONDS; no reader may catch it."""
+
+
+def _ring(_signal: int, _frame: Any) -> None:
+    raise TooSlow
+
+
+def answer(reader: str, raw: bytes, folder: Path) -> tuple[bool, str]:
+    """Return whether a case is good, and its answer without names and numbers."""
+    from drbo.errors import DrboError
+
+    _, _, read = READERS[reader]
+    signal.setitimer(signal.ITIMER_REAL, CASE_SECONDS)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            read(raw, folder)
+    except DrboError as error:
+        words = re.sub(r"'[^']*'|\"[^\"]*\"|[0-9]+", "_", error.message.replace(str(folder), ""))
+        return True, f"{type(error).__name__}: {words[:60]}"
+    except BaseException:
+        return False, traceback.format_exc()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return True, "accepted"
+
+
+def fuzz(reader: str, cases: int, seed: int, keep: bool, seconds: float) -> dict[str, Any]:
+    """Try mutants of the seeds and the corpus; return what happened."""
+    rng = random.Random(seed)
+    make, mutate, _ = READERS[reader]
+    home = CORPUS / reader
+    pool = make() + [path.read_bytes() for path in sorted(home.glob("*"))]
+    kinds, escapes, slowest, start, tried = dict.fromkeys([""], 0), [], 0.0, time.monotonic(), 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        queue = list(pool)
+        while tried < cases and time.monotonic() - start < seconds:
+            raw = queue.pop() if queue else mutate(rng.choice(pool), pool, rng)
+            begun = time.monotonic()
+            good, kind = answer(reader, raw, folder)
+            slowest, tried = max(slowest, time.monotonic() - begun), tried + 1
+            new = kind not in kinds
+            kinds[kind] = kinds.get(kind, 0) + 1
+            if not good:
+                escapes.append(kind)
+            if new and len(raw) <= 50_000:
+                pool.append(raw)
+            if keep and ((new and len(raw) <= KEPT_BYTES and len(list(home.glob("*"))) < KEPT) or not good):
+                home.mkdir(parents=True, exist_ok=True)
+                (home / hashlib.sha256(raw).hexdigest()[:16]).write_bytes(raw)
+    del kinds[""]
+    return {
+        "reader": reader,
+        "cases": tried,
+        "answers": len(kinds),
+        "escapes": len(escapes),
+        "slowest": round(slowest, 3),
+        "seconds": round(time.monotonic() - start, 1),
+        "examples": sorted(set(escapes))[:5],
+    }
+
+
+def limit_memory() -> None:
+    """Let more than CASE_BYTES of new memory be an error, not a full machine; a core dump is not wanted either."""
+    import drbo.estimator  # noqa: F401 - libraries count before the limit is set
+
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = pages * os.sysconf("SC_PAGE_SIZE") + CASE_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def main() -> int:
+    """Fuzz one reader and print the outcome as a line of JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("reader", choices=list(READERS))
+    parser.add_argument("--cases", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=1e9, help="stop earlier")
+    parser.add_argument("--keep", action="store_true", help="add inputs with new answers to the corpus")
+    options = parser.parse_args()
+    signal.signal(signal.SIGALRM, _ring)
+    limit_memory()
+    outcome = fuzz(options.reader, options.cases, options.seed, options.keep, options.seconds)
+    print(json.dumps(outcome))
+    return 1 if outcome["escapes"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
