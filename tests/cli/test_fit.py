@@ -104,6 +104,7 @@ def test_the_folder_holds_result_table_and_picture(chain: Path, fit: Fit) -> Non
     assert sorted(path.name for path in Path("out").iterdir()) == [
         "edges.csv",
         "graph.png",
+        "report.html",
         "result.json",
         "result.npz",
     ]

@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 
 from drbo.errors import DrboError, ResultError
-from drbo.result.plot import BOX_HEIGHT, BOX_ROUND, NEGATIVE, PLAIN, POSITIVE, draw, draw_trace
+from drbo.result.plot import COMPARED, NEGATIVE, PLAIN, POSITIVE, draw, plot_compare, plot_trace
 from drbo.result.result import Result
+from drbo.result.routes import BOX_HEIGHT, BOX_ROUND
 
 CHAIN = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
 WEIGHTS = np.array([[0, 0.9, 0], [0, 0, -0.2], [0, 0, 0]])
@@ -70,7 +71,7 @@ class TestFiles:
     def test_pyplot_is_used_only_when_nobody_else_shows_the_figure(self, tmp_path):
         draw(CHAIN, path=tmp_path / "graph.png")
         draw(CHAIN, ax=axes())
-        draw_trace(make_result(), tmp_path / "trace.png")
+        plot_trace(make_result(), tmp_path / "trace.png")
         assert plt.get_fignums() == []
         with plt.rc_context({"backend": "agg"}):
             shown = draw(CHAIN)
@@ -216,7 +217,7 @@ class TestBadInput:
 
 class TestTrace:
     def test_only_finite_scores_are_drawn(self, tmp_path):
-        ax = draw_trace(make_result(), tmp_path / "trace.svg")
+        ax = plot_trace(make_result(), tmp_path / "trace.svg")
         line = ax.get_lines()[0]
         assert line.get_xdata().tolist() == [8, 16]
         assert line.get_ydata().tolist() == [-5, -2]
@@ -225,4 +226,52 @@ class TestTrace:
     def test_empty(self):
         empty = dict.fromkeys(("n_evals", "n_local", "seconds", "best"), ())
         with pytest.raises(ResultError, match="empty"):
-            draw_trace(make_result(trace_columns=empty))
+            plot_trace(make_result(trace_columns=empty))
+
+
+class TestCompare:
+    LEARNED = np.array([[0, 1, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0], [0, 0, 0, 0]])  # a->b right, c->b turned, b->d extra
+    TRUTH = np.array([[0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
+    KINDS = ("correct", "reversed", "missing", "extra")
+
+    def test_every_edge_is_drawn_once_in_the_style_of_its_kind(self):
+        ax = plot_compare(self.LEARNED, self.TRUTH, names=list("abcd"), ax=axes())
+        drawn = sorted(colors.to_hex(line.get_edgecolor()) for line in patches(ax, PathPatch))
+        assert drawn == sorted(COMPARED[kind][0].colour.lower() for kind in self.KINDS)
+
+    def test_the_styles_differ_without_colour_too(self):
+        assert len({COMPARED[kind][0].dashes for kind in self.KINDS}) == 4
+        assert len({COMPARED[kind][0].colour for kind in self.KINDS}) == 4
+
+    def test_colours_stay_apart_for_colour_blind_people(self):
+        """Machado, Oliveira & Fernandes (2009), severity 1: protanopia and deuteranopia."""
+        views = (
+            [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+            [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+        )
+        linear = np.array([colors.to_rgb(COMPARED[kind][0].colour) for kind in self.KINDS]) ** 2.2
+        for view in views:
+            seen = np.clip(linear @ np.array(view).T, 0, 1) ** (1 / 2.2)
+            gaps = np.linalg.norm(seen[:, None] - seen[None], axis=2)[np.triu_indices(4, 1)]
+            assert gaps.min() > 0.2
+
+    def test_a_reversed_edge_points_as_learned(self):
+        ax = plot_compare([[0, 0], [1, 0]], [[0, 1], [0, 0]], ax=axes())
+        (head,) = patches(ax, Polygon)
+        upper, lower = sorted((corners(box)[0][1] for box in patches(ax, FancyBboxPatch)), reverse=True)
+        tip = head.get_xy()[0][1]
+        assert abs(tip - upper) < 1 < abs(tip - lower)
+
+    def test_an_undirected_edge_of_a_class_has_no_head(self):
+        ax = plot_compare(make_result(), CHAIN, ax=axes())
+        assert not patches(ax, Polygon)
+        assert "direction left open: 2" in ax.texts[-1].get_text()
+
+    def test_a_cycle_of_learned_and_true_edges_is_no_obstacle(self, tmp_path):
+        plot_compare(random_dag(1, 30, 2), random_dag(2, 30, 2), path=tmp_path / "compare.png")
+        assert (tmp_path / "compare.png").stat().st_size > 10_000
+
+    def test_the_result_offers_it(self, tmp_path):
+        make_result().plot_compare(CHAIN, path=tmp_path / "compare.svg")
+        make_result().plot_trace(path=tmp_path / "trace.svg")
+        assert (tmp_path / "compare.svg").exists()

@@ -18,6 +18,7 @@ from drbo.cli.datasets import datasets
 from drbo.cli.demo import demo
 from drbo.cli.fit import INTERRUPTED, fit
 from drbo.cli.messages import OutputError, say_error, say_warning
+from drbo.cli.report import report
 from drbo.cli.score import score
 from drbo.cli.simulate import simulate
 from drbo.errors import DrboError
@@ -104,5 +105,5 @@ def main(ctx: click.Context, debug: bool) -> None:  # noqa: ARG001 - read by Pro
         click.echo(ctx.get_help())
 
 
-for command in (fit, demo, check, score, compare, simulate, datasets):
+for command in (fit, demo, check, report, score, compare, simulate, datasets):
     main.add_command(command)

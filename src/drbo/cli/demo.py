@@ -1,5 +1,6 @@
 """``drbo demo``: a complete run on data that ships with the package."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,7 @@ import click
 from drbo.cli.compare import answer, comparison_text
 from drbo.cli.fit import exit_if_interrupted, finish, search
 from drbo.cli.messages import say, show, table
-from drbo.cli.output import PICTURE, check_folder
+from drbo.cli.output import PICTURE, REPORT, check_folder
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -36,7 +37,7 @@ From the numbers of 853 cells alone, which protein acts on which? 17 links are k
 def demo(output: Path) -> None:
     """Find the network of 11 proteins in 853 cells (Sachs et al. 2005) and compare it with the known one.
 
-    Takes less than two minutes, and saves the result and a picture of the graph.
+    Takes less than two minutes, and saves the result, a picture of the graph and a report.
     """
     check_folder(output)
     for line in STORY.splitlines():
@@ -48,7 +49,7 @@ def demo(output: Path) -> None:
 
     sachs = load("sachs")
     frame = pd.DataFrame(sachs.X, columns=list(sachs.names))
-    result = search(frame, ARGUMENTS, quiet=False)
+    result = replace(search(frame, ARGUMENTS, quiet=False), call="drbo demo")
     say("")
     finish(result, output, quiet=True)
     if result.weights is None:
@@ -61,6 +62,7 @@ def demo(output: Path) -> None:
     say(f"A picture of the graph:  {output / PICTURE}")
     say(f"The edges as a table:    {output / 'edges.csv'}")
     say("Next, your own table:    drbo fit table.csv -o result")
+    say(f"The report, for a browser: {output / REPORT}")
     exit_if_interrupted(result)
 
 

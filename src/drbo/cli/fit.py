@@ -1,6 +1,7 @@
 """``drbo fit``: from a file to a graph."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from drbo.cli.options import (
     read_frame,
     score_options,
 )
-from drbo.cli.output import check_folder, result_as_json, save_result
+from drbo.cli.output import check_folder, command_line, result_as_json, save_result
 from drbo.cli.progress import clock_time, interruptible, watch_for
 from drbo.errors import SettingsError
 from drbo.settings import PRESETS, Settings
@@ -31,7 +32,9 @@ INTERRUPTED = 130  # exit code: 128 + SIGINT
 
 @click.command(short_help="Find the graph of a table.")
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Save result and picture here.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Save result, picture and report here."
+)
 @click.option("--force", is_flag=True, help="Write into a folder that holds other files.")
 @score_options
 @click.option(
@@ -85,7 +88,7 @@ def fit(data: Path, output: Path | None, force: bool, as_json: bool, quiet: bool
     frame = read_frame(data, options["separator"], options["no_header"])
     if not quiet:
         say(f"{data}: {len(frame):,} rows, {frame.shape[1]} columns")
-    result = search(frame, arguments, quiet=quiet)
+    result = replace(search(frame, arguments, quiet=quiet), call=command_line(click.get_current_context()))
     finish(result, output, as_json=as_json, quiet=quiet)
     exit_if_interrupted(result)
 

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from drbo.result.result import Result
 
 PICTURE = "graph.png"
+REPORT = "report.html"
 
 
 def check_folder(folder: Path, *, force: bool = False) -> None:
@@ -71,11 +73,30 @@ def writing(what: Path) -> Iterator[None]:
 
 
 def save_result(result: "Result", folder: Path) -> list[Path]:
-    """Write the result and a picture of its graph; return the files."""
+    """Write the result, a picture of its graph and the report; return the files."""
     with writing(folder):
         result.save(folder)
         result.plot(path=folder / PICTURE)
-    return [folder / name for name in ("edges.csv", PICTURE, "result.json", "result.npz")]
+        result.report(folder / REPORT)
+    return [folder / name for name in ("edges.csv", PICTURE, REPORT, "result.json", "result.npz")]
+
+
+def command_line(context: click.Context) -> str:
+    """Return the words that repeat a command: its arguments and the options that were given, not its defaults.
+
+    Where the output goes and how much is said does not change the result and is left out.
+    """
+    options, arguments = [], []
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        given = context.get_parameter_source(parameter.name or "") is click.core.ParameterSource.COMMANDLINE
+        if not isinstance(parameter, click.Option):
+            arguments.append(str(value))
+        elif given and parameter.name not in ("output", "force", "as_json", "quiet"):
+            flag = max(parameter.opts, key=len)
+            values: Sequence[Any] = value if parameter.multiple else [value]  # type: ignore[assignment]
+            options += [flag] if parameter.is_flag else [word for item in values for word in (flag, str(item))]
+    return shlex.join([*context.command_path.split(), *arguments, *options])
 
 
 def result_as_json(result: "Result", files: list[Path]) -> str:

@@ -66,8 +66,17 @@ def layered_layout(dag: npt.ArrayLike, widths: npt.ArrayLike | None = None) -> F
     return layered_routes(dag, widths).positions
 
 
-def layered_routes(dag: npt.ArrayLike, widths: npt.ArrayLike | None = None) -> Layout:
+def layered_routes(
+    dag: npt.ArrayLike, widths: npt.ArrayLike | None = None, tiers: npt.ArrayLike | None = None
+) -> Layout:
     """Return the places and the routes of the edges; parts that are not connected stand side by side.
+
+    Parameters
+    ----------
+    dag : (d, d) adjacency of an acyclic graph.
+    widths : (d,) widths of the nodes in units of one layer; 1 where not given.
+    tiers : (d,) the tier of each node: all nodes of a tier then lie above those of the next one. No edge may lead to an
+        earlier tier.
 
     Examples
     --------
@@ -79,7 +88,11 @@ def layered_routes(dag: npt.ArrayLike, widths: npt.ArrayLike | None = None) -> L
     sizes = np.ones(len(graph)) if widths is None else np.asarray(widths, dtype=np.float64)
     if sizes.shape != (len(graph),):
         raise ResultError(f"widths must have one value per node ({len(graph)}), got shape {sizes.shape}")
-    blocks = [_Block(members, graph, layers, sizes) for members in _components(graph)]
+    if tiers is None:
+        parts = [(m, _capped(graph[np.ix_(m, m)], layers[m], sizes[m])) for m in _components(graph)]
+    else:
+        parts = [(np.arange(len(graph)), _tiered(graph, np.asarray(tiers), sizes))]
+    blocks = [_Block(members, graph, level, sizes) for members, level in parts]
     _pack(blocks)
     positions = np.zeros((len(graph), 2))
     bends: dict[tuple[int, int], Floats] = {}
@@ -137,14 +150,27 @@ def _capped(dag: Bools, layer: Ints, widths: Floats) -> list[int]:
     return [int(level) for level in dense]
 
 
+def _tiered(dag: Bools, tiers: Ints, widths: Floats) -> list[int]:
+    """Return layers so that each tier begins under the last layer of the one before."""
+    if tiers.shape != (len(dag),) or (tiers[:, None] > tiers[None, :])[dag].any():
+        raise ResultError("tiers need one number per node, and no edge may lead to an earlier tier")
+    level, floor = np.zeros(len(dag), dtype=np.intp), 0
+    for tier in np.unique(tiers):
+        members = np.flatnonzero(tiers == tier)
+        part = dag[np.ix_(members, members)]
+        level[members] = np.array(_capped(part, _layers(part), widths[members])) + floor
+        floor = int(level[members].max()) + 1
+    return [int(value) for value in level]
+
+
 class _Block:
     """A connected part: its nodes, then the bends of its long edges, as places 0, 1, ... in rows."""
 
-    def __init__(self, members: Ints, graph: Bools, layers: Ints, sizes: Floats) -> None:
+    def __init__(self, members: Ints, graph: Bools, level: list[int], sizes: Floats) -> None:
         dag = graph[np.ix_(members, members)]
         self.members = members
         self.widths: list[float] = sizes[members].tolist()
-        self.level = _capped(dag, layers[members], sizes[members])
+        self.level = level
         self.up: list[list[int]] = [[] for _ in members]
         self.down: list[list[int]] = [[] for _ in members]
         self.bends: dict[tuple[int, int], list[int]] = {}

@@ -188,6 +188,30 @@ class Result:
 
         return draw(self, path=path, ax=ax)
 
+    def plot_trace(self, path: str | Path | None = None) -> "Axes":
+        """Draw the best score against the evaluations; see :func:`drbo.result.plot.plot_trace`."""
+        from drbo.result.plot import plot_trace
+
+        return plot_trace(self, path=path)
+
+    def plot_compare(self, truth: npt.ArrayLike, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes":
+        """Draw what is right, missing, extra and reversed; see :func:`drbo.result.plot.plot_compare`."""
+        from drbo.result.plot import plot_compare
+
+        return plot_compare(self, truth, path=path, ax=ax)
+
+    def report(self, path: str | Path) -> Path:
+        """Write one HTML file that explains this result; see :func:`drbo.result.report.page.write_report`."""
+        from drbo.result.report.page import write_report
+
+        return write_report(self, path)
+
+    def _repr_html_(self) -> str:
+        """Show the graph in a notebook."""
+        from drbo.result.report.page import notebook_html
+
+        return notebook_html(self)
+
     def summary(self) -> str:
         """Return the result in plain words; the equivalence class comes first where it is the answer."""
         n_edges, n_searched = int(self.dag.sum()), int(self.searched_dag.sum())

@@ -1,0 +1,31 @@
+"""``drbo report``: one HTML file that explains a saved result."""
+
+from pathlib import Path
+
+import click
+
+from drbo.cli.messages import say
+from drbo.cli.output import REPORT, writing
+
+
+@click.command(short_help="Write the report of a saved result.")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="[default: RUN/report.html]")
+def report(run: Path, output: Path | None) -> None:
+    """Write the report of the result in RUN, a folder that 'drbo fit -o' wrote.
+
+    The report is one HTML file that works offline: the graph, its edges and what they are worth, the course of the
+    search, the data, the settings, and how to repeat and cite the run.
+
+    \b
+    Examples:
+      drbo report run
+      drbo report run -o report.html
+    """
+    from drbo.result.result import Result
+
+    path = output or run / REPORT
+    result = Result.load(run)
+    with writing(path):
+        result.report(path)
+    say(f"wrote {path}")

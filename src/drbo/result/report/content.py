@@ -1,0 +1,241 @@
+"""What the report says about a result, as words and figures; how they look is a matter of the page."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from drbo.result.export import printable
+from drbo.result.result import Result
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the edge table: its title, what it means, how its figures are written, and if it gets a bar.
+
+    Examples
+    --------
+    >>> Column("weight", "per unit of the cause", "+.3g").write(2.0)
+    '+2'
+    """
+
+    title: str
+    meaning: str
+    form: str = ".4g"
+    bar: bool = False
+
+    def write(self, value: Any) -> str:
+        """Return a value as a text; an empty one where there is none."""
+        if value is None or (isinstance(value, float) and np.isnan(value)):
+            return ""
+        if isinstance(value, bool | np.bool_):
+            return "yes" if value else "no"
+        if isinstance(value, float | int | np.number):
+            if np.isinf(value):
+                return "unbounded" if value > 0 else "−unbounded"
+            return format(value, self.form).replace("-", "−")
+        return printable(str(value))
+
+
+#: Columns of Result.edges() that the report knows; others are shown under their own name.
+COLUMNS = {
+    "weight": Column("weight", "change of the effect per unit of the cause, its other causes held fixed", "+.3g"),
+    "standardised_weight": Column(
+        "standardised", "the same in standard deviations: comparable between edges", "+.2f", bar=True
+    ),
+    "frequency": Column("confidence", "share of resamples that have this edge in this direction", ".2f", bar=True),
+    "adjacent_frequency": Column("adjacent", "share of resamples that link the two in any direction", ".2f"),
+    "margin_removed": Column("if removed", "score lost when the edge is removed and the rest adapts", ".3g"),
+    "margin_reversed": Column("if reversed", "score lost when the edge is turned and the rest adapts", ".3g"),
+    "reason": Column("why this direction", "what settles the direction of the arrow"),
+}
+#: What the filter works on: the first of these that the edges have.
+FILTERS = (("frequency", "Confidence at least"), ("standardised_weight", "Standardised weight at least"))
+
+LINEAR = "Effects are straight lines and add up; the noise is Gaussian."
+MODEL = {
+    "bic-nv": (LINEAR,),
+    "bge": (LINEAR,),
+    "bic-ev": (
+        LINEAR,
+        "All noise variances are equal: arrows depend on the units of the columns, and change when one is rescaled.",
+    ),
+    "gp": ("Effects are smooth curves; the noise adds to them. Arrows rest on this shape, not on independence alone.",),
+    "gp-nv": ("Effects are smooth curves and the noise has variance 1 in the units of the data.",),
+    "gp-ev": ("Effects are smooth curves and all noise variances are equal: arrows depend on the units.",),
+    "splines": ("Effects are smooth curves that add up; the noise adds to them. Arrows rest on this shape.",),
+    "logistic": ("Variables are binary; effects add up on the logit scale.",),
+}
+CITATION = """\
+@inproceedings{duong2025causal,
+  title     = {Causal Discovery via Bayesian Optimization},
+  author    = {Duong, Bao and Gupta, Sunil and Nguyen, Thin},
+  booktitle = {International Conference on Learning Representations},
+  year      = {2025}
+}"""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One row of the edge table.
+
+    Examples
+    --------
+    >>> Edge("a", "b", directed=True, cells=["2.5"], shares=[None], strength=None, facts=[]).target
+    'b'
+    """
+
+    source: str
+    target: str
+    directed: bool
+    cells: list[str]
+    shares: list[float | None]  # lengths of the bars in the cells, 0 to 1
+    strength: float | None  # what the filter looks at
+    facts: list[list[str]]  # label, value, meaning
+
+
+class Content:
+    """The words of a report.
+
+    Examples
+    --------
+    >>> result = Result(names=("rain", "wet"), dag=[[0, 1], [0, 0]], searched_dag=[[0, 1], [0, 0]], score=-7.5,
+    ...     pruned_score=-7.5, score_name="bic-nv", score_equivalent=True, local=[-3.0, -2.0], price=[0.0, -2.5],
+    ...     n_rows=20)
+    >>> Content(result).headline
+    '1 edge among 2 variables, learned from 20 rows; the data leave the direction of 1 open'
+    """
+
+    citation = CITATION
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        table = result.edges()
+        self.n_edges = len(table)
+        self.n_open = int((~table["directed"]).sum())
+        shown = [name for name in table.columns if name not in ("source", "target", "directed")]
+        self.columns = [COLUMNS.get(name, Column(name.replace("_", " "), "")) for name in shown]
+        self.filter = self._filter(table)
+        self.edges = [self._edge(record, shown) for record in table.to_dict("records")]
+
+    @property
+    def headline(self) -> str:
+        """The result in one sentence."""
+        edges = f"{self.n_edges} edge{'s' * (self.n_edges != 1)}"
+        left = f"; the data leave the direction of {self.n_open} open" if self.n_open else ""
+        return f"{edges} among {len(self.result.names)} variables, learned from {self.result.n_rows:,} rows{left}"
+
+    @property
+    def figures(self) -> list[tuple[str, str]]:
+        """The run in figures: label and value."""
+        result = self.result
+        return [
+            ("variables", f"{len(result.names):,}"),
+            ("rows", f"{result.n_rows:,}"),
+            ("edges", f"{self.n_edges:,}"),
+            ("score", result.score_name),
+            ("local scores", f"{result.n_local:,}"),
+            ("search", _duration(result.seconds)),
+        ]
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What must hold for an arrow to mean a cause."""
+        name = self.result.score_name
+        words = [
+            "Every common cause of two variables is a column of the table. A hidden one can put an edge between its "
+            "effects or turn an arrow.",
+            "Rows are independent of each other, and selection into the table does not depend on the variables.",
+            *MODEL.get(name, ()),
+        ]
+        if self.result.score_equivalent:
+            words.append(
+                "The score finds an equivalence class. An edge without an arrowhead fits the data equally well in both "
+                "directions; experiments or knowledge must decide."
+            )
+        elif name not in MODEL:
+            words.append(f"The direction of an arrow rests on the score {name}.")
+        return words
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """What the preflight said about the table."""
+        return list(self.result.preflight.get("findings", []))
+
+    @property
+    def data_columns(self) -> list[dict[str, Any]]:
+        """What the preflight said about each column."""
+        return list(self.result.preflight.get("columns", []))
+
+    @property
+    def knowledge(self) -> list[tuple[str, str]]:
+        """What the user knew, as label and words."""
+        known = self.result.knowledge
+        arrows = {"required": "required edges", "forbidden": "forbidden edges"}
+        rows = [
+            (words, ", ".join(f"{a} → {b}" for a, b in known[key])) for key, words in arrows.items() if key in known
+        ]
+        if "tiers" in known:
+            rows.append(("tiers, early to late", "  |  ".join(", ".join(tier) for tier in known["tiers"])))
+        rest = {key: value for key, value in known.items() if key not in ("required", "forbidden", "tiers")}
+        rows += [(key.replace("_", " "), _words(value)) for key, value in rest.items()]
+        return rows
+
+    def column_facts(self, node: int) -> list[list[str]]:
+        """Return what is known about one variable: label and value."""
+        result, name = self.result, self.result.names[node]
+        causes = [result.names[i] for i in np.flatnonzero(result.dag[:, node] & ~result.undirected[:, node])]
+        effects = [result.names[j] for j in np.flatnonzero(result.dag[node] & ~result.undirected[node])]
+        linked = [result.names[j] for j in np.flatnonzero(result.undirected[node])]
+        facts = [["causes", ", ".join(causes) or "none"], ["effects", ", ".join(effects) or "none"]]
+        facts += [["direction open", ", ".join(linked)]] if linked else []
+        column = next((column for column in self.data_columns if column["name"] == name), None)
+        if column is not None and column["kind"] == "numeric":
+            facts.append(["mean", f"{column['mean']:.4g}"])
+            facts.append(["standard deviation", f"{column['sd']:.4g}"])
+            facts.append(["range", f"{column['min']:.4g} to {column['max']:.4g}"])
+        elif column is not None:
+            facts.append(["levels", ", ".join(column["levels"])])
+        return facts
+
+    def _edge(self, record: dict[Any, Any], shown: list[str]) -> Edge:
+        cells = [column.write(record[name]) for name, column in zip(shown, self.columns, strict=True)]
+        shares = [
+            min(1.0, abs(float(record[name]))) if column.bar and not np.isnan(record[name]) else None
+            for name, column in zip(shown, self.columns, strict=True)
+        ]
+        strength = None if self.filter is None else abs(float(record[self.filter["column"]]))
+        facts = [["direction", self._direction(record), ""]]
+        facts += [
+            [column.title, cell, column.meaning] for column, cell in zip(self.columns, cells, strict=True) if cell
+        ]
+        return Edge(record["source"], record["target"], bool(record["directed"]), cells, shares, strength, facts)
+
+    def _direction(self, record: dict[Any, Any]) -> str:
+        if not record["directed"]:
+            return "open: both directions fit the data equally well"
+        if self.result.score_equivalent:
+            return "settled: every graph of the equivalence class agrees on it"
+        return f"settled by the assumptions of the score {self.result.score_name}"
+
+    def _filter(self, table: Any) -> dict[str, Any] | None:
+        for column, words in FILTERS:
+            if column in table and len(table) and not table[column].isna().any():
+                top = 1.0 if column == "frequency" else float(np.ceil(table[column].abs().max() * 20) / 20)
+                return {"column": column, "label": words, "max": top}
+        return None
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {item}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "yes" if value is True else str(value)

@@ -1,0 +1,286 @@
+"""The graph and the course of the search as SVG: what the report shows without a line of JavaScript.
+
+Colours come from the style sheet, by class; nothing here carries a style of its own, so that the page can forbid them.
+"""
+
+from dataclasses import dataclass, field
+from html import escape
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.interpolate import CubicHermiteSpline
+
+from drbo.result.layout import layered_routes
+from drbo.result.result import Result
+from drbo.result.routes import BOX_HEIGHT, BOX_ROUND, LAYER, box_widths, knots, label, with_ports
+
+MARGIN = 14.0
+BAND_PAD = 12.0  # between the border of a tier and its boxes
+BAND_NAME = 40.0  # room at the left for the name of a tier
+HEAD_LENGTH, HEAD_WIDTH = 7.0, 6.0
+THIN, THICK = 1.0, 3.4  # lines of standardised weight 0 and 1
+PIECE_POINTS = 5  # of each cubic piece, for the interactive graph
+CURVE_WIDTH, CURVE_HEIGHT = 640.0, 240.0
+CURVE_LEFT, CURVE_RIGHT, CURVE_TOP, CURVE_BOTTOM = 78.0, 16.0, 14.0, 42.0
+MAX_STEPS = 400  # points of the curve that are drawn
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """An edge as it is drawn, from the border of its cause to the border of its effect; y grows downwards.
+
+    Examples
+    --------
+    >>> Line(0, 1, np.array([0.0, 0.0]), np.array([0.0, 40.0]), np.zeros(2), arrow=True, sign="plain", width=1.0).path
+    'M0 0C0 11 0 22 0 33'
+    """
+
+    source: int
+    target: int
+    across: Floats  # of the ends of its cubic pieces
+    down: Floats
+    slopes: Floats
+    arrow: bool
+    sign: str  # plain, positive or negative
+    width: float
+
+    @property
+    def points(self) -> Floats:
+        """Points along the line, (k, 2), ends included."""
+        shares = np.linspace(0, 1, PIECE_POINTS, endpoint=False)
+        depths = (self.down[:-1, None] + np.diff(self.down)[:, None] * shares).ravel()
+        depths = np.r_[depths, self.down[-1]]
+        return np.column_stack([CubicHermiteSpline(self.down, self.across, self.slopes)(depths), depths])
+
+    @property
+    def path(self) -> str:
+        """The line in the language of SVG, a cubic at a time; it stops under its arrowhead."""
+        across, down, slopes = self.across.copy(), self.down.copy(), self.slopes
+        if self.arrow:
+            down[-1] -= HEAD_LENGTH
+            across[-1] -= HEAD_LENGTH * slopes[-1]
+        text = f"M{across[0]:.4g} {down[0]:.4g}"
+        third = np.diff(down) / 3
+        for k, step in enumerate(third):
+            numbers = (
+                *(across[k] + step * slopes[k], down[k] + step),
+                *(across[k + 1] - step * slopes[k + 1], down[k + 1] - step),
+                *(across[k + 1], down[k + 1]),
+            )
+            text += "C" + " ".join(f"{number:.5g}" for number in numbers)
+        return text
+
+    @property
+    def head(self) -> str:
+        """The three corners of the arrowhead."""
+        tip = np.array([self.across[-1], self.down[-1]])
+        along = np.array([self.slopes[-1], 1.0]) / np.hypot(self.slopes[-1], 1.0)
+        base, side = tip - (HEAD_LENGTH + self.width) * along, np.array([-along[1], along[0]])
+        wide = (HEAD_WIDTH + 1.4 * self.width) / 2
+        return " ".join(f"{x:.5g},{y:.5g}" for x, y in (tip, base + wide * side, base - wide * side))
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """Where everything of a graph is, in points; y grows downwards.
+
+    Examples
+    --------
+    >>> result = Result(names=("<b>", "wet"), dag=[[0, 1], [0, 0]], searched_dag=[[0, 1], [0, 0]], score=0.0,
+    ...     pruned_score=0.0, score_name="bic-nv", score_equivalent=False, local=[0.0, 0.0], price=[0.0, 0.0])
+    >>> drawing = Drawing.of(result)
+    >>> drawing.labels, len(drawing.lines), "&lt;b&gt;" in drawing.svg()
+    (['<b>', 'wet'], 1, True)
+    """
+
+    labels: list[str]
+    names: tuple[str, ...]
+    centres: Floats  # (d, 2)
+    widths: Floats  # (d,)
+    lines: list[Line]
+    bands: list[tuple[str, float, float]] = field(default_factory=list)  # tier, top, bottom
+
+    @classmethod
+    def of(cls, result: Result) -> "Drawing":
+        """Lay out the graph of a result; tiers that hold every variable become bands."""
+        labels = [label(name) for name in result.names]
+        widths = box_widths(labels)
+        tiers = tiers_of(result)
+        layout = layered_routes(result.dag, widths / LAYER, tiers)
+        centres = layout.positions * LAYER * (1, -1)
+        undirected, weights = result.undirected, result.standardised_weights
+        lines = []
+        for (i, j), route in zip(layout.edges.tolist(), with_ports(layout, widths), strict=True):
+            weight = 0.0 if weights is None else float(weights[i, j])
+            strength = 0.25 if weights is None else min(1.0, abs(weight))
+            sign = "plain" if weight == 0 else "positive" if weight > 0 else "negative"
+            width = THIN + (THICK - THIN) * strength
+            lines.append(Line(i, j, *knots(route), arrow=not undirected[i, j], sign=sign, width=width))
+        return cls(labels, result.names, centres, widths, lines, _bands(tiers, centres))
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """Left, top, width and height of the picture."""
+        half = np.column_stack([self.widths / 2, np.full(len(self.widths), BOX_HEIGHT / 2)])
+        bends = [np.column_stack([line.across, line.down]) for line in self.lines]
+        low = np.vstack([self.centres - half, *bends]).min(axis=0) - MARGIN
+        high = np.vstack([self.centres + half, *bends]).max(axis=0) + MARGIN
+        if self.bands:
+            low, high = low - np.array([BAND_NAME, BAND_PAD]), high + np.array([0.0, BAND_PAD])
+        return float(low[0]), float(low[1]), float(high[0] - low[0]), float(high[1] - low[1])
+
+    def svg(self, title: str = "The learned graph") -> str:
+        """Return the picture; every text in it is escaped."""
+        left, top, width, height = self.box
+        parts = [
+            f'<svg class="graph" xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(title)}" '
+            f'viewBox="{left:.5g} {top:.5g} {width:.5g} {height:.5g}" width="{width:.5g}" height="{height:.5g}">'
+        ]
+        for k, (tier, upper, lower) in enumerate(self.bands):
+            parts.append(
+                f'<rect class="band band-{k % 2}" x="{left:.5g}" y="{upper:.5g}" width="{width:.5g}" '
+                f'height="{lower - upper:.5g}"/>'
+                f'<text class="band-name" x="{left + 6:.5g}" y="{upper + 14:.5g}" font-size="9">{escape(tier)}</text>'
+            )
+        for line in sorted(self.lines, key=lambda line: line.width):
+            parts.append(self._edge(line))
+        for name, text, (x, y), wide in zip(self.names, self.labels, self.centres, self.widths, strict=True):
+            parts.append(
+                f'<g class="node"><title>{escape(name)}</title><rect x="{x - wide / 2:.5g}" '
+                f'y="{y - BOX_HEIGHT / 2:.5g}" width="{wide:.5g}" height="{BOX_HEIGHT:g}" rx="{BOX_ROUND:g}"/>'
+                f'<text x="{x:.5g}" y="{y + 3.6:.5g}" text-anchor="middle" font-size="10.5">{escape(text)}</text></g>'
+            )
+        return "".join([*parts, "</svg>"])
+
+    def _edge(self, line: Line) -> str:
+        words = f"{self.names[line.source]} {'→' if line.arrow else '—'} {self.names[line.target]}"
+        head = f'<polygon points="{line.head}"/>' if line.arrow else ""
+        return (
+            f'<g class="edge {line.sign}"><title>{escape(words)}</title>'
+            f'<path d="{line.path}" fill="none" stroke-width="{line.width:.3g}"/>{head}</g>'
+        )
+
+
+def tiers_of(result: Result) -> npt.NDArray[np.intp] | None:
+    """Return the tier of every variable, or None where not all have one.
+
+    Examples
+    --------
+    >>> tiers_of(Result(names=("a",), dag=[[0]], searched_dag=[[0]], score=0.0, pruned_score=0.0, score_name="bge",
+    ...     score_equivalent=True, local=[0.0], price=[0.0], knowledge={"tiers": [["a"]]})).tolist()
+    [0]
+    """
+    place = {name: k for k, tier in enumerate(result.knowledge.get("tiers", [])) for name in tier}
+    if not all(name in place for name in result.names):
+        return None
+    return np.array([place[name] for name in result.names], dtype=np.intp)
+
+
+def _bands(tiers: npt.NDArray[np.intp] | None, centres: Floats) -> list[tuple[str, float, float]]:
+    """Return the tiers with their upper and lower borders; neighbours meet in the middle of the gap."""
+    if tiers is None:
+        return []
+    found = np.unique(tiers)
+    spans = [(centres[tiers == tier, 1].min(), centres[tiers == tier, 1].max()) for tier in found]
+    reach = BOX_HEIGHT / 2 + MARGIN + BAND_PAD
+    tops = [spans[0][0] - reach, *((above[1] + below[0]) / 2 for above, below in pairwise(spans))]
+    bottoms = [*tops[1:], spans[-1][1] + reach]
+    words = [f"tier {tier + 1}" for tier in found]
+    return [(word, float(a), float(b)) for word, a, b in zip(words, tops, bottoms, strict=True)]
+
+
+def convergence_svg(result: Result) -> str:
+    """Return the best score against the evaluations as SVG, or an empty text where nothing was recorded.
+
+    Examples
+    --------
+    >>> trace = {"n_evals": [1, 2], "n_local": [2, 4], "seconds": [0.1, 0.2], "best": [-9.0, -7.0]}
+    >>> convergence_svg(Result(names=("a",), dag=[[0]], searched_dag=[[0]], score=-7.0, pruned_score=-7.0,
+    ...     score_name="bge", score_equivalent=True, local=[0.0], price=[0.0], trace_columns=trace))[:11]
+    '<svg class='
+    """
+    evaluations, best = result.trace_columns["n_evals"], result.trace_columns["best"]
+    known = np.isfinite(best)
+    if known.sum() < 2:
+        return ""
+    x, y = evaluations[known].astype(np.float64), best[known]
+    changed = np.r_[True, np.diff(y) != 0]
+    changed[-1] = True
+    x, y = x[changed], y[changed]
+    if len(x) > MAX_STEPS:
+        some = np.unique(np.linspace(0, len(x) - 1, MAX_STEPS).astype(np.intp))
+        x, y = x[some], y[some]
+    low, high = float(np.quantile(y, 0.02)), float(y.max())  # the first random graphs would flatten the rest
+    if low == high:
+        low, high = low - 1.0, high + 1.0
+    across = _scale(float(x.min()), float(x.max()), CURVE_LEFT, CURVE_WIDTH - CURVE_RIGHT)
+    upward = _scale(low, high, CURVE_HEIGHT - CURVE_BOTTOM, CURVE_TOP)
+    points = [(across(float(x[0])), upward(max(low, float(y[0]))))]
+    for a, b in zip(x[1:], y[1:], strict=True):
+        points += [(across(float(a)), points[-1][1]), (across(float(a)), upward(max(low, float(b))))]
+    line = " ".join(f"{a:.5g},{b:.5g}" for a, b in points)
+    return _axes(x, (low, high), across, upward) + (
+        f'<polyline class="course" points="{line}"/>'
+        f'<circle class="course-end" cx="{points[-1][0]:.5g}" cy="{points[-1][1]:.5g}" r="3.5"/></svg>'
+    )
+
+
+def _scale(low: float, high: float, start: float, end: float) -> Any:
+    span = high - low or 1.0
+    return lambda value: start + (value - low) / span * (end - start)
+
+
+def _axes(x: Floats, limits: tuple[float, float], across: Any, upward: Any) -> str:
+    right, bottom = CURVE_WIDTH - CURVE_RIGHT, CURVE_HEIGHT - CURVE_BOTTOM
+    parts = [
+        f'<svg class="curve" xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {CURVE_WIDTH:g} '
+        f'{CURVE_HEIGHT:g}" aria-label="Best score against the number of evaluated graphs">'
+    ]
+    for tick in _ticks(*limits):
+        y = upward(tick)
+        parts.append(
+            f'<line class="grid" x1="{CURVE_LEFT:g}" x2="{right:g}" y1="{y:.5g}" y2="{y:.5g}"/>'
+            f'<text class="tick" x="{CURVE_LEFT - 8:g}" y="{y + 4:.5g}" text-anchor="end" font-size="11">'
+            f"{_short(tick)}</text>"
+        )
+    for tick in _ticks(float(x.min()), float(x.max())):
+        parts.append(
+            f'<text class="tick" x="{across(tick):.5g}" y="{bottom + 18:g}" text-anchor="middle" font-size="11">'
+            f"{_short(tick)}</text>"
+        )
+    parts.append(f'<line class="axis" x1="{CURVE_LEFT:g}" x2="{right:g}" y1="{bottom:g}" y2="{bottom:g}"/>')
+    parts.append(
+        f'<text class="tick" x="{(CURVE_LEFT + right) / 2:g}" y="{CURVE_HEIGHT - 6:g}" text-anchor="middle" '
+        'font-size="11">evaluated graphs</text>'
+    )
+    return "".join(parts)
+
+
+def _ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """Return round numbers between two limits."""
+    if high <= low:
+        return [low]
+    raw = (high - low) / most
+    unit = 10.0 ** np.floor(np.log10(raw))
+    step = unit * next(factor for factor in (1, 2, 2.5, 5, 10) if factor * unit >= raw)
+    first = np.ceil(low / step) * step
+    return [float(tick) for tick in np.arange(first, high + 1e-9 * step, step)]
+
+
+def _short(value: float) -> str:
+    """Return a number for a tick: thousands and millions by letter.
+
+    Examples
+    --------
+    >>> _short(-12500.0), _short(2.5), _short(3e6)
+    ('−12.5k', '2.5', '3M')
+    """
+    size = abs(value)
+    for limit, letter in ((1e6, "M"), (1e4, "k")):
+        if size >= limit:
+            return f"{value / (1e6 if letter == 'M' else 1e3):.6g}{letter}".replace("-", "−")
+    return f"{value:.6g}".replace("-", "−")

@@ -1,0 +1,185 @@
+"""From a result to one HTML file: what is said, and how it is put into the page without trusting any name in it."""
+
+import base64
+import hashlib
+import json
+from dataclasses import fields
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from drbo.result.export import write_file
+from drbo.result.report.content import Content
+from drbo.result.report.drawing import Drawing, convergence_svg
+from drbo.result.result import Result
+from drbo.settings import Settings
+
+HERE = files("drbo.result.report")
+NOTEBOOK_EDGES = 12
+LIBRARY = "vendor/cytoscape.min.js"
+#: The one style element that cytoscape adds, for its own container; allowed by its hash.
+LIBRARY_STYLE = ".__________cytoscape_container { position: relative; }"
+
+
+def write_report(result: Result, path: str | Path) -> Path:
+    """Write the report of a result into a file and return its path.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> result = Result(names=("rain", "wet"), dag=[[0, 1], [0, 0]], searched_dag=[[0, 1], [0, 0]], score=-7.5,
+    ...     pruned_score=-7.5, score_name="bic-nv", score_equivalent=True, local=[-3.0, -2.0], price=[0.0, -2.5])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(result, f"{folder}/report.html").stat().st_size < 2e6
+    True
+    """
+    path = Path(path)
+    write_file(path, report_html(result).encode())
+    return path
+
+
+def report_html(result: Result) -> str:
+    """Return the report as a text: complete, offline, and forbidden by its own policy to load or send anything.
+
+    Examples
+    --------
+    >>> result = Result(names=("<script>", "wet"), dag=[[0, 1], [0, 0]], searched_dag=[[0, 1], [0, 0]], score=-7.5,
+    ...     pruned_score=-7.5, score_name="bic-nv", score_equivalent=True, local=[-3.0, -2.0], price=[0.0, -2.5])
+    >>> "<script> " in report_html(result)
+    False
+    """
+    drawing, content = Drawing.of(result), Content(result)
+    style, program, library = (_source(name) for name in ("report.css", "report.js", LIBRARY))
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters["bars"] = _bars
+    page = environment.from_string(_source("report.html.jinja"))
+    return page.render(
+        policy=_policy([style, LIBRARY_STYLE], [library, program]),
+        style=Markup(style),
+        library=Markup(library),
+        program=Markup(program),
+        data=Markup(embedded(graph_data(drawing, content))),
+        graph=Markup(drawing.svg(f"The graph: {content.headline}")),
+        curve=Markup(convergence_svg(result)),
+        content=content,
+        result=result,
+        settings=setting_rows(result.settings),
+    )
+
+
+def notebook_html(result: Result) -> str:
+    """Return the graph and the first edges for a notebook: static, light, without a program.
+
+    Examples
+    --------
+    >>> result = Result(names=("rain", "wet"), dag=[[0, 1], [0, 0]], searched_dag=[[0, 1], [0, 0]], score=-7.5,
+    ...     pruned_score=-7.5, score_name="bic-nv", score_equivalent=True, local=[-3.0, -2.0], price=[0.0, -2.5])
+    >>> notebook_html(result)[:25]
+    '<div class="drbo-result">'
+    """
+    content = Content(result)
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    page = environment.from_string(_source("notebook.html.jinja"))
+    return page.render(graph=Markup(Drawing.of(result).svg(content.headline)), content=content, most=NOTEBOOK_EDGES)
+
+
+def embedded(value: Any) -> str:
+    r"""Return JSON that no HTML parser can mistake for markup.
+
+    Examples
+    --------
+    >>> embedded({"name": "</script><b>&"})
+    '{"name": "\\u003c/script\\u003e\\u003cb\\u003e\\u0026"}'
+    """
+    text = json.dumps(value, allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def graph_data(drawing: Drawing, content: Content) -> dict[str, Any]:
+    """Return what the interactive graph needs: places, lines, and the words of the details."""
+    left, _, width, _ = drawing.box
+    nodes = [
+        {
+            "name": name,
+            "label": drawing.labels[k],
+            "x": round(float(drawing.centres[k, 0]), 1),
+            "y": round(float(drawing.centres[k, 1]), 1),
+            "width": round(float(drawing.widths[k]), 1),
+            "facts": content.column_facts(k),
+        }
+        for k, name in enumerate(drawing.names)
+    ]
+    edges = [
+        {
+            "source": line.source,
+            "target": line.target,
+            "arrow": line.arrow,
+            "sign": line.sign,
+            "width": round(line.width, 2),
+            "points": [[round(float(x), 1), round(float(y), 1)] for x, y in line.points],
+            "strength": row.strength,
+            "facts": row.facts,
+        }
+        for line, row in zip(drawing.lines, content.edges, strict=True)
+    ]
+    bands = [
+        {"name": name, "left": left, "width": width, "top": top, "bottom": bottom}
+        for name, top, bottom in drawing.bands
+    ]
+    return {"nodes": nodes, "edges": edges, "bands": bands, "filter": content.filter}
+
+
+def setting_rows(settings: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the settings with their meanings, those that differ from the default first.
+
+    Examples
+    --------
+    >>> setting_rows({"rank": 8, "dropout": 0.3})[0]["name"]
+    'dropout'
+    """
+    knobs = {knob.name: knob for knob in fields(Settings)}
+    rows = []
+    for name, value in settings.items():
+        knob = knobs.get(name)
+        changed = knob is not None and value != knob.default
+        meaning = knob.metadata["meaning"] if knob else ""
+        rows.append({"name": name, "value": _word(value), "changed": changed, "meaning": meaning})
+    return sorted(rows, key=lambda row: not row["changed"])
+
+
+def _word(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "not set", True: "yes", False: "no"}[value]
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _bars(counts: list[int]) -> Markup:
+    """Return a histogram as a small SVG."""
+    top = max([*counts, 1])
+    bars = "".join(
+        f'<rect x="{k * 6}" y="{20 - 18 * count / top:.3g}" width="5" height="{18 * count / top:.3g}"/>'
+        for k, count in enumerate(counts)
+    )
+    return Markup(f'<svg class="bars" viewBox="0 0 {6 * len(counts)} 20" aria-hidden="true">{bars}</svg>')
+
+
+def _source(name: str) -> str:
+    return HERE.joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(styles: list[str], programs: list[str]) -> str:
+    """Return a content security policy that allows these texts, pictures inside the page, and nothing else."""
+    allowed = [" ".join(f"'{_hash(text)}'" for text in texts) for texts in (styles, programs)]
+    return (
+        f"default-src 'none'; style-src {allowed[0]}; script-src {allowed[1]}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,118 @@
+"""How a picture is laid out in points: labels, boxes, and smooth lines between them; for matplotlib and for SVG."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextToPath
+from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
+
+from drbo.result.export import printable
+from drbo.result.layout import Layout
+
+# Sizes in points at scale 1.
+LAYER = 64.0
+FONT = 10.0
+BOX_HEIGHT, BOX_PADDING, BOX_ROUND = 22.0, 8.0, 6.0
+MAX_LABEL = 26  # characters; longer names lose their middle
+PORT_GAP = 11.0  # between the ends of two edges at a node
+FLATTEST_END, FLATTEST_PASS = 1.0, 0.35  # sideways per downwards, at a node and between two nodes
+STEP = 2.0  # distance of the points along an edge
+
+Floats = npt.NDArray[np.float64]
+
+
+def label(name: str) -> str:
+    """Return a name as it is shown in a picture: one line, not too long.
+
+    Examples
+    --------
+    >>> label("a very long name of a column in a table")
+    'a very long n…n in a table'
+    """
+    text = printable(name)
+    if len(text) <= MAX_LABEL:
+        return text
+    return f"{text[: MAX_LABEL // 2]}…{text[-(MAX_LABEL // 2 - 1) :]}"
+
+
+def text_width(text: str, size: float) -> float:
+    """Return the width of a text in points, in the font of the pictures (wider than that of a browser).
+
+    Examples
+    --------
+    >>> text_width("wide", 10) > text_width("ill", 10)
+    True
+    """
+    width, _, _ = TextToPath().get_text_width_height_descent(text, FontProperties(size=size), ismath=False)
+    return float(width)
+
+
+def box_widths(labels: Sequence[str]) -> Floats:
+    """Return the widths of the boxes around labels, in points.
+
+    Examples
+    --------
+    >>> box_widths(["a", "abc"]).shape
+    (2,)
+    """
+    return np.array([text_width(text, FONT) + 2 * BOX_PADDING for text in labels])
+
+
+def with_ports(layout: Layout, widths: Floats) -> list[Floats]:
+    """Return the routes in points, from the lower border of the source to the upper border of the target.
+
+    The ends of the edges of a node are spread along its border in the order in which they come in.
+
+    Examples
+    --------
+    >>> from drbo.result.layout import layered_routes
+    >>> with_ports(layered_routes([[0, 1], [0, 0]]), np.array([40.0, 40.0]))[0].tolist()
+    [[32.0, -11.0], [32.0, -53.0]]
+    """
+    routes = [route * LAYER for route in layout.routes]
+    for end, near, side in ((0, 1, -1), (-1, -2, 1)):
+        for node, width in enumerate(widths):
+            members = [k for k, edge in enumerate(layout.edges) if edge[end] == node]
+            members.sort(key=lambda k: routes[k][near, 0])
+            reach = min(width / 2 - BOX_ROUND, PORT_GAP * (len(members) - 1) / 2)
+            for k, offset in zip(members, np.linspace(-reach, reach, len(members)), strict=True):
+                routes[k][end] += (offset if len(members) > 1 else 0.0, side * BOX_HEIGHT / 2)
+    return routes
+
+
+def knots(route: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return (across, down, slopes) of the cubic pieces of a smooth line through a route; y falls all the way.
+
+    The line is steep where it meets a node, and steeper where it passes between two: it must not touch them.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in knots(np.array([[0.0, 0.0], [10.0, -40.0]]))]
+    [[0.0, 10.0], [-0.0, 40.0], [0.25, 0.25]]
+    """
+    across, down = route[:, 0], -route[:, 1]
+    slopes = np.diff(across) / np.diff(down)
+    tangents = np.clip(slopes[[0, -1]], -FLATTEST_END, FLATTEST_END)
+    if len(route) > 2:
+        inner = np.clip(PchipInterpolator(down, across).derivative()(down[1:-1]), -FLATTEST_PASS, FLATTEST_PASS)
+        band = np.array([-1, 1]) * BOX_HEIGHT / 2
+        across = np.r_[across[0], (across[1:-1, None] + inner[:, None] * band).ravel(), across[-1]]
+        down = np.r_[down[0], (down[1:-1, None] + band).ravel(), down[-1]]
+        tangents = np.r_[tangents[0], np.repeat(inner, 2), tangents[1]]
+    return across, down, tangents
+
+
+def curve(route: Floats) -> Floats:
+    """Return points along the smooth line of :func:`knots`, close together.
+
+    Examples
+    --------
+    >>> curve(np.array([[0.0, 0.0], [10.0, -40.0]]))[[0, -1]].tolist()
+    [[0.0, -0.0], [10.0, -40.0]]
+    """
+    across, down, tangents = knots(route)
+    length = float(np.linalg.norm(np.diff(route, axis=0), axis=1).sum())
+    depths = np.linspace(down[0], down[-1], max(8, int(length / STEP)))
+    return np.column_stack([CubicHermiteSpline(down, across, tangents)(depths), -depths])

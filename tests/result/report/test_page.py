@@ -1,0 +1,242 @@
+"""The report as a file, and as people see it: in a headless Chromium."""
+
+import json
+import re
+import time
+
+import numpy as np
+import pytest
+
+from drbo.result.report.page import LIBRARY, LIBRARY_STYLE, _source, embedded, report_html, setting_rows, write_report
+from drbo.result.result import Result
+
+HOSTILE = ("<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", '"><svg onload=alert(3)>', "{{ 7*7 }}")
+
+
+def make_result(names=("rain", "wet", "slip", "sun"), **changes):
+    d = len(names)
+    dag = np.zeros((d, d), dtype=bool)
+    dag[0, 2] = dag[1, 2] = dag[2, 3] = True
+    weights = np.where(dag, [[0.9], [-0.3], [0.5], [0.0]], 0.0)
+    values = {
+        "names": names,
+        "dag": dag,
+        "searched_dag": dag,
+        "score": -12.0,
+        "pruned_score": -12.0,
+        "score_name": "bic-nv",
+        "score_equivalent": True,
+        "local": np.zeros(d),
+        "price": np.zeros(d),
+        "weights": 2 * weights,
+        "standardised_weights": weights,
+        "n_rows": 321,
+        "call": "drbo fit table.csv --seed 3",
+        "reasons": ("score bic-nv: because",),
+        "settings": {"dropout": 0.3, "rank": 8},
+        "preflight": {
+            "columns": [{"name": names[0], "kind": "numeric", "distinct": 3, "mean": 1.0, "sd": 2.0, "min": 0.0,
+                         "max": 3.0, "counts": [1, 2, 1]},
+                        {"name": names[1], "kind": "categorical", "distinct": 2, "levels": ["yes", "no"],
+                         "counts": [2, 2]}],
+            "findings": [{"topic": "rows", "text": "too few", "serious": True}],
+        },
+        "knowledge": {"required": [[names[2], names[3]]]},
+        "trace_columns": {"n_evals": [1, 9, 20], "n_local": [4, 9, 12], "seconds": [0.1, 0.2, 0.3],
+                          "best": [-np.inf, -20.0, -12.0]},
+    }  # fmt: skip
+    return Result(**(values | changes))
+
+
+def test_the_library_fits_into_a_script_element():
+    library = _source(LIBRARY)
+    assert "</script" not in library.lower()
+    assert "<!--" not in library
+    prefix = LIBRARY_STYLE.split(" {")[0].removeprefix(".")
+    assert f'"{prefix}"' in library
+    assert '" { position: relative; }"' in library
+
+
+def test_everything_is_said():
+    text = report_html(make_result())
+    words = (
+        "321",
+        "drbo fit table.csv --seed 3",
+        "score bic-nv: because",
+        "too few",
+        "duong2025causal",
+        "+0.90",
+        "−0.30",
+    )
+    for word in (*words, "hidden one", "required edges", "<polyline", "changed"):
+        assert word in text
+
+
+def test_nothing_is_loaded_from_elsewhere():
+    text = report_html(make_result())
+    own = text.replace(_source(LIBRARY), "")
+    assert not re.search(r'(src|href)="(?!#)', own)
+    assert "url(" not in own
+    assert "default-src &#39;none&#39;" in own
+    assert "unsafe" not in own.split("</head>")[0]
+
+
+def test_the_same_result_gives_the_same_file(tmp_path):
+    first, second = write_report(make_result(), tmp_path / "a.html"), write_report(make_result(), tmp_path / "b.html")
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_hostile_names_stay_text_in_the_source():
+    text = report_html(make_result(names=HOSTILE, call=HOSTILE[1], reasons=HOSTILE, found_by=HOSTILE[0]))
+    own = text.replace(_source(LIBRARY), "")
+    assert "<img" not in own
+    assert "onload=alert(3)>" not in own
+    assert own.count("<script") == 3
+    assert "{{ 7*7 }}" in own
+
+
+@pytest.mark.parametrize("changes", [{}, {"weights": None, "standardised_weights": None}, {"score_equivalent": False}])
+def test_results_of_all_kinds_have_a_report(changes):
+    assert "</html>" in report_html(make_result(**changes))
+
+
+def test_a_bare_result_has_a_report():
+    one = Result(names=("a",), dag=[[0]], searched_dag=[[0]], score=0.0, pruned_score=0.0, score_name="own",
+                 score_equivalent=False, local=[0.0], price=[0.0])  # fmt: skip
+    text = report_html(one)
+    assert "The graph has no edges" in text
+    assert "rests on the score own" in text
+
+
+def test_columns_of_the_edges_that_nobody_foresaw_are_shown(monkeypatch):
+    table = make_result().edges().assign(margin_removed=[4.5, 3.5, np.nan], own_column=["x", "y", "z"])
+    monkeypatch.setattr(Result, "edges", lambda self: table)
+    text = report_html(make_result())
+    assert "own column" in text
+    assert "if removed" in text
+    assert ">4.5</td>" in text
+
+
+def test_embedded_json_reads_back():
+    value = {"name": "</script>&\u2028", "list": [1, 2.5, None]}
+    text = embedded(value)
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == value
+
+
+def test_changed_settings_come_first():
+    rows = setting_rows({"rank": 8, "dropout": 0.3, "of another version": None})
+    assert (rows[0]["name"], rows[0]["changed"]) == ("dropout", True)
+    assert rows[-1]["value"] == "not set"
+
+
+def test_a_notebook_shows_the_graph_without_a_program():
+    text = make_result(names=HOSTILE)._repr_html_()
+    assert "<svg" in text
+    assert "<script" not in text
+    assert "<img" not in text
+
+
+class TestInTheBrowser:
+    @pytest.fixture
+    def opened(self, browser, tmp_path):
+        browser.open(write_report(make_result(), tmp_path / "report.html"))
+        return browser
+
+    def test_it_opens_without_complaints(self, opened):
+        assert opened.run("document.querySelector('h1').textContent") == "Causal graph of 4 variables"
+        assert opened.run("drbo.cy.edges().length") == 3
+        assert opened.run("getComputedStyle(document.getElementById('picture')).display") == "none"
+        assert opened.complaints == []
+
+    def test_a_click_on_an_edge_shows_what_is_known_about_it(self, opened):
+        place = opened.run(
+            "(() => { const box = document.getElementById('canvas').getBoundingClientRect();"
+            " const p = drbo.cy.getElementById('e0').renderedMidpoint(); return [box.x + p.x, box.y + p.y]; })()"
+        )
+        opened.click(*place)
+        opened.run("new Promise(done => setTimeout(done, 50))")
+        assert opened.run("document.getElementById('details-title').textContent") == "rain → slip"
+        details = opened.run("document.getElementById('details-list').textContent")
+        assert "settled" in details
+        assert "+0.90" in details
+        assert opened.run("document.querySelector('#edge-table tr.chosen td').textContent") == "rain"
+
+    def test_a_row_of_the_table_chooses_its_edge(self, opened):
+        opened.run("document.querySelectorAll('#edge-table tbody tr')[1].click()")
+        assert opened.run("document.getElementById('details-title').textContent") == "wet → slip"
+        assert opened.run("drbo.cy.getElementById('e1').hasClass('chosen')")
+
+    def test_the_filter_filters_graph_and_table(self, opened):
+        opened.run(
+            "(() => { const slide = document.getElementById('least'); slide.value = 0.4;"
+            " slide.dispatchEvent(new Event('input')); })()"
+        )
+        assert opened.run("drbo.cy.edges(':visible').length") == 2
+        assert opened.run("document.querySelectorAll('#edge-table tbody tr:not([hidden])').length") == 2
+        assert opened.run("document.getElementById('count').textContent") == "2 of 3 edges"
+
+    def test_a_variable_is_found(self, opened):
+        opened.run(
+            "(() => { const box = document.getElementById('find'); box.value = 'slip';"
+            " box.dispatchEvent(new Event('input')); })()"
+        )
+        assert opened.run("document.getElementById('details-title').textContent") == "slip"
+        assert opened.run("drbo.cy.nodes('.found').length") == 1
+
+    def test_a_title_sorts_the_table(self, opened):
+        opened.run("document.querySelectorAll('#edge-table th')[4].click()")
+        cells = "Array.from(document.querySelectorAll('#edge-table tbody tr')).map(row => row.children[4].textContent)"
+        assert [cell.strip() for cell in opened.run(cells)] == ["+0.90", "+0.50", "−0.30"]
+
+    def test_hostile_names_stay_text(self, browser, tmp_path):
+        browser.open(write_report(make_result(names=HOSTILE), tmp_path / "report.html"))
+        assert browser.run("document.querySelectorAll('img').length") == 0
+        assert browser.run("document.querySelector('#edge-table td').textContent") == HOSTILE[0]
+        browser.run("document.querySelectorAll('#edge-table tbody tr')[0].click()")
+        assert HOSTILE[0] in browser.run("document.getElementById('details-title').textContent")
+        assert browser.run("document.querySelectorAll('img').length") == 0
+        assert browser.complaints == []
+
+    def test_without_a_program_the_picture_is_there(self, browser, tmp_path):
+        browser.open(write_report(make_result(), tmp_path / "report.html"), script=False)
+        answer = browser.send("DOM.getDocument", depth=-1)
+        text = json.dumps(answer)
+        assert "picture" in text
+        assert "slip" in text
+        browser.send("Emulation.setScriptExecutionDisabled", value=False)
+        assert browser.run("getComputedStyle(document.getElementById('picture')).display") == "block"
+
+    @pytest.mark.parametrize("width", [390, 1280])
+    def test_the_page_is_not_wider_than_the_screen(self, browser, tmp_path, width):
+        browser.open(write_report(make_result(), tmp_path / "report.html"), width=width)
+        assert browser.run("document.documentElement.scrollWidth") == width
+
+    def test_dark_and_print_have_their_own_colours(self, browser, tmp_path):
+        path = write_report(make_result(), tmp_path / "report.html")
+        ground = "getComputedStyle(document.body).backgroundColor"
+        browser.open(path)
+        light = browser.run(ground)
+        browser.open(path, dark=True)
+        assert browser.run(ground) != light
+        browser.send("Emulation.setEmulatedMedia", media="print", features=[])
+        assert browser.run("getComputedStyle(document.getElementById('picture')).display") == "block"
+        assert browser.run("getComputedStyle(document.getElementById('canvas')).display") == "none"
+
+    def test_a_hundred_nodes_stay_usable(self, browser, tmp_path, rng):
+        dag = np.triu(rng.random((100, 100)) < 0.04, 1)
+        weights = np.where(dag, 0.5, 0.0)
+        names = tuple(f"variable {k}" for k in range(100))
+        zeros = np.zeros(100)
+        big = make_result(names=("a", "b", "c", "d"))
+        result = Result(names=names, dag=dag, searched_dag=dag, score=0.0, pruned_score=0.0, score_name="bic-nv",
+                        score_equivalent=True, local=zeros, price=zeros, weights=weights,
+                        standardised_weights=weights, trace_columns=big.trace_columns)  # fmt: skip
+        path = write_report(result, tmp_path / "report.html")
+        assert path.stat().st_size < 2_000_000
+        start = time.perf_counter()
+        browser.open(path)
+        browser.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert time.perf_counter() - start < 10  # 0.5 s on an idle machine; a busy one must not fail
+        assert browser.run("drbo.cy.nodes().length") == 100
+        assert browser.complaints == []
