@@ -126,40 +126,40 @@ class BGe(Score):
             raise SettingsError(f"t must be a number > 0, got {t!r}")
         self.score_equivalent = self.targets is None
         self.parameter_price = (self.parameter_price - torch.as_tensor(np.log(self.n_rows))).clamp(min=0) / 2
-        self._groups = []
-        self._group_of = np.zeros(d, dtype=np.intp)
+        self.groups = []
+        self.group_of = np.zeros(d, dtype=np.intp)
         for number, (members, scatter, mean) in enumerate(groups):
             n = self.n_rows[members[0]]
             weight = n * self.alpha_mu / (n + self.alpha_mu)
-            self._groups.append(_unit_diagonal(self.t * np.eye(d) + scatter + weight * np.outer(mean, mean)))
-            self._group_of[members] = number
+            self.groups.append(_unit_diagonal(self.t * np.eye(d) + scatter + weight * np.outer(mean, mean)))
+            self.group_of[members] = number
 
     def local(self, families: Families) -> npt.NDArray[np.float64]:
         """Return the log evidence of each family."""
         values = np.empty(len(families))
         sizes = families.parents.sum(axis=1)
-        group_of_row = self._group_of[families.nodes]
+        group_of_row = self.group_of[families.nodes]
         for number, size in sorted(set(zip(group_of_row.tolist(), sizes.tolist(), strict=True))):
-            log_scale, matrix = self._groups[number]
+            log_scale, matrix = self.groups[number]
             rows = np.flatnonzero((group_of_row == number) & (sizes == size))
             place = np.concatenate([families.padded(rows, size), families.nodes[rows][:, None]], axis=1)
             pivots = log_pivots(matrix, place) + log_scale[place]
-            values[rows] = self._evidence(self.n_rows[families.nodes[rows]], pivots)
+            parts = pivots[:, -1], pivots[:, :-1].sum(axis=1)
+            values[rows] = self.evidence(self.n_rows[families.nodes[rows]], np.float64(size), *parts)
         return values
 
-    def _evidence(
+    def evidence(
         self,
         n: npt.NDArray[np.float64],  # (F,)
-        pivots: npt.NDArray[np.float64],  # (F, l + 1) log squared Cholesky pivots, the node's last
+        size: npt.NDArray[np.float64] | np.float64,  # (F,) number of parents
+        pivot: npt.NDArray[np.float64],  # (F,) ln |R_pa,i| - ln |R_pa|, R the posterior scale matrix
+        parents: npt.NDArray[np.float64],  # (F,) ln |R_pa|
     ) -> npt.NDArray[np.float64]:
-        """With R the posterior scale matrix, ``ln |R_pa,i| - ln |R_pa|`` is the last pivot (Kuipers et al. 2014)."""
-        size = pivots.shape[1] - 1
+        """Return the log evidence of families from log determinants (Kuipers et al. 2014)."""
         freedom = self.alpha_w - self.n_nodes + size + 1
         prior = (freedom + size) / 2 * np.log(self.t) + np.log(self.alpha_mu / (n + self.alpha_mu)) / 2
         constant = gammaln((n + freedom) / 2) - gammaln(freedom / 2) - n / 2 * np.log(np.pi)
-        value: npt.NDArray[np.float64] = (
-            prior + constant - (n + freedom) / 2 * pivots[:, -1] - pivots[:, :-1].sum(axis=1) / 2
-        )
+        value: npt.NDArray[np.float64] = prior + constant - (n + freedom) / 2 * pivot - parents / 2
         return value
 
     def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:

@@ -33,18 +33,18 @@ class _CountScore(Score):
         super().__init__(table, **options)
         self.score_equivalent = self.targets is None
         codes, self.cardinalities = level_codes(table, self.name)
-        self._counted = []  # per group of nodes with the same rows: columns (d, u) and how often each row occurs
-        self._group_of = np.zeros(self.n_nodes, dtype=np.intp)
+        self.counted = []  # per group of nodes with the same rows: columns (d, u) and how often each row occurs
+        self.group_of = np.zeros(self.n_nodes, dtype=np.intp)
         for number, (members, rows) in enumerate(row_groups(self.targets, table.n_rows, self.n_nodes)):
-            self._group_of[members] = number
-            self._counted.append(merge_rows(codes[:, rows], self.cardinalities))
+            self.group_of[members] = number
+            self.counted.append(merge_rows(codes[:, rows], self.cardinalities))
 
     def local(self, families: Families) -> npt.NDArray[np.float64]:
         """Return the log-likelihood or log evidence of each family."""
         values = np.empty(len(families))
         for row, node in enumerate(families.nodes.tolist()):
             parents = np.flatnonzero(families.parents[row])
-            columns, repeats = self._counted[self._group_of[node]]
+            columns, repeats = self.counted[self.group_of[node]]
             code, span = configurations(columns[parents], self.cardinalities[parents])
             counts = _count(code, span, columns[node], int(self.cardinalities[node]), repeats)
             values[row] = self._value(*counts, node, parents)
