@@ -78,6 +78,10 @@ def _fit(settings: dict[str, Any] | None = None, knowledge: dict[str, Any] | Non
     return make
 
 
+def _wide_exact() -> Any:
+    return DrBO("bic-nv", exact=True).fit(np.random.default_rng(0).normal(size=(40, 21)))
+
+
 NUMBERS = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0])
 OTHERS = np.array([2.0, 7.0, 1.0, 8.0, 2.0, 8.0])
 CSV = "height,weight\n1.8,75\n1.6,60\n1.7,68\n"
@@ -168,6 +172,7 @@ CASES = [
     Case("unknown way to prune", _fit(prune="strong"), "prune must be one of auto, none", "'auto'"),
     Case("unknown device", _fit(device="gpu"), "device must be auto, cpu or cuda, got 'gpu'", "'auto'"),
     Case("negative random state", _fit(random_state=-1), "random_state must be at least 0, got -1", "0, 1, 2"),
+    Case("exact with too many columns", _wide_exact, "21", "exact='auto'"),
     Case("unknown variable in the knowledge", _fit(knowledge={"roots": ["hieght"]}), "did you mean 'height'", "weight"),
     Case(
         "knowledge against itself",

@@ -174,7 +174,7 @@ def test_a_result_survives_saving(tmp_path):
         if name == "trace_columns":
             assert all((other[column] == value[column]).all() for column in value)
         elif isinstance(value, np.ndarray):
-            assert (other == value).all(), name
+            assert np.array_equal(other, value, equal_nan=value.dtype.kind == "f"), name
         else:
             assert other == value, name
 
@@ -622,3 +622,59 @@ def test_the_result_says_how_to_repeat_it_and_what_was_known():
     again = eval(result.call, names).result_
     assert again.score == result.score
     assert again.settings == result.settings
+
+
+# What one run knows.
+
+
+@pytest.mark.parametrize("score", ["bic-nv", "bge", "bic-ev"])
+def test_small_tables_of_cheap_scores_are_solved_and_explained(score):
+    result = DrBO(score, random_state=0).fit(_frame()).result_
+    assert (result.gap, result.bound_valid_for) == (0.0, "all DAGs on 5 columns")
+    assert result.upper_bound == pytest.approx(result.score)
+    table = result.edges()
+    kept = table["margin_removed"].to_numpy()
+    assert (kept > 0).all()
+    turned = table.loc[table["reason"] == "tie", "margin_reversed"]
+    assert (turned == 0).all()
+    if score == "bic-ev":
+        assert result.posterior is None
+        assert "assumption: equal noise variances" in set(table["reason"])
+    else:
+        assert ((result.posterior >= 0) & (result.posterior <= 1)).all()
+        assert table["posterior"].min() > 0.2
+    assert result.top[0]["behind"] == 0 < result.top[1]["behind"]
+
+
+def test_exact_is_off_where_evaluations_are_rationed_unless_asked_for():
+    assert _model(max_evals=3).fit(_frame()).result_.upper_bound is None
+    assert DrBO("bge", random_state=0, exact=False).fit(_frame()).result_.upper_bound is None
+    asked = _model(max_evals=3, exact=True).fit(_frame()).result_
+    assert asked.gap == 0
+    assert asked.n_local >= 5 * 16
+
+
+def test_exact_refuses_more_columns_than_it_can_hold_before_anything_is_spent():
+    wide = np.random.default_rng(0).normal(size=(50, 21))
+    with pytest.raises(SettingsError, match="exact takes at most 20 columns, the table has 21"):
+        DrBO("bic-nv", exact=True).fit(wide)
+    with pytest.raises(SettingsError, match="exact must be one of"):
+        DrBO("bic-nv", exact="maybe").fit(wide)
+
+
+def test_what_is_known_does_not_depend_on_the_order_of_the_columns():
+    frame = _frame()
+    other = frame[[NAMES[k] for k in (3, 1, 4, 0, 2)]]
+    one, two = (DrBO("bge", random_state=0).fit(table).result_ for table in (frame, other))
+    columns = [two.names.index(name) for name in one.names]
+    np.testing.assert_allclose(two.posterior[np.ix_(columns, columns)], one.posterior, atol=1e-9)
+    assert [entry["score"] for entry in one.top] == pytest.approx([entry["score"] for entry in two.top])
+
+
+def test_knowledge_shows_in_the_class_and_the_reasons():
+    known = Knowledge(tiers=[["rain"], ["sprinkler"]])
+    result = DrBO("bge", random_state=0, knowledge=known).fit(_frame()).result_
+    assert result.bound_valid_for == "all DAGs on 5 columns that obey the knowledge"
+    assert result.why()["rain", "sprinkler"] == "knowledge: sprinkler -> rain is ruled out"
+    assert not result.mpdag[1, 0]
+    assert result.cpdag[1, 0]

@@ -348,3 +348,48 @@ def test_unknown_keys_list_the_allowed_ones():
 
 def test_numpy_numbers_are_numbers():
     assert Knowledge(max_parents=np.int64(2)).max_parents == 2
+
+
+def test_toml_files(tmp_path):
+    file = tmp_path / "known.toml"
+    file.write_text('required = ["a -> b", ["b", "c"]]\ntiers = [["a"], ["b", "c"]]\nmax_parents = 2\n')
+    known = Knowledge(required=[("a", "b"), ("b", "c")], tiers=[["a"], ["b", "c"]], max_parents=2)
+    assert Knowledge.from_toml(file) == known
+    file.write_text('title = "x"\n[knowledge]\nroots = ["a"]\n')
+    assert Knowledge.from_toml(file) == Knowledge(roots=["a"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("required = [", "is not TOML"),
+        ("roots = ['a']\nleaves = [b]", "(at line 2"),
+        ("knowledge = 3", "must be a table, got 3"),
+        ("banned = []", "no part called 'banned'"),
+        ("roots = 'a'", "known.toml': roots must be a list"),
+    ],
+)
+def test_toml_files_that_cannot_be_read(tmp_path, text, message):
+    file = tmp_path / "known.toml"
+    file.write_text(text)
+    with pytest.raises(KnowledgeError, match=re.escape(message)):
+        Knowledge.from_toml(file)
+
+
+def test_a_missing_toml_file():
+    with pytest.raises(KnowledgeError, match=re.escape("'no.toml' cannot be read")):
+        Knowledge.from_toml("no.toml")
+
+
+def test_joined_says_all_that_both_say():
+    first = Knowledge(required=["a -> b"], roots=["a"], tiers=[["a"], ["b"]])
+    second = Knowledge(required=["b -> c"], leaves=["c"], max_parents=2, forbid_within_tiers=True)
+    together = first.joined(second)
+    assert together.required == (("a", "b"), ("b", "c"))
+    assert (together.roots, together.leaves, together.max_parents) == (("a",), ("c",), 2)
+    assert together.forbid_within_tiers
+    for part in ({"tiers": [["b"], ["c"]]}, {"tiers": [["a"]]}):
+        with pytest.raises(KnowledgeError, match="tiers is given twice"):
+            first.joined(Knowledge(**part))
+    with pytest.raises(KnowledgeError, match="max_parents is given twice"):
+        second.joined(Knowledge(max_parents={"a": 1}))

@@ -28,7 +28,9 @@ from drbo.scores.bge import BGe
 from drbo.scores.gp import KernelScore
 from drbo.scores.linear import BicEV, BicNV
 from drbo.scores.splines import SplineScore
+from drbo.search.certificate import check_size
 from drbo.search.evaluate import Evaluator
+from drbo.search.findings import look_back, restored
 from drbo.search.loop import Callback, Outcome, Search, run
 from drbo.search.order_search import OrderSearch
 from drbo.search.stopping import Limits, Recorder
@@ -60,6 +62,8 @@ class DrBO(BaseEstimator):
     device : ``"auto"``, ``"cpu"`` or ``"cuda"``.
     executor : a ``concurrent.futures.Executor`` that computes local scores; None: in this process.
     settings : every other knob. Keywords override it, and it overrides the preset.
+    exact : True: prove the optimum, up to 20 columns, whatever it takes; False: never; ``"auto"``: where compiled
+        kernels do it in seconds; None: as the settings say, which is ``"auto"``.
     score_options : options of the score: ``penalty``, ``edge_prior``, ``targets`` and its own.
     on_constant, on_collinear : what to do with columns that carry no information of their own.
     callbacks : called with the progress after each iteration; a returned string ends the search.
@@ -94,6 +98,7 @@ class DrBO(BaseEstimator):
         device: str = "auto",
         executor: Any = None,
         settings: Settings | None = None,
+        exact: bool | str | None = None,
         score_options: dict[str, Any] | None = None,
         on_constant: str = "error",
         on_collinear: str = "error",
@@ -109,6 +114,7 @@ class DrBO(BaseEstimator):
         self.device = device
         self.executor = executor
         self.settings = settings
+        self.exact = exact
         self.score_options = score_options
         self.on_constant = on_constant
         self.on_collinear = on_collinear
@@ -138,6 +144,8 @@ class DrBO(BaseEstimator):
         name, options, reasons = self.score_choice(table)
         seed = _seed(self.random_state)
         self._check_pruner(table)
+        if settings.exact == "on":
+            check_size(table.n_columns)
         job = _Job(table, list(frame.columns), seed, movable=isinstance(name, (str, type)))
         constraints = (self.knowledge or Knowledge()).compile(table.names)
         score = build_score(name, job.table, job.ordered_options(options))
@@ -152,6 +160,10 @@ class DrBO(BaseEstimator):
         else:
             state = Search(score, settings, constraints=limits, seed=seed, device=device, executor=self.executor)
             outcome = run(state, callbacks)
+        outcome, findings = look_back(
+            outcome, state.evaluator, limits, _exactness(settings, outcome), self._rationed(settings)
+        )
+        findings = restored(findings, job.columns)
         pruner = self._pruner(type(score))
         pruned, pruned_score = _pruned(pruner, job, outcome, state, constraints)
         local, price = outcome.best.local[0], score.family_price(Families.from_dags(outcome.best.dags))
@@ -170,6 +182,10 @@ class DrBO(BaseEstimator):
             price=job.restored_vector(price),
             weights=weights,
             standardised_weights=standardised,
+            margin_removed=findings.margins.removed if findings.margins else None,
+            margin_reversed=findings.margins.reversed if findings.margins else None,
+            posterior=findings.posterior,
+            insight=findings.to_dict(table.names) | {"assumption": _assumption(score)},
             trace_columns=recorder.columns(),
             settings=settings.to_dict(),
             seed=seed,
@@ -276,6 +292,9 @@ class DrBO(BaseEstimator):
             if given not in (value, getattr(Settings(), name)):
                 clashes.append(f"{name}={value} overrides {name}={given} of the settings")
             chosen = chosen.with_(**{name: value})
+        if self.exact is not None:
+            words = {True: "on", False: "off"}
+            chosen = chosen.with_(exact=words[self.exact] if isinstance(self.exact, bool) else self.exact)
         for clash in clashes:
             warnings.warn(clash, stacklevel=3)
         return chosen, clashes
@@ -310,9 +329,13 @@ class DrBO(BaseEstimator):
             raise SettingsError(
                 f"route 'orders' needs the score bic-nv or bic-ev, got {score.name}", hint="use route='networks'"
             )
-        rationed = settings.max_evals != Settings().max_evals or settings.max_local is not None
-        wanted = settings.route == "orders" or (settings.route == "auto" and not rationed and self.max_evals is None)
+        wanted = settings.route == "orders" or (settings.route == "auto" and not self._rationed(settings))
         return wanted and linear
+
+    def _rationed(self, settings: Settings) -> bool:
+        """Tell whether evaluations are to be spent sparingly: someone gave a number."""
+        given = settings.max_evals != Settings().max_evals or self.max_evals is not None
+        return given or settings.max_local is not None
 
     def _check_pruner(self, table: Table) -> None:
         """Refuse, before anything is spent, a kernel test that the table is too long for."""
@@ -390,6 +413,15 @@ def _pruned(
     kept, _ = prune(pruner, job.table.values, dag, required=required, threshold=threshold)
     local = state.evaluator.families(Families.from_dags(kept[None]))[None]
     return job.restored(kept), float(state.evaluator.scores(kept[None], local)[0])
+
+
+def _exactness(settings: Settings, outcome: Outcome) -> str:
+    """Return whether to prove the optimum: not when the user or the clock ended the search."""
+    return "off" if outcome.stopped == "interrupted" or outcome.stopped.startswith("time limit") else settings.exact
+
+
+def _assumption(score: Score) -> str:
+    return "rows set by intervention" if score.targets is not None else score.assumption
 
 
 def _device(name: str) -> str:

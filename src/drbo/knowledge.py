@@ -4,10 +4,12 @@ Contradictions are found when the statements meet the columns, before any search
 """
 
 import operator
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -87,6 +89,54 @@ class Knowledge:
                 f"knowledge has no part called {', '.join(map(repr, unknown))}", hint=f"allowed: {', '.join(allowed)}"
             )
         return cls(**mapping)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Self:
+        """Read a TOML file with the names of the parameters as keys, at its top or in a table ``[knowledge]``.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder, "known.toml")
+        ...     _ = file.write_text('knowledge = {required = ["a -> b"], max_parents = {b = 2}}')
+        ...     Knowledge.from_toml(file).to_mapping()
+        {'required': [['a', 'b']], 'max_parents': {'b': 2}}
+        """
+        try:
+            content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise KnowledgeError(
+                f"knowledge file '{path}' cannot be read: {error.strerror}", hint="check the path and the spelling"
+            ) from error
+        except ValueError as error:  # not UTF-8, or not TOML: tomllib names the line
+            raise KnowledgeError(
+                f"knowledge file '{path}' is not TOML: {error}", hint='for example: required = ["a -> b"]'
+            ) from error
+        table = content.get("knowledge", content)
+        if not isinstance(table, dict):
+            raise KnowledgeError(f"'knowledge' in '{path}' must be a table, got {table!r}", hint="write [knowledge]")
+        try:
+            return cls.from_mapping(table)
+        except KnowledgeError as error:
+            raise KnowledgeError(f"knowledge file '{path}': {error.message}", hint=error.hint) from error
+
+    def joined(self, other: "Knowledge") -> "Knowledge":
+        """Return what both say together; tiers and one limit for all variables may come from one of them only.
+
+        Examples
+        --------
+        >>> Knowledge(roots=["a"]).joined(Knowledge(roots=["b"], max_parents=2)).to_mapping()
+        {'roots': ['a', 'b'], 'max_parents': 2}
+        """
+        for part, single in (("tiers", (self.tiers, other.tiers)), ("max_parents", _limits_of(self, other))):
+            if all(single):
+                raise KnowledgeError(f"{part} is given twice", hint="keep one of the two")
+        lists = ("forbidden", "required", "tiers", "roots", "leaves")
+        together: dict[str, Any] = {part: (*getattr(self, part), *getattr(other, part)) for part in lists}
+        limit = self.max_parents if other.max_parents is None else other.max_parents
+        within = self.forbid_within_tiers or other.forbid_within_tiers
+        return Knowledge(**together, forbid_within_tiers=within, max_parents=limit)
 
     @classmethod
     def from_strings(
@@ -325,6 +375,10 @@ def _paths_against_tiers(names: Sequence[str], required: BoolMatrix, tier: npt.N
 
 def _path_words(path: Sequence[int], names: Sequence[str]) -> str:
     return " -> ".join(names[node] for node in path)
+
+
+def _limits_of(*statements: Knowledge) -> tuple[bool, ...]:
+    return tuple(known.max_parents is not None for known in statements)
 
 
 def _listed(key: str, value: Any) -> list[Any]:

@@ -102,6 +102,12 @@ class Settings:
         "scores; auto: orders for a linear score unless max_evals or max_local is given",
         options=("auto", "networks", "orders"),
     )
+    exact: Literal["auto", "on", "off"] = _knob(
+        "auto",
+        "prove the optimum at the end, up to 20 columns. on: score every family; off: never; auto: where compiled "
+        "kernels do it in seconds (linear, BGe and discrete scores) and evaluations are not rationed",
+        options=("auto", "on", "off"),
+    )
     order_patience: int = _knob(40, "climbs from shaken orders without a better score before stopping", low=1)
 
     # Networks (Sec. 4.3 to 4.5)
@@ -226,6 +232,7 @@ def _range_words(low: float | None, high: float | None, below: float | None) -> 
 #: silent (restart of the region, a mask per row, BatchNorm over all candidates, uniform replay, every DAG counted).
 _PAPER: dict[str, Any] = {
     "route": "networks",
+    "exact": "off",
     "max_evals": 10_000,
     "count_known": True,
     "space": "low-rank",

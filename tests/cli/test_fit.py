@@ -142,6 +142,33 @@ def test_knowledge_is_obeyed(chain: Path, fit: Fit) -> None:
     assert not edges & {("rain", "wet"), ("wet", "rain")}
     assert _edges(fit(chain, "--tiers", "slip;wet;rain,sun")) >= {("slip", "wet"), ("wet", "rain")}
     assert _edges(fit(chain, "--max-parents", 0)) == set()
+    assert not {"wet", "slip"} & {edge[1] for edge in _edges(fit(chain, "--root", "wet", "--root", "slip"))}
+    assert "wet" not in {edge[0] for edge in _edges(fit(chain, "--leaf", "wet"))}
+    assert _edges(fit(chain, "--tiers", "rain,wet,slip,sun", "--forbid-within-tiers")) == set()
+
+
+def test_knowledge_from_a_file_joins_that_of_the_options(chain: Path, fit: Fit, run: Run, fast: Fast) -> None:
+    Path("known.toml").write_text('[knowledge]\nrequired = ["sun -> slip"]\nmax_parents = {wet = 0}\n')
+    edges = _edges(fit(chain, "--knowledge", "known.toml", "--forbid", "slip->wet"))
+    assert ("sun", "slip") in edges
+    assert "wet" not in {edge[1] for edge in edges}
+    done = run("fit", chain, "--knowledge", "known.toml", "--max-parents", 2, *fast)
+    assert (done.exit_code, "max_parents is given twice" in done.stderr) == (2, True)
+    done = run("fit", chain, "--knowledge", "known.toml", "--root", "slip", *fast)
+    assert done.exit_code == 2
+    assert "'sun -> slip' is required but 'slip' is a root" in done.stderr
+
+
+def test_the_proof_is_told(run: Run, chain: Path, fit: Fit, fast: Fast) -> None:
+    done = run("fit", chain, "--exact", *fast)
+    assert "proof        the graph" in done.stdout
+    found = fit(chain, "--exact")
+    assert (found["gap"], found["bound_valid_for"]) == (0.0, "all DAGs on 4 columns")
+    assert found["upper_bound"] == pytest.approx(found["score"])
+    assert found["top"][0]["behind"] == 0 < found["top"][1]["behind"]
+    assert {"margin_removed", "margin_reversed", "reason"} <= set(found["edges"][0])
+    without = fit(chain, "--no-exact")
+    assert [without[name] for name in ("upper_bound", "gap", "bound_valid_for")] == [None, None, None]
 
 
 @pytest.mark.parametrize(
@@ -262,7 +289,12 @@ def test_settings_and_budget_are_merged_before_the_estimator_sees_them() -> None
         "require": (),
         "forbid": (),
         "tiers": "",
+        "forbid_within_tiers": False,
+        "roots": (),
+        "leaves": (),
         "max_parents": None,
+        "knowledge_file": None,
+        "exact": None,
     }
     arguments = fit_arguments(options)
     settings = arguments["settings"]

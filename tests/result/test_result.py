@@ -46,7 +46,7 @@ def make(**changes):
         "versions": {"drbo": "0.1.0"},
         "data_hash": "ab" * 32,
         "n_rows": 853,
-        "knowledge": {"tiers": [["a"], ["b"]]},
+        "knowledge": {"max_parents": 3},
         "preflight": {"columns": [], "findings": []},
         "call": "drbo fit table.csv",
         "reasons": ("numeric columns: bic-nv", "column 'a' is skewed"),
@@ -83,7 +83,7 @@ class TestGraph:
     def test_edges_of_a_score_equivalent_score(self):
         result = make()
         table = result.edges()
-        assert list(table) == ["source", "target", "weight", "standardised_weight", "directed"]
+        assert list(table) == ["source", "target", "weight", "standardised_weight", "directed", "reason"]
         assert list(zip(table["source"], table["target"], table["directed"], strict=True)) == [
             ("a", "b,c", False),
             ("b,c", "naïve\n$x$", True),
@@ -98,7 +98,7 @@ class TestGraph:
 
     def test_edges_without_weights(self):
         result = make(weights=None, standardised_weights=None)
-        assert list(result.edges()) == ["source", "target", "directed"]
+        assert list(result.edges()) == ["source", "target", "directed", "reason"]
         assert list(make(dag=np.zeros((4, 4))).edges().index) == []
 
     def test_cpdag_edges_list_an_undirected_edge_once(self):

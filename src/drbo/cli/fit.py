@@ -66,7 +66,22 @@ INTERRUPTED = 130  # exit code: 128 + SIGINT
 @click.option("--require", multiple=True, metavar="'A->B'", help="An edge that must be there; repeatable.")
 @click.option("--forbid", multiple=True, metavar="'A->B'", help="An edge that must not be there; repeatable.")
 @click.option("--tiers", default="", metavar="'a,b;c'", help="Groups in the order of time, early first.")
+@click.option("--forbid-within-tiers", is_flag=True, help="Also no edge between variables of one tier.")
+@click.option("--root", "roots", multiple=True, metavar="A", help="A variable without parents; repeatable.")
+@click.option("--leaf", "leaves", multiple=True, metavar="A", help="A variable without children; repeatable.")
 @click.option("--max-parents", type=click.IntRange(min=0), metavar="N", help="The most parents of a variable.")
+@click.option(
+    "--knowledge",
+    "knowledge_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A TOML file with required, forbidden, tiers, roots, leaves, max_parents.",
+)
+@click.option(
+    "--exact/--no-exact",
+    default=None,
+    help="Prove the optimum, up to 20 columns, or do not try.  [default: where it takes seconds]",
+)
 @data_options
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr.")
@@ -113,8 +128,13 @@ def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
         arguments |= budget
     if options["penalty"] is not None:
         arguments["score_options"] = {"penalty": options["penalty"]}
-    knowledge = {name: options[name] for name in ("require", "forbid", "tiers", "max_parents")}
-    return arguments | {"random_state": options["seed"], "knowledge": Knowledge.from_strings(**knowledge)}
+    if options["exact"] is not None:
+        arguments["exact"] = options["exact"]
+    words = ("require", "forbid", "tiers", "forbid_within_tiers", "roots", "leaves", "max_parents")
+    knowledge = Knowledge.from_strings(**{name: options[name] for name in words})
+    if options["knowledge_file"] is not None:
+        knowledge = Knowledge.from_toml(options["knowledge_file"]).joined(knowledge)
+    return arguments | {"random_state": options["seed"], "knowledge": knowledge}
 
 
 def search(frame: "pd.DataFrame", arguments: dict[str, Any], *, quiet: bool) -> "Result":

@@ -17,6 +17,7 @@ from drbo.errors import ResultError, SettingsError
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    import pandas as pd
 
     from drbo.result.result import Result
 
@@ -99,12 +100,19 @@ def command_line(context: click.Context) -> str:
     return shlex.join([*context.command_path.split(), *arguments, *options])
 
 
+def _records(table: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Return the rows of a table for JSON, which has null in place of NaN."""
+    return [
+        {str(key): None if value != value else value for key, value in row.items()} for row in table.to_dict("records")
+    ]
+
+
 def result_as_json(result: "Result", files: list[Path]) -> str:
     """Return a result as one JSON object; names are those of the fields of Result."""
     content: dict[str, Any] = {
         "names": list(result.names),
         "n_rows": result.n_rows,
-        "edges": result.edges().to_dict("records"),
+        "edges": _records(result.edges()),
         "cpdag_edges": result.cpdag_edges().to_dict("records"),
     }
     fields = (
@@ -116,6 +124,10 @@ def result_as_json(result: "Result", files: list[Path]) -> str:
             "seed",
             "found_by",
             "stopped",
+            "upper_bound",
+            "gap",
+            "bound_valid_for",
+            "top",
             "reasons",
             "settings",
             "data_hash",

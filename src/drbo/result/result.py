@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json, read_member, refusing, write_file
-from drbo.errors import DataError, ResultError
+from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph import check_dag, dag_to_cpdag
-from drbo.result import export
+from drbo.result import export, why
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FORMAT, FORMAT_VERSION = "drbo-result", 1
 MAX_TRACE = 10**7
 SHOWN_EDGES = 60  # in each list of the summary
-OPTIONAL_ARRAYS = ("weights", "standardised_weights")
+OPTIONAL_ARRAYS = ("weights", "standardised_weights", "margin_removed", "margin_reversed", "posterior")
 TRACE_TYPES = {"n_evals": "<i8", "n_local": "<i8", "seconds": "<f8", "best": "<f8"}
 #: What result.json holds of a Result, and as what.
 JSON_TYPES: dict[str, type] = {
@@ -43,6 +43,7 @@ JSON_TYPES: dict[str, type] = {
     "knowledge": dict,
     "preflight": dict,
     "call": str,
+    "insight": dict,
     "reasons": list,
     "found_by": str,
     "pruner": str,
@@ -78,7 +79,7 @@ class Result:
     >>> result
     <Result: 2 nodes, 1 edge, bic-nv -7.5>
     >>> result.edges().to_dict("records")
-    [{'source': 'rain', 'target': 'wet', 'directed': False}]
+    [{'source': 'rain', 'target': 'wet', 'directed': False, 'reason': 'tie'}]
     """
 
     names: tuple[str, ...]
@@ -93,6 +94,9 @@ class Result:
     score_options: dict[str, Any] = field(default_factory=dict)
     weights: Floats | None = None  # (d, d) linear weights of dag in the units of the data
     standardised_weights: Floats | None = None  # (d, d) the same for columns of variance 1
+    margin_removed: Floats | None = None  # (d, d) what the score of searched_dag loses without an edge
+    margin_reversed: Floats | None = None  # (d, d) and with it turned round
+    posterior: Floats | None = None  # (d, d) probability of each edge, for scores that are a log evidence
     trace_columns: dict[str, npt.NDArray[Any]] = field(default_factory=_no_trace)
     settings: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
@@ -102,6 +106,7 @@ class Result:
     knowledge: dict[str, Any] = field(default_factory=dict)  # as Knowledge.to_mapping()
     preflight: dict[str, Any] = field(default_factory=dict)  # what the data looked like: as Audit.to_dict()
     call: str = ""  # how to repeat the run: a line of Python or of the shell
+    insight: dict[str, Any] = field(default_factory=dict)  # certificate, other classes, what margins speak of
     reasons: tuple[str, ...] = ()  # why this score; what the data check had to say
     found_by: str = ""  # the stage of the search that found searched_dag
     pruner: str = "none"
@@ -128,6 +133,10 @@ class Result:
         columns = {k: _frozen(self.trace_columns[k], k, (length,), kind) for k, kind in TRACE_TYPES.items()}
         set_(self, "trace_columns", columns)
         set_(self, "reasons", tuple(self.reasons))
+        try:
+            why.constraints_of(self.knowledge, self.names)
+        except KnowledgeError as error:
+            raise ResultError(f"knowledge: {error.message}", hint=error.hint) from error
         for name, kind in JSON_TYPES.items():
             if kind is dict:
                 set_(self, name, _plain(getattr(self, name)))
@@ -151,11 +160,52 @@ class Result:
 
     @property
     def undirected(self) -> Bools:
-        """(d, d) True, on both sides, for edges whose direction this score cannot tell from the data."""
+        """(d, d) True, on both sides, for edges whose direction neither this score nor the knowledge can tell."""
         if not self.score_equivalent:
             return np.zeros_like(self.dag)
-        cpdag = self.cpdag
-        return cpdag & cpdag.T
+        graph = self.mpdag
+        return graph & graph.T
+
+    @property
+    def mpdag(self) -> Bools:
+        """The equivalence class under the knowledge: ``cpdag`` with the edges directed that the knowledge directs."""
+        return why.mpdag(self.dag, why.constraints_of(self.knowledge, self.names))
+
+    @property
+    def upper_bound(self) -> float | None:
+        """No DAG scores higher; None where this was not proved. It speaks of ``searched_dag``, before pruning."""
+        bound = self.insight.get("certificate", {}).get("upper_bound")
+        return None if bound is None else float(bound)
+
+    @property
+    def gap(self) -> float | None:
+        """How much ``score`` may lie below the best possible; 0: it is the best, within the certificate's tolerance."""
+        if self.upper_bound is None:
+            return None
+        gap = self.upper_bound - self.score
+        return gap if gap > self.insight["certificate"]["tolerance"] else 0.0
+
+    @property
+    def bound_valid_for(self) -> str | None:
+        """Which DAGs the upper bound speaks of, in words."""
+        words = self.insight.get("certificate", {}).get("valid_for")
+        return None if words is None else str(words)
+
+    @property
+    def top(self) -> list[dict[str, Any]]:
+        """The best equivalence classes found, best first: score, how far behind, edges of the best DAG of each."""
+        return [dict(entry) for entry in self.insight.get("top", [])]
+
+    def why(self) -> dict[tuple[str, str], str]:
+        """Return for each edge of ``dag`` what fixes its direction; see :func:`drbo.result.why.reasons`."""
+        found = why.reasons(
+            self.dag,
+            why.constraints_of(self.knowledge, self.names),
+            score_equivalent=self.score_equivalent,
+            assumption=str(self.insight.get("assumption", "the score tells equivalent graphs apart")),
+            reversed_margin=self.margin_reversed,
+        )
+        return {(self.names[i], self.names[j]): words for (i, j), words in found.items()}
 
     @property
     def trace(self) -> "pd.DataFrame":
@@ -165,8 +215,19 @@ class Result:
         return pd.DataFrame({name: column.copy() for name, column in self.trace_columns.items()})
 
     def edges(self) -> "pd.DataFrame":
-        """Return the edges of ``dag``; ``directed`` is False where the data cannot tell the direction."""
-        return export.edge_table(self.dag, self.names, self.weights, self.standardised_weights, ~self.undirected)
+        """Return the edges of ``dag``.
+
+        ``directed`` is False where nothing tells the direction, ``reason`` says what does. The margins are what the
+        score of the graph before pruning loses when the edge goes or turns, all else re-optimised; NaN: no known
+        graph has it so. ``posterior`` is the probability of the edge where the score is a log evidence.
+        """
+        table = export.edge_table(self.dag, self.names, self.weights, self.standardised_weights, ~self.undirected)
+        source, target = np.nonzero(self.dag)
+        for name in ("margin_removed", "margin_reversed", "posterior"):
+            if (values := getattr(self, name)) is not None:
+                table[name] = values[source, target]
+        table["reason"] = list(self.why().values())
+        return table
 
     def cpdag_edges(self) -> "pd.DataFrame":
         """Return the edges of ``cpdag``; an undirected edge has one row."""
@@ -219,9 +280,10 @@ class Result:
         lines = [f"{len(self.names)} variables, {self.n_rows} rows, score {text(self.score_name)}", ""]
         if self.score_equivalent:
             undirected = int(self.undirected.sum()) // 2
+            kind = "CPDAG" if (self.mpdag == self.cpdag).all() else "MPDAG, the CPDAG under the knowledge"
             lines += [
-                f"Equivalence class (CPDAG): {n_edges - undirected} directed and {undirected} undirected edges",
-                *_edge_lines(self.cpdag, self.names, None, None),
+                f"Equivalence class ({kind}): {n_edges - undirected} directed and {undirected} undirected edges",
+                *_edge_lines(self.mpdag, self.names, None, None),
                 "",
                 f"DAG, one member of the class: {n_edges} edges",
             ]
@@ -233,11 +295,24 @@ class Result:
             f"score        {self.score:.6f} before pruning, {self.pruned_score:.6f} after",
             f"pruning      {text(self.pruner)}: {n_searched - n_edges} of {n_searched} edges removed",
             f"search       {self.n_evals} evaluations, {self.n_local} local scores, {self.seconds:.1f} s",
+            *self._insight_lines(),
             f"found by     {text(self.found_by) or 'not recorded'}",
             f"stopped      {text(self.stopped) or 'not recorded'}",
         ]
         lines += [f"{'' if k else 'why':<12} {text(reason)}" for k, reason in enumerate(self.reasons)]
         return "\n".join(lines)
+
+    def _insight_lines(self) -> list[str]:
+        """Return what is proved, and how far behind the next class is."""
+        lines = []
+        if self.upper_bound is not None:
+            gap, before = self.gap or 0.0, " before pruning" if (self.dag != self.searched_dag).any() else ""
+            proved = "the optimum" if gap == 0 else f"at most {gap:.6g} below the optimum"
+            lines.append(f"proof        the graph{before} is {proved} of {self.bound_valid_for}")
+        if len(self.top) > 1:
+            over = export.printable(str(self.insight.get("over", "")))
+            lines.append(f"runner-up    the next equivalence class is {self.top[1]['behind']:.6g} behind ({over})")
+        return lines
 
     def save(self, folder: str | Path) -> Path:
         """Write result.json, result.npz and edges.csv into a folder, and return the folder.

@@ -273,6 +273,7 @@ class GpScore(KernelScore):
     """
 
     name = "gp"
+    assumption = "additive noise around nonlinear effects"
     evidence_scale = 2.0
 
     def __init__(self, table: Table, *, device: str = "cpu", **options: Any) -> None:

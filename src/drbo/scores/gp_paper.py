@@ -82,6 +82,7 @@ class GpNV(KernelScore):
     """
 
     name = "gp-nv"
+    assumption = "additive noise around nonlinear effects"
     evidence_scale = 2.0
     equal_variance: ClassVar[bool] = False
 
@@ -148,6 +149,7 @@ class GpEV(GpNV):
     """
 
     name = "gp-ev"
+    assumption = "equal noise variances"
     equal_variance = True
     combine = BicEV.combine
     share = BicEV.share

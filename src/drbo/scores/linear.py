@@ -196,6 +196,7 @@ class BicEV(BicNV):
 
     name = "bic-ev"
     score_equivalent = False
+    assumption = "equal noise variances"
     equal_variance = True
 
     def combine(self, local: Tensor, price: Tensor) -> Tensor:

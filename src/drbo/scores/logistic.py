@@ -45,6 +45,7 @@ class LogisticBIC(Score):
     """
 
     name = "logistic"
+    assumption = "logistic regressions"
     evidence_scale = 2.0
     nested = True
 

@@ -82,6 +82,7 @@ class SplineScore(Score):
     """
 
     name = "splines"
+    assumption = "additive noise around nonlinear effects"
     evidence_scale = 2.0
     nested = True
 

@@ -1,18 +1,18 @@
 """The global optimum, proved: no DAG that obeys the knowledge scores higher."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from drbo.errors import SettingsError
 from drbo.knowledge import Constraints
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Families
 from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.tables import MAX_NODES, FamilyTables
-
-Floats = npt.NDArray[np.float64]
 
 #: Scores closer than this share of themselves are equal.
 EQUAL = 1e-10
@@ -60,14 +60,14 @@ def certify(tables: FamilyTables, evaluator: Evaluator, constraints: Constraints
     if not tables.complete:
         raise ValueError("a certificate needs all families that the knowledge allows")
     sweep = _Sweep(tables, evaluator, start)
-    level = evaluator.score.level_of(_tensor(start.local[0]))
+    level = evaluator.score.level_of(torch.as_tensor(start.local[0]))
     bound = sweep.additive() if level is None else sweep.over_levels(level)
     best = sweep.best
     score = float(best.scores[0])
     tolerance = tables.rounding + EQUAL * (1.0 + abs(score))
     # Within rounding the bound is the score itself: kernels and evaluator add up in different ways.
     upper = score if bound <= score + tolerance else bound
-    final = evaluator.score.level_of(_tensor(best.local[0]))
+    final = evaluator.score.level_of(torch.as_tensor(best.local[0]))
     return Certificate(best, upper, tolerance, valid_for(constraints), final)
 
 
@@ -100,9 +100,9 @@ class _Sweep:
         self.evaluator = evaluator
         self.best = start
 
-    def additive(self, level: float | None = None) -> float:
+    def additive(self) -> float:
         """Return the highest sum of shares; its DAG is kept if it is better than the best."""
-        return self._solve(level)[0]
+        return self._solve(None)[0]
 
     def over_levels(self, level: float) -> float:
         """Return an upper bound of an equal-variance score: the sweep of the price over the lower hull.
@@ -116,7 +116,7 @@ class _Sweep:
         low, high = self._levels()
         ends = sorted({1.0 / high, min(max(1.0 / level, 1.0 / high), 1.0 / low), 1.0 / low})
         points = [(t, *self._solve(1.0 / t)) for t in ends]
-        stack = list(zip(points[:-1], points[1:], strict=True))
+        stack = list(pairwise(points))
         bound = max(_at(t, value, rows) for t, value, _ in points)
         for _ in range(MAX_LEVELS):
             if not stack:
@@ -132,7 +132,7 @@ class _Sweep:
         return max(bound, *(_chord_bound(left, right, rows) for left, right in stack))
 
     def _solve(self, level: float | None) -> tuple[float, float]:
-        """Return the highest sum of shares at a level, and the sum of n MSE of its DAG."""
+        """Return the highest sum of shares and, where there is a level, the sum of n MSE of its DAG."""
         from drbo.search import lattice  # compiled: only where it is used
 
         shares = self.tables.shares(self.evaluator.score, level)
@@ -141,6 +141,8 @@ class _Sweep:
         found = self._evaluated(lattice.trace(inside, shares, value))
         if found.scores[0] > self.best.scores[0]:
             self.best = found
+        if level is None:
+            return float(value[-1]), 0.0
         return float(value[-1]), float((self.evaluator.score.n_rows * np.exp(found.local[0])).sum())
 
     def _evaluated(self, dag: npt.NDArray[np.bool_]) -> Evaluated:
@@ -161,7 +163,7 @@ Point = tuple[float, float, float]  # t, A(t) and minus the slope of A at t
 
 
 def _at(t: float, value: float, rows: float) -> float:
-    return rows * (1.0 + np.log(t)) + value
+    return float(rows * (1.0 + np.log(t)) + value)
 
 
 def _chord_bound(left: Point, right: Point, rows: float) -> float:
@@ -169,7 +171,7 @@ def _chord_bound(left: Point, right: Point, rows: float) -> float:
     slope = (right[1] - left[1]) / (right[0] - left[0])
     t = np.inf if slope >= 0 else -rows / slope
     t = min(max(t, left[0]), right[0])
-    return float(_at(t, left[1] + slope * (t - left[0]), rows))
+    return _at(t, left[1] + slope * (t - left[0]), rows)
 
 
 def _meeting(left: Point, right: Point) -> float:
@@ -181,14 +183,3 @@ def _meeting(left: Point, right: Point) -> float:
     t = (left[1] + left[2] * left[0] - right[1] - right[2] * right[0]) / turn
     inside = left[0] < t < right[0]
     return t if inside else middle
-
-
-def _tensor(values: Floats) -> Any:
-    import torch
-
-    return torch.as_tensor(values)
-
-
-def is_additive(score: Score, local: Floats) -> bool:
-    """Tell whether the score of a DAG is a sum over its families."""
-    return score.level_of(_tensor(local)) is None

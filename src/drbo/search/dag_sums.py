@@ -5,6 +5,7 @@ all families of node i with parents inside U. The sums come back as ``passed[i, 
 total by ``inside[i, U]``.
 """
 
+import math
 from typing import Any
 
 import numba
@@ -79,7 +80,7 @@ def _log_add(a: float, b: float) -> float:
         a, b = b, a
     if b == -np.inf or a - b > 40.0:
         return a
-    return a + np.log1p(np.exp(b - a))
+    return a + math.log1p(math.exp(b - a))
 
 
 @numba.njit(cache=True, nogil=True)

@@ -211,9 +211,7 @@ def _write(dag: Any, node: int, column: int) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _split(
-    row: Any, node: int, needed: int, banned: int, must: int, before: Any, after: Any
-) -> Any:
+def _split(row: Any, node: int, needed: int, banned: int, must: int, before: Any, after: Any) -> Any:
     """Return the best score when a node's parents hold ``needed`` and none of ``banned``, and the set before it.
 
     Only sets that hold ``must`` come before the node. ``row`` are the shares of its families.

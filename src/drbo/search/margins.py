@@ -58,8 +58,8 @@ class Alternatives:
         self.score = score
         self.level = level
         self._lattice = lattice
-        self._shares = tables.shares(score, level)
-        self._best = lattice.best_inside(self._shares)
+        self.shares = tables.shares(score, level)
+        self._best = lattice.best_inside(self.shares)
         self._before = lattice.forward(self._best)
         self._after = lattice.backward(self._best)
 
@@ -108,7 +108,7 @@ class Alternatives:
     def _value(self, change: "Change") -> float:
         """Return the best score under a change: exact for an additive score, else that of the DAG found."""
         value, nodes = self._lattice.split(
-            self._shares, change.node, self._before, self._after, needed=change.needed, banned=change.banned,
+            self.shares, change.node, self._before, self._after, needed=change.needed, banned=change.banned,
             must=change.must,
         )  # fmt: skip
         if self.level is None or nodes < 0:
@@ -116,10 +116,10 @@ class Alternatives:
         return self._score_of(self._dag(change, nodes))
 
     def _dag(self, change: "Change", nodes: int | None = None) -> Bools:
-        parts = self._best, self._shares, self._before, self._after
+        parts = self._best, self.shares, self._before, self._after
         if nodes is None:
             _, nodes = self._lattice.split(
-                self._shares, change.node, *parts[2:], needed=change.needed, banned=change.banned, must=change.must
+                self.shares, change.node, *parts[2:], needed=change.needed, banned=change.banned, must=change.must
             )
         return self._lattice.trace_split(*parts, change.node, nodes, needed=change.needed, banned=change.banned)
 
@@ -166,5 +166,3 @@ def _changes(dag: Bools) -> Iterator[Change]:
             if not adjacent[a, b] and (a, middle, b) not in colliders:
                 both = 1 << a | 1 << b
                 yield Change(middle, needed=both, must=both)
-
-

@@ -71,13 +71,13 @@ def families_of(n_nodes: int, node: int) -> Families:
     return Families(np.full(len(parents), node), parents)
 
 
-def legal(families: Families, constraints: Constraints) -> npt.NDArray[np.bool_]:
-    """Tell which families of one node the knowledge allows."""
-    node = families.nodes[0]
-    required = constraints.required[:, node]
-    fits = families.parents.sum(axis=1) <= constraints.max_parents[node]
-    fits &= ~(families.parents & ~constraints.allowed[:, node]).any(axis=1)
-    return np.asarray(fits & families.parents[:, required].all(axis=1), dtype=np.bool_)
+def legal(node: int, constraints: Constraints) -> npt.NDArray[np.bool_]:
+    """Tell which families of a node the knowledge allows, in the order of its columns."""
+    d = len(constraints.names)
+    sets, bits = sets_of(d, node), 1 << np.arange(d)
+    needed, possible = constraints.required[:, node] @ bits, constraints.allowed[:, node] @ bits
+    few = np.bitwise_count(sets) <= constraints.max_parents[node]
+    return np.asarray(few & (sets & ~possible == 0) & (sets & needed == needed), dtype=np.bool_)
 
 
 def count_legal(constraints: Constraints) -> int:
@@ -124,7 +124,7 @@ def compiled_work(score: Score) -> float | None:
         return None
     sets = float(1 << score.n_nodes)
     if isinstance(score, DiscreteBIC | BDeu):
-        return sets * sum(columns.shape[1] for columns, _ in score.counted)
+        return sets * float(sum(columns.shape[1] for columns, _ in score.counted))
     return sets * score.n_nodes
 
 
@@ -133,7 +133,7 @@ def _by_evaluation(evaluator: Evaluator, constraints: Constraints) -> FamilyTabl
     local, price = np.zeros((d, 1 << (d - 1))), np.full((d, 1 << (d - 1)), -np.inf)
     for node in range(d):
         families = families_of(d, node)
-        rows = np.flatnonzero(legal(families, constraints))
+        rows = np.flatnonzero(legal(node, constraints))
         local[node, rows] = evaluator.families(families[rows])
         price[node, rows] = evaluator.score.family_price(families[rows])
         count += len(rows)
@@ -145,11 +145,9 @@ def _compiled(score: Score, constraints: Constraints) -> FamilyTables:
     local, price = np.empty((d, 1 << (d - 1))), np.empty((d, 1 << (d - 1)))
     for members, values in _set_values(score, constraints):
         for node in members:
-            families = families_of(d, node)
-            usable = legal(families, constraints)
-            price[node] = np.where(usable, score.family_price(families), -np.inf)
-            sets = sets_of(d, node)
-            local[node] = _local(score, node, families.parents.sum(axis=1), values[sets], values[sets | (1 << node)])
+            usable, sets = legal(node, constraints), sets_of(d, node)
+            price[node] = np.where(usable, score.family_price(families_of(d, node)), -np.inf)
+            local[node] = _local(score, node, np.bitwise_count(sets), values[sets], values[sets | (1 << node)])
             unknown = np.isnan(local[node])
             local[node, unknown], price[node, unknown] = 0.0, -np.inf
             count += int((usable & ~unknown).sum())
@@ -182,7 +180,7 @@ def _set_values(score: Score, constraints: Constraints) -> Iterator[tuple[npt.ND
 def _local(
     score: Score,
     node: int,
-    sizes: npt.NDArray[np.intp],
+    sizes: npt.NDArray[np.uint8],  # of the parent sets
     without: Floats,  # the function of sets at the parents
     with_: Floats,  # and at the parents and the node
 ) -> Floats:

@@ -1,0 +1,85 @@
+"""Why an edge points the way it does: the data, the knowledge, an assumption of the score, or nothing at all."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.graph import BoolMatrix, dag_to_cpdag, meek_closure, v_structures
+from drbo.knowledge import Constraints, Knowledge
+
+#: Edges whose two directions score the same.
+TIE = "tie"
+
+
+def constraints_of(knowledge: Mapping[str, Any], names: Sequence[str]) -> Constraints:
+    """Return the knowledge of a saved result as constraints on its columns."""
+    return Knowledge.from_mapping(knowledge).compile(names)
+
+
+def mpdag(
+    dag: BoolMatrix,  # (d, d) obeys the constraints
+    constraints: Constraints,
+) -> BoolMatrix:
+    """Return the equivalence class of a DAG under knowledge: an edge is undirected where both directions are left.
+
+    The CPDAG, with edges directed where the knowledge rules one direction out, closed under Meek's rules (Meek 1995).
+    Limits on the number of parents are not used.
+
+    Examples
+    --------
+    >>> chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
+    >>> mpdag(chain, Knowledge(roots=["a"]).compile("abc")).astype(int).tolist()
+    [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    """
+    graph = dag_to_cpdag(dag)
+    graph &= constraints.allowed | ~graph.T | dag  # of an undirected edge the direction that is not allowed goes
+    return meek_closure(graph)
+
+
+def reasons(
+    dag: BoolMatrix,
+    constraints: Constraints,
+    *,
+    score_equivalent: bool,
+    assumption: str,
+    reversed_margin: npt.NDArray[np.float64] | None = None,
+) -> dict[tuple[int, int], str]:
+    """Return for each edge of a DAG, in words, what fixes its direction.
+
+    Parameters
+    ----------
+    score_equivalent : the score ties Markov-equivalent DAGs.
+    assumption : what else the score takes from the data, in words.
+    reversed_margin : (d, d) what the score loses when an edge is turned round; 0: a tie.
+
+    Examples
+    --------
+    >>> collider = np.array([[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]], dtype=bool)
+    >>> reasons(collider, Constraints.none(4), score_equivalent=True, assumption="")
+    {(0, 2): 'v-structure with x1', (1, 2): 'v-structure with x0', (2, 3): 'Meek rule'}
+    """
+    names, cpdag, known = constraints.names, dag_to_cpdag(dag), mpdag(dag, constraints)
+    partners: dict[tuple[int, int], list[str]] = {}
+    for a, child, b in v_structures(dag):
+        partners.setdefault((a, child), []).append(names[b])
+        partners.setdefault((b, child), []).append(names[a])
+    found = {}
+    for a, b in np.argwhere(dag).tolist():
+        if constraints.required[a, b]:
+            why = "knowledge: required"
+        elif (a, b) in partners:
+            why = f"v-structure with {', '.join(partners[a, b])}"
+        elif not cpdag[b, a]:
+            why = "Meek rule"
+        elif not constraints.allowed[b, a]:
+            why = f"knowledge: {names[b]} -> {names[a]} is ruled out"
+        elif not known[b, a]:
+            why = "Meek rule after knowledge"
+        elif score_equivalent or (reversed_margin is not None and reversed_margin[a, b] == 0):
+            why = TIE
+        else:
+            why = f"assumption: {assumption}"
+        found[a, b] = why
+    return found

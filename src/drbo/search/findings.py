@@ -1,0 +1,140 @@
+"""What one run knows at its end: a proof where there is one, margins, other classes, edge posteriors."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from drbo.knowledge import Constraints
+from drbo.scores.base import Score
+from drbo.search.certificate import Certificate, certify, check_size
+from drbo.search.evaluate import Evaluated, Evaluator
+from drbo.search.loop import Outcome
+from drbo.search.margins import Alternatives, Margins, OtherClass
+from drbo.search.tables import MAX_NODES, FamilyTables, all_tables, compiled_work, known_tables
+
+Floats = npt.NDArray[np.float64]
+
+#: Steps of compiled tables that nobody has to ask for: a few seconds.
+FREE_WORK = 1.2e9
+#: Up to this many nodes tables are made of few known families; above they would hold almost nothing.
+MAX_KNOWN_NODES = 16
+#: Up to this many nodes the posterior counts every DAG once, in 3^d steps; above it counts every order once.
+MAX_DAG_SUM = 16
+#: Equivalence classes listed.
+TOP = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What is known beside the best DAG; None where nothing valid can be said."""
+
+    certificate: Certificate | None = None
+    margins: Margins | None = None
+    classes: tuple[OtherClass, ...] = ()
+    posterior: Floats | None = None  # (d, d) probability of each edge
+    over: str = ""  # the DAGs that margins, classes and posterior speak of
+    prior: str = ""  # of the posterior
+
+    def to_dict(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """Return what is not an array, in plain values; edges by the names of the columns."""
+        best = self.classes[0].score if self.classes else 0.0
+        top = [
+            {
+                "score": other.score,
+                "behind": best - other.score,
+                "edges": [[names[i], names[j]] for i, j in np.argwhere(other.dag).tolist()],
+            }
+            for other in self.classes
+        ]
+        certificate = {} if self.certificate is None else self.certificate.to_dict()
+        exact = self.margins is not None and self.margins.exact
+        return {"certificate": certificate, "top": top, "over": self.over, "exact": exact, "prior": self.prior}
+
+
+def look_back(
+    outcome: Outcome, evaluator: Evaluator, constraints: Constraints, exact: str, rationed: bool
+) -> tuple[Outcome, Findings]:
+    """Return the outcome, with the optimum where it was proved, and all that is known about it.
+
+    Parameters
+    ----------
+    exact : ``"on"``: score all families that the knowledge allows, whatever it takes; ``"off"``: none beyond those
+        known; ``"auto"``: where compiled kernels do it in seconds.
+    rationed : evaluations are to be spent sparingly: ``"auto"`` then spends none.
+
+    An interrupt ends the look back, not the run: what is known by then is returned.
+    """
+    findings = Findings()
+    try:
+        tables = _tables(evaluator, constraints, exact, rationed)
+        if tables is None:
+            return outcome, findings
+        if tables.complete and exact != "off":
+            proof = certify(tables, evaluator, constraints, outcome.best)
+            if proof.best.scores[0] > outcome.best.scores[0] + proof.tolerance:
+                outcome = replace(outcome, best=proof.best, found_by="exact")
+            findings = replace(findings, certificate=proof)
+        findings = _alternatives(findings, tables, evaluator.score, outcome.best)
+    except KeyboardInterrupt:
+        pass
+    return replace(outcome, n_evals=evaluator.n_evals, n_local=evaluator.n_local), findings
+
+
+def _tables(evaluator: Evaluator, constraints: Constraints, exact: str, rationed: bool) -> FamilyTables | None:
+    d = evaluator.score.n_nodes
+    if exact == "on":
+        check_size(d)
+        return all_tables(evaluator, constraints)
+    work = compiled_work(evaluator.score)
+    if exact == "auto" and not rationed and work is not None and work <= FREE_WORK:
+        return all_tables(evaluator, constraints)
+    return known_tables(evaluator, constraints) if d <= min(MAX_KNOWN_NODES, MAX_NODES) else None
+
+
+def _alternatives(findings: Findings, tables: FamilyTables, score: Score, best: Evaluated) -> Findings:
+    dag, level = best.dags[0], score.level_of(torch.as_tensor(best.local[0]))
+    others = Alternatives(tables, score, level)
+    over = "all DAGs" if tables.complete else f"DAGs made of the {tables.n_families:,} known families"
+    findings = replace(findings, margins=others.margins(dag), classes=tuple(others.classes(dag, TOP)), over=over)
+    if score.evidence_scale is None or level is not None:
+        return findings
+    posterior, prior = edge_posterior(others.shares / score.evidence_scale)
+    return replace(findings, posterior=posterior, prior=prior)
+
+
+def edge_posterior(
+    logs: Floats,  # (d, 2^(d-1)) log weight of each family
+) -> tuple[Floats, str]:
+    """Return the posterior probability (d, d) of each edge by exact sums, and the prior it comes from, in words.
+
+    Examples
+    --------
+    >>> probability, prior = edge_posterior(np.log([[1.0, 1.0], [1.0, 2.0]]))
+    >>> probability.round(6).tolist(), prior
+    ([[0.0, 0.5], [0.25, 0.0]], 'every DAG alike')
+    """
+    from drbo.search import dag_sums  # compiled: only where it is used
+
+    inside = dag_sums.sum_inside(logs)
+    if len(logs) <= MAX_DAG_SUM:
+        return dag_sums.edge_sums(inside, dag_sums.over_dags(inside, logs)), "every DAG alike"
+    return dag_sums.edge_sums(inside, dag_sums.over_orders(inside)), "every order of the columns alike"
+
+
+def restored(findings: Findings, columns: npt.NDArray[np.intp]) -> Findings:
+    """Return findings about permuted columns as such about the given ones; new column k was ``columns[k]``."""
+
+    def back(matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        given = np.empty_like(matrix)
+        given[np.ix_(columns, columns)] = matrix
+        return given
+
+    margins = findings.margins
+    if margins is not None:
+        margins = Margins(back(margins.removed), back(margins.reversed), margins.exact)
+    classes = tuple(OtherClass(back(other.dag), other.score) for other in findings.classes)
+    posterior = None if findings.posterior is None else back(findings.posterior)
+    return replace(findings, margins=margins, classes=classes, posterior=posterior)

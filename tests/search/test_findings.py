@@ -1,0 +1,111 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from drbo.data.simulate import simulate
+from drbo.data.table import Table
+from drbo.knowledge import Constraints
+from drbo.scores.base import build_score
+from drbo.search import findings
+from drbo.search.evaluate import Evaluator
+from drbo.search.findings import edge_posterior, look_back, restored
+from drbo.search.loop import Outcome
+from drbo.settings import Settings
+
+
+@pytest.fixture
+def run():
+    """A search that has only seen the empty graph, on data with a clear one."""
+    data = simulate("5ER1", "linear", n=300, seed=2)
+    evaluator = Evaluator(build_score("bge", Table.from_array(data.X)), Settings())
+    empty = evaluator.evaluate(np.zeros((1, 5, 5), dtype=bool))
+    return Outcome(empty, "first design", evaluator.n_evals, evaluator.n_local, "test"), evaluator
+
+
+def test_the_proved_optimum_becomes_the_best_and_its_families_count(run):
+    outcome, evaluator = run
+    found, known = look_back(outcome, evaluator, Constraints.none(5), "auto", rationed=False)
+    assert known.certificate is not None
+    assert found.best.scores[0] == known.certificate.upper_bound > outcome.best.scores[0]
+    assert (found.found_by, found.n_local) == ("exact", evaluator.n_local)
+    assert evaluator.n_local >= 5 * 16
+    assert known.over == "all DAGs"
+    assert known.margins is not None
+    assert known.margins.exact
+
+
+@pytest.mark.parametrize(("exact", "rationed"), [("off", False), ("auto", True)])
+def test_nothing_is_spent_unasked(run, exact, rationed):
+    outcome, evaluator = run
+    before = evaluator.n_local
+    found, known = look_back(outcome, evaluator, Constraints.none(5), exact, rationed)
+    assert evaluator.n_local == before
+    assert known.certificate is None
+    assert found.best is outcome.best
+    assert known.over == "DAGs made of the 5 known families"
+
+
+def test_asked_for_it_is_spent_even_where_rationed(run):
+    outcome, evaluator = run
+    found, known = look_back(outcome, evaluator, Constraints.none(5), "on", rationed=True)
+    assert known.certificate is not None
+    assert found.n_evals == evaluator.n_evals > 1
+
+
+def test_when_all_families_are_known_the_proof_is_free(run, monkeypatch):
+    outcome, evaluator = run
+    monkeypatch.setattr(findings, "compiled_work", lambda score: None)
+    free = Constraints.none(5)
+    look_back(outcome, evaluator, free, "on", rationed=True)
+    from drbo.search.tables import families_of
+
+    for node in range(5):
+        evaluator.families(families_of(5, node))
+    before = evaluator.n_local
+    _, known = look_back(outcome, evaluator, free, "auto", rationed=True)
+    assert known.certificate is not None
+    assert evaluator.n_local == before
+
+
+def test_an_interrupt_keeps_the_run(run, monkeypatch):
+    outcome, evaluator = run
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(findings, "certify", interrupted)
+    found, known = look_back(outcome, evaluator, Constraints.none(5), "on", rationed=False)
+    assert found.best is outcome.best
+    assert known.certificate is None
+
+
+def test_the_prior_is_named(monkeypatch):
+    logs = np.random.default_rng(0).normal(size=(4, 8))
+    by_dags, prior = edge_posterior(logs)
+    monkeypatch.setattr(findings, "MAX_DAG_SUM", 3)
+    by_orders, other = edge_posterior(logs)
+    assert (prior, other) == ("every DAG alike", "every order of the columns alike")
+    assert not np.allclose(by_dags, by_orders)
+
+
+def test_a_score_that_is_no_evidence_has_no_posterior(run):
+    outcome, evaluator = run
+    evaluator.score.evidence_scale = None
+    _, known = look_back(outcome, evaluator, Constraints.none(5), "auto", rationed=False)
+    assert known.posterior is None
+
+
+def test_columns_go_back_to_their_places(run):
+    outcome, evaluator = run
+    _, known = look_back(outcome, evaluator, Constraints.none(5), "auto", rationed=False)
+    columns = np.array([3, 0, 4, 1, 2])
+    back = restored(known, columns)
+    pairs = np.ix_(columns, columns)
+    np.testing.assert_array_equal(back.posterior[pairs], known.posterior)
+    np.testing.assert_array_equal(back.margins.removed[pairs], known.margins.removed)
+    np.testing.assert_array_equal(back.classes[1].dag[pairs], known.classes[1].dag)
+    plain = back.to_dict(tuple("abcde"))
+    assert plain["top"][0]["behind"] == 0
+    assert len(plain["top"][0]["edges"]) == known.classes[0].dag.sum()
+    assert replace(known, certificate=None).to_dict(tuple("abcde"))["certificate"] == {}
