@@ -39,7 +39,7 @@ def test_the_filter_takes_the_weights_where_there_is_no_confidence():
     content = make_content(standardised_weights=weights)
     assert (content.filter["column"], content.filter["max"]) == ("standardised_weight", 0.5)
     assert [edge.strength for edge in content.edges] == [0.5, 0.5]
-    assert content.edges[0].shares == [0.5]
+    assert content.edges[0].shares[0] == 0.5
 
 
 def test_facts_of_a_variable():
