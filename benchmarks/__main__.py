@@ -14,6 +14,7 @@ EXPERIMENTS = {
     "sachs": "the Sachs data with the paper's score and pruning, beside random complete graphs",
     "mixed": "tables with numbers and categories from the command line",
     "null": "independent columns: false edges of every score, and the choice of the penalty",
+    "bootstrap": "cost of a bootstrap, warm against cold starts, and frequencies against the truth",
     "report": "write docs/results.md and the README's table from the committed rows",
 }
 #: Experiments that share a module: its name, and the options that make the difference.

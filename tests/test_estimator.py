@@ -678,3 +678,58 @@ def test_knowledge_shows_in_the_class_and_the_reasons():
     assert result.why()["rain", "sprinkler"] == "knowledge: sprinkler -> rain is ruled out"
     assert not result.mpdag[1, 0]
     assert result.cpdag[1, 0]
+
+
+class TestBootstrap:
+    @staticmethod
+    def collider(n=300):
+        x = np.random.default_rng(3).normal(size=(n, 4))
+        x[:, 2] += x[:, 0] + x[:, 1]
+        return pd.DataFrame(x, columns=["a", "b", "effect", "alone"])
+
+    def test_strong_edges_are_found_again_and_absent_ones_are_not(self):
+        model = DrBO(score="bic-nv", random_state=0)
+        found = model.bootstrap(self.collider(), n=20)
+        assert found.directed[0, 2] > 0.8
+        assert found.directed[1, 2] > 0.8
+        assert found.adjacent[3].max() < 0.4
+        assert model.result_.edges()["frequency"].min() > 0.8
+        assert model.result_.confidence.n == 20
+
+    @pytest.mark.parametrize("score", ["bic-nv", "bic-ev"])
+    def test_warm_and_cold_starts_agree_where_there_is_little_doubt(self, score):
+        table = self.collider(150)
+        warm = DrBO(score=score, random_state=0).bootstrap(table, n=6)
+        cold = DrBO(score=score, random_state=0).bootstrap(table, n=6, warm=False)
+        assert np.abs(warm.adjacent - cold.adjacent).max() <= 0.5
+        assert np.abs(warm.adjacent - cold.adjacent).mean() < 0.1
+
+    def test_other_scores_search_every_resample_from_nothing(self):
+        model = DrBO(score="bge", random_state=0, max_evals=24, settings=Settings(n_candidates=200))
+        table = self.collider(80)
+        warm, cold = (model.bootstrap(table, n=2, warm=warm) for warm in (True, False))
+        assert (warm.directed == cold.directed).all()
+
+    def test_neither_workers_nor_the_order_of_columns_matter(self):
+        table = self.collider(120)
+        one = DrBO(score="bic-nv", random_state=0).bootstrap(table, n=8)
+        turned = DrBO(score="bic-nv", random_state=0).bootstrap(table[table.columns[::-1]], n=8)
+        assert one.directed.tolist() == turned.directed[::-1, ::-1].tolist()
+
+    def test_knowledge_holds_in_every_resample(self):
+        known = Knowledge(forbidden=["a -> effect"], required=["effect -> b"])
+        found = DrBO(score="bic-ev", knowledge=known, random_state=0).bootstrap(self.collider(), n=10)
+        assert found.directed[0, 2] == 0
+        assert found.directed[2, 1] == 1
+
+    def test_the_shares_are_saved_with_the_result(self, tmp_path):
+        model = DrBO(score="bic-nv", random_state=0)
+        found = model.bootstrap(self.collider(), n=5, kind="subsample")
+        back = Result.load(model.result_.save(tmp_path)).confidence
+        assert (back.directed == found.directed).all()
+        assert (back.n, back.kind, back.seed) == (5, "subsample", 0)
+
+    def test_a_ready_made_score_cannot_be_refitted(self):
+        table = self.collider()
+        with pytest.raises(SettingsError, match="knows only its own data"):
+            DrBO(score=BicNV(Table.from_array(table.to_numpy())), max_evals=5).bootstrap(table)

@@ -3,6 +3,8 @@
 import platform
 import warnings
 from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +20,9 @@ from drbo.data.check import check_table
 from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.errors import SettingsError
+from drbo.graph import dag_to_cpdag
 from drbo.knowledge import Constraints, Knowledge
+from drbo.result.confidence import Confidence, bootstrap
 from drbo.result.kci import MAX_ROWS
 from drbo.result.prune import PRUNERS, linear_weights, prune
 from drbo.result.result import Result
@@ -29,7 +33,7 @@ from drbo.scores.gp import KernelScore
 from drbo.scores.linear import BicEV, BicNV
 from drbo.scores.splines import SplineScore
 from drbo.search.certificate import check_size
-from drbo.search.evaluate import Evaluator
+from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.findings import look_back, restored
 from drbo.search.loop import Callback, Outcome, Search, run
 from drbo.search.order_search import OrderSearch
@@ -42,6 +46,8 @@ PAPER_CHOICES: dict[str, tuple[str, dict[str, Any], str]] = {
     "paper-gp": ("gp-nv", {"alpha": 1.0}, "none"),
     "paper-sachs": ("gp-nv", {"alpha": 1e-8, "median_scale": True, "standardize": True}, "kci"),
 }
+#: Climbs from shaken orders without a better score that end the search of a resample with a warm start.
+WARM_CLIMBS = 2
 #: Pruners that test every edge: penalty 1 is enough where one follows (measured by benchmarks/null.py --choose).
 EDGE_TESTS = ("f-test", "cam", "cam-sequential", "kci")
 
@@ -207,6 +213,90 @@ class DrBO(BaseEstimator):
         self._set_fitted(frame.columns, X)
         return self
 
+    def bootstrap(
+        self,
+        X: Any,
+        n: int = 100,
+        kind: str = "bootstrap",
+        *,
+        block: int | None = None,
+        clusters: npt.ArrayLike | None = None,
+        warm: bool = True,
+        executor: Executor | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Confidence:
+        """Fit the table, then resamples of its rows, and return how often each edge and path is found again.
+
+        The shares are also kept in ``result_``: see :attr:`Result.confidence`.
+
+        Parameters
+        ----------
+        X : (n, d) table.
+        n, kind, block, clusters, progress : see :func:`drbo.result.confidence.bootstrap`.
+        warm : with the order search of linear scores, True: a resample starts from the graph of the whole table and
+            stops early (docs/confidence.md says what that changes); False: from nothing, as long as the fit itself. For
+            other scores a warm start was seen to overstate the confidence: they always start from nothing.
+        executor : computes resamples at the same time, such as a ``ProcessPoolExecutor``.
+
+        Examples
+        --------
+        >>> x = np.random.default_rng(0).normal(size=(200, 2))
+        >>> x[:, 1] += 2 * x[:, 0]
+        >>> found = DrBO(score="bic-nv", random_state=0).bootstrap(x, n=10)
+        >>> float(found.adjacent[0, 1])
+        1.0
+        """
+        return self.fit(X).resample(
+            X, n, kind, block=block, clusters=clusters, warm=warm, executor=executor, progress=progress
+        )
+
+    def resample(
+        self,
+        X: Any,
+        n: int = 100,
+        kind: str = "bootstrap",
+        *,
+        block: int | None = None,
+        clusters: npt.ArrayLike | None = None,
+        warm: bool = True,
+        executor: Executor | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Confidence:
+        """Do what :meth:`bootstrap` does, on the table that was just fitted."""
+        check_is_fitted(self)
+        refit = self._refit(X, warm)
+        found = bootstrap(
+            refit, refit.table.n_rows, self.result_.names, n=n, kind=kind, block=block, clusters=clusters,
+            seed=self.result_.seed, executor=executor, progress=progress,
+        )  # fmt: skip
+        self.result_ = self.result_.with_confidence(found)
+        return found
+
+    def _refit(self, X: Any, warm: bool) -> "_Refit":
+        """Return what fits a resample of a table that was just fitted."""
+        name, options = self._scored_with
+        if not isinstance(name, (str, type)):
+            raise SettingsError(
+                "a ready-made score object knows only its own data", hint="give the score by name or as a class"
+            )
+        names, frame, settings = self.result_.names, as_frame(X), Settings(**self.result_.settings)
+        table, _ = check_table(frame[list(names)], on_collinear="keep")
+        job = _Job(table, list(frame.columns), self.result_.seed, movable=True)
+        targets = (self.score_options or {}).get("targets")
+        ordered = job.ordered_options(options if targets is None else {**options, "targets": targets})
+        return _Refit(
+            name,
+            ordered,
+            job.table,
+            (self.knowledge or Knowledge()).compile(names).permuted(job.columns),
+            settings,
+            self.result_.pruner,
+            job.columns,
+            self.result_.searched_dag[np.ix_(job.columns, job.columns)] if warm else None,
+            self._by_orders(build_score(name, job.table, ordered), settings),
+            _device(self.device),
+        )
+
     @property
     def score(self) -> Callable[..., float]:
         """The method ``score(X, y=None)``: score of the learned graph on another table with the same columns.
@@ -355,6 +445,46 @@ class DrBO(BaseEstimator):
             return "f-test"
         # CAM asks for additive effects, as splines do; of the joint effects that gp finds it removes true edges.
         return "cam-sequential" if issubclass(kind, SplineScore) else "none"
+
+
+@dataclass(frozen=True, eq=False)
+class _Refit:
+    """Fits a resample of a table: the same score, settings, knowledge and pruning, and its equivalence class back."""
+
+    name: str | type[Score]
+    options: dict[str, Any]
+    table: Table  # in canonical order, as all that follows
+    constraints: Constraints
+    settings: Settings
+    pruner: str
+    columns: npt.NDArray[np.intp]
+    start: npt.NDArray[np.bool_] | None
+    by_orders: bool
+    device: str
+
+    def __call__(self, rows: npt.NDArray[np.intp], seed: int) -> npt.NDArray[np.bool_]:
+        """Return the CPDAG, or the DAG where the score tells its members apart, over the given columns."""
+        table = self.table.take(rows, np.arange(self.table.n_columns))
+        options = dict(self.options)
+        if options.get("targets") is not None:
+            options["targets"] = options["targets"][rows]
+        score = build_score(self.name, table, options)
+        best = self._best(score, seed)
+        required, threshold = self.constraints.required, self.settings.prune_threshold
+        kept, _ = prune(self.pruner, table.values, best.dags[0], required=required, threshold=threshold)
+        graph = dag_to_cpdag(kept) if score.score_equivalent else kept
+        given = np.empty_like(graph)
+        given[np.ix_(self.columns, self.columns)] = graph
+        return given
+
+    def _best(self, score: Score, seed: int) -> Evaluated:
+        if self.by_orders:
+            assert isinstance(score, BicNV)
+            settings = self.settings if self.start is None else self.settings.with_(order_patience=WARM_CLIMBS)
+            search = OrderSearch(score, settings, constraints=self.constraints, seed=seed, start=self.start)
+            return search.run([Limits(settings)]).best
+        state = Search(score, self.settings, constraints=self.constraints, seed=seed, device=self.device)
+        return run(state, [Limits(self.settings)]).best
 
 
 class _Job:

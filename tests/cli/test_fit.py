@@ -303,3 +303,34 @@ def test_settings_and_budget_are_merged_before_the_estimator_sees_them() -> None
     plain = fit_arguments(options | {"changes": ()})
     assert plain["max_evals"] == 12
     assert "settings" not in plain
+
+
+def test_a_bootstrap_adds_its_shares(chain: Path, run: Run) -> None:
+    done = run("fit", chain, "--score", "bic-nv", "--bootstrap", 8, "-o", "out", "--json", "-q")
+    assert done.exit_code == 0
+    edges = json.loads(done.stdout)["edges"]
+    assert min(edge["link_frequency"] for edge in edges) > 0.8
+    assert Result.load("out").confidence.n == 8
+    assert "Frequencies are counted over 8 resamples" in Path("out/report.html").read_text()
+    assert "--bootstrap 8" in Result.load("out").call
+
+
+def test_clusters_are_no_variable(chain: Path, run: Run) -> None:
+    rows = chain.read_text().splitlines()
+    grouped = [f"{rows[0]},patient", *(f"{row},p{k // 10}" for k, row in enumerate(rows[1:]))]
+    chain.write_text("\n".join(grouped))
+    words = ("fit", chain, "--score", "bic-nv", "-o", "out")
+    assert run(*words, "--bootstrap", 4, "--clusters", "patient", "-q").exit_code == 0
+    result = Result.load("out")
+    assert result.names == ("rain", "wet", "slip", "sun")
+    assert (result.confidence.kind, result.confidence.n) == ("cluster", 4)
+    assert "add --bootstrap 100" in run(*words, "--clusters", "patient").stderr
+    assert "there is no column 'doctor'" in run(*words, "--bootstrap", 4, "--clusters", "doctor").stderr
+
+
+def test_workers_change_nothing(chain: Path, run: Run) -> None:
+    for workers in (1, 2):
+        words = ("--bootstrap", 6, "--workers", workers, "-o", f"out{workers}", "-q")
+        assert run("fit", chain, "--score", "bic-nv", *words).exit_code == 0
+    one, two = (Result.load(f"out{workers}").confidence for workers in (1, 2))
+    assert (one.directed == two.directed).all()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drbo.cli.progress import BarWatch, LineWatch, Watch, clock_time, interruptible, watch_for
+from drbo.cli.progress import BarWatch, LineWatch, Watch, clock_time, counting, interruptible, watch_for
 from drbo.search.loop import Progress
 from drbo.settings import Settings
 
@@ -196,3 +196,14 @@ def test_the_second_interrupt_ends_the_program() -> None:
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (-2, "first\n")
+
+
+def test_counting_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    times = iter([0.0, 1.0, 4.0, 5.0, 20.0])
+    with counting("resamples", quiet=False, clock=times.__next__) as tell:
+        assert tell is not None
+        for done in (1, 2, 3, 4):
+            tell(done, 4)
+    assert capsys.readouterr().err == "resamples: 2 of 4, 4 s left\n"
+    with counting("resamples", quiet=True) as silent:
+        assert silent is None

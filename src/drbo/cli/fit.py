@@ -18,7 +18,7 @@ from drbo.cli.options import (
     score_options,
 )
 from drbo.cli.output import check_folder, command_line, result_as_json, save_result
-from drbo.cli.progress import clock_time, interruptible, watch_for
+from drbo.cli.progress import clock_time, counting, interruptible, watch_for
 from drbo.errors import SettingsError
 from drbo.settings import PRESETS, Settings
 
@@ -82,6 +82,25 @@ INTERRUPTED = 130  # exit code: 128 + SIGINT
     default=None,
     help="Prove the optimum, up to 20 columns, or do not try.  [default: where it takes seconds]",
 )
+@click.option(
+    "--bootstrap", type=click.IntRange(min=1), metavar="N", help="Refit N resamples: how sure is every edge? Try 100."
+)
+@click.option(
+    "--resampling",
+    type=click.Choice(["bootstrap", "subsample", "block"]),
+    default="bootstrap",
+    show_default=True,
+    help="Rows with replacement, half of the rows, or blocks of neighbours.",
+)
+@click.option("--clusters", metavar="COLUMN", help="Resample whole groups of rows; the column is no variable then.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Processes that refit resamples.",
+)
 @data_options
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr.")
@@ -96,6 +115,7 @@ def fit(data: Path, output: Path | None, force: bool, as_json: bool, quiet: bool
       drbo fit table.csv
       drbo fit table.csv -o result --time-limit 5m --penalty 2
       drbo fit table.csv --tiers "age,sex;dose;outcome" --json
+      drbo fit table.csv -o result --bootstrap 100 --workers 2
     """
     arguments = fit_arguments(options)
     if output is not None:
@@ -103,7 +123,9 @@ def fit(data: Path, output: Path | None, force: bool, as_json: bool, quiet: bool
     frame = read_frame(data, options["separator"], options["no_header"])
     if not quiet:
         say(f"{data}: {len(frame):,} rows, {frame.shape[1]} columns")
-    result = replace(search(frame, arguments, quiet=quiet), call=command_line(click.get_current_context()))
+    frame, resampling = _resampling(frame, options)
+    result = search(frame, arguments, quiet=quiet, resampling=resampling)
+    result = replace(result, call=command_line(click.get_current_context()))
     finish(result, output, as_json=as_json, quiet=quiet)
     exit_if_interrupted(result)
 
@@ -137,8 +159,27 @@ def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
     return arguments | {"random_state": options["seed"], "knowledge": knowledge}
 
 
-def search(frame: "pd.DataFrame", arguments: dict[str, Any], *, quiet: bool) -> "Result":
-    """Fit the estimator and show its progress."""
+def _resampling(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple["pd.DataFrame", dict[str, Any] | None]:
+    """Return the table without the column of clusters, and the arguments of the bootstrap, if there is to be one."""
+    column, n = options["clusters"], options["bootstrap"]
+    if column is None:
+        wish = {"n": n, "kind": options["resampling"], "workers": options["workers"]}
+        return frame, wish if n is not None else None
+    if n is None:
+        raise SettingsError("--clusters is for a bootstrap", hint="add --bootstrap 100")
+    if column not in frame:
+        raise SettingsError(
+            f"--clusters: there is no column '{column}'", hint=f"columns: {', '.join(map(str, frame))}"[:300]
+        )
+    clusters = frame[column].astype(str).to_numpy()
+    wish = {"n": n, "kind": "cluster", "clusters": clusters, "workers": options["workers"]}
+    return frame.drop(columns=column), wish
+
+
+def search(
+    frame: "pd.DataFrame", arguments: dict[str, Any], *, quiet: bool, resampling: dict[str, Any] | None = None
+) -> "Result":
+    """Fit the estimator and show its progress; then the resamples, if any are wanted."""
     # Read when torch is loaded. Its threads otherwise spin while they wait for work: on a busy machine several times
     # slower than one thread.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -148,8 +189,24 @@ def search(frame: "pd.DataFrame", arguments: dict[str, Any], *, quiet: bool) -> 
     budget = {name: arguments[name] for name in ("max_evals", "time_limit") if name in arguments}
     with watch_for(settings.with_(**budget), quiet=quiet) as watch, interruptible(watch):
         model = DrBO(**arguments, callbacks=[watch]).fit(frame)
+    if resampling is not None and model.result_.stopped != "interrupted":
+        _refit(model, frame, resampling, quiet=quiet)
     result: Result = model.result_
     return result
+
+
+def _refit(model: Any, frame: "pd.DataFrame", resampling: dict[str, Any], *, quiet: bool) -> None:
+    """Add the shares of resamples to the result of a fitted model."""
+    from concurrent.futures import ProcessPoolExecutor
+
+    wish = dict(resampling)
+    workers = wish.pop("workers")
+    with counting("resamples", quiet=quiet) as progress:
+        if workers == 1:
+            model.resample(frame, progress=progress, **wish)
+            return
+        with ProcessPoolExecutor(workers) as pool:
+            model.resample(frame, progress=progress, executor=pool, **wish)
 
 
 def finish(result: "Result", output: Path | None, *, as_json: bool = False, quiet: bool = False) -> None:

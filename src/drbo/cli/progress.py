@@ -95,6 +95,26 @@ class Watch:
         return f"{count}, {found}, at most {left} left"
 
 
+@contextmanager
+def counting(
+    what: str, *, quiet: bool, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[int, int], None] | None]:
+    """Yield a function of (done, all) that prints a line every few seconds; None where nothing is to be said."""
+    if quiet:
+        yield None
+        return
+    start = due = clock()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal due
+        now = clock()
+        if now >= due + LINE_SECONDS and done < total:
+            due = now
+            say(f"{what}: {done:,} of {total:,}, {clock_time((now - start) * (total - done) / done)} left")
+
+    yield tell
+
+
 class LineWatch(Watch):
     """Prints a line every few seconds."""
 

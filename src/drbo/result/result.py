@@ -5,7 +5,7 @@ import io
 import json
 import math
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json, read_member, 
 from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.result import export, why
+from drbo.result.confidence import Confidence
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
 
 FORMAT, FORMAT_VERSION = "drbo-result", 1
 MAX_TRACE = 10**7
+#: Shares of resamples, as in Confidence.
+FREQUENCIES = ("directed_frequency", "undirected_frequency", "path_frequency")
 SHOWN_EDGES = 60  # in each list of the summary
-OPTIONAL_ARRAYS = ("weights", "standardised_weights", "margin_removed", "margin_reversed", "posterior")
+OPTIONAL_ARRAYS = ("weights", "standardised_weights", "margin_removed", "margin_reversed", "posterior", *FREQUENCIES)
 TRACE_TYPES = {"n_evals": "<i8", "n_local": "<i8", "seconds": "<f8", "best": "<f8"}
 #: What result.json holds of a Result, and as what.
 JSON_TYPES: dict[str, type] = {
@@ -44,6 +47,7 @@ JSON_TYPES: dict[str, type] = {
     "preflight": dict,
     "call": str,
     "insight": dict,
+    "resampling": dict,
     "reasons": list,
     "found_by": str,
     "pruner": str,
@@ -105,6 +109,10 @@ class Result:
     n_rows: int = 0
     knowledge: dict[str, Any] = field(default_factory=dict)  # as Knowledge.to_mapping()
     preflight: dict[str, Any] = field(default_factory=dict)  # what the data looked like: as Audit.to_dict()
+    directed_frequency: Floats | None = None  # (d, d) shares of resamples: see Confidence
+    undirected_frequency: Floats | None = None  # (d, d)
+    path_frequency: Floats | None = None  # (d, d)
+    resampling: dict[str, Any] = field(default_factory=dict)  # number, kind and seed of the resamples
     call: str = ""  # how to repeat the run: a line of Python or of the shell
     insight: dict[str, Any] = field(default_factory=dict)  # certificate, other classes, what margins speak of
     reasons: tuple[str, ...] = ()  # why this score; what the data check had to say
@@ -208,6 +216,31 @@ class Result:
         return {(self.names[i], self.names[j]): words for (i, j), words in found.items()}
 
     @property
+    def confidence(self) -> Confidence | None:
+        """Shares of resamples that have each edge and path; None without a bootstrap."""
+        if self.directed_frequency is None or self.undirected_frequency is None or self.path_frequency is None:
+            return None
+        return Confidence(
+            names=self.names,
+            directed=self.directed_frequency,
+            undirected=self.undirected_frequency,
+            path=self.path_frequency,
+            **self.resampling,
+        )
+
+    def with_confidence(self, found: Confidence) -> "Result":
+        """Return this result with the shares of a bootstrap of the same table."""
+        if found.names != self.names:
+            raise ResultError("a bootstrap of other variables does not belong to this result")
+        return replace(
+            self,
+            directed_frequency=found.directed,
+            undirected_frequency=found.undirected,
+            path_frequency=found.path,
+            resampling={"n": found.n, "kind": found.kind, "seed": found.seed},
+        )
+
+    @property
     def trace(self) -> "pd.DataFrame":
         """The course of the search: n_evals (DAGs), n_local (distinct local scores), seconds, best score."""
         import pandas as pd
@@ -227,6 +260,15 @@ class Result:
             if (values := getattr(self, name)) is not None:
                 table[name] = values[source, target]
         table["reason"] = list(self.why().values())
+        return self._with_frequencies(table)
+
+    def _with_frequencies(self, table: "pd.DataFrame") -> "pd.DataFrame":
+        """Add shares of resamples: of the edge as it is, and of the link in whatever direction."""
+        if (found := self.confidence) is not None:
+            source, target = np.nonzero(self.dag)
+            undirected = self.undirected[source, target]
+            table["frequency"] = np.where(undirected, found.undirected[source, target], found.directed[source, target])
+            table["link_frequency"] = found.adjacent[source, target]
         return table
 
     def cpdag_edges(self) -> "pd.DataFrame":

@@ -41,7 +41,13 @@ class OrderSearch:
     """
 
     def __init__(
-        self, score: BicNV, settings: Settings, *, constraints: Constraints | None = None, seed: int = 0
+        self,
+        score: BicNV,
+        settings: Settings,
+        *,
+        constraints: Constraints | None = None,
+        seed: int = 0,
+        start: npt.NDArray[np.bool_] | None = None,  # (d, d) a DAG whose order is climbed from first
     ) -> None:
         self.score = score
         self.settings = settings
@@ -51,6 +57,7 @@ class OrderSearch:
         self._before = descendants(self.constraints.required)
         self._prices = _edge_prices(score)
         self.order = np.arange(score.n_nodes)
+        self.start = start
         self.best: Evaluated | None = None
 
     def run(self, callbacks: Iterable[Callback] = ()) -> Outcome:
@@ -96,6 +103,8 @@ class OrderSearch:
 
     def first_order(self) -> npt.NDArray[np.int64]:
         """Return a start: top-down by residual variance where variances are equal (Chen, Drton & Wang 2019)."""
+        if self.start is not None:
+            return self._consistent(topological_order(self.start))
         if not self.score.equal_variance:
             return self._consistent(self.rng.permutation(self.score.n_nodes))
         log_variance, correlation = self.score.groups[0]

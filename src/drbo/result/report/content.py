@@ -43,14 +43,15 @@ COLUMNS = {
     "standardised_weight": Column(
         "standardised", "the same in standard deviations: comparable between edges", "+.2f", bar=True
     ),
-    "frequency": Column("confidence", "share of resamples that have this edge in this direction", ".2f", bar=True),
-    "adjacent_frequency": Column("adjacent", "share of resamples that link the two in any direction", ".2f"),
+    "link_frequency": Column("linked", "share of resamples that link the two, in any direction", ".2f", bar=True),
+    "frequency": Column("as drawn", "share of resamples that have the edge just as it is drawn", ".2f"),
+    "posterior": Column("posterior", "probability of this edge given the data, under the score's prior", ".2f"),
     "margin_removed": Column("if removed", "score lost when the edge is removed and the rest adapts", ".3g"),
     "margin_reversed": Column("if reversed", "score lost when the edge is turned and the rest adapts", ".3g"),
     "reason": Column("why this direction", "what settles the direction of the arrow"),
 }
 #: What the filter works on: the first of these that the edges have.
-FILTERS = (("frequency", "Confidence at least"), ("standardised_weight", "Standardised weight at least"))
+FILTERS = (("link_frequency", "Confidence at least"), ("standardised_weight", "Standardised weight at least"))
 
 LINEAR = "Effects are straight lines and add up; the noise is Gaussian."
 MODEL = {
@@ -158,6 +159,26 @@ class Content:
         return words
 
     @property
+    def resampling(self) -> str:
+        """What the frequencies come from, in words; empty without a bootstrap."""
+        found = self.result.confidence
+        if found is None:
+            return ""
+        ways = {
+            "bootstrap": "resamples of the rows, with replacement",
+            "subsample": "samples of half the rows, without replacement",
+            "block": "resamples of blocks of neighbouring rows",
+            "cluster": "resamples of whole clusters of rows",
+        }
+        weak = int((found.adjacent[self.result.dag] < found.cut).sum())
+        return (
+            f"Frequencies are counted over {found.n} {ways.get(found.kind, found.kind)}, on the graph that the same "
+            f"fit gives each of them. Links below {found.cut:.2f} look like noise (the cut of Scutari & Nagarajan "
+            f"2013): {weak} of the {self.n_edges} edges here. A frequency says how stable an edge is, not how likely "
+            "it is true."
+        )
+
+    @property
     def findings(self) -> list[dict[str, Any]]:
         """What the preflight said about the table."""
         return list(self.result.preflight.get("findings", []))
@@ -221,7 +242,7 @@ class Content:
     def _filter(self, table: Any) -> dict[str, Any] | None:
         for column, words in FILTERS:
             if column in table and len(table) and not table[column].isna().any():
-                top = 1.0 if column == "frequency" else float(np.ceil(table[column].abs().max() * 20) / 20)
+                top = 1.0 if column == "link_frequency" else float(np.ceil(table[column].abs().max() * 20) / 20)
                 return {"column": column, "label": words, "max": top}
         return None
 

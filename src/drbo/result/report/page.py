@@ -11,7 +11,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from drbo.result.export import write_file
+from drbo.data.files import write_file
 from drbo.result.report.content import Content
 from drbo.result.report.drawing import Drawing, convergence_svg
 from drbo.result.result import Result

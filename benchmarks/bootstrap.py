@@ -1,0 +1,135 @@
+"""Bootstrap: what it costs, what a warm start changes, and what a frequency is worth.
+
+    python -m benchmarks bootstrap --graphs 20ER2,20ER4 --seeds 5           # warm against cold, and the cost
+    python -m benchmarks bootstrap --reliability --tables 200               # frequencies against the truth
+
+Data set s of a graph is ``drbo.data.simulate.simulate(graph, n, seed=s)``, each column divided by its standard
+deviation; the score is ``bic-nv``, the default for such tables.
+"""
+
+import argparse
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks import rows as table
+from drbo import DrBO
+from drbo.data.simulate import Simulated, simulate
+from drbo.graph import dag_to_cpdag
+from drbo.result.confidence import Confidence
+
+KEY = ("graph", "n_rows", "seed", "resamples", "kind")
+RELIABILITY_KEY = ("kind", "edge", "bin")
+BINS = np.linspace(0, 1, 11)
+SMALL = ("6ER1", "8ER1", "8ER2", "10ER1")  # graphs of the reliability tables, in turn
+SMALL_ROWS = (100, 200, 500)
+
+
+def parser() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--graphs", default="20ER2,20ER4", help="comma-separated")
+    options.add_argument("--seeds", type=int, default=5, help="data sets FIRST_SEED to FIRST_SEED + SEEDS - 1")
+    options.add_argument("--first-seed", type=int, default=0)
+    options.add_argument("--rows", type=int, default=1_000, help="sample size")
+    options.add_argument("--resamples", type=int, default=100)
+    options.add_argument("--kind", default="bootstrap")
+    options.add_argument("--workers", type=int, default=2)
+    options.add_argument("--reliability", action="store_true", help="frequencies of small tables against the truth")
+    options.add_argument("--tables", type=int, default=200)
+    options.add_argument("--save", type=Path, help="CSV file that gets the rows")
+    return options
+
+
+def standardised(graph: str, n: int, seed: int) -> Simulated:
+    made = simulate(graph, n=n, seed=seed)
+    return replace(made, X=made.X / made.X.std(axis=0))
+
+
+def difference(one: Confidence, two: Confidence) -> npt.NDArray[np.float64]:
+    """Return how far apart the frequencies of edges are that either found: as arrows, and as links."""
+    either = (one.adjacent > 0) | (two.adjacent > 0)
+    arrows = np.abs(one.directed - two.directed)[either]
+    links = np.abs(one.adjacent - two.adjacent)[np.triu(either, 1)]
+    return np.concatenate([arrows, links])
+
+
+def compare(graph: str, seed: int, options: argparse.Namespace) -> table.Row:
+    """Return the times of one fit, of a warm and of a cold bootstrap, and the difference of their frequencies."""
+    X = standardised(graph, options.rows, seed).X
+    DrBO(score="bic-nv", random_state=seed).fit(X[:50])  # compiles, once per process
+    seconds, found = {}, {}
+    start = time.perf_counter()
+    DrBO(random_state=seed).fit(X)
+    seconds["fit"] = time.perf_counter() - start
+    for name, warm in (("warm", True), ("cold", False)):
+        with ProcessPoolExecutor(options.workers) as pool:
+            start = time.perf_counter()
+            found[name] = DrBO(random_state=seed).bootstrap(
+                X, n=options.resamples, kind=options.kind, warm=warm, executor=pool
+            )
+            seconds[name] = time.perf_counter() - start
+    apart = difference(found["warm"], found["cold"])
+    return {
+        "graph": graph,
+        "n_rows": options.rows,
+        "seed": seed,
+        "resamples": options.resamples,
+        "kind": options.kind,
+        "workers": options.workers,
+        **{f"{name}_seconds": round(value, 3) for name, value in seconds.items()},
+        "warm_over_fit": round(seconds["warm"] / seconds["fit"], 2),
+        "mean_difference": round(float(apart.mean()), 4),
+        "p95_difference": round(float(np.quantile(apart, 0.95)), 4),
+        **table.stamp("cpu"),
+    }
+
+
+def frequencies(number: int, options: argparse.Namespace) -> list[tuple[str, float, bool]]:
+    """Return (edge kind, frequency, is it true) for every link and arrow that one small table's bootstrap found."""
+    graph, n = SMALL[number % len(SMALL)], SMALL_ROWS[number // len(SMALL) % len(SMALL_ROWS)]
+    made = standardised(graph, n, options.first_seed + number)
+    found = DrBO(random_state=number).bootstrap(made.X, n=options.resamples, kind=options.kind)
+    truth = dag_to_cpdag(made.dag)
+    linked = np.argwhere(np.triu(found.adjacent, 1) > 0).tolist()
+    pairs = [("link", float(found.adjacent[i, j]), bool(made.dag[i, j] or made.dag[j, i])) for i, j in linked]
+    arrows = np.argwhere(found.directed > 0).tolist()
+    return pairs + [("arrow", float(found.directed[i, j]), bool(truth[i, j] and not truth[j, i])) for i, j in arrows]
+
+
+def reliability(options: argparse.Namespace) -> list[table.Row]:
+    """Return, for each bin of frequencies, how many links and arrows there are and what share of them is true."""
+    with ProcessPoolExecutor(options.workers) as pool:
+        parts = list(pool.map(frequencies, range(options.tables), [options] * options.tables, chunksize=5))
+    every = [item for part in parts for item in part]
+    lines = []
+    for edge in ("link", "arrow"):
+        shares = np.array([share for kind, share, _ in every if kind == edge])
+        right = np.array([true for kind, _, true in every if kind == edge])
+        place = np.clip(np.digitize(shares, BINS[1:-1], right=True), 0, len(BINS) - 2)
+        for k in range(len(BINS) - 1):
+            inside = place == k
+            line = {"kind": options.kind, "edge": edge, "bin": f"{BINS[k]:.1f}-{BINS[k + 1]:.1f}"}
+            line |= {"count": int(inside.sum()), "tables": options.tables, "resamples": options.resamples}
+            line["mean_frequency"] = round(float(shares[inside].mean()), 4) if inside.any() else ""
+            line["share_true"] = round(float(right[inside].mean()), 4) if inside.any() else ""
+            lines.append(line | table.stamp("cpu"))
+    return lines
+
+
+def main(words: list[str]) -> None:
+    """Run the experiment from the command line."""
+    options = parser().parse_args(words)
+    if options.reliability:
+        lines, key = reliability(options), RELIABILITY_KEY
+    else:
+        seeds = range(options.first_seed, options.first_seed + options.seeds)
+        lines = [compare(graph, seed, options) for graph in options.graphs.split(",") for seed in seeds]
+        key = KEY
+    for line in lines:
+        print(*(f"{value}" for value in line.values()), sep="  ")
+    if options.save:
+        table.save(options.save, lines, key)
