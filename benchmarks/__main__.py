@@ -15,6 +15,7 @@ EXPERIMENTS = {
     "mixed": "tables with numbers and categories from the command line",
     "null": "independent columns: false edges of every score, and the choice of the penalty",
     "bootstrap": "cost of a bootstrap, warm against cold starts, and frequencies against the truth",
+    "speed": "iteration times beside the bare matrix product, their growth, and learning curves of the fast rules",
     "report": "write docs/results.md and the README's table from the committed rows",
 }
 #: Experiments that share a module: its name, and the options that make the difference.

@@ -37,6 +37,7 @@ from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.findings import look_back, restored
 from drbo.search.loop import Callback, Outcome, Search, run
 from drbo.search.order_search import OrderSearch
+from drbo.search.screen import screened
 from drbo.search.stopping import Limits, Recorder
 from drbo.settings import Settings
 
@@ -164,6 +165,8 @@ class DrBO(BaseEstimator):
             state = OrderSearch(score, settings, constraints=limits, seed=seed)
             outcome = state.run(callbacks)
         else:
+            if settings.candidate_parents is not None:
+                limits = screened(job.table.values, settings.candidate_parents, limits)
             state = Search(score, settings, constraints=limits, seed=seed, device=device, executor=self.executor)
             outcome = run(state, callbacks)
         outcome, findings = look_back(

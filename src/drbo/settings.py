@@ -111,6 +111,13 @@ class Settings:
     order_patience: int = _knob(40, "climbs from shaken orders without a better score before stopping", low=1)
 
     # Networks (Sec. 4.3 to 4.5)
+    candidate_parents: int | None = _knob(
+        None,
+        "parents that a node may have at all, the most dependent ones, so that networks, candidates and history stay "
+        "small with hundreds of variables; None: all",
+        low=1,
+        optional=True,
+    )
     hidden: int = _knob(64, "hidden units of a node's network", low=1, symbol="h")
     dropout: float = _knob(0.1, "probability that a hidden unit is dropped", low=0.0, below=1.0, symbol="p")
     learning_rate: float = _knob(0.1, "step size of Adam", low=1e-9)

@@ -3,12 +3,15 @@ import pytest
 import torch
 
 from drbo.data.table import Table
+from drbo.errors import SettingsError
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search import acquire
-from drbo.search.acquire import choose, drawn_scores, new_dags, rank_draws, row_scores
+from drbo.search.acquire import Acquisition, additive_prices, new_dags, rank_draws
 from drbo.search.evaluate import Evaluator
 from drbo.search.history import History
+from drbo.search.inputs import Inputs
+from drbo.search.region import Candidates
 from drbo.search.space import FullRankSpace, LowRankSpace
 from drbo.search.surrogate import DropoutSurrogate
 from drbo.settings import Settings
@@ -34,12 +37,25 @@ class Scene:
         history = History(D, torch.device("cpu"))
         history.append(batch.dags, batch.local)
         self.surrogate.update(history, len(batch), _generator(2))
+        self.acquisition = Acquisition(self.space, self.surrogate, self.evaluator, self.settings)
 
     def vectors(self, rng, n=C):
         return torch.as_tensor(rng.uniform(-1, 1, (n, self.space.dim)), dtype=torch.float32)
 
     def choose(self, vectors, seed=3):
-        return choose(vectors, self.space, self.surrogate, self.evaluator, self.settings, _generator(seed))
+        return self.acquisition.choose(_candidates(vectors), _generator(seed))
+
+    def drawn(self, vectors, n_draws, seed=5):
+        return self.acquisition.drawn_scores(_candidates(vectors), n_draws, _generator(seed))
+
+    def rows(self, vectors, seed=5):
+        return self.acquisition.row_scores(vectors, _generator(seed))
+
+
+def _candidates(vectors):
+    """Vectors as candidates around the first of them."""
+    n, dim = vectors.shape
+    return Candidates(vectors[0], torch.arange(dim, dtype=torch.int32).repeat(n, 1), vectors)
 
 
 @pytest.mark.parametrize("score", [BicNV, BicEV])
@@ -48,7 +64,7 @@ def test_drawn_scores_are_drawn_local_values_combined_with_true_prices(score, lo
     """By hand: one candidate and one draw at a time, in double precision."""
     scene = Scene(rng, score, low_rank, dropout=0.4)
     vectors = scene.vectors(rng)
-    found = drawn_scores(vectors, scene.space, scene.surrogate, scene.score, 4, _generator(5))
+    found = scene.drawn(vectors, 4)
     draws, nodes = scene.surrogate.draw(4, _generator(5)), torch.arange(D)
     assert found.shape == (4, C)
     for c, dag in enumerate(scene.space.decode(vectors).numpy()):
@@ -61,8 +77,8 @@ def test_drawn_scores_are_drawn_local_values_combined_with_true_prices(score, lo
 def test_without_dropout_every_way_to_draw_gives_the_same(rng):
     scene = Scene(rng, dropout=0.0, masks="row")
     vectors = scene.vectors(rng)
-    drawn = drawn_scores(vectors, scene.space, scene.surrogate, scene.score, 3, _generator(5))
-    rows = row_scores(vectors, scene.space, scene.surrogate, scene.score, _generator(6))
+    drawn = scene.drawn(vectors, 3)
+    rows = scene.rows(vectors, 6)
     for draw in drawn:
         assert draw.numpy() == pytest.approx(rows.numpy(), rel=1e-4)
 
@@ -70,25 +86,106 @@ def test_without_dropout_every_way_to_draw_gives_the_same(rng):
 def test_a_mask_per_row_differs_between_equal_candidates(rng):
     scene = Scene(rng, dropout=0.5, masks="row", batch_norm="candidates")
     same = scene.vectors(rng, 1).repeat(C, 1)
-    rows = row_scores(same, scene.space, scene.surrogate, scene.score, _generator())
-    shared = drawn_scores(same, scene.space, scene.surrogate, scene.score, 2, _generator())
+    rows = scene.rows(same)
+    shared = scene.drawn(same, 2)
     assert len(set(rows.tolist())) > C // 2
     assert all(len(set(draw.tolist())) == 1 for draw in shared)
 
 
+def test_batched_and_compiled_values_are_the_same(rng):
+    """What a GPU computes with matrix products, against sums of rows."""
+    for low_rank in (False, True):
+        scene = Scene(rng, dropout=0.3, low_rank=low_rank)
+        candidates = _candidates(scene.vectors(rng))
+        draws = scene.surrogate.draw(5, _generator())
+        compiled, batched = (
+            scene.acquisition._compiled(candidates, draws),
+            scene.acquisition._batched(candidates, draws),
+        )
+        for ours, theirs in zip(compiled, batched, strict=True):
+            assert ours.numpy() == pytest.approx(theirs.numpy(), rel=1e-4, abs=1e-4)
+
+
+def _rules(masks):
+    return {"masks": masks, "batch_norm": "candidates" if masks == "row" else "training", "dropout": 0.3}
+
+
 @pytest.mark.parametrize("masks", ["row", "shared"])
-def test_pieces_of_any_size_give_the_same_scores(masks, rng, monkeypatch):
-    scene = Scene(rng, masks=masks, batch_norm="candidates" if masks == "row" else "training", dropout=0.3)
+@pytest.mark.parametrize("low_rank", [False, True])
+def test_pieces_of_any_size_give_the_same_scores(masks, low_rank, rng):
+    scene = Scene(rng, low_rank=low_rank, **_rules(masks))
     vectors = scene.vectors(rng)
+    scores = scene.rows if masks == "row" else lambda x: scene.drawn(x, 3)
+    whole = scores(vectors)
+    scene.acquisition.memory = 2_500.0  # a few nodes, or a few candidates
+    assert torch.allclose(scores(vectors), whole, rtol=1e-5)
 
-    def scores():
-        if masks == "row":
-            return row_scores(vectors, scene.space, scene.surrogate, scene.score, _generator(5))
-        return drawn_scores(vectors, scene.space, scene.surrogate, scene.score, 3, _generator(5))
 
-    whole = scores()
-    monkeypatch.setattr(scene.surrogate, "node_chunks", lambda n, n_values: torch.arange(D).split(2))
-    assert torch.equal(scores(), whole)
+@pytest.mark.parametrize("masks", ["row", "shared"])
+def test_when_the_device_is_full_the_pieces_are_halved(masks, rng, monkeypatch):
+    scene = Scene(rng, **_rules(masks))
+    vectors, acquisition = scene.vectors(rng), scene.acquisition
+    scores = scene.rows if masks == "row" else lambda x: scene.drawn(x, 3)
+    whole = scores(vectors)
+    sizes = []
+    name, limit = ("sample_rows", 2) if masks == "row" else ("_compiled", 12)
+    owner = scene.surrogate if masks == "row" else acquisition
+    plain = getattr(owner, name)
+
+    def small_device(first, *others):
+        sizes.append(len(first))
+        values = plain(first, *others)  # the random numbers are drawn before the memory is missed
+        if len(first) > limit:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return values
+
+    monkeypatch.setattr(owner, name, small_device)
+    assert torch.allclose(scores(vectors), whole, rtol=1e-5)
+    assert sizes[0] > limit >= sizes[-1]
+    failures = sum(size > limit for size in sizes)
+    scores(vectors)
+    assert sum(size > limit for size in sizes) == failures  # what was learned about the device is kept
+
+
+def test_a_device_without_room_for_one_piece_is_an_error(rng, monkeypatch):
+    scene = Scene(rng)
+
+    def full(*arguments):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(scene.acquisition, "_compiled", full)
+    with pytest.raises(SettingsError, match="does not fit on the device"):
+        scene.drawn(scene.vectors(rng), 3)
+
+
+def test_prices_that_add_up_are_found(rng):
+    table = Table.from_array(rng.normal(size=(60, D)))
+    inputs = Inputs.all_nodes(D)
+    prior = rng.normal(size=(D, D))
+    prices = additive_prices(BicNV(table, penalty="ebic", edge_prior=prior), inputs)
+    assert prices is not None
+    score = BicNV(table, penalty="ebic", edge_prior=prior)
+    families = Families.from_sets(D, [(0, (1, 3)), (2, ()), (4, (0, 1, 2, 3))])
+    for node, parents, price in zip(families.nodes, families.parents, score.family_price(families), strict=True):
+        assert prices[0][node] + prices[1][node] @ parents == pytest.approx(price, rel=1e-5)
+
+
+class CountsPairs(BicNV):
+    """A price that does not add up over parents."""
+
+    def parameters(self, nodes, parents):
+        return parents.sum(-1) ** 2
+
+
+def test_prices_that_do_not_add_up_are_asked_for(rng):
+    table = Table.from_array(rng.normal(size=(60, D)))
+    assert additive_prices(CountsPairs(table), Inputs.all_nodes(D)) is None
+    scene = Scene(rng, CountsPairs)
+    candidates = _candidates(scene.vectors(rng))
+    _, price = scene.acquisition._compiled(candidates, scene.surrogate.draw(2, _generator()))
+    dags = scene.space.decode(candidates.vectors()).numpy()
+    expected = scene.score.family_price(Families.from_dags(dags)).reshape(C, D).T
+    assert price.numpy() == pytest.approx(expected, rel=1e-5)
 
 
 def test_ucb_ranks_by_mean_and_spread(rng):
@@ -129,7 +226,7 @@ def test_new_dags_are_unknown_and_named_once(rng):
 def test_the_papers_rule_is_the_top_of_one_draw(rng):
     scene = Scene(rng, masks="row", batch_norm="candidates", skip_known=False)
     vectors = scene.vectors(rng)
-    scores = row_scores(vectors, scene.space, scene.surrogate, scene.score, _generator(3))
+    scores = scene.rows(vectors, 3)
     best = np.argsort(-scores.numpy())[: scene.settings.batch_size]
     assert torch.equal(scene.choose(vectors), vectors[best])
 
@@ -167,7 +264,7 @@ def test_the_shortlist_is_a_multiple_of_the_batch(rng):
     """With skip_known, what is known among the best is replaced by the next best."""
     scene = Scene(rng, masks="row", batch_size=4)
     vectors = scene.vectors(rng)
-    scores = row_scores(vectors, scene.space, scene.surrogate, scene.score, _generator(3))
+    scores = scene.rows(vectors, 3)
     order = np.argsort(-scores.numpy())
     scene.evaluator.evaluate(scene.space.decode(vectors[order[:2]]).numpy())
     shortlist = order[: acquire.SHORTLIST * 4]

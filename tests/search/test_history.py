@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 import torch
 
+from drbo.knowledge import Knowledge
 from drbo.search.history import History
+from drbo.search.inputs import Inputs
 from drbo.settings import Settings
 
 CPU = torch.device("cpu")
@@ -45,3 +47,20 @@ def test_reservoir_is_a_uniform_sample():
         assert len(set(kept.tolist())) == 10
         hits[kept] += 1
     assert hits == pytest.approx(100, abs=5 * (400 * 0.25 * 0.75) ** 0.5)
+
+
+def test_only_candidate_parents_are_kept(rng):
+    allowed = rng.random((20, 20)) < 0.2
+    np.fill_diagonal(allowed, False)
+    names = [f"x{i}" for i in range(20)]
+    known = Knowledge(forbidden=[(names[i], names[j]) for i, j in np.argwhere(~allowed) if i != j])
+    inputs = Inputs.allowed(known.compile(names))
+    history = History(20, CPU, inputs)
+    dags = (rng.random((30, 20, 20)) < 0.5) & allowed
+    history.append(dags, np.zeros((30, 20)))
+    assert inputs.n_inputs == allowed.sum(axis=0).max() < 10
+    seen = history.parents(torch.arange(30)).numpy()
+    for node in range(20):
+        members = np.flatnonzero(allowed[:, node])
+        assert (seen[node][:, : len(members)] == dags[:, members, node]).all()
+        assert not seen[node][:, len(members) :].any()

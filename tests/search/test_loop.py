@@ -130,7 +130,7 @@ def test_the_default_search_finds_the_best_of_all_five_node_dags(kind, five_node
 def test_every_way_to_search_finds_the_best_of_four_nodes(changes):
     table = _table(d=4, seed=3)
     best = _best_score(_all_dags(4), table, BicEV)
-    outcome = run(Search(BicEV(table), _small(max_evals=400, **changes), seed=1))
+    outcome = run(Search(BicEV(table), _small(max_evals=400, **changes), seed=2))
     assert outcome.best.scores[0] == pytest.approx(best, abs=1e-9)
 
 
@@ -309,15 +309,15 @@ def test_watching_changes_nothing(recording):
 def test_memory_does_not_change_the_answer(preset, recording, monkeypatch):
     """The nodes are cut into pieces where the candidates of all would be too large."""
     pieces = []
-    original = loop.DropoutSurrogate.node_chunks
+    original = loop.Acquisition._in_pieces
 
-    def counted(self, n_candidates, n_values):
-        chunks = list(original(self, n_candidates, n_values))
-        pieces.append(len(chunks))
-        return chunks
+    def counted(self, piece, *others):
+        calls = []
+        original(self, lambda first, last: (calls.append(first), piece(first, last)), *others)
+        pieces.append(len(calls))
 
-    monkeypatch.setattr(loop.DropoutSurrogate, "node_chunks", counted)
-    chosen = _small(preset, n_candidates=6000, max_evals=32)
+    monkeypatch.setattr(loop.Acquisition, "_in_pieces", counted)
+    chosen = _small(preset, n_candidates={"default": 25_000, "paper": 6_000}[preset], max_evals=32)
     whole = _course(chosen)
     assert set(pieces) == {1}
     pieces.clear()

@@ -7,7 +7,10 @@ from hypothesis.extra.numpy import arrays
 
 from drbo.graph import is_acyclic
 from drbo.knowledge import Constraints, Knowledge
+from drbo.search.inputs import Inputs
+from drbo.search.region import TrustRegion
 from drbo.search.space import FullRankSpace, LowRankSpace
+from drbo.settings import Settings
 
 # Few distinct values: ties and zeros are the hard cases.
 COORDINATES = st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0])
@@ -113,3 +116,42 @@ def test_encode_is_undone_by_decode(density, rng):
 def test_encode_says_none_where_there_is_no_vector():
     # Four vectors in the plane cannot have pairwise negative products: no empty graph of 4 nodes at rank 2.
     assert LowRankSpace(4, rank=2).encode(np.zeros((4, 4), dtype=bool)) is None
+
+
+def _candidates(space, rng, length, n=200):
+    region = TrustRegion(space.dim, Settings(region_start=length))
+    center = torch.as_tensor(rng.uniform(-1, 1, space.dim), dtype=torch.float32)
+    return region.candidates(center, n, torch.Generator().manual_seed(1))
+
+
+LIMITS = [None, *KNOWN, Knowledge(forbidden=["a -> b", "c -> d"]), Knowledge(forbidden=[f"{x} -> a" for x in "bcde"])]
+
+
+@pytest.mark.parametrize("knowledge", LIMITS)
+@pytest.mark.parametrize("low_rank", [False, True])
+@pytest.mark.parametrize("length", [0.05, 1.0])
+def test_codes_are_the_decoded_dags(knowledge, low_rank, length, rng):
+    constraints = (knowledge or Knowledge()).compile(NAMES)
+    space = LowRankSpace(5, 3, constraints) if low_rank else FullRankSpace(5, constraints)
+    inputs = Inputs.allowed(constraints)
+    candidates = _candidates(space, rng, length)
+    center, codes, changed = space.codes(candidates, inputs)
+    dags = space.decode(candidates.vectors()).numpy()
+    assert (codes.numpy() == inputs.encode(dags)).all()
+    assert (center.numpy() == inputs.encode(space.decode(candidates.center[None]).numpy())[:, 0]).all()
+    assert (changed.numpy().astype(bool) == (codes != center[:, None]).any(2).numpy()).all()
+
+
+@pytest.mark.parametrize("low_rank", [False, True])
+def test_codes_of_many_nodes(low_rank, rng):
+    """More nodes than a byte has bits, and candidate parents of their own for each node."""
+    allowed = rng.random((21, 21)) < 0.3
+    names = [f"x{i}" for i in range(21)]
+    known = Knowledge(forbidden=[(names[i], names[j]) for i, j in np.argwhere(~allowed) if i != j]).compile(names)
+    for constraints in (Constraints.none(21), known):
+        space = LowRankSpace(21, 8, constraints) if low_rank else FullRankSpace(21, constraints)
+        inputs, candidates = Inputs.allowed(constraints), _candidates(space, rng, 0.5)
+        assert inputs.is_complete == (constraints is not known)
+        _, codes, changed = space.codes(candidates, inputs)
+        assert (codes.numpy() == inputs.encode(space.decode(candidates.vectors()).numpy())).all()
+        assert 0 < changed.float().mean() < 1

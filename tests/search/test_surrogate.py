@@ -3,8 +3,10 @@ import pytest
 import torch
 from torch import nn
 
+from drbo.knowledge import Knowledge
 from drbo.search import surrogate as module
 from drbo.search.history import History
+from drbo.search.inputs import Inputs
 from drbo.search.surrogate import DropoutSurrogate
 from drbo.settings import Settings
 
@@ -29,34 +31,85 @@ def _reference(net, node, parents, mask):
     return norm @ p["w2"] + p["b2"]
 
 
-def test_a_training_step_equals_autograd_with_adam(rng, monkeypatch):
-    settings = Settings(hidden=H, dropout=0.3)
-    net = DropoutSurrogate(D, settings, _generator())
+class Twin:
+    """The same networks as leaves of torch's autograd and Adam."""
+
+    def __init__(self, net):
+        self.net, self.settings = net, net.settings
+        self.leaves = net.flat.clone().requires_grad_()
+        self.shapes = {name: tuple(value.shape) for name, value in net._p.items()}
+        self.adam = torch.optim.Adam([self.leaves], lr=net.settings.learning_rate)
+
+    @property
+    def _p(self):
+        return module._views(self.leaves, self.shapes, [value.numel() for value in self.net._p.values()])
+
+    def gradient(self, parents, targets, masks):
+        self.adam.zero_grad()
+        outputs = torch.stack([_reference(self, node, parents[node], masks[node]) for node in range(len(parents))])
+        ((outputs - targets) ** 2).mean().backward()
+        return self.leaves.grad.clone()
+
+
+def test_batched_training_steps_equal_autograd_with_adam(rng):
+    net = DropoutSurrogate(D, Settings(hidden=H, dropout=0.3), _generator())
+    twin = Twin(net)
     dags, local = _batch(rng)
     parents = torch.as_tensor(dags.transpose(2, 0, 1), dtype=torch.float32)
     targets = torch.as_tensor(local.T, dtype=torch.float32)
     masks = torch.as_tensor(rng.random((D, N, H)) > 0.3)
-    monkeypatch.setattr(net, "_kept", lambda shape, generator: masks)
-    leaves = net.flat.clone().requires_grad_()
-    twin = DropoutSurrogate(D, settings, _generator())
-    twin.flat = leaves
-    shapes = {name: tuple(value.shape) for name, value in net._p.items()}
-    twin._p = module._views(leaves, shapes, [value.numel() for value in net._p.values()])
-    adam = torch.optim.Adam([leaves], lr=settings.learning_rate)
     for _ in range(3):
-        net._step(parents, targets, _generator())
-        adam.zero_grad()
-        twin._p = module._views(leaves, shapes, [value.numel() for value in net._p.values()])
-        outputs = torch.stack([_reference(twin, node, parents[node], masks[node]) for node in range(D)])
-        loss = ((outputs - targets) ** 2).mean()
-        loss.backward()
-        nn.utils.clip_grad_norm_([leaves], module.GRAD_CLIP)
-        adam.step()
+        net._gradients(parents, targets, masks)
+        assert torch.allclose(net._gradient, twin.gradient(parents, targets, masks), atol=1e-5)
+        net._adam(torch.tensor(net._corrections()))
+        nn.utils.clip_grad_norm_([twin.leaves], module.GRAD_CLIP)
+        twin.adam.step()
         # A unit whose gradient is zero up to rounding may step either way under Adam: compare what they compute.
         with torch.no_grad():
             theirs = torch.stack([_reference(twin, node, parents[node], masks[node]) for node in range(D)])
             ours = torch.stack([_reference(net, node, parents[node], masks[node]) for node in range(D)])
         assert torch.allclose(ours, theirs, atol=2e-3)
+
+
+def _trained(rng, monkeypatch, batched, **changes):
+    """Train on learnable values and return the networks; ``batched``: as on a GPU."""
+    net = DropoutSurrogate(D, Settings(hidden=H, n_replay=64, **changes), _generator())
+    if batched:
+
+        def step(history, rows, generator):
+            net._batched_steps(history, rows[None], generator)
+
+        monkeypatch.setattr(net, "_compiled_step", step)
+    history = History(D, torch.device("cpu"))
+    for _ in range(12):
+        dags, _ = _batch(rng)
+        history.append(dags, 3.0 + 2 * dags.sum(1) + 0.1 * dags[:, 0])
+        net.update(history, N, _generator(len(history)))
+    return net
+
+
+def test_compiled_and_batched_training_agree_without_dropout(monkeypatch):
+    compiled = _trained(np.random.default_rng(1), monkeypatch, False, dropout=0.0, learning_rate=0.01)
+    batched = _trained(np.random.default_rng(1), monkeypatch, True, dropout=0.0, learning_rate=0.01)
+    assert compiled.steps == batched.steps == 120
+    parents = torch.as_tensor(_batch(np.random.default_rng(2))[0].transpose(2, 0, 1))
+    nodes = torch.arange(D)
+    ours, theirs = (net.draw(1, _generator()).local(nodes, parents) for net in (compiled, batched))
+    assert torch.allclose(ours, theirs, atol=0.05)
+
+
+def test_threads_do_not_change_the_answer(monkeypatch):
+    from drbo.search import compiled
+
+    monkeypatch.setattr(compiled, "SMALL_WORK", 1)
+    alone = _trained(np.random.default_rng(1), monkeypatch, False)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        together = _trained(np.random.default_rng(1), monkeypatch, False)
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(alone.flat, together.flat)
 
 
 @pytest.mark.parametrize("batch_norm", ["candidates", "training"])
@@ -139,8 +192,22 @@ def test_predictions_stay_near_the_known_range(rng):
     assert top == pytest.approx(local.max(0) + module.RANGE_MARGIN * span, rel=1e-4)
 
 
-def test_node_chunks_cover_all_nodes_within_the_memory():
-    net = DropoutSurrogate(10, Settings(hidden=8, max_memory=0.01), _generator())
-    chunks = list(net.node_chunks(50_000, n_values=1))
-    assert len(chunks) > 1
-    assert torch.equal(torch.cat(chunks), torch.arange(10))
+def test_networks_over_few_candidate_parents(rng):
+    """With at most two allowed parents each, a network has two inputs, and learns as well."""
+    allowed = np.zeros((6, 6), dtype=bool)
+    for node in range(1, 6):
+        allowed[max(0, node - 2) : node, node] = True
+    known = Knowledge(forbidden=[(f"x{i}", f"x{j}") for i, j in np.argwhere(~allowed) if i != j])
+    inputs = Inputs.allowed(known.compile([f"x{i}" for i in range(6)]))
+    net = DropoutSurrogate(6, Settings(hidden=H, dropout=0.1, learning_rate=0.05), _generator(), inputs)
+    history = History(6, torch.device("cpu"), inputs)
+    assert net._p["w1"].shape == (6, 2, H)
+    for _ in range(20):
+        dags = (rng.random((16, 6, 6)) < 0.5) & allowed
+        history.append(dags, dags.sum(1) - 5.0)
+        net.update(history, 16, _generator(3))
+    dags = (rng.random((50, 6, 6)) < 0.5) & allowed
+    nodes, parents = torch.arange(6), torch.as_tensor(dags.transpose(2, 0, 1))
+    drawn = net.to_local(nodes, net.draw(32, _generator(5)).local(nodes, parents)).mean(-1).T.numpy()
+    for node in range(2, 6):
+        assert np.corrcoef(drawn[:, node], dags.sum(1)[:, node])[0, 1] > 0.95

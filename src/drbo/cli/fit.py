@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from drbo.cli.estimate import estimate
 from drbo.cli.messages import say, show
 from drbo.cli.options import (
     data_options,
@@ -103,8 +104,11 @@ INTERRUPTED = 130  # exit code: 128 + SIGINT
 )
 @data_options
 @json_option
+@click.option("--dry-run", is_flag=True, help="Only tell how long it will take and how much memory.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr.")
-def fit(data: Path, output: Path | None, force: bool, as_json: bool, quiet: bool, **options: Any) -> None:
+def fit(
+    data: Path, output: Path | None, force: bool, as_json: bool, dry_run: bool, quiet: bool, **options: Any
+) -> None:
     """Find the highest-scoring causal graph of the table in DATA.
 
     DATA is a CSV, TSV, Parquet, NPZ or NPY file with one named column per variable. Ctrl-C ends the search with the
@@ -123,6 +127,10 @@ def fit(data: Path, output: Path | None, force: bool, as_json: bool, quiet: bool
     frame = read_frame(data, options["separator"], options["no_header"])
     if not quiet:
         say(f"{data}: {len(frame):,} rows, {frame.shape[1]} columns")
+    if dry_run:
+        expected = estimate(frame, arguments)
+        show(expected.as_json() if as_json else expected.lines(), machine=as_json)
+        return
     frame, resampling = _resampling(frame, options)
     result = search(frame, arguments, quiet=quiet, resampling=resampling)
     result = replace(result, call=command_line(click.get_current_context()))

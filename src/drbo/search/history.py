@@ -5,15 +5,17 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from drbo.search.inputs import Inputs
 from drbo.settings import Settings
 
-_BIT = 2 ** torch.arange(7, -1, -1, dtype=torch.uint8)
+FIRST_ROOM = 1_024
 
 
 class History:
     """Evaluated DAGs, their local scores, and draws from them for training.
 
-    DAGs are kept as packed parent bits on the device of the networks; 50,000 DAGs of 100 nodes take 65 MB.
+    DAGs are kept as packed bits of candidate parents on the device of the networks, node by node: 50,000 DAGs of 100
+    nodes take 65 MB, of 1,000 nodes with 48 candidate parents each 300 MB.
 
     Examples
     --------
@@ -23,10 +25,11 @@ class History:
     [[1.0, 0.0]]
     """
 
-    def __init__(self, n_nodes: int, device: torch.device) -> None:
+    def __init__(self, n_nodes: int, device: torch.device, inputs: Inputs | None = None) -> None:
         self.n_nodes, self.device = n_nodes, device
-        self._bits = torch.empty(0, n_nodes, -(-n_nodes // 8), dtype=torch.uint8, device=device)
-        self._local = torch.empty(0, n_nodes, device=device)
+        self.inputs = inputs or Inputs.all_nodes(n_nodes)
+        self.codes = torch.empty(n_nodes, 0, self.inputs.n_bytes, dtype=torch.uint8, device=device)  # (d, room, bytes)
+        self.values = torch.empty(n_nodes, 0, device=device)  # (d, room)
         self._size = 0
         self._reservoir = torch.empty(0, dtype=torch.int64, device=device)
 
@@ -39,25 +42,21 @@ class History:
         local: npt.NDArray[np.float64],  # (B, d)
     ) -> None:
         """Add a batch of evaluated DAGs."""
-        bits = np.packbits(dags.transpose(0, 2, 1), axis=2)
         end = self._size + len(dags)
-        if end > len(self._bits):
-            room = max(end, 2 * len(self._bits), 1_024)
-            self._bits = _grown(self._bits, room)
-            self._local = _grown(self._local, room)
-        self._bits[self._size : end] = torch.as_tensor(bits, device=self.device)
-        self._local[self._size : end] = torch.as_tensor(local, device=self.device, dtype=self._local.dtype)
+        if end > self.codes.shape[1]:
+            room = max(end, 2 * self.codes.shape[1], FIRST_ROOM)
+            self.codes, self.values = _grown(self.codes, room), _grown(self.values, room)
+        self.codes[:, self._size : end] = torch.as_tensor(self.inputs.encode(dags), device=self.device)
+        self.values[:, self._size : end] = torch.as_tensor(local.T, device=self.device, dtype=self.values.dtype)
         self._size = end
 
     def parents(self, rows: Tensor) -> Tensor:
-        """Return the 0.0/1.0 parent vectors (d, N, d) of some DAGs, node by node."""
-        bits = self._bits[rows].transpose(0, 1)  # (d, N, bytes)
-        spread = (bits[:, :, :, None] & _BIT.to(self.device)) > 0
-        return spread.flatten(2)[:, :, : self.n_nodes].to(torch.float32)
+        """Return the 0.0/1.0 inputs (d, N, n_inputs) of the networks for some DAGs: parent vectors, node by node."""
+        return self.inputs.unpack(self.codes[:, rows])
 
     def local(self, rows: Tensor) -> Tensor:
         """Return the local scores (d, N) of some DAGs."""
-        return self._local[rows].T
+        return self.values[:, rows]
 
     def training_rows(self, n_new: int, settings: Settings, generator: torch.Generator) -> Tensor:
         """Return the newest rows and a replay of earlier ones."""
@@ -83,6 +82,7 @@ class History:
 
 
 def _grown(tensor: Tensor, room: int) -> Tensor:
-    grown = tensor.new_empty((room, *tensor.shape[1:]))
-    grown[: len(tensor)] = tensor
+    """Return the tensor with more room along its second axis."""
+    grown = tensor.new_empty((tensor.shape[0], room, *tensor.shape[2:]))
+    grown[:, : tensor.shape[1]] = tensor
     return grown

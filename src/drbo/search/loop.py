@@ -12,12 +12,13 @@ from torch import Tensor
 from drbo.errors import SettingsError
 from drbo.knowledge import Constraints
 from drbo.scores.base import Score
-from drbo.search.acquire import choose
+from drbo.search.acquire import Acquisition
 from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.history import History
 from drbo.search.improve import Recombiner
+from drbo.search.inputs import Inputs
 from drbo.search.polish import polish
-from drbo.search.region import TrustRegion
+from drbo.search.region import TrustRegion, moves_kept
 from drbo.search.space import FullRankSpace, LowRankSpace, Space
 from drbo.search.starts import latin_hypercube
 from drbo.search.surrogate import DropoutSurrogate
@@ -84,8 +85,10 @@ class Search:
         )
         _check_memory(self.space, settings)
         self.evaluator = Evaluator(score, settings, executor)
-        self.history = History(score.n_nodes, self.generator.device)
-        self.surrogate = DropoutSurrogate(score.n_nodes, settings, self.generator)
+        inputs = Inputs.allowed(constraints or Constraints.none(score.n_nodes))
+        self.history = History(score.n_nodes, self.generator.device, inputs)
+        self.surrogate = DropoutSurrogate(score.n_nodes, settings, self.generator, inputs)
+        self.acquisition = Acquisition(self.space, self.surrogate, self.evaluator, settings)
         self.region = TrustRegion(self.space.dim, settings)
         self.recombiner = Recombiner(self.evaluator) if settings.recombine else None
         self.center: Tensor | None = None  # vector of the best DAG in the space
@@ -100,7 +103,7 @@ class Search:
             vectors = latin_hypercube(self.settings.batch_size, self.space.dim, self.rng).to(self.generator.device)
         else:
             candidates = self.region.candidates(self.center, self.settings.n_candidates, self.generator)
-            vectors = choose(candidates, self.space, self.surrogate, self.evaluator, self.settings, self.generator)
+            vectors = self.acquisition.choose(candidates, self.generator)
         return vectors[: max(1, self.settings.max_evals - self.evaluator.n_evals - self.reserve)]
 
     def evaluate(self, vectors: Tensor) -> Evaluated:
@@ -155,8 +158,10 @@ class Search:
 
 def _check_memory(space: Space, settings: Settings) -> None:
     """Refuse, before anything is spent, a run whose candidates cannot be held."""
-    draws = 1 if settings.masks == "row" and settings.acquisition == "thompson" else settings.n_draws
-    floats = settings.n_candidates * (2 * space.dim + (draws + 2) * space.n_nodes)
+    if settings.masks == "row" and settings.acquisition == "thompson":  # vectors written out, a value per node
+        floats = settings.n_candidates * (2 * space.dim + 3 * space.n_nodes)
+    else:  # moved coordinates with their values, a score per draw
+        floats = settings.n_candidates * (2 * moves_kept(space.dim, settings) + settings.n_draws)
     if (need := 4 * floats / 2**30) > settings.max_memory:
         raise SettingsError(
             f"{settings.n_candidates} candidates of {space.dim} numbers need {need:.1f} GiB, "

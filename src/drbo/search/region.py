@@ -1,7 +1,9 @@
 """The trust region: where candidates are drawn, and how it grows and shrinks (paper, App. C.1)."""
 
+import math
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -9,6 +11,31 @@ from drbo.settings import Settings
 
 SOBOL_BITS = 30  # what torch's Sobol engine makes
 SOBOL_MAX_DIM = torch.quasirandom.SobolEngine.MAXDIM
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Vectors near a centre, kept as what differs from it.
+
+    Examples
+    --------
+    >>> moved = Candidates(torch.zeros(3), torch.tensor([[1, 3]]), torch.tensor([[0.5, 0.0]]))
+    >>> moved.vectors().tolist()
+    [[0.0, 0.5, 0.0]]
+    """
+
+    center: Tensor  # (dim,)
+    coordinate: Tensor  # (C, room) int32: moved coordinates; dim in places that are free
+    value: Tensor  # (C, room): where they moved to
+
+    def __len__(self) -> int:
+        return len(self.coordinate)
+
+    def vectors(self, rows: Tensor | slice = slice(None)) -> Tensor:
+        """Return some of the vectors (m, dim), written out."""
+        coordinate = self.coordinate[rows].long()
+        vectors = torch.cat([self.center, self.center.new_zeros(1)]).repeat(len(coordinate), 1)
+        return vectors.scatter_(1, coordinate, self.value[rows])[:, :-1]
 
 
 @dataclass
@@ -31,7 +58,7 @@ class TrustRegion:
     length: float = field(init=False)
     successes: int = field(init=False, default=0)
     failures: int = field(init=False, default=0)
-    _base: Tensor | None = field(init=False, default=None, repr=False)
+    _directions: Tensor | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.length = self.settings.region_start
@@ -60,51 +87,92 @@ class TrustRegion:
         center: Tensor,  # (dim,) in [-1, 1]
         n: int,
         generator: torch.Generator,
-    ) -> Tensor:
-        """Return n candidates (n, dim) around the centre."""
-        device = center.device
-        place = self._moved(n, generator, device)  # flat positions in (n, dim)
-        coordinate = place % self.dim
+    ) -> Candidates:
+        """Return n candidates around the centre."""
         low = (center - self.length).clamp(min=-1.0)
         width = (center + self.length).clamp(max=1.0) - low
-        unit = self._sobol(n, place, coordinate, generator, device)
-        vectors = center.repeat(n, 1)
-        vectors.view(-1)[place] = low[coordinate] + width[coordinate] * unit
-        return vectors
-
-    def _moved(self, n: int, generator: torch.Generator, device: torch.device) -> Tensor:
-        """Draw which coordinates move: each with the same probability, at least one per candidate.
-
-        The gaps between moved coordinates are geometric, so the cost is that of the moved ones alone.
-        """
-        size = n * self.dim
         probability = min(1.0, self.settings.moved_coordinates / self.dim)
-        if probability == 1.0:
-            return torch.arange(size, device=device)
-        expected = size * probability
-        count = int(expected + 8 * expected**0.5 + 16)
-        uniform = torch.rand(count, generator=generator, device=device, dtype=torch.float64)
-        log_stay = torch.log1p(torch.tensor(-probability, dtype=torch.float64, device=device))
-        gaps = (torch.log1p(-uniform) / log_stay).floor().long() + 1
-        place = gaps.cumsum(0) - 1
-        place = place[place < size]
-        moved = torch.zeros(n, dtype=torch.bool, device=device)
-        moved[place // self.dim] = True
-        still = (~moved).nonzero()[:, 0]
-        forced = torch.randint(self.dim, (len(still),), generator=generator, device=device)
-        return torch.cat([place, still * self.dim + forced])
+        room = moves_kept(self.dim, self.settings)
+        directions, shift = self._sobol(n, generator, center.device)
+        draw = _moved_compiled if center.device.type == "cpu" else _moved
+        coordinate, value = draw(n, room, probability, low, width, directions, shift, generator)
+        return Candidates(center, coordinate, value)
 
-    def _sobol(
-        self, n: int, place: Tensor, coordinate: Tensor, generator: torch.Generator, device: torch.device
-    ) -> Tensor:
-        """Return Sobol numbers in [0, 1) at flat positions; one scrambled sequence, shifted anew at each call."""
+    def _sobol(self, n: int, generator: torch.Generator, device: torch.device) -> tuple[Tensor, Tensor]:
+        """Return direction numbers (dim, bits) of one scrambled sequence, and a digital shift (dim,) drawn anew."""
         if self.dim > SOBOL_MAX_DIM:  # no direction numbers beyond: plain uniform points
-            return torch.rand(len(place), generator=generator, device=device)
-        if self._base is None or len(self._base) < n:
+            none = torch.empty(self.dim, 0, dtype=torch.int32, device=device)
+            return none, torch.empty(self.dim, dtype=torch.int32, device=device)
+        if self._directions is None:
             seed = int(torch.randint(2**31, (1,), generator=generator, device=device))
             engine = torch.quasirandom.SobolEngine(self.dim, scramble=True, seed=seed)
-            points = engine.draw(n, dtype=torch.float64)
-            self._base = (points * 2**SOBOL_BITS).to(torch.int32).to(device)
+            self._directions = engine.sobolstate.to(torch.int32).to(device)
+        bits = max(1, (n - 1).bit_length())  # the further digits of the numbers 0 .. n - 1 are 0
         shift = torch.randint(2**SOBOL_BITS, (self.dim,), generator=generator, device=device, dtype=torch.int32)
-        digits: Tensor = self._base.view(-1)[place] ^ shift[coordinate]
-        return (digits.to(torch.float32) + 0.5) * 2.0**-SOBOL_BITS
+        return self._directions[:, :bits].contiguous(), shift
+
+
+def moves_kept(dim: int, settings: Settings) -> int:
+    """Return the room for moved coordinates: ten standard deviations of their number; more would never be seen.
+
+    Examples
+    --------
+    >>> moves_kept(10, Settings()), moves_kept(270, Settings())
+    (10, 65)
+    """
+    expected = min(float(dim), settings.moved_coordinates)
+    return min(dim, int(expected + 10 * expected**0.5 + 1))
+
+
+def _moved_compiled(
+    n: int,
+    room: int,
+    probability: float,
+    low: Tensor,  # (dim,)
+    width: Tensor,  # (dim,)
+    directions: Tensor,  # (dim, bits)
+    shift: Tensor,  # (dim,)
+    generator: torch.Generator,
+) -> tuple[Tensor, Tensor]:
+    """Return moved coordinates (n, room), free places dim, and their new values; on the CPU."""
+    from drbo.search import compiled_draws  # compiled: only where it is used
+    from drbo.search.compiled import in_threads
+
+    seed = np.uint64(int(torch.randint(2**62, (1,), generator=generator)))
+    coordinate, value = torch.empty(n, room, dtype=torch.int32), torch.empty(n, room)
+    sobol = (directions.numpy().view(np.uint32), shift.numpy().view(np.uint32))
+    arguments = (low.numpy(), width.numpy(), probability, *sobol, seed, coordinate.numpy(), value.numpy())
+    in_threads(compiled_draws.move, n, n * room, *arguments)
+    return coordinate, value
+
+
+def _moved(
+    n: int,
+    room: int,
+    probability: float,
+    low: Tensor,
+    width: Tensor,
+    directions: Tensor,
+    shift: Tensor,
+    generator: torch.Generator,
+) -> tuple[Tensor, Tensor]:
+    """Return the same as :func:`_moved_compiled`, with batched operations; other random numbers."""
+    device, dim = low.device, len(low)
+    uniform = torch.rand(n, room, generator=generator, device=device, dtype=torch.float64)
+    if probability < 1.0:  # gaps between moved coordinates are geometric
+        gaps = (torch.log1p(-uniform) / math.log1p(-probability)).clamp_(max=dim).to(torch.int32) + 1
+    else:
+        gaps = torch.ones(n, room, dtype=torch.int32, device=device)
+    coordinate = (gaps.cumsum(1, dtype=torch.int32) - 1).clamp_(max=dim)
+    forced = torch.randint(dim, (n,), generator=generator, device=device, dtype=torch.int32)
+    coordinate[:, 0] = torch.where(coordinate[:, 0] < dim, coordinate[:, 0], forced)
+    place = coordinate.clamp(max=dim - 1).long()  # free places get some value
+    if directions.shape[1] == 0:
+        unit = torch.rand(n, room, generator=generator, device=device)
+    else:
+        row = torch.arange(n, device=device, dtype=torch.int32)[:, None]
+        gray, digits = row ^ (row >> 1), shift[place]
+        for bit in range(directions.shape[1]):
+            digits ^= directions[:, bit][place] * ((gray >> bit) & 1)
+        unit = (digits.to(torch.float32) + 0.5) * 2.0**-SOBOL_BITS
+    return coordinate, low[place] + width[place] * unit

@@ -13,6 +13,8 @@ from torch import Tensor
 
 from drbo.graph import topological_order
 from drbo.knowledge import Constraints
+from drbo.search.inputs import Inputs
+from drbo.search.region import Candidates
 
 #: Potentials lie in [-1, 1]: this offset puts every tier behind the one before it, so that no vector is wasted.
 TIER_STEP = 3.0
@@ -32,6 +34,9 @@ class Space(Protocol):
 
     def encode(self, dag: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64] | None:
         """Return a vector (dim,) that decodes to the DAG, or None where none was found."""
+
+    def codes(self, candidates: Candidates, inputs: Inputs) -> tuple[Tensor, Tensor, Tensor]:
+        """Return parent sets as bits: the centre's (d, bytes), the candidates' (d, C, bytes), which differ (d, C)."""
 
 
 class _PotentialSpace:
@@ -54,7 +59,7 @@ class _PotentialSpace:
     def parents(self, vectors: Tensor, nodes: Tensor) -> Tensor:
         """Return the parents (m, C, d) of some nodes (m,) in the DAGs of the vectors (C, dim)."""
         potential = self._potentials(vectors)
-        before = potential[None, :, :] < potential.T[nodes][:, :, None]
+        before = (potential[:, None, :] < potential[:, nodes][:, :, None]).transpose(0, 1)
         links = self.links(vectors, nodes)
         linked = before & (links > 0)
         if self.constraints.is_trivial:
@@ -83,6 +88,44 @@ class _PotentialSpace:
         ranks = torch.argsort(torch.argsort(lifted, dim=1, stable=True), dim=1)
         place = torch.as_tensor(np.argsort(np.asarray(order)), device=vectors.device)
         return ranks[:, place].to(vectors.dtype)
+
+    def codes(self, candidates: Candidates, inputs: Inputs) -> tuple[Tensor, Tensor, Tensor]:
+        """Return parent sets as bits: the centre's (d, bytes), the candidates' (d, C, bytes), which differ (d, C).
+
+        What is the same as in the centre's DAG is not decoded again, unless required edges or limits on the number of
+        parents make one family depend on others.
+        """
+        d, n = self.n_nodes, len(candidates)
+        center = self.decode(candidates.center[None]).numpy()
+        center_codes = torch.as_tensor(inputs.encode(center)[:, 0])
+        if self.constraints.required.any() or (self.constraints.max_parents < d - 1).any():
+            codes = torch.as_tensor(inputs.encode(self.decode(candidates.vectors()).numpy()))
+            return center_codes, codes, (codes != center_codes[:, None]).any(2).to(torch.uint8)
+        from drbo.search import compiled_draws  # compiled: only where it is used
+        from drbo.search.compiled import in_threads
+
+        codes = torch.empty(d, n, inputs.n_bytes, dtype=torch.uint8)
+        changed = torch.empty(d, n, dtype=torch.uint8)
+        potential = self._potentials(candidates.center[None])[0]
+        tier = potential - candidates.center[:d]
+        arrays = (candidates.coordinate, candidates.value, codes, changed)
+        in_threads(
+            compiled_draws.decode,
+            n,
+            n * candidates.coordinate.shape[1] * d,
+            torch.cat([potential, candidates.center[d:]]).numpy(),
+            *self._layout(),
+            tier.numpy(),
+            inputs.place,
+            center[0].T.astype(np.uint8),
+            center_codes.numpy(),
+            *(array.numpy() for array in arrays),
+        )
+        return center_codes, codes, changed
+
+    def _layout(self) -> tuple[int, npt.NDArray[np.int32]]:
+        """Return the rank, 0 for one number per pair, and the pairs (P, 2) of those numbers."""
+        raise NotImplementedError
 
     def _at_most(self, parents: Tensor, links: Tensor, required: Tensor, nodes: Tensor) -> Tensor:
         """Keep the most strongly linked parents where there are more than allowed."""
@@ -115,7 +158,10 @@ class LowRankSpace(_PotentialSpace):
     def links(self, vectors: Tensor, nodes: Tensor) -> Tensor:
         """Return the inner products of embeddings (m, C, d)."""
         embeddings = vectors[:, self.n_nodes :].reshape(-1, self.n_nodes, self.rank)
-        return (embeddings @ embeddings[:, nodes].transpose(1, 2)).permute(2, 0, 1)
+        return (embeddings[:, nodes] @ embeddings.transpose(1, 2)).transpose(0, 1)
+
+    def _layout(self) -> tuple[int, npt.NDArray[np.int32]]:
+        return self.rank, np.empty((0, 2), np.int32)
 
     def encode(self, dag: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64] | None:
         """Return a vector that decodes to the DAG, or None where the search for one gave up.
@@ -166,6 +212,9 @@ class FullRankSpace(_PotentialSpace):
     def links(self, vectors: Tensor, nodes: Tensor) -> Tensor:
         """Return the edge potentials of the pairs (m, C, d); a node is never linked to itself."""
         return vectors[:, self._place.to(vectors.device)[nodes]].permute(1, 0, 2)
+
+    def _layout(self) -> tuple[int, npt.NDArray[np.int32]]:
+        return 0, np.column_stack(self._upper).astype(np.int32)
 
     def encode(self, dag: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64] | None:
         """Return a vector that decodes to the DAG; every number away from 0 by 1/2."""

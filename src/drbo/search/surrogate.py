@@ -7,13 +7,15 @@ For node i (paper, Sec. 4.3), with x the 0/1 parent vector and m a dropout mask:
 One stochastic pass is one draw from an approximate posterior of the local score.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from drbo.search.graphed import GraphedSteps
 from drbo.search.history import History
+from drbo.search.inputs import Inputs
 from drbo.settings import Settings
 
 GRAD_CLIP = 0.5  # largest norm of a gradient, from the authors' program
@@ -30,36 +32,43 @@ MIN_SPREAD = 1e-3
 class Draws:
     """Functions drawn from the posterior: one dropout mask per function and network."""
 
-    weight1: Tensor  # (d, d, h)
+    weight1: Tensor  # (d, n_inputs, h)
     bias1: Tensor  # (d, h)
     output: Tensor  # (d, h, S): output weights of each function, dropped units 0
     offset: Tensor  # (d, 1): output at zero activation, on the networks' scale
+    inputs: Inputs
 
     def local(self, nodes: Tensor, parents: Tensor) -> Tensor:
         """Return the drawn values (m, C, S), on the networks' scale, for parents (m, C, d) of nodes (m,)."""
-        hidden = torch.baddbmm(self.bias1[nodes][:, None, :], parents.to(self.weight1.dtype), self.weight1[nodes])
+        seen = self.inputs.gather(nodes, parents).to(self.weight1.dtype)
+        hidden = torch.baddbmm(self.bias1[nodes][:, None, :], seen, self.weight1[nodes])
         return torch.baddbmm(self.offset[nodes][:, :, None], hidden.relu_(), self.output[nodes])
 
 
 class DropoutSurrogate:
-    """d dropout networks from a node's parents to its local score.
+    """d dropout networks from a node's candidate parents to its local score.
 
-    Parameters and Adam's moments are each one flat tensor, so a training step is a handful of batched operations.
+    Parameters and Adam's moments are each one flat tensor. A training step is compiled for the CPU; on a GPU it is a
+    handful of batched operations, replayed as one graph.
     """
 
-    def __init__(self, n_nodes: int, settings: Settings, generator: torch.Generator) -> None:
-        d, h = n_nodes, settings.hidden
+    def __init__(
+        self, n_nodes: int, settings: Settings, generator: torch.Generator, inputs: Inputs | None = None
+    ) -> None:
+        self.inputs = inputs or Inputs.all_nodes(n_nodes)
+        d, m, h = n_nodes, self.inputs.n_inputs, settings.hidden
         self.n_nodes, self.settings = n_nodes, settings
         self.device = generator.device
-        shapes = {"w1": (d, d, h), "b1": (d, h), "gamma": (d, h), "beta": (d, h), "w2": (d, h), "b2": (d, 1)}
+        shapes = {"w1": (d, m, h), "b1": (d, h), "gamma": (d, h), "beta": (d, h), "w2": (d, h), "b2": (d, 1)}
         sizes = [torch.Size(shape).numel() for shape in shapes.values()]
         self.flat, self.moment1, self.moment2, self._gradient = torch.zeros(4, sum(sizes), device=self.device)
         self._p = _views(self.flat, shapes, sizes)
         self._g = _views(self._gradient, shapes, sizes)
-        for name, fan_in in (("w1", d), ("b1", d), ("w2", h), ("b2", h)):  # the usual start of a linear layer
+        for name, fan_in in (("w1", m), ("b1", m), ("w2", h), ("b2", h)):  # the usual start of a linear layer
             self._p[name].uniform_(-(fan_in**-0.5), fan_in**-0.5, generator=generator)
         self._p["gamma"].fill_(1.0)
         self.steps = 0
+        self._graph: GraphedSteps | None = None
         self.mean = torch.zeros(d, 1, device=self.device)
         self.spread = torch.ones(d, 1, device=self.device)
         self.low = torch.full((d, 1), -torch.inf, device=self.device)
@@ -70,15 +79,15 @@ class DropoutSurrogate:
     def update(self, history: History, n_new: int, generator: torch.Generator) -> None:
         """Train on the newest DAGs and a replay of past ones (paper, Sec. 4.5)."""
         self._rescale(history, n_new)
-        rows = None
-        for _ in range(self.settings.n_grads):
-            rows = history.training_rows(n_new, self.settings, generator)
-            self._step(history.parents(rows), self._scaled(history.local(rows)), generator)
-        if rows is not None:
-            self._measure_activations(history.parents(rows))
-
-    def _scaled(self, local: Tensor) -> Tensor:
-        return (local - self.mean) / self.spread
+        batches = [history.training_rows(n_new, self.settings, generator) for _ in range(self.settings.n_grads)]
+        if not batches:
+            return
+        if self.device.type == "cpu":
+            for rows in batches:
+                self._compiled_step(history, rows, generator)
+        else:
+            self._batched_steps(history, torch.stack(batches), generator)
+        self._measure_activations(history, batches[-1])
 
     def _rescale(self, history: History, n_new: int) -> None:
         """Keep the range of known values; set their mean and spread while there are few, then at each doubling."""
@@ -93,13 +102,80 @@ class DropoutSurrogate:
             self.mean = known.mean(1, keepdim=True)
             self.spread = known.std(1, correction=0, keepdim=True).clamp(min=MIN_SPREAD)
 
-    def _step(
+    def _compiled_step(self, history: History, rows: Tensor, generator: torch.Generator) -> None:
+        """Take one Adam step on the CPU."""
+        from drbo.search import compiled_train  # compiled: only where it is used
+        from drbo.search.compiled import in_threads
+
+        d, _, h = self._p["w1"].shape
+        seed = np.uint64(int(torch.randint(2**62, (1,), generator=generator)))
+        squares = np.empty(d, np.float32)
+        in_threads(
+            compiled_train.gradients,
+            d,
+            d * len(rows) * h,
+            history.codes.numpy(),
+            history.values.numpy(),
+            rows.numpy(),
+            torch.cat([self.mean, self.spread], 1).T.contiguous().numpy(),
+            tuple(value.numpy() for value in self._p.values()),
+            tuple(value.numpy() for value in self._g.values()),
+            seed,
+            self.settings.dropout,
+            BATCH_NORM_EPS,
+            squares,
+        )
+        clip = min(1.0, GRAD_CLIP / (float(np.sqrt(squares.sum(dtype=np.float64))) + 1e-6))
+        rate, correction = self._corrections()
+        in_threads(
+            compiled_train.adam,
+            len(self.flat),
+            len(self.flat),
+            *(part.numpy() for part in (self.flat, self.moment1, self.moment2, self._gradient)),
+            clip,
+            ADAM_BETAS,
+            rate,
+            correction,
+            ADAM_EPS,
+        )
+
+    def _corrections(self) -> tuple[float, float]:
+        """Count a step; return Adam's rate and the factor of the second moment, corrected for their start at 0."""
+        self.steps += 1
+        rate = self.settings.learning_rate / (1 - ADAM_BETAS[0] ** self.steps)
+        return rate, 1 / (1 - ADAM_BETAS[1] ** self.steps)
+
+    def _batched_steps(self, history: History, batches: Tensor, generator: torch.Generator) -> None:
+        """Take one Adam step per row of ``batches`` (G, N) with batched operations, on a GPU as one graph."""
+        count, n = batches.shape
+        codes = history.codes[:, batches.flatten()].unflatten(1, (count, n)).transpose(0, 1)  # (G, d, N, bytes)
+        targets = history.local(batches.flatten()).sub(self.mean).div(self.spread)
+        targets = targets.unflatten(1, (count, n)).transpose(0, 1)
+        coins = self._coins(count * self.n_nodes * n * self.settings.hidden, generator).view(count, -1)
+        corrections = torch.tensor([self._corrections() for _ in range(count)], device=self.device)
+        arguments = (codes, targets, coins, corrections)
+        full = n == self.settings.batch_size + self.settings.n_replay  # else a rare size: not worth a recording
+        if self.device.type != "cuda" or not full:
+            self._steps(*arguments)
+            return
+        if self._graph is None:
+            self._graph = GraphedSteps(self._steps, arguments, (self.flat, self.moment1, self.moment2))
+        self._graph.replay(arguments)
+
+    def _steps(self, codes: Tensor, targets: Tensor, coins: Tensor, corrections: Tensor) -> None:
+        shape = (self.n_nodes, targets.shape[2], self.settings.hidden)
+        for code, target, coin, correction in zip(codes, targets, coins, corrections, strict=True):
+            kept = (coin >= self._threshold).view(shape)
+            self._gradients(self.inputs.unpack(code), target, kept)
+            self._adam(correction)
+
+    def _gradients(
         self,
-        parents: Tensor,  # (d, N, d) float
+        parents: Tensor,  # (d, N, n_inputs) float
         targets: Tensor,  # (d, N)
-        generator: torch.Generator,
+        kept: Tensor,  # (d, N, h) bool
     ) -> None:
-        """Take one Adam step on the square loss; the gradient is written out, with a the activations.
+        """Set the gradient of the square loss; it is written out, with a the activations.
 
         With v = gamma w2 / sigma the output is (a - mu) v + (beta . w2 + b2), and the gradient of the loss with
         respect to a is v (r - mean r - (a - mu) q / sigma) for the residuals r and q = mean(r (a - mu)) / sigma.
@@ -107,7 +183,7 @@ class DropoutSurrogate:
         p, g, n = self._p, self._g, parents.shape[1]
         keep = 1.0 / (1.0 - self.settings.dropout)
         act = torch.baddbmm(p["b1"][:, None, :], parents, p["w1"]).relu_()
-        act *= self._kept(act.shape, generator)
+        act *= kept
         act *= keep
         var, mu = _moments(act)
         inv_sigma = (var + BATCH_NORM_EPS).rsqrt()  # (d, h)
@@ -128,33 +204,50 @@ class DropoutSurrogate:
         back *= keep
         torch.bmm(parents.transpose(1, 2), back, out=g["w1"])
         torch.sum(back, 1, out=g["b1"])
-        self._adam()
 
-    def _adam(self) -> None:
+    def _adam(
+        self,
+        correction: Tensor,  # (2,): rate and factor of the second moment
+    ) -> None:
         """Clip the gradient's norm and take one step of Adam (Kingma & Ba 2015)."""
-        self.steps += 1
         gradient, (beta1, beta2) = self._gradient, ADAM_BETAS
         gradient *= (GRAD_CLIP / (torch.linalg.vector_norm(gradient) + 1e-6)).clamp(max=1.0)
         self.moment1.lerp_(gradient, 1 - beta1)
         self.moment2.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
-        rate = self.settings.learning_rate / (1 - beta1**self.steps)
-        root = (self.moment2 / (1 - beta2**self.steps)).sqrt_().add_(ADAM_EPS)
-        self.flat.addcdiv_(self.moment1, root, value=-rate)
+        root = (self.moment2 * correction[1]).sqrt_().add_(ADAM_EPS)
+        self.flat.sub_((self.moment1 * correction[0]).div_(root))
+
+    def _coins(self, size: int, generator: torch.Generator) -> Tensor:
+        """Return 16 random bits for each of ``size`` units: drawing is most of the cost of dropout."""
+        words = torch.empty((size + 3) // 4, dtype=torch.int64, device=self.device)
+        words.random_(-(2**63), None, generator=generator)
+        return words.view(torch.int16)[:size]
+
+    @property
+    def _threshold(self) -> int:
+        """A unit is kept whose coin is at least this."""
+        return round(self.settings.dropout * 2**16) - 2**15
 
     def _kept(self, shape: torch.Size, generator: torch.Generator) -> Tensor:
-        """Draw a mask of kept units from 16 random bits each: drawing is most of the cost of dropout."""
-        size = shape.numel()
-        bits = torch.empty((size + 3) // 4, dtype=torch.int64, device=self.device)
-        bits.random_(-(2**63), None, generator=generator)
-        threshold = round(self.settings.dropout * 2**16) - 2**15
-        return (bits.view(torch.int16)[:size] >= threshold).view(shape)
+        """Draw a mask of kept units."""
+        return (self._coins(shape.numel(), generator) >= self._threshold).view(shape)
 
-    def _measure_activations(self, parents: Tensor) -> None:
+    def _measure_activations(self, history: History, rows: Tensor) -> None:
         """Set the statistics that draws normalise with: of the last training batch, averaged over masks."""
-        act = torch.baddbmm(self._p["b1"][:, None, :], parents, self._p["w1"]).relu_()
-        self.activation_mean = act.mean(1)
-        second = act.square().mean(1) / (1.0 - self.settings.dropout)
-        self.activation_var = (second - self.activation_mean.square()).clamp(min=0.0)
+        w1, b1 = self._p["w1"], self._p["b1"]
+        if self.device.type == "cpu":
+            from drbo.search import compiled_train
+            from drbo.search.compiled import in_threads
+
+            mean, second = torch.empty_like(b1), torch.empty_like(b1)
+            arrays = (history.codes, rows, w1, b1, mean, second)
+            work = len(rows) * b1.numel()
+            in_threads(compiled_train.activation_moments, len(b1), work, *(array.numpy() for array in arrays))
+        else:
+            act = torch.baddbmm(b1[:, None, :], history.parents(rows), w1).relu_()
+            mean, second = act.mean(1), act.square().mean(1)
+        self.activation_mean = mean
+        self.activation_var = (second / (1.0 - self.settings.dropout) - mean.square()).clamp(min=0.0)
 
     def draw(self, n: int, generator: torch.Generator) -> Draws:
         """Draw n functions from the posterior."""
@@ -164,12 +257,13 @@ class DropoutSurrogate:
         offset = offset - (self.activation_mean * v).sum(1, keepdim=True)
         kept = self._kept(torch.Size((*v.shape, n)), generator)
         output = v[:, :, None] * kept / (1.0 - self.settings.dropout)
-        return Draws(p["w1"], p["b1"], output, offset)
+        return Draws(p["w1"], p["b1"], output, offset, self.inputs)
 
     def sample_rows(self, nodes: Tensor, parents: Tensor, generator: torch.Generator) -> Tensor:
         """Return one draw (m, C) per candidate, each with a mask of its own, on the networks' scale."""
         p = {name: value[nodes] for name, value in self._p.items()}
-        act = torch.baddbmm(p["b1"][:, None, :], parents.to(p["w1"].dtype), p["w1"]).relu_()
+        seen = self.inputs.gather(nodes, parents).to(p["w1"].dtype)
+        act = torch.baddbmm(p["b1"][:, None, :], seen, p["w1"]).relu_()
         act *= self._kept(act.shape, generator)
         act *= 1.0 / (1.0 - self.settings.dropout)
         if self.settings.batch_norm == "candidates":
@@ -183,17 +277,14 @@ class DropoutSurrogate:
     def to_local(self, nodes: Tensor, drawn: Tensor) -> Tensor:
         """Bring draws (m, ...) back to the scale of the local scores, cut to the range that was seen, widened."""
         shape = (-1, *[1] * (drawn.dim() - 1))
-        mean, spread = self.mean[nodes].view(shape), self.spread[nodes].view(shape)
-        margin = RANGE_MARGIN * (self.high - self.low)[nodes].view(shape)
-        low, high = self.low[nodes].view(shape) - margin, self.high[nodes].view(shape) + margin
+        mean, spread, low, high = (part[nodes].view(shape) for part in self.scale)
         return torch.clamp(mean + spread * drawn, low, high)
 
-    def node_chunks(self, n_candidates: int, n_values: int) -> Iterator[Tensor]:
-        """Split the nodes so that hidden layers, parents and drawn values stay within ``max_memory``."""
-        floats = 3 * self.settings.hidden + 3 * self.n_nodes + 3 * n_values
-        per_node = 4 * n_candidates * floats
-        step = max(1, int(self.settings.max_memory * 2**30 / 2 / per_node))
-        yield from torch.arange(self.n_nodes, device=self.device).split(step)
+    @property
+    def scale(self) -> Tensor:
+        """Mean and spread of the targets, least and largest value of a prediction, of each node: (4, d)."""
+        margin = RANGE_MARGIN * (self.high - self.low)
+        return torch.cat([self.mean, self.spread, self.low - margin, self.high + margin], 1).T.contiguous()
 
 
 def _moments(act: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,275 @@
+"""How long an iteration of the loop takes, how that grows, and what the fast rules do to the learning curve.
+
+    python -m benchmarks speed                                    # iteration times beside the bare layer-1 product
+    python -m benchmarks speed --part growth                      # over nodes and over past evaluations
+    python -m benchmarks speed --part curves --graphs 20ER4,30ER8 # fast rules against the paper's, pair by pair
+    python -m benchmarks speed --part report                      # docs/speed.md and its plot from the rows
+
+Fast rules: shared masks and the statistics of the training batch; the paper's: a mask per row and BatchNorm over all
+candidates. Everything else is the ``paper`` preset in both. A time is the best of five.
+"""
+
+import argparse
+import resource
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks import rows as table
+from drbo.data.simulate import simulate
+from drbo.data.table import Table
+from drbo.scores.linear import BicEV
+from drbo.search.evaluate import Evaluator
+from drbo.search.improve import Recombiner
+from drbo.search.loop import Search, run
+from drbo.search.screen import screened
+from drbo.search.stopping import Limits, Recorder
+from drbo.settings import Settings
+
+RULES = {"fast": {"masks": "shared", "batch_norm": "training"}, "paper": {}}
+#: (graph, candidates) of the iteration table; the graph decides only what the scores look like.
+CASES = ("10ER2:10000", "30ER8:10000", "30ER8:100000", "100ER2:10000", "100ER2:100000")
+WARM_UP, REPEATS = 4, 5
+#: Evaluations at which a learning curve is read.
+STEPS = tuple(64 * 2**k for k in range(20))
+#: From this many nodes on, networks see this many candidate parents.
+SCREEN_FROM, SCREENED = 300, 48
+KEYS = {
+    "iteration": ("graph", "candidates", "rules", "device"),
+    "growth": ("over", "nodes", "past", "candidates", "device"),
+    "curves": ("graph", "seed", "rules", "candidates", "n_evals"),
+}
+
+
+def new_search(graph: str, seed: int, device: str, changes: dict, candidate_parents: int | None = None) -> Search:
+    """Return a search on simulated data, with the rules of the paper but for the changes."""
+    values = simulate(graph, n=1_000, seed=seed).X
+    score = BicEV(Table.from_array(values))
+    settings = Settings.preset("paper").with_(max_evals=10**9, **changes)
+    constraints = screened(values, candidate_parents) if candidate_parents else None
+    return Search(score, settings, constraints=constraints, seed=seed, device=device)
+
+
+def timed(state: Search) -> np.ndarray:
+    """Return the seconds of propose, evaluate and learn of one iteration."""
+    clock = [_now(state)]
+    vectors = state.propose()
+    clock.append(_now(state))
+    batch = state.evaluate(vectors)
+    clock.append(_now(state))
+    state.learn(batch)
+    clock.append(_now(state))
+    return np.diff(clock)
+
+
+def _now(state: Search) -> float:
+    if state.generator.device.type == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def bare_product(nodes: int, candidates: int, device: str) -> float:
+    """Return the seconds of the dense layer-1 product of all candidates, best of five: the yardstick."""
+    hidden = Settings().hidden
+    inputs = torch.randint(2, (nodes, candidates, nodes), device=device).float()
+    weights = torch.rand(nodes, nodes, hidden, device=device)
+    seconds = []
+    for _ in range(REPEATS + 1):
+        if device == "cuda":
+            torch.cuda.synchronize()
+        start = time.perf_counter()
+        torch.bmm(inputs, weights)
+        if device == "cuda":
+            torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def peak_memory(device: str) -> float:
+    """Return the GiB that this process has held at most, on the device or in memory."""
+    if device == "cuda":
+        return torch.cuda.max_memory_allocated() / 2**30
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def iteration_row(case: str, rules: str, device: str) -> table.Row:
+    """Time the iterations of one case."""
+    graph, candidates = case.split(":")[0], int(case.split(":")[1])
+    state = new_search(graph, 100, device, {"n_candidates": candidates, **RULES[rules]})
+    for _ in range(WARM_UP):
+        timed(state)
+    parts = np.array([timed(state) for _ in range(REPEATS)])
+    best = parts[parts.sum(1).argmin()]
+    milliseconds = dict(zip(("propose", "evaluate", "learn"), (1e3 * best).round(1).tolist(), strict=True))
+    total = 1e3 * float(best.sum())
+    bare = 1e3 * bare_product(state.space.n_nodes, candidates, device)
+    return {
+        "graph": graph,
+        "candidates": candidates,
+        "rules": rules,
+        "nodes": state.space.n_nodes,
+        **{f"{name}_ms": value for name, value in milliseconds.items()},
+        "iteration_ms": round(total, 1),
+        "bare_product_ms": round(bare, 1),
+        "ratio": round(total / bare, 2),
+        "threads": torch.get_num_threads(),
+        **table.stamp(device),
+    }
+
+
+def growth_row(over: str, nodes: int, past: int, candidates: int, device: str) -> table.Row:
+    """Time iterations of a search of a given size that has a given past."""
+    screening = SCREENED if nodes >= SCREEN_FROM else None
+    changes = {"n_candidates": candidates, **RULES["fast"]}
+    state = new_search(f"{nodes}ER2", 100, device, changes, screening)
+    for _ in range(2):
+        timed(state)
+    while len(state.history) < past:  # DAGs of the trust region, evaluated as the search would
+        n = min(2_000, past - len(state.history))
+        assert state.center is not None
+        vectors = state.region.candidates(state.center, n, state.generator).vectors()
+        batch = state.evaluator.evaluate(state.space.decode(vectors).cpu().numpy())
+        state.history.append(batch.dags, batch.local)
+    parts = np.array([timed(state) for _ in range(REPEATS)])
+    best = parts[parts.sum(1).argmin()]
+    assert state.best is not None
+    recombine = []
+    if over == "evaluations":
+        recombiner = Recombiner(state.evaluator)
+        for _ in range(3):
+            start = time.perf_counter()
+            recombiner.best(state.best, np.random.default_rng(0))
+            recombine.append(time.perf_counter() - start)
+    return {
+        "over": over,
+        "nodes": nodes,
+        "past": past,
+        "candidates": candidates,
+        "candidate_parents": screening or nodes - 1,
+        "propose_ms": round(1e3 * best[0], 1),
+        "evaluate_ms": round(1e3 * best[1], 1),
+        "learn_ms": round(1e3 * best[2], 1),
+        "recombine_ms": round(1e3 * min(recombine), 1) if recombine else "",
+        "n_local": state.evaluator.n_local,
+        "peak_gib": round(peak_memory(device), 2),
+        "threads": torch.get_num_threads(),
+        **table.stamp(device),
+    }
+
+
+def curve_rows(graph: str, seed: int, rules: str, options: argparse.Namespace) -> list[table.Row]:
+    """Run one search and return its best score at each step."""
+    torch.set_num_threads(1 if options.workers > 1 else torch.get_num_threads())
+    changes = {"n_candidates": options.candidates, **RULES[rules]}
+    data = simulate(graph, n=1_000, seed=seed)
+    score = BicEV(Table.from_array(data.X))
+    settings = Settings.preset("paper").with_(max_evals=options.evals, **changes)
+    recorder, start = Recorder(), time.perf_counter()
+    run(Search(score, settings, seed=seed, device=options.device), [recorder, Limits(settings)])
+    seconds = time.perf_counter() - start
+    scale = 1_000 * len(data.dag)
+    truth = Evaluator(score, settings).evaluate(data.dag[None]).scores[0] / scale
+    evals, best = recorder.columns()["n_evals"], recorder.columns()["best"] / scale
+    area = float(np.mean(truth - best))  # every iteration spends the same number of evaluations
+    return [
+        {
+            "graph": graph,
+            "seed": seed,
+            "rules": rules,
+            "candidates": options.candidates,
+            "n_evals": step,
+            "score": round(float(best[np.searchsorted(evals, step)]), 6),
+            "true_score": round(float(truth), 6),
+            "area": round(area, 6),
+            "seconds": round(seconds, 2),
+            **table.stamp(options.device),
+        }
+        for step in [step for step in STEPS if step < options.evals] + [options.evals]
+    ]
+
+
+def run_iterations(options: argparse.Namespace) -> list[table.Row]:
+    found = []
+    for case in options.cases.split(","):
+        for rules in options.rules.split(","):
+            row = iteration_row(case, rules, options.device)
+            found.append(row)
+            print(
+                f"d = {row['nodes']:>4}, C = {row['candidates']:>7,}, {rules:<5} rules: {row['iteration_ms']:>8.1f} ms "
+                f"(propose {row['propose_ms']}, evaluate {row['evaluate_ms']}, learn {row['learn_ms']}); "
+                f"bare product {row['bare_product_ms']} ms, ratio {row['ratio']}; {row['machine']}",
+                flush=True,
+            )
+    return found
+
+
+def run_growth(options: argparse.Namespace) -> list[table.Row]:
+    jobs = [("nodes", nodes, 0, 10_000) for nodes in (10, 30, 100, 300, 1_000) if nodes <= options.most_nodes]
+    jobs += [("evaluations", 30, past, 10_000) for past in (1_000, 3_000, 10_000, 30_000, 100_000)]
+    found = []
+    for job in jobs:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:  # the peak of each is its own
+            row = pool.submit(growth_row, *job, options.device).result()
+        found.append(row)
+        print({key: row[key] for key in list(row)[:11]}, flush=True)
+    return found
+
+
+def run_curves(options: argparse.Namespace) -> list[table.Row]:
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    jobs = [(graph, seed, rules) for graph in options.graphs.split(",") for seed in seeds for rules in RULES]
+    found: list[table.Row] = []
+    with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
+        runner = pool.map if options.workers > 1 else map
+        for part in runner(curve_rows, *zip(*jobs, strict=True), [options] * len(jobs)):
+            found += part
+            last = part[-1]
+            print(
+                f"{last['graph']} seed {last['seed']} {last['rules']}: area {last['area']}, final score "
+                f"{last['score']} (true graph {last['true_score']}), {last['seconds']} s",
+                flush=True,
+            )
+    for graph in options.graphs.split(","):
+        ratio = area_ratios([row for row in found if row["graph"] == graph])
+        print(f"{graph}: area, fast / paper: {np.round(ratio, 3).tolist()}, geometric mean {geometric_mean(ratio):.3f}")
+    return found
+
+
+def area_ratios(rows: list[table.Row]) -> list[float]:
+    """Return, seed by seed, the area between the curve and the true graph's score: fast rules / the paper's."""
+    areas = {(row["rules"], int(row["seed"])): float(row["area"]) for row in rows}
+    return [areas["fast", seed] / areas["paper", seed] for rules, seed in sorted(areas) if rules == "fast"]
+
+
+def geometric_mean(ratios: list[float]) -> float:
+    return float(np.exp(np.mean(np.log(ratios))))
+
+
+def main(arguments: list[str]) -> None:
+    """Run the experiment from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=[*KEYS, "report"], default="iteration")
+    parser.add_argument("--cases", default=",".join(CASES), help="graph:candidates, comma-separated")
+    parser.add_argument("--rules", default="fast", help="fast, paper, or both with a comma")
+    parser.add_argument("--graphs", default="20ER4,30ER8", help="of the curves")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--evals", type=int, default=10_000)
+    parser.add_argument("--candidates", type=int, default=100_000, help="of the curves")
+    parser.add_argument("--most-nodes", type=int, default=1_000, help="largest graph of the growth table")
+    parser.add_argument("--workers", type=int, default=1, help="searches at a time, for the curves")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--save", type=Path, help="folder that gets the rows: speed_PART.csv")
+    options = parser.parse_args(arguments)
+    if options.part == "report":
+        from benchmarks.speed_report import write
+
+        write()
+        return
+    found = {"iteration": run_iterations, "growth": run_growth, "curves": run_curves}[options.part](options)
+    if options.save:
+        table.save(options.save / f"speed_{options.part}.csv", found, KEYS[options.part])
