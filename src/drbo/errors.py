@@ -49,3 +49,7 @@ class ResultError(DrboError, ValueError):
 
 class CheckpointError(DrboError):
     """A saved search cannot be continued."""
+
+
+class WorkerError(DrboError):
+    """The processes or machines that compute scores are lost."""

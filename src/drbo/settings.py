@@ -150,6 +150,13 @@ class Settings:
     )
 
     # Machine
+    score_timeout: float | None = _knob(
+        None,
+        "seconds that a worker may spend on one local score before the search ends with an error; work in this "
+        "process cannot be cut off",
+        low=0.001,
+        optional=True,
+    )
     max_memory: float = _knob(4.0, "GiB that the search may hold at once", low=0.01)
 
     def __post_init__(self) -> None:

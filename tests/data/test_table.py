@@ -84,3 +84,23 @@ def test_minus_zero_is_zero() -> None:
 )
 def test_digest_sees_a_change_of(other: Table) -> None:
     assert Table.from_array(VALUES, ["a", "b", "c"]).digest() != other.digest()
+
+
+def test_columns_with_equal_margins_are_ordered_by_content_not_by_name(rng):
+    """Binary columns with the same number of ones: only the rows tell them apart."""
+    column = np.repeat([0.0, 1.0], 20)
+    values = np.column_stack([rng.permutation(column) for _ in range(6)])
+    table = Table.from_array(values, names=list("abcdef"))
+    rows, columns = table.canonical_order(3)
+    ordered = table.take(rows, columns).values
+    for _ in range(5):
+        names = rng.permutation(list("abcdef"))
+        place, order = rng.permutation(6), rng.permutation(40)
+        other = Table.from_array(values[np.ix_(order, place)], names=names)
+        assert (other.take(*other.canonical_order(3)).values == ordered).all()
+
+
+def test_columns_that_nothing_tells_apart_get_some_order():
+    values = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    table = Table.from_array(values)
+    assert sorted(table.canonical_order(0)[1].tolist()) == [0, 1]

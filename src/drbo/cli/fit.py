@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drbo.cli.estimate import estimate
+from drbo.cli.executors import executor_for, worker_options
 from drbo.cli.messages import say, show
 from drbo.cli.options import (
     data_options,
@@ -94,14 +95,7 @@ INTERRUPTED = 130  # exit code: 128 + SIGINT
     help="Rows with replacement, half of the rows, or blocks of neighbours.",
 )
 @click.option("--clusters", metavar="COLUMN", help="Resample whole groups of rows; the column is no variable then.")
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Processes that refit resamples.",
-)
+@worker_options
 @data_options
 @json_option
 @click.option("--dry-run", is_flag=True, help="Only tell how long it will take and how much memory.")
@@ -132,8 +126,9 @@ def fit(
         show(expected.as_json() if as_json else expected.lines(), machine=as_json)
         return
     frame, resampling = _resampling(frame, options)
-    result = search(frame, arguments, quiet=quiet, resampling=resampling)
-    result = replace(result, call=command_line(click.get_current_context()))
+    with executor_for(options["workers"], options["dask"]) as executor:
+        found = search(frame, arguments | {"executor": executor}, quiet=quiet, resampling=resampling)
+    result = replace(found, call=command_line(click.get_current_context()))
     finish(result, output, as_json=as_json, quiet=quiet)
     exit_if_interrupted(result)
 
@@ -171,7 +166,7 @@ def _resampling(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple["pd.Dat
     """Return the table without the column of clusters, and the arguments of the bootstrap, if there is to be one."""
     column, n = options["clusters"], options["bootstrap"]
     if column is None:
-        wish = {"n": n, "kind": options["resampling"], "workers": options["workers"]}
+        wish = {"n": n, "kind": options["resampling"], "workers": options["workers"] or 1}
         return frame, wish if n is not None else None
     if n is None:
         raise SettingsError("--clusters is for a bootstrap", hint="add --bootstrap 100")
@@ -180,7 +175,7 @@ def _resampling(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple["pd.Dat
             f"--clusters: there is no column '{column}'", hint=f"columns: {', '.join(map(str, frame))}"[:300]
         )
     clusters = frame[column].astype(str).to_numpy()
-    wish = {"n": n, "kind": "cluster", "clusters": clusters, "workers": options["workers"]}
+    wish = {"n": n, "kind": "cluster", "clusters": clusters, "workers": options["workers"] or 1}
     return frame.drop(columns=column), wish
 
 
@@ -209,6 +204,7 @@ def _refit(model: Any, frame: "pd.DataFrame", resampling: dict[str, Any], *, qui
 
     wish = dict(resampling)
     workers = wish.pop("workers")
+    model.set_params(executor=None)  # resamples are the unit of work now
     with counting("resamples", quiet=quiet) as progress:
         if workers == 1:
             model.resample(frame, progress=progress, **wish)

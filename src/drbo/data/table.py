@@ -62,15 +62,18 @@ class Table:
         """Return the rows and columns in an order that depends on the content and the seed alone.
 
         Columns are ordered by a digest of the seed and their sorted values, so that neither the position nor the
-        name of a column can decide a tie; names only separate columns with equal sorted values. Rows are then
-        sorted by value.
+        name of a column can decide a tie. Columns with equal sorted values are told apart by what stands beside them
+        in the rows; names only separate columns that the whole table cannot tell apart. Rows are then sorted by value.
         """
         sorted_values = np.sort(self.values + 0.0, axis=0)  # + 0.0: -0.0 and 0.0 are one value
-        digests = [
-            (hashlib.sha256(str(seed).encode() + sorted_values[:, j].tobytes()).digest(), self.names[j], j)
-            for j in range(self.n_columns)
-        ]
-        columns = np.array([j for *_, j in sorted(digests)], dtype=np.intp)
+        digests = [hashlib.sha256(str(seed).encode() + column.tobytes()).digest() for column in sorted_values.T]
+        colours = np.zeros(self.n_columns, dtype=np.uint64)
+        if len(set(digests)) < self.n_columns:
+            colours = _refined(
+                self.values + 0.0, np.array([int.from_bytes(digest[:8]) for digest in digests], np.uint64)
+            )
+        keys = sorted(zip(digests, colours.tolist(), self.names, range(self.n_columns), strict=True))
+        columns = np.array([j for *_, j in keys], dtype=np.intp)
         rows = np.lexsort(self.values[:, columns[::-1]].T).astype(np.intp)
         return rows, columns
 
@@ -81,3 +84,29 @@ class Table:
         content = hashlib.sha256(repr((ordered.names, ordered.kinds, ordered.levels)).encode())
         content.update((ordered.values + 0.0).tobytes())
         return content.hexdigest()
+
+
+def _refined(
+    values: npt.NDArray[np.float64],  # (n, d)
+    colours: npt.NDArray[np.uint64],  # (d,)
+) -> npt.NDArray[np.uint64]:
+    """Return colours (d,) that also tell columns apart by their rows (colour refinement of Weisfeiler & Leman 1968).
+
+    A row is coloured by the set of its cells with their columns' colours, then a column by its cells with their
+    rows' colours, until no column gets a colour of its own any more. Sums wrap around and do not see the order.
+    """
+    bits = np.ascontiguousarray(values).view(np.uint64)
+    while True:
+        rows = _mixed(bits ^ _mixed(colours)[None, :]).sum(axis=1, dtype=np.uint64)
+        finer = _mixed(_mixed(bits ^ _mixed(rows)[:, None]).sum(axis=0, dtype=np.uint64) ^ colours)
+        if len(np.unique(finer)) <= len(np.unique(colours)):
+            return finer
+        colours = finer
+
+
+def _mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return well-mixed 64-bit numbers, one for each given (the finaliser of splitmix64; Steele et al. 2014)."""
+    bits = bits + np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))

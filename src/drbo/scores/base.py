@@ -123,6 +123,9 @@ class Score:
     evidence_scale: float | None = None
     #: The score rises with every parent that is added to ``local``: a superset never fits worse.
     nested: bool = False
+    #: Families in one call of :meth:`local`, for a score whose last bits depend on what is computed together: all
+    #: executors then cut a batch at the same places and get the same numbers. None: a batch may be cut anywhere.
+    cell: int | None = None
 
     def __init__(
         self,

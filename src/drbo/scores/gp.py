@@ -21,6 +21,8 @@ Floats = npt.NDArray[np.float64]
 MAX_ROWS = 2_000
 #: Bytes of the kernel matrices in work at one time: the cache of a CPU core, a small part of a GPU.
 CHUNK_BYTES = {"cpu": 2**23, "cuda": 2**30}
+#: Families in one call on a CPU: the last bit of what is vectorised depends on what is computed together.
+CPU_CELL = 16
 
 #: Values further than this many interquartile ranges outside the quartiles are "far out" (Tukey 1977).
 FAR_OUT = 3.0
@@ -204,6 +206,7 @@ class KernelScore(Score):
         if device not in CHUNK_BYTES or (device == "cuda" and not torch.cuda.is_available()):
             raise SettingsError(f"device must be 'cpu', or 'cuda' where there is a GPU, got {device!r}")
         self.device = device
+        self.cell = CPU_CELL if device == "cpu" else None
         self._groups: list[tuple[Floats, Floats]] = []
         self._group_of = np.zeros(self.n_nodes, dtype=np.intp)
         for number, (members, rows) in enumerate(row_groups(self.targets, table.n_rows, self.n_nodes)):

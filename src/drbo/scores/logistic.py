@@ -46,6 +46,7 @@ class LogisticBIC(Score):
 
     name = "logistic"
     assumption = "logistic regressions"
+    cell = 256  # the last bit of a product depends on how many there are
     evidence_scale = 2.0
     nested = True
 

@@ -7,12 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from drbo.errors import ScoreError
 from drbo.scores.base import Families, Score
+from drbo.search.workers import Workers, local_scores
 from drbo.settings import Settings
-
-#: Families in one piece of work for an executor.
-EXECUTOR_CHUNK = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +43,7 @@ class Evaluator:
 
     def __init__(self, score: Score, settings: Settings, executor: Executor | None = None) -> None:
         self.score = score
-        self.executor = executor
+        self.workers = None if executor is None else Workers(score, executor, settings.score_timeout)
         self.settings = settings
         self.n_evals = 0
         self._charged = 0
@@ -132,27 +129,9 @@ class Evaluator:
         if not new:
             return
         keys = sorted(new)
+        if self.score.cell or self.workers:  # families with the same parents stand together: scores share work there
+            keys.sort(key=lambda key: key[4:])
         families = Families.from_keys(keys, self.score.n_nodes)
-        values = np.asarray(self._local(families), dtype=np.float64)
-        if values.shape != (len(keys),) or not np.isfinite(values).all():
-            raise self._bad_values(families, values)
+        values = local_scores(self.score, families) if self.workers is None else self.workers.local(families)
         self._values.update(zip(keys, values.tolist(), strict=True))
-        self._order += keys
-
-    def _local(self, families: Families) -> npt.NDArray[np.float64]:
-        if self.executor is None:
-            return self.score.local(families)
-        starts = range(0, len(families), EXECUTOR_CHUNK)
-        parts = [families[start : start + EXECUTOR_CHUNK] for start in starts]
-        return np.concatenate(list(self.executor.map(self.score.local, parts)))
-
-    def _bad_values(self, families: Families, values: npt.NDArray[np.float64]) -> ScoreError:
-        if values.shape != (len(families),):
-            return ScoreError(f"score '{self.score.name}' returned shape {values.shape} for {len(families)} families")
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        parents = [self.score.names[j] for j in np.flatnonzero(families.parents[row])]
-        node = self.score.names[families.nodes[row]]
-        return ScoreError(
-            f"score '{self.score.name}' is {values[row]} for node '{node}' with parents {parents}",
-            hint="a local score must be a finite number for every family",
-        )
+        self._order += sorted(keys)

@@ -1,0 +1,75 @@
+"""Where a command computes: in this process, on processes of this machine, or on a Dask cluster."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, TypeVar
+
+import click
+
+from drbo.errors import SettingsError, WorkerError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DASK_SECONDS = 15  # to reach a scheduler
+
+
+def worker_options(command: F) -> F:
+    """Add --workers and --dask."""
+    command = click.option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Compute expensive local scores on a Dask cluster: host:port of its scheduler, or local.",
+    )(command)
+    return click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Processes that compute expensive local scores and refit resamples; cheap scores need none.",
+    )(command)
+
+
+@contextmanager
+def executor_for(workers: int | None, dask: str | None) -> Iterator[Executor | None]:
+    """Yield the executor that the options of :func:`worker_options` ask for; None: this process.
+
+    Examples
+    --------
+    >>> with executor_for(None, None) as executor:
+    ...     print(executor)
+    None
+    """
+    if workers is not None and dask is not None:
+        raise SettingsError("--workers and --dask are both given", hint="keep one of the two")
+    if dask is not None:
+        with _client(dask) as client:
+            yield client.get_executor(pure=False)
+    elif workers is not None:
+        from drbo.search.workers import WorkerPool
+
+        with WorkerPool(workers) as pool:
+            try:
+                yield pool
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    else:
+        yield None
+
+
+@contextmanager
+def _client(address: str) -> Iterator[Any]:
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError as error:
+        raise SettingsError("--dask needs Dask, which is not installed", hint="pip install 'drbo[dask]'") from error
+    place = {} if address == "local" else {"address": address}
+    try:
+        client = distributed.Client(**place, timeout=DASK_SECONDS, set_as_default=False)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise WorkerError(f"no Dask scheduler answers at '{address}': {error}", hint="is it running there?") from error
+    try:
+        yield client
+    finally:
+        client.close()

@@ -1,0 +1,449 @@
+"""Local scores computed by other processes or machines: any ``concurrent.futures.Executor``, with the same answer.
+
+A piece of work is a list of family keys. The score, with the data in it, is sent to a worker once: a worker that does
+not hold it yet asks for it. What a worker loses when it dies is given to another one.
+"""
+
+import hashlib
+import os
+import pickle
+import queue
+import threading
+import time
+import traceback
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for_any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from drbo.errors import ScoreError, SettingsError, WorkerError
+from drbo.scores.base import Families, Score
+
+#: Seconds of work in one piece: less is lost in sending it, more is lost with a worker that dies.
+LEAST_SECONDS, MOST_SECONDS = 0.5, 2.0
+#: Work is timed in this process first, in steps that double until one takes this long.
+PROBE_SECONDS = 0.1
+#: So often may the worker of one piece be lost before the search gives up.
+MAX_LOSSES = 3
+#: Scores that a worker holds at a time.
+HELD_SCORES = 2
+
+_held: "OrderedDict[str, Score]" = OrderedDict()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a worker sends back: values and seconds, or why there are none."""
+
+    values: npt.NDArray[np.float64] | None = None
+    seconds: float = 0.0
+    wanted: bool = False  # the worker does not hold the score
+    problem: str = ""
+    key: bytes = b""  # the family that made the problem
+
+
+def compute(digest: str, blob: bytes | None, keys: Sequence[bytes], n_threads: int) -> Answer:
+    """Score families on a worker; the score is kept there for the next time.
+
+    Torch runs with as many threads as at home: its sums are cut at other places with another number of them.
+
+    Examples
+    --------
+    >>> compute("0", None, [], torch.get_num_threads()).wanted
+    True
+    """
+    if torch.get_num_threads() != n_threads:
+        torch.set_num_threads(n_threads)
+    if blob is not None:
+        _held[digest] = pickle.loads(blob)  # from the process that started this one, as every task of a pool is
+        while len(_held) > HELD_SCORES:
+            _held.popitem(last=False)
+    score = _held.get(digest)
+    if score is None:
+        return Answer(wanted=True)
+    _held.move_to_end(digest)
+    start = time.perf_counter()
+    try:
+        values = local_scores(score, Families.from_keys(keys, score.n_nodes))
+    except ScoreError as error:
+        return Answer(problem=error.message)
+    return Answer(values, time.perf_counter() - start)
+
+
+def local_scores(score: Score, families: Families) -> npt.NDArray[np.float64]:
+    """Return the local scores of families, cell by cell; an exception or a bad number of a user's score is named.
+
+    Examples
+    --------
+    >>> from drbo.data.table import Table
+    >>> class Broken(Score):
+    ...     def local_one(self, node, parents):
+    ...         return 1 / len(parents)
+    >>> local_scores(Broken(Table.from_array(np.eye(3))), Families.from_sets(3, [(0, (1,)), (2, ())]))
+    Traceback (most recent call last):
+        ...
+    drbo.errors.ScoreError: score 'custom' failed for node 'x2' with parents []: ZeroDivisionError: ...
+    """
+    size = score.cell or max(1, len(families))
+    try:
+        cells = [score.local(families[start : start + size]) for start in range(0, len(families), size)]
+        values = np.concatenate([np.asarray(cell, dtype=np.float64) for cell in cells]) if cells else np.empty(0)
+    except ScoreError:
+        raise
+    except Exception as error:  # the score may be the user's: it may fail in any way
+        raise ScoreError(
+            f"score '{score.name}' failed for {_blamed(score, families)}: {type(error).__name__}: {error}",
+            hint="a local score must be a finite number for every family",
+        ) from error
+    if values.shape != (len(families),):
+        raise ScoreError(f"score '{score.name}' returned shape {values.shape} for {len(families)} families")
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ScoreError(
+            f"score '{score.name}' is {values[row]} for {family_words(score, families, row)}",
+            hint="a local score must be a finite number for every family",
+        )
+    return values
+
+
+def family_words(score: Score, families: Families, row: int) -> str:
+    """Return a family in words: node 'c' with parents ['a', 'b']."""
+    parents = [score.names[j] for j in np.flatnonzero(families.parents[row])]
+    return f"node '{score.names[families.nodes[row]]}' with parents {parents}"
+
+
+def _blamed(score: Score, families: Families) -> str:
+    """Return the first family that fails alone, in words."""
+    for row in range(len(families)):
+        try:
+            score.local(families[row : row + 1])
+        except Exception:
+            return family_words(score, families, row)
+    return f"{len(families)} families together"
+
+
+@dataclass
+class _Piece:
+    rows: npt.NDArray[np.intp]
+    with_score: bool = False
+    losses: int = 0
+    why: list[str] = field(default_factory=list)
+
+
+class Workers:
+    """A score, and an executor that computes it where that pays.
+
+    Work is timed, never guessed: a batch that is done in less than LEAST_SECONDS here stays here, a longer one is cut
+    into pieces of LEAST_SECONDS to MOST_SECONDS. Values do not depend on how they are cut, so neither does the search.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from drbo.data.table import Table
+    >>> from drbo.scores.linear import BicNV
+    >>> score = BicNV(Table.from_array(np.random.default_rng(0).normal(size=(50, 3))))
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     workers = Workers(score, executor)
+    ...     values = workers.local(Families.from_sets(3, [(0, ()), (0, (1,))]))
+    >>> workers.n_sent
+    0
+    """
+
+    def __init__(self, score: Score, executor: Executor, timeout: float | None = None) -> None:
+        if not callable(getattr(executor, "submit", None)):
+            raise SettingsError(
+                f"executor must be a concurrent.futures.Executor, got {type(executor).__name__}",
+                hint="for example drbo.WorkerPool(4), or client.get_executor() of Dask",
+            )
+        self.score, self.executor, self.timeout = score, executor, timeout
+        self.seconds_each: float | None = None  # per family, as last seen
+        self.n_sent = 0  # families that were computed elsewhere
+        self.n_lost = 0  # pieces that were lost with a worker
+        self._blob: bytes | None = None
+        self._digest = ""
+
+    def local(self, families: Families) -> npt.NDArray[np.float64]:
+        """Return the local scores of families, wherever they are computed."""
+        if self.seconds_each is None:
+            self._probe(families)
+        pieces = self._pieces(len(families))
+        if len(pieces) > 1:
+            values = np.empty(len(families))
+            self._elsewhere(families, pieces, values)
+            return values
+        start = time.perf_counter()
+        values = local_scores(self.score, families)
+        self.seconds_each = (time.perf_counter() - start) / len(families)
+        return values
+
+    def _probe(self, families: Families) -> None:
+        """Time a few families here: the first call of all does work that later ones do not, so more and more."""
+        size = seconds = 0.0
+        while seconds < PROBE_SECONDS and 2 * size < len(families):
+            size = 2 * size + 1
+            start = time.perf_counter()
+            local_scores(self.score, families[: int(size)])
+            seconds = time.perf_counter() - start
+        self.seconds_each = seconds / size
+
+    def _pieces(self, count: int) -> list[_Piece]:
+        """Cut work into pieces of a good size: for every worker one, if that leaves LEAST_SECONDS for each."""
+        total = count * (self.seconds_each or 0.0)
+        wanted = max(int(np.ceil(total / MOST_SECONDS)), min(n_workers(self.executor), int(total / LEAST_SECONDS)))
+        cell = self.score.cell or 1
+        cells = np.array_split(np.arange(0, count, cell), max(1, min(wanted, -(-count // cell))))
+        return [_Piece(np.arange(part[0], min(part[-1] + cell, count))) for part in cells]
+
+    def _elsewhere(self, families: Families, pieces: list[_Piece], values: npt.NDArray[np.float64]) -> None:
+        """Give pieces to the executor, a few more than it has workers, until all are answered."""
+        waiting, running = deque(pieces), dict[Future[Answer], tuple[_Piece, float]]()
+        room = 2 * n_workers(self.executor)
+        try:
+            while waiting or running:
+                while waiting and len(running) < room:
+                    piece = waiting.popleft()
+                    running[self._submit(piece, families)] = piece, time.monotonic()
+                done, _ = wait(running, timeout=1.0 if self.timeout else None, return_when=FIRST_COMPLETED)
+                for future in done:
+                    self._take(future, running.pop(future)[0], families, values, waiting)
+                self._check_timeout(running, families)
+        finally:
+            for future in running:
+                future.cancel()
+
+    def _submit(self, piece: _Piece, families: Families) -> "Future[Answer]":
+        if self._blob is None:
+            self._blob = _pickled(self.score)
+            self._digest = hashlib.sha256(self._blob).hexdigest()
+        keys = families[piece.rows].keys()
+        blob = self._blob if piece.with_score else None
+        try:
+            return self.executor.submit(compute, self._digest, blob, keys, torch.get_num_threads())
+        except Exception as error:  # a pool that broke, a client that is closed, a scheduler that is gone
+            raise _gone(error) from error
+
+    def _take(
+        self,
+        future: "Future[Answer]",
+        piece: _Piece,
+        families: Families,
+        values: npt.NDArray[np.float64],
+        waiting: "deque[_Piece]",
+    ) -> None:
+        """Keep the values of an answer, or give its piece away once more."""
+        try:
+            answer = future.result()
+        except (BrokenExecutor, CancelledError, OSError, WorkerLost) as error:
+            self._lost(piece, families, error)
+            waiting.appendleft(piece)
+            return
+        except Exception as error:  # Dask's KilledWorker has been tried three times there; the rest is unforeseen
+            raise _lost_for_good(self.score, families, piece, f"{type(error).__name__}: {error}") from error
+        if answer.wanted:
+            piece.with_score = True
+            waiting.appendleft(piece)
+        elif answer.values is None:
+            raise ScoreError(answer.problem, hint="a local score must be a finite number for every family")
+        else:
+            values[piece.rows] = answer.values
+            self.n_sent += len(piece.rows)
+            self.seconds_each = answer.seconds / len(piece.rows)
+
+    def _lost(self, piece: _Piece, families: Families, error: BaseException) -> None:
+        self.n_lost += 1
+        piece.losses += 1
+        piece.why.append(f"{type(error).__name__}: {error}".rstrip(": "))
+        if isinstance(error, BrokenExecutor):  # a ProcessPoolExecutor never recovers
+            raise _gone(error) from error
+        if piece.losses >= MAX_LOSSES:
+            raise _lost_for_good(self.score, families, piece, piece.why[-1]) from error
+
+    def _check_timeout(self, running: "dict[Future[Answer], tuple[_Piece, float]]", families: Families) -> None:
+        if self.timeout is None:
+            return
+        for future, (piece, since) in running.items():
+            late = time.monotonic() - since - self.timeout * len(piece.rows)
+            if late > 0 and not future.done():
+                raise ScoreError(
+                    f"score '{self.score.name}' gave no answer in {self.timeout:g} s per family for "
+                    f"{family_words(self.score, families, int(piece.rows[0]))}"
+                    + (f" and {len(piece.rows) - 1} more" if len(piece.rows) > 1 else ""),
+                    hint="raise score_timeout, or find out why the score hangs there",
+                )
+
+
+def n_workers(executor: Executor) -> int:
+    """Return how many pieces an executor works on at a time, as far as it tells."""
+    client = getattr(executor, "_client", None)  # Dask's
+    if client is not None:
+        return max(1, int(sum(client.nthreads().values())))
+    return int(getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
+
+
+def _pickled(score: Score) -> bytes:
+    try:
+        return pickle.dumps(score, protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        raise ScoreError(
+            f"score '{score.name}' cannot be sent to a worker: {error}",
+            hint="define its class at the top level of a module, and keep no open files, locks or lambdas in it",
+        ) from error
+
+
+def _gone(error: BaseException) -> WorkerError:
+    return WorkerError(
+        f"the executor takes no more work: {type(error).__name__}: {error}",
+        hint="start it again; drbo.WorkerPool replaces workers that die; 'drbo resume' continues a saved search",
+    )
+
+
+def _lost_for_good(score: Score, families: Families, piece: _Piece, why: str) -> WorkerError:
+    words = family_words(score, families, int(piece.rows[0]))
+    more = f" and {len(piece.rows) - 1} more families" if len(piece.rows) > 1 else ""
+    return WorkerError(
+        f"the worker of {words}{more} was lost {MAX_LOSSES} times: {why}",
+        hint="does this family need more memory than a worker has? 'drbo resume' continues a saved search",
+    )
+
+
+class WorkerLost(Exception):
+    """The process that worked on a task ended before it answered."""
+
+
+class WorkerPool(Executor):
+    """A number of processes; one that dies is replaced, and its task fails with :class:`WorkerLost`.
+
+    Unlike ``ProcessPoolExecutor``, a dead process breaks neither the pool nor the tasks of others. Processes are
+    started afresh, not forked: threads of the parent can do no harm. They end with the pool, and with the parent.
+
+    Examples
+    --------
+    >>> with WorkerPool(1) as pool:
+    ...     pool.submit(pow, 2, 5).result()
+    32
+    """
+
+    def __init__(self, n_workers: int) -> None:
+        if isinstance(n_workers, bool) or not isinstance(n_workers, int) or n_workers < 1:
+            raise SettingsError(f"workers must be a whole number at least 1, got {n_workers!r}")
+        self._max_workers = n_workers
+        self._tasks: queue.SimpleQueue[tuple[Future[Any], bytes] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._threads: list[threading.Thread] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """Give a task to the next free process."""
+        task = pickle.dumps((fn, args, kwargs), protocol=pickle.HIGHEST_PROTOCOL)
+        future: Future[Any] = Future()
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the pool is closed")
+            if len(self._threads) < self._max_workers:
+                thread = threading.Thread(target=self._serve, name="drbo-worker", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+            self._tasks.put((future, task))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more tasks; let the processes end."""
+        with self._lock:
+            first, self._closed = not self._closed, True
+        if cancel_futures:
+            while not self._tasks.empty():
+                task = self._tasks.get()
+                if task is not None:
+                    task[0].cancel()
+        if first:
+            for _ in self._threads:
+                self._tasks.put(None)
+        if wait:
+            for thread in self._threads:
+                thread.join()
+
+    def _serve(self) -> None:
+        """Hand tasks to one process after the other; runs in a thread of its own for each process."""
+        worker: _Worker | None = None
+        while (task := self._tasks.get()) is not None:
+            future, content = task
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                if worker is None or not worker.process.is_alive():
+                    worker = _Worker()
+                good, value = worker.ask(content)
+            except WorkerLost as error:
+                worker = None
+                future.set_exception(error)
+            except Exception as error:  # the process could not be started, or its answer not be read
+                future.set_exception(error)
+            else:
+                future.set_result(value) if good else future.set_exception(value)
+        if worker is not None:
+            worker.end()
+
+
+class _Worker:
+    """One process and the line to it."""
+
+    def __init__(self) -> None:
+        context = get_context("spawn")
+        self.line, there = context.Pipe()
+        self.process = context.Process(target=_work, args=(there,), name="drbo-worker", daemon=True)
+        self.process.start()
+        there.close()  # or the end of the process would not end the line
+
+    def ask(self, task: bytes) -> tuple[bool, Any]:
+        """Return whether a task succeeded, and its value or exception."""
+        try:
+            self.line.send_bytes(task)
+            wait_for_any([self.line, self.process.sentinel])
+            answer = pickle.loads(self.line.recv_bytes())  # from a process that this one started
+        except (EOFError, OSError) as error:
+            self.process.join(timeout=5)
+            self.end()
+            raise WorkerLost(f"process {self.process.pid} ended with code {self.process.exitcode}") from error
+        return bool(answer[0]), answer[1]
+
+    def end(self) -> None:
+        self.line.close()
+        self.process.join(timeout=5)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
+
+def _work(line: Connection) -> None:
+    """Answer tasks until the line ends; runs in a process of its own."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends the line
+    while True:
+        try:
+            task = line.recv_bytes()
+        except (EOFError, OSError):
+            return
+        try:
+            function, args, kwargs = pickle.loads(task)
+            answer = True, function(*args, **kwargs)
+        except Exception as error:
+            answer = False, _sendable(error)
+        line.send_bytes(pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL))
+
+
+def _sendable(error: Exception) -> Exception:
+    """Return an exception that survives the way back."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError("".join(traceback.format_exception_only(error)).strip())
+    return error
