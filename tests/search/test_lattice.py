@@ -38,14 +38,14 @@ def test_of_equal_families_the_smallest_is_taken():
     assert not lattice.trace(best, shares, lattice.forward(best)).any()
 
 
-@pytest.mark.parametrize(("node", "needed", "banned"), [(0, 0b10, 0), (2, 0, 0b1001), (3, 0b001, 0b100), (1, 0b101, 0)])
+@pytest.mark.parametrize(("node", "needed", "banned"), [(0, 0b10, 0), (2, 0, 0b1001), (3, 0b101, 0), (1, 0b1101, 0)])
 def test_split_is_the_best_dag_under_the_condition(node, needed, banned, shares, every_dag, weigh):
     best = lattice.best_inside(shares)
     before, after = lattice.forward(best), lattice.backward(best)
     parents = every_dag[:, :, node] @ (1 << np.arange(4))
     fits = (parents & needed == needed) & (parents & banned == 0)
     totals = np.where(fits, weigh(shares), -np.inf)
-    value, nodes = lattice.split(shares, node, before, after, needed=needed, banned=banned)
+    value, nodes = lattice.split(shares, best, node, before, after, needed=needed, banned=banned)
     assert value == pytest.approx(totals.max(), abs=1e-12)
     dag = lattice.trace_split(best, shares, before, after, node, nodes, needed=needed, banned=banned)
     assert is_acyclic(dag)
@@ -56,4 +56,4 @@ def test_a_condition_that_nothing_meets(shares):
     shares[1, [k for k in range(8) if k & 1]] = -np.inf  # node 1 can never have the parent 0
     best = lattice.best_inside(shares)
     before, after = lattice.forward(best), lattice.backward(best)
-    assert lattice.split(shares, 1, before, after, needed=1) == (-np.inf, -1)
+    assert lattice.split(shares, best, 1, before, after, needed=1) == (-np.inf, -1)

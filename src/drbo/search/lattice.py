@@ -211,29 +211,55 @@ def _write(dag: Any, node: int, column: int) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _split(row: Any, node: int, needed: int, banned: int, must: int, before: Any, after: Any) -> Any:
+def _split(row: Any, best: Any, node: int, needed: int, banned: int, must: int, before: Any, after: Any) -> Any:
     """Return the best score when a node's parents hold ``needed`` and none of ``banned``, and the set before it.
 
-    Only sets that hold ``must`` come before the node. ``row`` are the shares of its families.
+    Only sets that hold ``must`` come before the node. ``row`` are the shares of its families, ``best`` the best inside
+    each set. Needed parents leave the lattice: what remains is half as large for each.
     """
-    best = row.copy()
-    needed_columns, banned_columns = _column(needed, node), _column(banned, node)
-    for k in range(len(best)):
-        if k & needed_columns != needed_columns or k & banned_columns:
-            best[k] = -np.inf
-    _spread_max(best)
-    top, place = -np.inf, -1
-    for k in range(len(best)):
-        nodes = _set(k, node)
+    has, no = _column(needed, node), _column(banned, node)
+    part, size = best, len(row)
+    if has:
+        part, size = row.copy(), len(row)
+        place = 0
+        while (1 << place) <= has:
+            place += 1
+        for bit in range(place - 1, -1, -1):
+            if (has >> bit) & 1:
+                size = _keep_with(part, size, bit)
+        _spread_max(part[:size])
+    top, found = -np.inf, -1
+    for k in range(size):
+        column = k
+        for bit in range(len(after)):  # needed parents come back, the lowest first
+            if (1 << bit) > has:
+                break
+            if (has >> bit) & 1:
+                low = column & ((1 << bit) - 1)
+                column = low | ((column >> bit) << (bit + 1)) | (1 << bit)
+        nodes = _set(column, node)
         if nodes & must == must:
-            value = before[nodes] + best[k] + after[nodes | (1 << node)]
+            inside = part[k] if has else part[k & ~no]
+            value = before[nodes] + inside + after[nodes | (1 << node)]
             if value > top:
-                top, place = value, nodes
-    return top, place
+                top, found = value, nodes
+    return top, found
+
+
+@numba.njit(cache=True, nogil=True)
+def _keep_with(row: Any, size: int, bit: int) -> int:
+    """Keep the entries whose index has a bit, in front and in their order; return how many."""
+    step, kept = 1 << bit, 0
+    for start in range(step, size, 2 * step):
+        for k in range(start, start + step):
+            row[kept] = row[k]
+            kept += 1
+    return kept
 
 
 def split(
     shares: Floats,
+    best: Floats,
     node: int,
     before: Floats,
     after: Floats,
@@ -246,12 +272,12 @@ def split(
 
     Parameters
     ----------
-    shares : (d, 2^(d-1)) what each family adds to the score.
+    shares, best : (d, 2^(d-1)) what each family adds to the score, and :func:`best_inside`.
     before, after : :func:`forward` and :func:`backward` without the condition.
-    needed, banned : sets: parents that the node must and must not have.
+    needed, banned : sets: parents that the node must and must not have; one of the two is empty.
     must : a set of nodes that come before it, parents or not.
     """
-    value, place = _split(shares[node], node, needed, banned, must, before, after)
+    value, place = _split(shares[node], best[node], node, needed, banned, must, before, after)
     return float(value), int(place)
 
 

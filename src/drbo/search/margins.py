@@ -107,20 +107,21 @@ class Alternatives:
 
     def _value(self, change: "Change") -> float:
         """Return the best score under a change: exact for an additive score, else that of the DAG found."""
-        value, nodes = self._lattice.split(
-            self.shares, change.node, self._before, self._after, needed=change.needed, banned=change.banned,
-            must=change.must,
-        )  # fmt: skip
+        value, nodes = self._split(change)
         if self.level is None or nodes < 0:
             return value
         return self._score_of(self._dag(change, nodes))
 
+    def _split(self, change: "Change") -> tuple[float, int]:
+        return self._lattice.split(
+            self.shares, self._best, change.node, self._before, self._after,
+            needed=change.needed, banned=change.banned, must=change.must,
+        )  # fmt: skip
+
     def _dag(self, change: "Change", nodes: int | None = None) -> Bools:
-        parts = self._best, self.shares, self._before, self._after
         if nodes is None:
-            _, nodes = self._lattice.split(
-                self.shares, change.node, *parts[2:], needed=change.needed, banned=change.banned, must=change.must
-            )
+            _, nodes = self._split(change)
+        parts = self._best, self.shares, self._before, self._after
         return self._lattice.trace_split(*parts, change.node, nodes, needed=change.needed, banned=change.banned)
 
     def _score_of(self, dag: Bools) -> float:
