@@ -11,9 +11,10 @@ from drbo.knowledge import Constraints
 from drbo.scores.base import Score
 from drbo.search.certificate import Certificate, certify, check_size
 from drbo.search.evaluate import Evaluated, Evaluator
+from drbo.search.known_margins import KnownAlternatives, neighbours
 from drbo.search.loop import Outcome
 from drbo.search.margins import Alternatives, Margins, OtherClass
-from drbo.search.tables import MAX_NODES, FamilyTables, all_tables, compiled_work, known_tables
+from drbo.search.tables import FamilyTables, all_tables, compiled_work, known_tables, legal_rows
 
 Floats = npt.NDArray[np.float64]
 
@@ -71,13 +72,14 @@ def look_back(
     try:
         tables = _tables(evaluator, constraints, exact, rationed)
         if tables is None:
-            return outcome, findings
-        if tables.complete and exact != "off":
+            findings = _near(evaluator, outcome.best, constraints, spend=exact != "off" and not rationed)
+        elif tables.complete and exact != "off":
             proof = certify(tables, evaluator, constraints, outcome.best)
             if proof.best.scores[0] > outcome.best.scores[0] + proof.tolerance:
                 outcome = replace(outcome, best=proof.best, found_by="exact")
             findings = replace(findings, certificate=proof)
-        findings = _alternatives(findings, tables, evaluator.score, outcome.best)
+        if tables is not None:
+            findings = _alternatives(findings, tables, evaluator.score, outcome.best)
     except KeyboardInterrupt:
         pass
     return replace(outcome, n_evals=evaluator.n_evals, n_local=evaluator.n_local), findings
@@ -91,7 +93,7 @@ def _tables(evaluator: Evaluator, constraints: Constraints, exact: str, rationed
     work = compiled_work(evaluator.score)
     if exact == "auto" and not rationed and work is not None and work <= FREE_WORK:
         return all_tables(evaluator, constraints)
-    return known_tables(evaluator, constraints) if d <= min(MAX_KNOWN_NODES, MAX_NODES) else None
+    return known_tables(evaluator, constraints) if d <= MAX_KNOWN_NODES else None
 
 
 def _alternatives(findings: Findings, tables: FamilyTables, score: Score, best: Evaluated) -> Findings:
@@ -103,6 +105,18 @@ def _alternatives(findings: Findings, tables: FamilyTables, score: Score, best: 
         return findings
     posterior, prior = edge_posterior(others.shares / score.evidence_scale)
     return replace(findings, posterior=posterior, prior=prior)
+
+
+def _near(evaluator: Evaluator, best: Evaluated, constraints: Constraints, *, spend: bool) -> Findings:
+    """Return what the known families say about a large graph; ``spend``: score those one edge away first."""
+    dag, level = best.dags[0], evaluator.score.level_of(torch.as_tensor(best.local[0]))
+    if spend:
+        families = neighbours(dag)
+        evaluator.families(families[legal_rows(families, constraints)])
+    others = KnownAlternatives(evaluator, dag, level)
+    margins = others.margins()
+    over = f"DAGs made of the {others.n_families:,} known families"
+    return Findings(margins=margins, classes=tuple(others.classes(TOP)), over=over)
 
 
 def edge_posterior(

@@ -80,6 +80,13 @@ def legal(node: int, constraints: Constraints) -> npt.NDArray[np.bool_]:
     return np.asarray(few & (sets & ~possible == 0) & (sets & needed == needed), dtype=np.bool_)
 
 
+def legal_rows(families: Families, constraints: Constraints) -> npt.NDArray[np.intp]:
+    """Return the rows of a batch of families that the knowledge allows."""
+    allowed, required = constraints.allowed.T[families.nodes], constraints.required.T[families.nodes]
+    fits = ~(families.parents & ~allowed).any(axis=1) & (families.parents | ~required).all(axis=1)
+    return np.flatnonzero(fits & (families.parents.sum(axis=1) <= constraints.max_parents[families.nodes]))
+
+
 def count_legal(constraints: Constraints) -> int:
     """Return the number of families that the knowledge allows."""
     total = 0
