@@ -16,6 +16,7 @@ from drbo.cli.check import check
 from drbo.cli.compare import compare
 from drbo.cli.datasets import datasets
 from drbo.cli.demo import demo
+from drbo.cli.export import export
 from drbo.cli.fit import INTERRUPTED, fit
 from drbo.cli.messages import OutputError, say_error, say_warning
 from drbo.cli.report import report
@@ -105,5 +106,5 @@ def main(ctx: click.Context, debug: bool) -> None:  # noqa: ARG001 - read by Pro
         click.echo(ctx.get_help())
 
 
-for command in (fit, demo, check, report, score, compare, simulate, datasets):
+for command in (fit, demo, check, report, export, score, compare, simulate, datasets):
     main.add_command(command)

@@ -285,6 +285,37 @@ class Result:
         """Return ``dag`` as a networkx DiGraph with the weights as edge attributes."""
         return export.to_networkx(self.dag, self.names, self.weights, self.standardised_weights)
 
+    @property
+    def causal_matrix(self) -> npt.NDArray[np.int64]:
+        """``dag`` as gCastle gives it: an array of 0 and 1, row -> column."""
+        return self.dag.astype(np.int64)
+
+    def to_causallearn(self) -> Any:
+        """Return a causal-learn GeneralGraph: the equivalence class where that is the answer."""
+        from drbo.result.handover import to_causallearn
+
+        return to_causallearn(self._answer, self.names)
+
+    def to_pgmpy(self) -> Any:
+        """Return ``dag`` as a pgmpy DAG."""
+        from drbo.result.handover import to_pgmpy
+
+        return to_pgmpy(self.dag, self.names)
+
+    def export(self, path: str | Path, *, as_class: bool = False) -> Path:
+        """Write the graph for another program, by the ending of the name; see :mod:`drbo.result.handover`.
+
+        ``as_class`` writes the equivalence class, with undirected edges, in place of ``dag``.
+        """
+        from drbo.result.handover import hand_over
+
+        return hand_over(path, self._answer if as_class else self.dag, self.names, None if as_class else self.weights)
+
+    @property
+    def _answer(self) -> Bools:
+        """What the data and the knowledge support: the class where the score finds a class, else ``dag``."""
+        return self.mpdag if self.score_equivalent else self.dag
+
     def plot(self, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes":
         """Draw the graph, into a file if a path is given; see :func:`drbo.result.plot.draw`."""
         from drbo.result.plot import draw

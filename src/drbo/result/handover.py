@@ -1,0 +1,271 @@
+"""Graphs in the words of other programs: DOT, GML, GraphML, dagitty, bnlearn, lavaan, causal-learn and pgmpy.
+
+Names are data: where a language can hold any name, names are quoted; where it cannot, a name that would change the
+meaning is refused. Graphs are written here and read back by :func:`drbo.result.export.read_graph` as JSON, CSV or NPZ;
+GraphML is never read, as XML from strangers is not safe.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.data.files import write_file
+from drbo.errors import ResultError
+from drbo.graph import check_dag, check_pdag
+from drbo.result.export import check_names, to_networkx, write_graph
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+Bools = npt.NDArray[np.bool_]
+
+#: Names that R takes without quotes: letters, digits, dots and underscores, not beginning with a digit.
+_R_NAME = re.compile(r"(?:[A-Za-z]|\.(?![0-9]))[A-Za-z0-9._]*")
+_R_WORDS = re.compile("if|else|repeat|while|function|for|in|next|break|TRUE|FALSE|NULL|Inf|NaN|NA")
+
+
+def to_dot(pdag: npt.ArrayLike, names: Sequence[str] | None = None, weights: npt.ArrayLike | None = None) -> str:
+    r"""Return a graph in the language of Graphviz; weights become labels, an undirected edge has no arrowhead.
+
+    Examples
+    --------
+    >>> print(to_dot([[0, 1], [0, 0]], ['a "b"', "c"]))
+    digraph {
+      "a \"b\"";
+      "c";
+      "a \"b\"" -> "c";
+    }
+    """
+    graph, labels = _checked(pdag, names)
+    values = None if weights is None else np.asarray(weights, dtype=np.float64)
+    quoted = [_dot_name(name) for name in labels]
+    lines = [f"  {name};" for name in quoted]
+    for i, j, undirected in _edges(graph):
+        notes = ["dir=none"] * undirected
+        notes += [f'label="{values[i, j]:.3g}"'] if values is not None and not undirected else []
+        lines.append(f"  {quoted[i]} -> {quoted[j]}{' [' + ', '.join(notes) + ']' if notes else ''};")
+    return "\n".join(["digraph {", *lines, "}"])
+
+
+def to_dagitty(pdag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
+    """Return a graph as dagitty reads it, in R or on its web page: a ``dag``, or a ``pdag`` with undirected edges.
+
+    Examples
+    --------
+    >>> print(to_dagitty([[0, 1], [0, 0]], ["dose [mg]", "effect"]))
+    dag {
+    "dose [mg]"
+    "effect"
+    "dose [mg]" -> "effect"
+    }
+    """
+    graph, labels = _checked(pdag, names)
+    _refuse(labels, lambda name: '"' in name or "\\" in name or not name.isprintable(), "dagitty")
+    quoted = [f'"{name}"' for name in labels]
+    edges = [f"{quoted[i]} {'--' if undirected else '->'} {quoted[j]}" for i, j, undirected in _edges(graph)]
+    return "\n".join([f"{'pdag' if (graph & graph.T).any() else 'dag'} {{", *quoted, *edges, "}"])
+
+
+def to_bnlearn(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
+    """Return a DAG as a model string of the R package bnlearn, for ``model2network()``; causes come first.
+
+    Examples
+    --------
+    >>> to_bnlearn([[0, 0, 1], [0, 0, 1], [0, 0, 0]], ["a", "b", "c"])
+    '[a][b][c|a:b]'
+    """
+    graph, labels = _checked_dag(dag, names)
+    _refuse(labels, lambda name: bool(re.search(r"[\[\]|:\s]", name)) or not name.isprintable(), "bnlearn")
+    parts = []
+    for node in _order(graph):
+        parents = [labels[i] for i in np.flatnonzero(graph[:, node])]
+        parts.append(f"[{labels[node]}{'|' + ':'.join(parents) if parents else ''}]")
+    return "".join(parts)
+
+
+def to_lavaan(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
+    """Return a DAG as regressions of the R package lavaan, a line per effect; a variable without causes has none.
+
+    Examples
+    --------
+    >>> print(to_lavaan([[0, 1, 1], [0, 0, 1], [0, 0, 0]], ["a", "b", "c"]))
+    b ~ a
+    c ~ a + b
+    """
+    graph, labels = _checked_dag(dag, names)
+    _refuse(labels, lambda name: not _R_NAME.fullmatch(name) or bool(_R_WORDS.fullmatch(name)), "lavaan")
+    lines = []
+    for node in _order(graph):
+        parents = [labels[i] for i in np.flatnonzero(graph[:, node])]
+        if parents:
+            lines.append(f"{labels[node]} ~ {' + '.join(parents)}")
+    return "\n".join(lines)
+
+
+def to_gml(dag: npt.ArrayLike, names: Sequence[str] | None = None, weights: npt.ArrayLike | None = None) -> str:
+    """Return a DAG in GML, names as labels; ``networkx.parse_gml`` reads it, and DoWhy takes it as it is.
+
+    Examples
+    --------
+    >>> "label" in to_gml([[0, 1], [0, 0]], ["a", "b"])
+    True
+    """
+    import networkx as nx
+
+    return "\n".join(nx.generate_gml(_network(dag, names, weights)))  # type: ignore[no-untyped-call]
+
+
+def to_graphml(dag: npt.ArrayLike, names: Sequence[str] | None = None, weights: npt.ArrayLike | None = None) -> str:
+    """Return a DAG in GraphML, for Gephi, yEd and igraph.
+
+    Examples
+    --------
+    >>> to_graphml([[0, 1], [0, 0]], ["a", "b"]).count("<edge")
+    1
+    """
+    import networkx as nx
+
+    _refuse(check_names(names, len(np.asarray(dag))), lambda name: not name.isprintable(), "GraphML")
+    return "\n".join(nx.generate_graphml(_network(dag, names, weights)))  # type: ignore[no-untyped-call]
+
+
+def to_causallearn(pdag: npt.ArrayLike, names: Sequence[str] | None = None) -> Any:
+    """Return a causal-learn ``GeneralGraph``; it stores a -> b as ``graph[a, b] = -1``, ``graph[b, a] = 1``.
+
+    Examples
+    --------
+    >>> to_causallearn([[0, 1], [0, 0]], ["a", "b"]).graph.tolist()
+    [[0, -1], [1, 0]]
+    """
+    try:
+        from causallearn.graph.Edge import Edge
+        from causallearn.graph.Endpoint import Endpoint
+        from causallearn.graph.GeneralGraph import GeneralGraph
+        from causallearn.graph.GraphNode import GraphNode
+    except ImportError as error:
+        raise _not_installed("causal-learn") from error
+    graph, labels = _checked(pdag, names)
+    nodes: list[Any] = [GraphNode(name) for name in labels]
+    made = GeneralGraph(nodes)
+    for i, j, undirected in _edges(graph):
+        made.add_edge(Edge(nodes[i], nodes[j], Endpoint.TAIL, Endpoint.TAIL if undirected else Endpoint.ARROW))
+    return made
+
+
+def from_causallearn(graph: Any) -> tuple[Bools, tuple[str, ...]]:
+    """Return the adjacency and the names of a causal-learn graph of directed and undirected edges.
+
+    Examples
+    --------
+    >>> from_causallearn(to_causallearn([[0, 1], [0, 0]], ["a", "b"]))[0].astype(int).tolist()
+    [[0, 1], [0, 0]]
+    """
+    ends = np.asarray(graph.graph)
+    allowed = ((ends == 0) & (ends.T == 0)) | ((ends == -1) & np.isin(ends.T, (-1, 1))) | ((ends == 1) & (ends.T == -1))
+    if not allowed.all():
+        i, j = np.argwhere(~allowed)[0]
+        names = [node.get_name() for node in graph.get_nodes()]
+        raise ResultError(
+            f"the edge between '{names[i]}' and '{names[j]}' is neither directed nor undirected",
+            hint="graphs with bidirected edges and circles have no place here",
+        )
+    return ends == -1, check_names([node.get_name() for node in graph.get_nodes()], len(ends))
+
+
+def to_pgmpy(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> Any:
+    """Return a pgmpy ``DAG`` with all variables, to be made a network or to be asked for adjustment sets."""
+    try:
+        from pgmpy.base import DAG
+    except ImportError as error:
+        raise _not_installed("pgmpy") from error
+    graph, labels = _checked_dag(dag, names)
+    made = DAG()
+    made.add_nodes_from(labels)
+    made.add_edges_from([(labels[i], labels[j]) for i, j, _ in _edges(graph)])
+    return made
+
+
+#: What is written for the ending of a file name; .csv, .json and .npz are those of write_graph.
+WRITERS: dict[str, Callable[..., str]] = {
+    ".dot": to_dot,
+    ".gml": to_gml,
+    ".graphml": to_graphml,
+    ".dagitty": to_dagitty,
+    ".bnlearn": to_bnlearn,
+    ".lavaan": to_lavaan,
+}
+ENDINGS = (".csv", ".json", ".npz", *WRITERS)
+
+
+def hand_over(
+    path: str | Path, pdag: npt.ArrayLike, names: Sequence[str] | None = None, weights: npt.ArrayLike | None = None
+) -> Path:
+    """Write a graph in the form that the ending of the name asks for, and return the path.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hand_over(f"{folder}/graph.bnlearn", [[0, 1], [0, 0]], ["a", "b"]).read_text()
+    '[a][b|a]\\n'
+    """
+    path = Path(path)
+    kind = path.suffix.lower()
+    if kind not in ENDINGS:
+        raise ResultError(f"a graph is written as {', '.join(ENDINGS)}, got '{path.name}'", hint="change the ending")
+    if kind not in WRITERS:
+        write_graph(path, pdag, names)
+        return path
+    takes_weights = kind in (".dot", ".gml", ".graphml")
+    text = WRITERS[kind](pdag, names, weights) if takes_weights else WRITERS[kind](pdag, names)
+    write_file(path, f"{text}\n".encode())
+    return path
+
+
+def _checked(pdag: npt.ArrayLike, names: Sequence[str] | None) -> tuple[Bools, tuple[str, ...]]:
+    graph = check_pdag(pdag)
+    return graph, check_names(names, len(graph))
+
+
+def _checked_dag(dag: npt.ArrayLike, names: Sequence[str] | None) -> tuple[Bools, tuple[str, ...]]:
+    graph = np.asarray(dag) != 0
+    if (graph & graph.T).any():
+        raise ResultError(
+            "this form has no undirected edges, and the graph has some", hint="write the DAG, one member of the class"
+        )
+    return check_dag(graph), check_names(names, len(graph))
+
+
+def _edges(graph: Bools) -> list[tuple[int, int, bool]]:
+    """Return the edges, an undirected one once."""
+    return [(i, j, bool(graph[j, i])) for i, j in np.argwhere(graph).tolist() if i < j or not graph[j, i]]
+
+
+def _order(dag: Bools) -> list[int]:
+    from drbo.graph import topological_order
+
+    return [int(node) for node in topological_order(dag)]
+
+
+def _network(dag: npt.ArrayLike, names: Sequence[str] | None, weights: npt.ArrayLike | None) -> "nx.DiGraph[str]":
+    graph, labels = _checked_dag(dag, names)
+    return to_networkx(graph, labels, weights)
+
+
+def _dot_name(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def _refuse(names: Sequence[str], bad: Callable[[str], bool], program: str) -> None:
+    wrong = next((name for name in names if bad(name)), None)
+    if wrong is not None:
+        raise ResultError(f"{program} cannot hold the name {wrong!r}", hint="rename the column first")
+
+
+def _not_installed(package: str) -> ResultError:
+    return ResultError(f"{package} is not installed", hint=f"pip install {package}")
