@@ -1,6 +1,7 @@
 """The acquisition: which candidates of the trust region are worth a true evaluation."""
 
 from collections.abc import Callable
+from importlib.util import find_spec
 
 import numpy as np
 import torch
@@ -35,7 +36,8 @@ class Acquisition:
     def __init__(self, space: Space, surrogate: DropoutSurrogate, evaluator: Evaluator, settings: Settings) -> None:
         self.space, self.surrogate, self.evaluator, self.settings = space, surrogate, evaluator, settings
         self.score = evaluator.score
-        self.prices = additive_prices(self.score, surrogate.inputs) if surrogate.device.type == "cpu" else None
+        self.prices = additive_prices(self.score, surrogate.inputs)
+        self._on_device: tuple[Tensor, ...] | None = None  # tables of the fused kernel
         self.memory = settings.max_memory * 2**30 / 2  # bytes of one piece of work; halved when the device has less
 
     def choose(self, candidates: Candidates, generator: torch.Generator) -> Tensor:
@@ -86,20 +88,26 @@ class Acquisition:
     def drawn_scores(self, candidates: Candidates, n_draws: int, generator: torch.Generator) -> Tensor:
         """Return the scores (S, C) of the candidates under S functions drawn from the posterior."""
         draws = self.surrogate.draw(n_draws, generator)
-        d, compiled = self.space.n_nodes, candidates.center.device.type == "cpu"
+        d, hidden = self.space.n_nodes, self.settings.hidden
         scores = candidates.value.new_empty(n_draws, len(candidates))
+        values, floats, at_most = self._batched, d * (3 * d + 3 * hidden + 4 * n_draws), np.inf
+        if candidates.center.device.type == "cpu":
+            values, floats, at_most = self._compiled, d * (4 * n_draws + 1), CACHED_BYTES
+        elif self._can_fuse():
+            values, floats = self._fused, 2 * self.space.dim + d * (4 * n_draws + 1)
 
         def piece(first: int, last: int) -> None:
             part = Candidates(candidates.center, candidates.coordinate[first:last], candidates.value[first:last])
-            local, price = self._compiled(part, draws) if compiled else self._batched(part, draws)
+            local, price = values(part, draws)
             scores[:, first:last] = self.score.combine(local.permute(1, 2, 0), price.T[:, None, :]).T
 
-        if compiled:
-            self._in_pieces(piece, len(candidates), 4 * d * (4 * n_draws + 1), generator, CACHED_BYTES)
-        else:
-            hidden = self.settings.hidden
-            self._in_pieces(piece, len(candidates), 4 * d * (3 * d + 3 * hidden + 4 * n_draws), generator)
+        self._in_pieces(piece, len(candidates), 4 * floats, generator, at_most)
         return scores
+
+    def _can_fuse(self) -> bool:
+        """Whether the one-kernel version works here and is the quicker one: measured so for one block of parents."""
+        from_kernel = self.prices is not None and self.space.independent and self.surrogate.inputs.n_inputs <= 32
+        return from_kernel and find_spec("triton") is not None
 
     def _batched(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
         """Return drawn local values (d, C, S) and prices (d, C), by batched matrix products."""
@@ -125,6 +133,25 @@ class Acquisition:
             return local, self.score.price(nodes, parents, local.dtype)
         in_threads(compiled_draws.add_prices, d, n * d, codes.numpy(), *self.prices, price.numpy())
         return local, price
+
+    def _fused(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
+        """Return the same, by one GPU kernel."""
+        from drbo.search import fused  # compiled by Triton: only where it is used
+
+        assert self.prices is not None
+        if self._on_device is None:
+            device, inputs = candidates.center.device, self.surrogate.inputs
+            parents = np.where(
+                np.take_along_axis(inputs.place, np.maximum(inputs.parents, 0), 1) >= 0, inputs.parents, -1
+            )
+            tables = (parents.astype(np.int32), self.space.rows_of(np.maximum(inputs.parents, 0)), *self.prices)
+            self._on_device = tuple(torch.as_tensor(array, device=device) for array in tables)
+        parents_of, rows, empty, each = self._on_device
+        columns = fused.as_columns(candidates.center, candidates.coordinate, candidates.value)
+        columns[: self.space.n_nodes] += self.space.tier_steps(columns.device)[:, None]
+        function = (draws.weight1, draws.bias1, draws.output, draws.offset, self.surrogate.scale)
+        local, price = fused.draw_values(columns, self.space.layout[0], parents_of, rows, function, (empty, each))
+        return local.transpose(1, 2), price
 
     def _in_pieces(
         self,
@@ -187,10 +214,14 @@ def rank_draws(
     if settings.acquisition == "ucb":
         bound = scores.mean(0) + settings.ucb_beta * scores.std(0, correction=0)
         return bound.topk(min(wanted, len(bound))).indices
-    per_draw = min(-(-2 * wanted // len(scores)), scores.shape[1])
-    favourites = scores.topk(per_draw, dim=1).indices.T.flatten().cpu().numpy()  # first choices of all, then second
-    _, first = np.unique(favourites, return_index=True)
-    return torch.as_tensor(favourites[np.sort(first)][:wanted], device=scores.device)
+    per_draw = -(-2 * wanted // len(scores))
+    while True:  # draws that agree name fewer candidates: ask them for more
+        per_draw = min(per_draw, scores.shape[1])
+        favourites = scores.topk(per_draw, dim=1).indices.T.flatten().cpu().numpy()  # all first choices, then second
+        _, first = np.unique(favourites, return_index=True)
+        if len(first) >= wanted or per_draw == scores.shape[1]:
+            return torch.as_tensor(favourites[np.sort(first)][:wanted], device=scores.device)
+        per_draw *= 4
 
 
 def new_dags(vectors: Tensor, space: Space, evaluator: Evaluator) -> Tensor:

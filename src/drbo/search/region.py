@@ -156,23 +156,37 @@ def _moved(
     shift: Tensor,
     generator: torch.Generator,
 ) -> tuple[Tensor, Tensor]:
-    """Return the same as :func:`_moved_compiled`, with batched operations; other random numbers."""
+    """Return the same as :func:`_moved_compiled`, with batched operations; other random numbers.
+
+    Candidates are columns inside: sums along columns are much quicker on a GPU.
+    """
     device, dim = low.device, len(low)
-    uniform = torch.rand(n, room, generator=generator, device=device, dtype=torch.float64)
+    uniform = torch.rand(room, n, generator=generator, device=device, dtype=torch.float64)
     if probability < 1.0:  # gaps between moved coordinates are geometric
         gaps = (torch.log1p(-uniform) / math.log1p(-probability)).clamp_(max=dim).to(torch.int32) + 1
     else:
-        gaps = torch.ones(n, room, dtype=torch.int32, device=device)
-    coordinate = (gaps.cumsum(1, dtype=torch.int32) - 1).clamp_(max=dim)
+        gaps = torch.ones(room, n, dtype=torch.int32, device=device)
+    coordinate = (gaps.cumsum(0, dtype=torch.int32) - 1).clamp_(max=dim)
     forced = torch.randint(dim, (n,), generator=generator, device=device, dtype=torch.int32)
-    coordinate[:, 0] = torch.where(coordinate[:, 0] < dim, coordinate[:, 0], forced)
+    coordinate[0] = torch.where(coordinate[0] < dim, coordinate[0], forced)
     place = coordinate.clamp(max=dim - 1).long()  # free places get some value
     if directions.shape[1] == 0:
-        unit = torch.rand(n, room, generator=generator, device=device)
+        unit = torch.rand(room, n, generator=generator, device=device)
     else:
-        row = torch.arange(n, device=device, dtype=torch.int32)[:, None]
+        row = torch.arange(n, device=device)
         gray, digits = row ^ (row >> 1), shift[place]
-        for bit in range(directions.shape[1]):
-            digits ^= directions[:, bit][place] * ((gray >> bit) & 1)
+        for start in range(0, directions.shape[1], 8):
+            table = _byte_table(directions[:, start : start + 8])
+            digits ^= table[((gray >> start) % (len(table) // dim)) * dim + place]
         unit = (digits.to(torch.float32) + 0.5) * 2.0**-SOBOL_BITS
-    return coordinate, low[place] + width[place] * unit
+    return coordinate.T, (low[place] + width[place] * unit).T
+
+
+def _byte_table(
+    directions: Tensor,  # (dim, at most 8)
+) -> Tensor:
+    """Return, flat, the exclusive or of the chosen direction numbers for every value of a byte: (2^bits, dim)."""
+    table = directions.new_zeros(1, len(directions))
+    for column in directions.T:
+        table = torch.cat([table, table ^ column])
+    return table.flatten()

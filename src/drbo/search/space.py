@@ -38,6 +38,20 @@ class Space(Protocol):
     def codes(self, candidates: Candidates, inputs: Inputs) -> tuple[Tensor, Tensor, Tensor]:
         """Return parent sets as bits: the centre's (d, bytes), the candidates' (d, C, bytes), which differ (d, C)."""
 
+    @property
+    def independent(self) -> bool:
+        """Whether an edge depends on its own two nodes alone."""
+
+    @property
+    def layout(self) -> tuple[int, npt.NDArray[np.int32]]:
+        """The rank, 0 for one number per pair, and the pairs (P, 2) of those numbers."""
+
+    def rows_of(self, parents: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Return where in a vector the embedding of each parent (d, m) of a node begins, or the pair's number is."""
+
+    def tier_steps(self, device: torch.device) -> Tensor:
+        """Return what is added to the potentials (d,) so that the tiers stand one behind the other."""
+
 
 class _PotentialSpace:
     """Node potentials give the order; a subclass says which pairs are linked."""
@@ -74,8 +88,7 @@ class _PotentialSpace:
         potential = vectors[:, : self.n_nodes]
         if self.constraints.is_trivial:
             return potential
-        if (self.constraints.tier > 0).all():  # a variable in no tier may come before or after any of them
-            potential = potential + TIER_STEP * torch.as_tensor(self.constraints.tier, device=vectors.device)
+        potential = potential + self.tier_steps(vectors.device)
         if not self.constraints.required.any():
             return potential
         # Lift each node to its required parents, then rank; the topological order of the required edges breaks ties.
@@ -98,7 +111,7 @@ class _PotentialSpace:
         d, n = self.n_nodes, len(candidates)
         center = self.decode(candidates.center[None]).numpy()
         center_codes = torch.as_tensor(inputs.encode(center)[:, 0])
-        if self.constraints.required.any() or (self.constraints.max_parents < d - 1).any():
+        if not self.independent:
             codes = torch.as_tensor(inputs.encode(self.decode(candidates.vectors()).numpy()))
             return center_codes, codes, (codes != center_codes[:, None]).any(2).to(torch.uint8)
         from drbo.search import compiled_draws  # compiled: only where it is used
@@ -107,15 +120,14 @@ class _PotentialSpace:
         codes = torch.empty(d, n, inputs.n_bytes, dtype=torch.uint8)
         changed = torch.empty(d, n, dtype=torch.uint8)
         potential = self._potentials(candidates.center[None])[0]
-        tier = potential - candidates.center[:d]
         arrays = (candidates.coordinate, candidates.value, codes, changed)
         in_threads(
             compiled_draws.decode,
             n,
             n * candidates.coordinate.shape[1] * d,
             torch.cat([potential, candidates.center[d:]]).numpy(),
-            *self._layout(),
-            tier.numpy(),
+            *self.layout,
+            self.tier_steps(torch.device("cpu")).numpy(),
             inputs.place,
             center[0].T.astype(np.uint8),
             center_codes.numpy(),
@@ -123,9 +135,26 @@ class _PotentialSpace:
         )
         return center_codes, codes, changed
 
-    def _layout(self) -> tuple[int, npt.NDArray[np.int32]]:
-        """Return the rank, 0 for one number per pair, and the pairs (P, 2) of those numbers."""
+    @property
+    def independent(self) -> bool:
+        """Whether an edge depends on its own two nodes alone: no required edges, no limit on parents."""
+        limits = self.constraints
+        return not limits.required.any() and bool((limits.max_parents >= self.n_nodes - 1).all())
+
+    @property
+    def layout(self) -> tuple[int, npt.NDArray[np.int32]]:
+        """The rank, 0 for one number per pair, and the pairs (P, 2) of those numbers."""
         raise NotImplementedError
+
+    def rows_of(self, parents: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Return where in a vector the embedding of each parent (d, m) of a node begins, or the pair's number is."""
+        raise NotImplementedError
+
+    def tier_steps(self, device: torch.device) -> Tensor:
+        """Return what is added to the potentials (d,) so that the tiers stand one behind the other."""
+        tier = torch.as_tensor(self.constraints.tier, device=device, dtype=torch.float32)
+        everywhere = (self.constraints.tier > 0).all()  # a variable in no tier may come before or after any of them
+        return TIER_STEP * tier if everywhere else torch.zeros_like(tier)
 
     def _at_most(self, parents: Tensor, links: Tensor, required: Tensor, nodes: Tensor) -> Tensor:
         """Keep the most strongly linked parents where there are more than allowed."""
@@ -160,8 +189,14 @@ class LowRankSpace(_PotentialSpace):
         embeddings = vectors[:, self.n_nodes :].reshape(-1, self.n_nodes, self.rank)
         return (embeddings[:, nodes] @ embeddings.transpose(1, 2)).transpose(0, 1)
 
-    def _layout(self) -> tuple[int, npt.NDArray[np.int32]]:
+    @property
+    def layout(self) -> tuple[int, npt.NDArray[np.int32]]:
+        """The rank; no pairs."""
         return self.rank, np.empty((0, 2), np.int32)
+
+    def rows_of(self, parents: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Return where in a vector the embedding of each parent (d, m) begins."""
+        return (self.n_nodes + parents * self.rank).astype(np.int32)
 
     def encode(self, dag: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64] | None:
         """Return a vector that decodes to the DAG, or None where the search for one gave up.
@@ -213,8 +248,14 @@ class FullRankSpace(_PotentialSpace):
         """Return the edge potentials of the pairs (m, C, d); a node is never linked to itself."""
         return vectors[:, self._place.to(vectors.device)[nodes]].permute(1, 0, 2)
 
-    def _layout(self) -> tuple[int, npt.NDArray[np.int32]]:
+    @property
+    def layout(self) -> tuple[int, npt.NDArray[np.int32]]:
+        """One number per pair, and the pairs (P, 2)."""
         return 0, np.column_stack(self._upper).astype(np.int32)
+
+    def rows_of(self, parents: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Return where in a vector the number of each node's pair with a parent (d, m) is."""
+        return self._place.numpy()[np.arange(self.n_nodes)[:, None], parents].astype(np.int32)
 
     def encode(self, dag: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64] | None:
         """Return a vector that decodes to the DAG; every number away from 0 by 1/2."""

@@ -1,0 +1,128 @@
+"""Drawn values of candidates in one GPU kernel: their parent sets and hidden layers never leave the chip."""
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+#: Candidates, and parents at a time, of one block.
+BLOCK, PARENTS = 64, 32
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _kernel(  # type: ignore[no-untyped-def]
+    vectors,  # (dim, C)
+    parents,  # (d, m) int32: the parent behind an input; -1: none
+    rows,  # (d, m) int32: row of the parent's embedding, or of the pair's number
+    weight1,  # (d, m, h)
+    bias1,  # (d, h)
+    output,  # (d, h, S)
+    offset,  # (d,)
+    scale,  # (4, d)
+    empty,  # (d,): price of no parents
+    each,  # (d, m): what a parent adds
+    local,  # (d, S, C)
+    price,  # (d, C)
+    n_candidates,
+    n_nodes,
+    n_hidden,
+    n_draws,
+    n_inputs: tl.constexpr,
+    RANK: tl.constexpr,  # 0: one number per pair
+    HIDDEN: tl.constexpr,
+    DRAWS: tl.constexpr,
+    BLOCK: tl.constexpr,
+    PARENTS: tl.constexpr,
+):
+    node = tl.program_id(0)
+    c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    real = c < n_candidates
+    unit, draw = tl.arange(0, HIDDEN), tl.arange(0, DRAWS)
+    size = n_candidates.to(tl.int64)
+    height = tl.load(vectors + node * size + c, mask=real, other=0.0)
+    hidden = tl.load(bias1 + node * n_hidden + unit, mask=unit < n_hidden, other=0.0)[:, None]
+    hidden = hidden + tl.zeros((HIDDEN, BLOCK), tl.float32)
+    total = tl.load(empty + node) + tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, n_inputs, PARENTS):
+        q = start + tl.arange(0, PARENTS)
+        parent = tl.load(parents + node * n_inputs + q, mask=q < n_inputs, other=-1)
+        there = (parent >= 0)[:, None] & real[None, :]
+        other = tl.load(
+            vectors + tl.maximum(parent, 0).to(tl.int64)[:, None] * size + c[None, :], mask=there, other=0.0
+        )
+        row = tl.load(rows + node * n_inputs + q, mask=q < n_inputs, other=0).to(tl.int64)
+        if RANK == 0:
+            link = tl.load(vectors + row[:, None] * size + c[None, :], mask=there, other=-1.0)
+        else:
+            link = tl.zeros((PARENTS, BLOCK), tl.float32)
+            for k in tl.static_range(RANK):
+                own = tl.load(vectors + (n_nodes + node * RANK + k) * size + c, mask=real, other=0.0)
+                link += own[None, :] * tl.load(vectors + (row[:, None] + k) * size + c[None, :], mask=there, other=0.0)
+        chosen = tl.where(there & (other < height[None, :]) & (link > 0), 1.0, 0.0)
+        place = node * n_inputs + q
+        inside = q < n_inputs
+        cost = tl.load(each + place, mask=inside, other=0.0)
+        total += tl.sum(chosen * cost[:, None], axis=0)
+        w = tl.load(
+            weight1 + place.to(tl.int64)[None, :] * n_hidden + unit[:, None],
+            mask=inside[None, :] & (unit < n_hidden)[:, None],
+            other=0.0,
+        )
+        hidden += tl.dot(w, chosen, input_precision="tf32x3")
+    hidden = tl.maximum(hidden, 0.0)
+    v = tl.load(
+        output + (node * n_hidden + unit[None, :]) * n_draws + draw[:, None],
+        mask=(unit < n_hidden)[None, :] & (draw < n_draws)[:, None],
+        other=0.0,
+    )
+    value = tl.dot(v, hidden, input_precision="tf32x3") + tl.load(offset + node)
+    value = tl.load(scale + node) + tl.load(scale + n_nodes + node) * value
+    value = tl.maximum(value, tl.load(scale + 2 * n_nodes + node))
+    value = tl.minimum(value, tl.load(scale + 3 * n_nodes + node))
+    at = (node * n_draws + draw[:, None]) * size + c[None, :]
+    tl.store(local + at, value, mask=(draw < n_draws)[:, None] & real[None, :])
+    tl.store(price + node * size + c, total, mask=real)
+
+
+def draw_values(
+    vectors: Tensor,  # (dim, C): candidates as columns; potentials in their tiers
+    rank: int,
+    parents: Tensor,  # (d, m) int32
+    rows: Tensor,  # (d, m) int32
+    function: tuple[Tensor, ...],  # weight1 (d, m, h), bias1 (d, h), output (d, h, S), offset (d, 1), scale (4, d)
+    prices: tuple[Tensor, Tensor],  # (d,), (d, m)
+) -> tuple[Tensor, Tensor]:
+    """Return the drawn local values (d, S, C) and the prices (d, C) of candidates."""
+    n = vectors.shape[1]
+    (d, m), (h, n_draws) = parents.shape, function[2].shape[1:]
+    local, price = vectors.new_empty(d, n_draws, n), vectors.new_empty(d, n)
+    tensors: list[Any] = [vectors, parents, rows, *function, *prices, local, price]
+    grid = (d, triton.cdiv(n, BLOCK))  # nodes first: blocks that run together share their candidates
+    _kernel[grid](
+        *(tensor.contiguous() for tensor in tensors),
+        n,
+        d,
+        h,
+        n_draws,
+        n_inputs=m,
+        RANK=rank,
+        HIDDEN=max(16, triton.next_power_of_2(h)),
+        DRAWS=max(16, triton.next_power_of_2(n_draws)),
+        BLOCK=BLOCK,
+        PARENTS=PARENTS,
+        num_stages=1,  # buffers for prefetching would fill the chip's memory
+    )
+    return local, price
+
+
+def as_columns(
+    center: Tensor,  # (dim,)
+    coordinate: Tensor,  # (C, room) int32
+    value: Tensor,  # (C, room)
+) -> Tensor:
+    """Return candidates written out as columns (dim, C)."""
+    dim, n = len(center), len(coordinate)
+    columns = torch.cat([center, center.new_zeros(1)])[:, None].repeat(1, n)
+    return columns.scatter_(0, coordinate.T.long(), value.T)[:dim]

@@ -1,0 +1,48 @@
+import argparse
+
+import numpy as np
+import pytest
+
+from benchmarks import speed, speed_report
+
+
+def test_a_row_of_the_iteration_table(monkeypatch):
+    monkeypatch.setattr(speed, "WARM_UP", 1)
+    monkeypatch.setattr(speed, "REPEATS", 2)
+    row = speed.iteration_row("5ER1:200", "fast", "cpu")
+    parts = row["propose_ms"] + row["evaluate_ms"] + row["learn_ms"]
+    assert row["iteration_ms"] == pytest.approx(parts, abs=0.3)
+    assert row["bare_product_ms"] >= 0
+    assert row["nodes"] == 5
+
+
+def test_a_row_of_the_growth_table(monkeypatch):
+    monkeypatch.setattr(speed, "REPEATS", 1)
+    row = speed.growth_row("evaluations", 5, 200, 100, "cpu")
+    assert row["peak_gib"] > 0
+    assert row["recombine_ms"] > 0
+    assert row["n_local"] > 5
+
+
+def test_curves_end_at_the_budget_and_never_fall():
+    options = argparse.Namespace(workers=1, candidates=200, evals=300, device="cpu")
+    rows = speed.curve_rows("5ER1", 0, "paper", options)
+    assert [row["n_evals"] for row in rows] == [64, 128, 256, 300]
+    assert (np.diff([row["score"] for row in rows]) >= 0).all()
+    assert rows[0]["area"] >= rows[0]["true_score"] - rows[-1]["score"]
+
+
+def test_areas_are_compared_pair_by_pair():
+    rows = [
+        {"rules": rules, "seed": str(seed), "area": area}
+        for rules, areas in {"fast": [1.0, 3.0], "paper": [2.0, 2.0]}.items()
+        for seed, area in enumerate(areas)
+    ]
+    assert speed.area_ratios(rows) == [0.5, 1.5]
+    assert speed.geometric_mean([0.5, 2.0]) == pytest.approx(1.0)
+
+
+def test_tables_are_made_of_the_committed_rows():
+    assert speed_report.iteration_table().startswith("| machine |")
+    assert "| 1000 |" in speed_report.growth_table("nodes") or not speed_report.load("growth")
+    assert speed_report.markdown(["a"], [[1], [2]]) == "| a |\n| --- |\n| 1 |\n| 2 |\n"
