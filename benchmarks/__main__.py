@@ -10,6 +10,7 @@ EXPERIMENTS = {
     "logistic": "small binary data, score logistic: the best of all DAGs, DAGMA",
     "discrete": "data drawn from real discrete networks: hill climbing, GES and BOSS with the same score",
     "gp": "nonlinear data with Gaussian processes, score gp-nv: the known optimum",
+    "gp_check": "the paper's GP score against its fingerprints and scikit-learn",
     "gp_speed": "seconds for a batch of GP families against scikit-learn",
     "sachs": "the Sachs data with the paper's score and pruning, beside random complete graphs",
     "mixed": "tables with numbers and categories from the command line",

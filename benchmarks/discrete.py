@@ -1,6 +1,7 @@
 """Discrete data drawn from real networks (bnlearn repository, conditional probabilities as shipped with pgmpy).
 
-    python -m benchmarks discrete --networks asia,child,insurance,alarm --rows 1000,10000 --seeds 3
+    python -m benchmarks discrete --seeds 3 --save benchmarks/rows/discrete.csv
+    python -m benchmarks discrete --seeds 3 --methods drbo --save benchmarks/rows/discrete.csv
 
 Data set s of a network is drawn by forward sampling with seed s, its columns in an order drawn with seed s. Every
 method maximises the same score: BDeu with an equivalent sample size of 1, and multinomial BIC with penalty 1. pgmpy
@@ -28,6 +29,7 @@ from drbo.data.table import Table
 from drbo.scores.base import build_score
 
 KEY = ("network", "n", "seed", "score", "method")
+OURS = "drbo"
 RIVALS = ("pgmpy hill climbing", "causal-learn GES (our score)", "causal-learn BOSS (our score)")
 OPTIONS: dict[str, dict[str, Any]] = {"bdeu": {"penalty": 1.0, "ess": 1.0}, "bic-discrete": {"penalty": 1.0}}
 #: Our BIC is on the scale of twice the log-likelihood, pgmpy's on that of the log-likelihood.
@@ -64,17 +66,19 @@ def pgmpy_value(task: Task, dag: npt.NDArray[np.bool_]) -> float:
 
 
 def one_cell(
-    key: dict[str, Any], data: tuple[Table, npt.NDArray[np.bool_]], limit: float, worker: Worker
+    key: dict[str, Any],
+    data: tuple[Table, npt.NDArray[np.bool_]],
+    methods: list[str],
+    limit: float,
+    worker: Worker,
 ) -> list[table.Row]:
-    """Return the rows of one data set and score: ours, then the rivals'."""
+    """Return the rows of one data set and score."""
     (checked, dag), options = data, OPTIONS[key["score"]]
     task = Task(checked, key["score"], options, key["seed"])
     score = build_score(task.score, checked, options)
     model = DrBO(
         task.score, random_state=task.seed, prune="none", score_options=options, on_collinear="keep", device="cpu"
     )
-    answers = {"drbo": timed(lambda: model.fit(as_text(checked)).adjacency_)}
-    answers |= {rival: worker.ask(rival, task, limit) for rival in RIVALS}
     true_score = dag_score(score, dag)
     common = {
         **key,
@@ -82,30 +86,35 @@ def one_cell(
         "true_score": repr(true_score),
         "pgmpy_difference": f"{abs(pgmpy_value(task, dag) / true_score - 1):.1e}",
     }
-    return [
-        {
-            **common,
-            "method": method,
-            **judge(answer, score, dag),
-            "seconds": round(answer.seconds, 2),
-            "cpu_seconds": round(answer.cpu_seconds, 2),
-            "n_evals": model.result_.n_evals if method == "drbo" else "",
-            "n_local": model.result_.n_local if method == "drbo" else "",
-            "library": library(method),
-            **table.stamp("cpu"),
-        }
-        for method, answer in answers.items()
-    ]
+    found = []
+    for method in methods:
+        ours = method == OURS
+        answer = timed(lambda: model.fit(as_text(checked)).adjacency_) if ours else worker.ask(method, task, limit)
+        found.append(
+            {
+                **common,
+                "method": method,
+                **judge(answer, score, dag),
+                "seconds": round(answer.seconds, 2),
+                "cpu_seconds": round(answer.cpu_seconds, 2),
+                "n_evals": model.result_.n_evals if ours else "",
+                "n_local": model.result_.n_local if ours else "",
+                "library": library(method),
+                **table.stamp("cpu"),
+            }
+        )
+    return found
 
 
 def lead(part: list[table.Row]) -> tuple[float, str] | None:
     """Return by how much our score exceeds the best rival's, and that rival; rounding counts as 0."""
-    ours, *others = [(float(row["found_score"]), row["method"]) for row in part if row["found_score"] != ""]
-    if not others:
+    scores = {row["method"]: float(row["found_score"]) for row in part if row["found_score"] != ""}
+    ours = scores.pop(OURS, None)
+    if ours is None or not scores:
         return None
-    best, method = max(others)
-    gap = ours[0] - best
-    return (0.0 if abs(gap) <= ROUNDING * abs(best) else gap), method
+    method = max(scores, key=lambda name: scores[name])
+    gap = ours - scores[method]
+    return (0.0 if abs(gap) <= ROUNDING * abs(ours) else gap), method
 
 
 def print_cell(part: list[table.Row]) -> None:
@@ -120,33 +129,41 @@ def print_cell(part: list[table.Row]) -> None:
         print(f"  {row['method']:<30}{value}  SHD-C {row['shd_c']!s:>3}  {times}  {row['note']}", flush=True)
 
 
-def print_summary(cells: list[list[table.Row]]) -> None:
-    """Print means per network, size and score, and where our score is lower than a rival's."""
-    groups: dict[tuple[Any, ...], list[list[table.Row]]] = {}
-    for part in cells:
-        groups.setdefault((part[0]["network"], part[0]["n"], part[0]["score"]), []).append(part)
-    for (network, n, score), group in groups.items():
-        print(f"\n{network}, n = {n}, {score}, {len(group)} data sets")
-        print(f"  {'':<30}{'score - true score':>20}  {'SHD-C':>12}  {'seconds of CPU':>14}")
-        for rows in zip(*group, strict=True):
-            scored = [row for row in rows if row["found_score"] != ""]
-            if not scored:
-                print(f"  {rows[0]['method']:<30}none of {len(rows)}: {rows[0]['note']}")
-                continue
-            gain = table.spread((float(row["found_score"]) - float(row["true_score"]) for row in scored), 2)
-            distance = table.spread((row["shd_c"] for row in scored), 1)
-            seconds = table.spread((row["cpu_seconds"] for row in scored), 1)
-            few = f"  {len(scored)} of {len(rows)} answered" if len(scored) < len(rows) else ""
-            print(f"  {rows[0]['method']:<30}{gain:>20}  {distance:>12}  {seconds:>14}{few}")
-    leads = [(lead(part), part[0]) for part in cells]
-    known = [(found, first) for found, first in leads if found is not None]
-    higher, equal = sum(found[0] > 0 for found, _ in known), sum(found[0] == 0 for found, _ in known)
-    lower = [(found, first) for found, first in known if found[0] < 0]
-    print(f"\nagainst the best rival of each of {len(known)} cells: higher {higher}, equal {equal}, lower {len(lower)}")
-    for (gap, method), first in lower:
-        print(f"  lower by {-gap:.3f}: {first['network']}, n = {first['n']}, seed {first['seed']}, ", end="")
-        print(f"{first['score']}; best is {method}")
-    print(f"largest difference to pgmpy's score: {max(float(part[0]['pgmpy_difference']) for part in cells):.1e} of it")
+def summary(rows: list[table.Row]) -> str:
+    """Return a table of means per network, size and score, and where our score is lower than a rival's."""
+    groups: dict[tuple[Any, ...], list[table.Row]] = {}
+    for row in rows:
+        groups.setdefault((row["network"], int(row["n"]), row["score"]), []).append(row)
+    lines = [
+        "| network | rows | score | method | score - the true graph's | SHD-C | seconds of CPU | data sets |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for (network, n, score), group in sorted(groups.items()):
+        for method in (OURS, *RIVALS):
+            part = [row for row in group if row["method"] == method]
+            if part:
+                lines.append(f"| {network} | {n:,} | {score} | {method} | {means(part)} |")
+    cells: dict[tuple[str, ...], list[table.Row]] = {}
+    for row in rows:
+        cells.setdefault(tuple(str(row[name]) for name in KEY[:-1]), []).append(row)
+    leads = [(found, cell) for cell, part in sorted(cells.items()) if (found := lead(part))]
+    higher, equal = (sum(test(found[0]) for found, _ in leads) for test in (lambda gap: gap > 0, lambda gap: gap == 0))
+    lower = [(found, cell) for found, cell in leads if found[0] < 0]
+    lines.append(f"\nAgainst the best rival of each of {len(leads)} cells: higher {higher}, equal {equal}, ")
+    lines[-1] += f"lower {len(lower)}."
+    for (gap, method), (network, n, seed, score) in lower:
+        lines.append(f"- lower by {-gap:.3f}: {network}, n = {int(n):,}, seed {seed}, {score}; best is {method}")
+    return "\n".join(lines) + "\n"
+
+
+def means(part: list[table.Row]) -> str:
+    """Return the means of one method over the data sets of one network, size and score."""
+    scored = [row for row in part if row["found_score"] != ""]
+    if not scored:
+        return f"{part[0]['note']} | | | 0 of {len(part)}"
+    gain = table.spread((float(row["found_score"]) - float(row["true_score"]) for row in scored), 2)
+    distance = table.spread((row["shd_c"] for row in scored), 1)
+    return f"{gain} | {distance} | {table.spread(row['cpu_seconds'] for row in scored)} | {len(scored)} of {len(part)}"
 
 
 def main(arguments: list[str]) -> None:
@@ -156,11 +173,12 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--rows", default="1000,10000", help="sample sizes, comma-separated")
     parser.add_argument("--scores", default=",".join(OPTIONS), help="comma-separated")
     parser.add_argument("--seeds", type=int, default=3, help="data sets 0 to SEEDS - 1")
+    parser.add_argument("--methods", default=",".join((OURS, *RIVALS)), help="comma-separated")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds that a rival may take")
-    parser.add_argument("--save", type=Path, help="CSV file that gets the rows, cell by cell")
+    parser.add_argument("--save", type=Path, help="CSV file that gets the rows, cell by cell, and is summed up")
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore", FutureWarning)  # of pgmpy, about itself
-    cells: list[list[table.Row]] = []
+    found: list[table.Row] = []
     with Worker() as worker:
         for name in options.networks.split(","):
             try:
@@ -172,8 +190,9 @@ def main(arguments: list[str]) -> None:
                     data = draw(network, n, seed)
                     for score in options.scores.split(","):
                         key = {"network": name, "n": n, "seed": seed, "score": score}
-                        cells.append(one_cell(key, data, options.limit, worker))
-                        print_cell(cells[-1])
+                        cell = one_cell(key, data, options.methods.split(","), options.limit, worker)
+                        found += cell
+                        print_cell(cell)
                         if options.save:
-                            table.save(options.save, cells[-1], KEY)
-    print_summary(cells)
+                            table.save(options.save, cell, KEY)
+    print("\n" + summary(table.load(options.save) if options.save else found))

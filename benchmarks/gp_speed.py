@@ -1,12 +1,16 @@
 """Seconds for a batch of GP families (score gp-nv, n = 1,000) against scikit-learn on the same families.
 
-python -m benchmarks gp_speed --families 64
-python -m benchmarks gp_speed --all --device cuda
+    python -m benchmarks gp_speed --families 64 --sklearn 16
+    python -m benchmarks gp_speed --all --device cuda
+
+scikit-learn's fits are timed one after the other on the first of the same families, with the same threads, and scaled
+to their number.
 """
 
 import argparse
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -63,17 +67,26 @@ def main(arguments: list[str]) -> None:
     """Run the experiment from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--families", type=int, default=64)
+    parser.add_argument("--sklearn", type=int, default=64, help="families that scikit-learn is timed on")
     parser.add_argument("--all", action="store_true", help="all families of the 10 nodes, without scikit-learn")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--save", type=Path, help="CSV file that gets the row")
     options = parser.parse_args(arguments)
     values = simulate("10ER4", model="gp", n=1_000, seed=0).X
     score = GpNV(Table.from_array(values), device=options.device)
     rng = np.random.default_rng(0)
     families = all_families(10) if options.all else random_families(10, options.families, rng)
     seconds = quickest(score, families, options.repeats)
-    where = f"{table.machine(options.device)}, {torch.get_num_threads()} threads"
-    print(f"drbo: {len(families)} families in {seconds:.2f} s, best of {options.repeats} ({where})")
+    threads = torch.get_num_threads()
+    where = f"{table.machine(options.device)}, {threads} threads"
+    print(f"drbo: {len(families)} families in {seconds:.2f} s, best of {options.repeats} ({where})", flush=True)
+    row = {"families": len(families), "n": len(values), "threads": threads, "seconds": round(seconds, 3)}
     if not options.all:
-        other = sklearn_seconds(values, families)
-        print(f"scikit-learn: the same families in {other:.2f} s; drbo is {other / seconds:.1f} times as quick")
+        count = min(options.sklearn, len(families))
+        other = sklearn_seconds(values, families[:count]) * len(families) / count
+        words = "the same families" if count == len(families) else f"scaled from the first {count} of the same families"
+        print(f"scikit-learn: {other:.2f} s, {words}; drbo is {other / seconds:.1f} times as quick")
+        row |= {"sklearn_timed_on": count, "sklearn_seconds": round(other, 2), "ratio": round(other / seconds, 2)}
+    if options.save:
+        table.save(options.save, [{**row, **table.stamp(options.device)}], ("families", "n", "device"))

@@ -1,11 +1,13 @@
 """Independent columns must give no edges, whatever their units; and how the default penalty was chosen.
 
-    python -m benchmarks null --sets 20
+    python -m benchmarks null --sets 20 --save benchmarks/rows/null.csv
     python -m benchmarks null --choose
     python -m benchmarks null --nonlinear
 
 Without a choice: 20 independent columns, each in units drawn from 0.01 to 100, searched with the default preset, its
-penalty and its pruning. The first sets are searched again in plain units: the graph must be the same.
+penalty and its pruning. The first sets are searched again in plain units: the graph must be the same. The first one of
+each kind has a search of default length, the others one of 100 evaluations, which are enough to try every single edge
+five times over. ``gp`` gets half the sets and always 100; its 1,000 rows are work for a GPU (``--device cuda``).
 ``--choose``: errors with other penalties and pruners, on data sets 100, 101, ... of ``drbo.data.simulate.simulate`` and
 on independent columns. ``--nonlinear``: how often the test behind ``score="auto"`` calls data nonlinear.
 """
@@ -47,13 +49,17 @@ KINDS = {
     "mixed": ("mixed",),
     "bic-ev": ("gaussian", "t3"),
 }
-#: Scores whose cost allows fewer rows and sets.
+#: Scores whose cost allows fewer sets and no search of default length.
 COSTLY = {"gp", "gp-nv", "gp-ev"}
-#: Evaluations of a search with networks: on independent columns more of them find nothing better.
+#: Evaluations of a short search with networks: every single edge costs 19 of them.
 EVALS = 100
 #: False edges per table that are allowed on average.
 ALLOWED = 0.5
-KEY = ("score", "kind", "n", "gamma", "seed")
+KEY = ("score", "kind", "n", "seed")
+HEADER = (
+    "| score | penalty, pruner | data | rows | tables | false edges, mean | most | same in other units | passes |\n"
+    "|---|---|---|---|---|---|---|---|---|"
+)
 
 PENALTIES: dict[str, tuple[Any, float]] = {
     "1": (1.0, 0.0),
@@ -116,59 +122,65 @@ def independent(kind: str, n: int, seed: int, *, units: bool) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def false_edges(score: str, kind: str, n: int, seed: int, gamma: float, again: bool) -> table.Row:
+def false_edges(score: str, kind: str, n: int, seed: int, options: argparse.Namespace) -> table.Row:
     """Search one table, and where asked for once more in plain units."""
     torch.set_num_threads(1)
-    base.EBIC_GAMMA = gamma
-    graphs = []
+    base.EBIC_GAMMA = options.gamma
+    again, short = seed < options.units, score in COSTLY or seed >= options.full
+    results = []
     for units in (True, False)[: 1 + again]:
         frame = independent(kind, n, seed, units=units)
         chosen = auto.choose_score(check_table(frame)[0])[0] if score == "auto" else score
-        evals = None if chosen in ("bic-nv", "bic-ev") else EVALS  # None: the order search
-        model = DrBO(score, max_evals=evals, random_state=seed, device="cpu").fit(frame)
-        graphs.append(model.result_.cpdag)
+        evals = EVALS if short and chosen not in ("bic-nv", "bic-ev") else None  # these two have the order search
+        results.append(DrBO(score, max_evals=evals, random_state=seed, device=options.device).fit(frame).result_)
+    first = results[0]
     return {
         "score": score,
         "kind": kind,
         "n": n,
-        "gamma": gamma,
         "seed": seed,
         "chosen": chosen,
-        "penalty": model.result_.score_options["penalty"],
-        "pruner": model.result_.pruner,
-        "edges": int(np.triu(graphs[0] | graphs[0].T).sum()),
-        "same_in_other_units": bool((graphs[0] == graphs[1]).all()) if again else "",
-        **table.stamp("cpu"),
+        "penalty": first.score_options["penalty"],
+        "pruner": first.pruner,
+        "edges": int(first.dag.sum()),
+        "same_in_other_units": bool((first.cpdag == results[1].cpdag).all()) if again else "",
+        "max_evals": evals or "default",
+        "n_local": first.n_local,
+        "seconds": round(first.seconds, 2),
+        **table.stamp(options.device),
     }
 
 
 def null(options: argparse.Namespace) -> None:
     """Print the false edges of every score."""
     jobs = [
-        (score, kind, n, seed, options.gamma, seed < options.units)
+        (score, kind, n, seed, options)
         for score in options.scores.split(",")
         for kind in KINDS.get(score, ("gaussian", "t3"))
-        for n in (ROWS[:1] if score in COSTLY else ROWS)
+        for n in map(int, options.rows.split(","))
         for seed in range(options.sets if score not in COSTLY else -(-options.sets // 2))
     ]
     print(f"EBIC gamma {options.gamma}, {N_COLUMNS} independent columns in units from 0.01 to 100\n")
-    print("| score | penalty, pruner | data | rows | sets | false edges, mean | most | same in other units | passes |")
-    print("|---|---|---|---|---|---|---|---|---|", flush=True)
-    found: list[table.Row] = []
-    for key, group in groupby(_map(false_edges, jobs, options.workers), itemgetter("score", "kind", "n")):
+    print(HEADER, flush=True)
+    for _, group in groupby(_map(false_edges, jobs, options.workers), itemgetter("score", "kind", "n")):
         part = list(group)
-        found += part
-        edges = [row["edges"] for row in part]
-        same = [row["same_in_other_units"] for row in part if row["same_in_other_units"] != ""]
-        name = key[0] if key[0] != "auto" else f"auto ({', '.join(sorted({row['chosen'] for row in part}))})"
-        print(
-            f"| {name} | {part[0]['penalty']}, {part[0]['pruner']} | {key[1]} | {key[2]:,} | {len(part)} "
-            f"| {np.mean(edges):.2f} | {max(edges)} | {sum(same)} of {len(same)} "
-            f"| {'yes' if np.mean(edges) <= ALLOWED else 'NO'} |",
-            flush=True,
-        )
-    if options.save:
-        table.save(options.save, found, KEY)
+        print(line(part), flush=True)
+        if options.save:
+            table.save(options.save, part, KEY)
+
+
+def line(part: list[table.Row]) -> str:
+    """Return the line of one score, kind of data and sample size; the rows come from a run or from a file."""
+    first, edges = part[0], [int(row["edges"]) for row in part]
+    same = [str(row["same_in_other_units"]) == "True" for row in part if row["same_in_other_units"] != ""]
+    name = first["score"]
+    if name == "auto":
+        name += f" ({', '.join(sorted({row['chosen'] for row in part}))})"
+    return (
+        f"| {name} | {first['penalty']}, {first['pruner']} | {first['kind']} | {int(first['n']):,} | {len(part)} "
+        f"| {np.mean(edges):.2f} | {max(edges)} | {sum(same)} of {len(same)} "
+        f"| {'yes' if np.mean(edges) <= ALLOWED else 'NO'} |"
+    )
 
 
 def errors(
@@ -257,6 +269,9 @@ def main(arguments: list[str]) -> None:
     options.add_argument("--scores", default=",".join(KINDS), help="comma-separated")
     options.add_argument("--units", type=int, default=5, help="tables of each kind searched again in plain units")
     options.add_argument("--gamma", type=float, default=base.EBIC_GAMMA, help="weight of ln d in the penalty ebic")
+    options.add_argument("--rows", default=",".join(map(str, ROWS)), help="sample sizes, comma-separated")
+    options.add_argument("--full", type=int, default=1, help="tables of each kind with a search of default length")
+    options.add_argument("--device", default="cpu")
     options.add_argument("--workers", type=int, default=1, help="runs at a time")
     options.add_argument("--save", type=Path, help="CSV file that gets the rows of the null test")
     chosen = options.parse_args(arguments)

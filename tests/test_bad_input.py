@@ -82,6 +82,21 @@ def _wide_exact() -> Any:
     return DrBO("bic-nv", exact=True).fit(np.random.default_rng(0).normal(size=(40, 21)))
 
 
+def _misfit(columns: dict[str, Any] | None = None, n: int = 6, **options: Any) -> Callable[[], Any]:
+    """Return a call that fits n good rows with these columns added."""
+
+    def make() -> Any:
+        good = pd.DataFrame(np.random.default_rng(0).normal(size=(n, 2)), columns=["height", "weight"])
+        return DrBO(max_evals=1, random_state=0, **options).fit(good.assign(**(columns or {})))
+
+    return make
+
+
+def _answers(**options: Any) -> Callable[[], Any]:
+    frame = pd.DataFrame({"answer": [0, 1, 0, 1, 0, 1, 1], "grade": [1, 2, 3, 1, 2, 3, 1]})
+    return lambda: DrBO(max_evals=1, random_state=0, **options).fit(frame)
+
+
 NUMBERS = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0])
 OTHERS = np.array([2.0, 7.0, 1.0, 8.0, 2.0, 8.0])
 CSV = "height,weight\n1.8,75\n1.6,60\n1.7,68\n"
@@ -173,6 +188,18 @@ CASES = [
     Case("unknown device", _fit(device="gpu"), "device must be auto, cpu or cuda, got 'gpu'", "'auto'"),
     Case("negative random state", _fit(random_state=-1), "random_state must be at least 0, got -1", "0, 1, 2"),
     Case("exact with too many columns", _wide_exact, "21", "exact='auto'"),
+    # scores and pruners that do not fit the data
+    Case("logistic on more than two values", _answers(score="logistic"), "column 'grade' has 3 distinct", "'auto'"),
+    Case("BDeu on continuous columns", _misfit(score="bdeu"), "is continuous", "cut the column into bins"),
+    Case("multinomial BIC on continuous columns", _misfit(score="bic-discrete"), "is continuous", "into bins"),
+    Case("GP with 20,000 rows", _misfit(n=20_000, score="gp"), "at most 2000 rows, got 20000", "score='splines'"),
+    Case("the paper's GP with 20,000 rows", _misfit(n=20_000, preset="paper-gp"), "gp-nv takes at most", "sample"),
+    Case("linear score on text", _misfit({"group": list("aabbab")}, score="bic-nv"), "'group' is categorical", "mixed"),
+    Case("splines on text", _misfit({"group": list("aabbab")}, score="splines"), "splines needs numbers", "mixed"),
+    Case("BGe on text", _misfit({"group": list("aabbab")}, score="bge"), "bge needs numbers", "mixed"),
+    Case("kernel test with 20,000 rows", _misfit(n=20_000, prune="kci"), "at most 5000 rows", "prune='cam'"),
+    Case("F test on text", _misfit({"group": list("abcabc")}, prune="f-test"), "3 levels: prune", "prune='auto'"),
+    # knowledge
     Case("unknown variable in the knowledge", _fit(knowledge={"roots": ["hieght"]}), "did you mean 'height'", "weight"),
     Case(
         "knowledge against itself",

@@ -27,6 +27,12 @@ def test_good_scores_pass(score, table, options):
     assert check_score(score, table, symmetric).penalty == 1.5
 
 
+@pytest.mark.parametrize("score", ["bic-nv", "bic-ev", "bge", "splines", "mixed", "mixed-cg"])
+@pytest.mark.parametrize("shape", [(3, 4), (6, 8), (5, 20), (20, 25)])
+def test_good_scores_pass_with_fewer_rows_than_columns(score, shape, rng):
+    check_score(score, Table.from_array(rng.normal(size=shape)))
+
+
 def test_every_option_is_put_in_the_order_of_the_table(table, options):
     assert check_score("bic-ev", table, options).penalty == 1.5
 

@@ -431,13 +431,19 @@ class DrBO(BaseEstimator):
         return given or settings.max_local is not None
 
     def _check_pruner(self, table: Table) -> None:
-        """Refuse, before anything is spent, a kernel test that the table is too long for."""
+        """Refuse, before anything is spent, a kernel test that the table is too long for, or numbers made of codes."""
         wanted = PAPER_CHOICES[self.preset][2] if self.prune == "auto" and self.preset in PAPER_CHOICES else self.prune
         if wanted == "kci" and table.n_rows > MAX_ROWS:
             raise SettingsError(
                 f"prune 'kci' takes at most {MAX_ROWS} rows, the table has {table.n_rows}",
                 hint="use prune='cam', or a sample of the rows",
             )
+        for name, levels in zip(table.names, table.levels, strict=True):
+            if wanted not in ("auto", "none") and levels is not None and len(levels) > 2:
+                raise SettingsError(
+                    f"column '{name}' is categorical with {len(levels)} levels: prune '{wanted}' needs numbers",
+                    hint="use prune='auto', which leaves such tables to the score, or 'none'",
+                )
 
     def _pruner(self, kind: type[Score]) -> str:
         if self.prune != "auto":

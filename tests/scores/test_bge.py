@@ -60,7 +60,7 @@ def test_local_is_a_difference_of_predictive_evidences(prior, standardize):
         node, parents = families.nodes[family], np.flatnonzero(families.parents[family])
         both = predictive_evidence(values[:, [*parents, node]], 5, alpha_mu, alpha_w, t)
         given = predictive_evidence(values[:, parents], 5, alpha_mu, alpha_w, t)
-        assert found == pytest.approx(both - given, abs=1e-8)
+        assert found == pytest.approx(both - given, abs=1e-6)
 
 
 @pytest.mark.parametrize("options", [{}, {"penalty": 2}, {"standardize": False, "alpha_mu": 0.1}])
@@ -79,7 +79,9 @@ def test_units_do_not_matter():
     table = make_table(100, 5)
     families = random_families(5, [0, 1, 2, 3, 4])
     scaled = Table.from_array(table.values * [1e-2, 1e2, -1.0, 1e-5, 1e5] + 3)
-    np.testing.assert_allclose(BGe(scaled).local(families), BGe(table).local(families), rtol=1e-9)
+    np.testing.assert_allclose(BGe(scaled).local(families), BGe(table).local(families), rtol=1e-8)
+    same = Table.from_array(table.values * [1e-2, 1e2, 3.0, 1e-5, 7e5])
+    assert np.array_equal(BGe(same).local(families), BGe(table).local(families))  # to the last bit: ties stay ties
     raw = BGe(scaled, standardize=False).local(families) - BGe(table, standardize=False).local(families)
     assert np.abs(raw).max() > 1
 
@@ -90,7 +92,7 @@ def test_covariance_is_enough():
     families = random_families(4, [0, 1, 2, 3] * 2)
     score = BGe.from_covariance(covariance, 80, table.names, alpha_w=9.0, penalty=2)
     expected = BGe(table, alpha_w=9.0, penalty=2)
-    np.testing.assert_allclose(score.local(families), expected.local(families), rtol=1e-10)
+    np.testing.assert_allclose(score.local(families), expected.local(families), rtol=1e-7)
     np.testing.assert_allclose(score.family_price(families), expected.family_price(families))
     raw = BGe.from_covariance(covariance, 80, standardize=False)
     centred = BGe(Table.from_array(table.values - table.values.mean(axis=0)), standardize=False)

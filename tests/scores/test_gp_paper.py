@@ -61,17 +61,14 @@ def test_equal_variances_combine_as_in_the_paper(values):
     assert float(score.combine(local, price)) == pytest.approx(expected)
 
 
-def test_the_fingerprints_of_the_true_graphs(data_dir):
-    """Scores of the true graphs of the paper's data, by the authors' rules."""
+def test_the_fingerprint_of_a_true_graph(data_dir):
+    """Score of the true graph of a data set of the paper, by the authors' rules."""
     sets = np.load(data_dir / "gran_dag" / "p10_e40_n1000_gp_ids1to5.npz")
-    for number, expected in ((1, 2.025187), (4, 1.595706)):
-        x, dag = sets["X"][number - 1], sets["A"][number - 1].astype(bool)
-        score = GpNV(Table.from_array(x))
-        families = Families.from_dags(dag[None])
-        local, price = torch.as_tensor(score.local(families)), torch.as_tensor(score.family_price(families))
-        assert float(score.combine(local, price)) / x.size == pytest.approx(expected, abs=2e-4)
+    x, dag = sets["X"][3], sets["A"][3].astype(bool)  # all five: python -m benchmarks gp_check
+    assert _score(GpNV(Table.from_array(x)), dag) / x.size == pytest.approx(1.595706, abs=2e-4)
 
 
+@pytest.mark.slow
 def test_the_fingerprint_of_sachs(data_dir):
     """Standardised columns, median distances, almost no noise: the authors' rule for these data."""
     with (data_dir / "sachs" / "observations.csv").open() as file:
@@ -97,7 +94,7 @@ def test_random_families_match_the_table_of_all_local_scores(data_dir):
     folder, rng = data_dir / "gran_dag", np.random.default_rng(3)
     x = np.load(folder / "p10_e40_n1000_gp_ids1to5.npz")["X"][1]
     known = np.load(folder / "gp_local_scores_ids1to5.npz")["T2"]
-    families = _random_families(10, 16, rng)
+    families = _random_families(10, 6, rng)
     masks = (families.parents << np.arange(10)).sum(axis=1)
     difference = np.abs(GpNV(Table.from_array(x)).local(families) - known[families.nodes, masks])
     assert difference.max() < 4e-4
@@ -133,10 +130,10 @@ def test_two_hundred_families_against_sklearn(data_dir):
 def test_no_length_scale_of_a_fine_grid_is_better(values, scale, alpha):
     families = _all_families(4)
     fit = GpNV(Table.from_array(scale * values), alpha=alpha).fit(families)
-    for row in range(len(families)):
+    for row in range(0, len(families), 4):
         inputs, y = scale * values[:, families.parents[row]], scale * values[:, families.nodes[row]]
         distance = ((inputs[:, None] - inputs[None]) ** 2).sum(axis=2)
-        scales = np.exp(np.concatenate([np.linspace(0, 5, 101), np.linspace(5.1, np.log(1e5), 30)]))
+        scales = np.exp(np.concatenate([np.linspace(0, 5, 51), np.linspace(5.1, np.log(1e5), 15)]))
         kernels = np.exp(-0.5 * distance / scales[:, None, None] ** 2) + alpha * np.eye(N)
         half = np.linalg.solve(np.linalg.cholesky(kernels), np.broadcast_to(y[:, None], (len(scales), N, 1)))
         likelihood = -0.5 * ((half**2).sum(axis=(1, 2)) + np.linalg.slogdet(kernels)[1] + N * np.log(2 * np.pi))

@@ -169,6 +169,13 @@ class Score:
         """Return the local value of one family; the simplest way to write a score."""
         raise NotImplementedError("a score must implement local() or local_one()")
 
+    def credited(self, families: Families) -> npt.NDArray[np.bool_]:
+        """Return which families (m,) get credit for their parents: those with fewer parameters than rows.
+
+        With more, every fit is perfect whatever the data. ``score_equivalent`` is meant for DAGs of such families.
+        """
+        return np.ones(len(families), dtype=bool)
+
     def parameters(
         self,
         nodes: Tensor,  # (m,)

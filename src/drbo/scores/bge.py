@@ -12,6 +12,7 @@ from torch import Tensor
 from drbo.data.table import Table
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Families, Score, row_groups
+from drbo.scores.gp import unit_free
 from drbo.scores.linear import BATCH_BYTES, BicNV
 
 #: Least eigenvalue of the posterior scale matrix, scaled to a unit diagonal, that leaves its determinants any digits.
@@ -70,7 +71,7 @@ class BGe(Score):
         check_not_constant(table, self.name)
         values = table.values
         if standardize:
-            values = (values - values.mean(axis=0)) / values.std(axis=0)
+            values = unit_free(values)
         groups = []
         for members, rows in row_groups(self.targets, table.n_rows, self.n_nodes):
             mean = values[rows].mean(axis=0)

@@ -166,9 +166,14 @@ class BicNV(Score):
                 continue
             part = families[rows]
             residual = residual_variances(correlation, part)
-            residual[part.parents.sum(axis=1) >= self.n_rows[part.nodes] - 1] = 1.0
+            residual[~self.credited(part)] = 1.0
             values[rows] = log_variance[part.nodes] + np.log(residual)
         return values
+
+    def credited(self, families: Families) -> npt.NDArray[np.bool_]:
+        """Return which families have at most n - 2 parents."""
+        few: npt.NDArray[np.bool_] = families.parents.sum(axis=1) < self.n_rows[families.nodes] - 1
+        return few
 
     def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:
         """One weight per parent."""

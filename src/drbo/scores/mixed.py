@@ -56,6 +56,7 @@ class DegenerateGaussian(Score):
         self.gain = torch.as_tensor(-self.n_rows)
         columns, self._owner = _indicator_columns(table)
         self._widths = np.bincount(self._owner, minlength=self.n_nodes)
+        self.nested = bool((self.n_rows > self._widths.sum()).all())  # else a large parent set loses its credit
         self._groups = []
         self._group_of = np.zeros(self.n_nodes, dtype=np.intp)
         for number, (members, rows) in enumerate(row_groups(self.targets, table.n_rows, self.n_nodes)):
@@ -67,8 +68,7 @@ class DegenerateGaussian(Score):
         """Return the log determinant of the residual covariance of each family."""
         child = self._widths[families.nodes]
         parents = families.parents[:, self._owner]  # (m, D) parents as columns
-        # As many columns as rows fit perfectly whatever the data: such a family gets no credit for its parents.
-        parents &= (parents.sum(axis=1) + child < self.n_rows[families.nodes])[:, None]
+        parents &= self.credited(families)[:, None]
         shapes = np.column_stack([self._group_of[families.nodes], parents.sum(axis=1), child])
         values = np.empty(len(families))
         for number, size, width in np.unique(shapes, axis=0).tolist():
@@ -81,6 +81,12 @@ class DegenerateGaussian(Score):
             log_variance, correlation = self._groups[number]
             values[rows] = log_variance[nodes] + log_pivots(correlation, place)[:, size:].sum(axis=1)
         return values
+
+    def credited(self, families: Families) -> npt.NDArray[np.bool_]:
+        """Return which families have fewer columns, indicators counted, than rows."""
+        columns = families.parents @ self._widths + self._widths[families.nodes]
+        few: npt.NDArray[np.bool_] = columns < self.n_rows[families.nodes]
+        return few
 
     def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:
         """Columns of the node times columns of its parents."""
@@ -139,9 +145,7 @@ class ConditionalGaussian(Score):
 
     def local(self, families: Families) -> Floats:
         """Return the log-likelihood of each node given its parents."""
-        # As many numeric columns as rows fit perfectly whatever the data: no credit for the parents then.
-        numbers = (families.parents & self._numeric).sum(axis=1)
-        parents = families.parents & (numbers + 1 < self.n_rows[families.nodes])[:, None]
+        parents = families.parents & self.credited(families)[:, None]
         both = parents.copy()
         both[np.arange(len(families)), families.nodes] = True
         groups = self._group_of[families.nodes][:, None]
@@ -150,6 +154,12 @@ class ConditionalGaussian(Score):
         likelihood: Floats = np.array([self._likelihood(int(row[0]), row[1:].astype(bool)) for row in distinct])
         joint, given = place.ravel()[: len(families)], place.ravel()[len(families) :]
         return likelihood[joint] - likelihood[given]
+
+    def credited(self, families: Families) -> npt.NDArray[np.bool_]:
+        """Return which families have fewer numeric columns than rows."""
+        numbers = (families.parents & self._numeric).sum(axis=1)
+        few: npt.NDArray[np.bool_] = numbers + 1 < self.n_rows[families.nodes]
+        return few
 
     def _likelihood(self, group: int, members: npt.NDArray[np.bool_]) -> float:
         """Return the log-likelihood of a set of columns over the rows of a group."""

@@ -10,7 +10,7 @@ from torch import Tensor
 from drbo.data.table import Table
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Families, Score, row_groups
-from drbo.scores.gp import standardized, winsorized
+from drbo.scores.gp import unit_free, winsorized
 from drbo.scores.linear import residual_variances
 
 Floats = npt.NDArray[np.float64]
@@ -105,7 +105,7 @@ class SplineScore(Score):
             if constant[members].any():
                 node = members[np.flatnonzero(constant[members])[0]]
                 raise ScoreError(f"column '{self.names[node]}' is constant in the rows that count for it")
-            columns = standardized(winsorized(values))
+            columns = unit_free(winsorized(values))
             bases = [
                 np.zeros((len(rows), 0)) if constant[j] else natural_spline(columns[:, j], self.df)
                 for j in range(self.n_nodes)
@@ -115,6 +115,8 @@ class SplineScore(Score):
             self._groups.append((owner, everything.T @ everything))
             self._group_of[members] = number
         self.gain = torch.as_tensor(-self.n_rows)
+        # with fewer rows a large parent set loses its credit
+        self.nested = bool((self.n_rows > self.df * (self.n_nodes - 1) + 1).all())
 
     def local(self, families: Families) -> Floats:
         """Return the log of the share of variance that the parents leave unexplained."""
@@ -126,9 +128,16 @@ class SplineScore(Score):
             spread = np.zeros((len(rows), len(correlation)), dtype=bool)
             spread[:, self.n_nodes :] = part.parents[:, owner]
             residual = residual_variances(correlation, Families(part.nodes, spread))
-            residual[spread.sum(axis=1) >= self.n_rows[part.nodes] - 1] = 1.0
+            residual[~self.credited(part)] = 1.0
             values[rows] = np.log(residual)
         return values
+
+    def credited(self, families: Families) -> npt.NDArray[np.bool_]:
+        """Return which families have at most n - 2 basis functions."""
+        functions = np.array([np.bincount(owner, minlength=self.n_nodes) for owner, _ in self._groups])
+        count = (families.parents * functions[self._group_of[families.nodes]]).sum(axis=1)
+        few: npt.NDArray[np.bool_] = count < self.n_rows[families.nodes] - 1
+        return few
 
     def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:
         """``df`` per parent, also where its column has too few values for so many functions: less is too lenient."""
