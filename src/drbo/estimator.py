@@ -155,7 +155,7 @@ class DrBO(BaseEstimator):
             check_size(table.n_columns)
         job = _Job(table, list(frame.columns), seed, movable=isinstance(name, (str, type)))
         constraints = (self.knowledge or Knowledge()).compile(table.names)
-        score = build_score(name, job.table, job.ordered_options(options))
+        score = build_score(name, job.table, {**_where(name, device), **job.ordered_options(options)})
         recorder = Recorder()
         limits = constraints.permuted(job.columns)
         callbacks: list[Callback] = [recorder, Limits(settings), *self.callbacks]
@@ -569,6 +569,12 @@ def _device(name: str) -> str:
     if name == "cuda" and not torch.cuda.is_available():
         raise SettingsError("device 'cuda' is not available here", hint="use device='auto' or 'cpu'")
     return ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
+
+
+def _where(name: Any, device: str) -> dict[str, str]:
+    """Return the device as an option of the scores that factorise kernels: these are worth a GPU."""
+    kind = score_class(name) if isinstance(name, str) else name
+    return {"device": device} if isinstance(kind, type) and issubclass(kind, KernelScore) else {}
 
 
 def _seed(random_state: Any) -> int:

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from drbo.data.table import Table
+from drbo.data.table import Table, standardized, unit_free
 
 VALUES = np.array([[3.0, 1.0, 2.0], [1.0, 5.0, 2.5], [4.0, 1.0, 0.5], [1.0, 5.0, 7.0]])
 
@@ -104,3 +104,17 @@ def test_columns_that_nothing_tells_apart_get_some_order():
     values = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     table = Table.from_array(values)
     assert sorted(table.canonical_order(0)[1].tolist()) == [0, 1]
+
+
+def test_the_canonical_order_does_not_depend_on_units(rng):
+    values = rng.normal(size=(200, 6))
+    rows, columns = Table.from_array(values).canonical_order(3)
+    other_rows, other_columns = Table.from_array(values * 10.0 ** rng.uniform(-2, 2, size=6)).canonical_order(3)
+    assert np.array_equal(rows, other_rows)
+    assert np.array_equal(columns, other_columns)
+
+
+def test_standardised_columns_are_the_same_to_the_last_bit_in_other_units(rng):
+    values = rng.normal(size=(200, 6)) + 5.0
+    assert np.array_equal(unit_free(values), unit_free(values * 10.0 ** rng.uniform(-2, 2, size=6)))
+    assert np.array_equal(standardized(np.ones((4, 1))), np.zeros((4, 1)))

@@ -6,11 +6,11 @@ import torch
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-from drbo.data.table import Table
+from drbo.data.table import Table, standardized
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores import gp
 from drbo.scores.base import Families
-from drbo.scores.gp import GpScore, KernelData, ParentSets, standardized, winsorized
+from drbo.scores.gp import GpScore, KernelData, ParentSets, winsorized
 
 N = 90
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from drbo.data.table import Table
+from drbo.data.table import Table, standardized
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Families
-from drbo.scores.gp import standardized, winsorized
+from drbo.scores.gp import winsorized
 from drbo.scores.linear import BicNV
 from drbo.scores.splines import SplineScore, natural_spline
 

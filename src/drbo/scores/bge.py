@@ -9,10 +9,9 @@ import torch
 from scipy.special import gammaln
 from torch import Tensor
 
-from drbo.data.table import Table
+from drbo.data.table import Table, unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Families, Score, row_groups
-from drbo.scores.gp import unit_free
 from drbo.scores.linear import BATCH_BYTES, BicNV
 
 #: Least eigenvalue of the posterior scale matrix, scaled to a unit diagonal, that leaves its determinants any digits.

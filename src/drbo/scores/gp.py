@@ -11,7 +11,7 @@ from scipy.linalg.blas import dgemm, dsymm
 from scipy.linalg.lapack import dpotrf, dpotrs
 from torch import Tensor
 
-from drbo.data.table import Table
+from drbo.data.table import Table, unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Families, Score, row_groups
 
@@ -19,8 +19,6 @@ Floats = npt.NDArray[np.float64]
 
 #: One kernel matrix of more rows takes seconds to factorise on a laptop, and a search needs thousands.
 MAX_ROWS = 2_000
-#: Digits after the point of standardised columns that count.
-UNIT_DIGITS = 9
 #: Bytes of the kernel matrices in work at one time: the cache of a CPU core, a small part of a GPU.
 CHUNK_BYTES = {"cpu": 2**23, "cuda": 2**30}
 #: Families in one call on a CPU: the last bit of what is vectorised depends on what is computed together.
@@ -230,24 +228,6 @@ class KernelScore(Score):
             rows = np.flatnonzero(filled & (self._group_of[families.nodes] == number))
             if len(rows):
                 yield rows, KernelData(inputs, outputs, self.device)
-
-
-def standardized(values: Floats) -> Floats:
-    """Return the columns with mean 0 and variance 1; a constant column becomes 0."""
-    centred = values - values.mean(axis=0)
-    deviation = centred.std(axis=0)
-    scaled: Floats = centred / np.where(deviation > 0, deviation, 1.0)
-    return scaled
-
-
-def unit_free(values: Floats) -> Floats:
-    """Return standardised columns that are the same to the last bit in all units, but for rare cases.
-
-    Rounding errors of other units sit in the digits that are cut off; left in, they decide ties, and from there on a
-    search takes another way.
-    """
-    rounded: Floats = np.round(standardized(values), UNIT_DIGITS)
-    return rounded
 
 
 class GpFit(NamedTuple):

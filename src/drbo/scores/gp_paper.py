@@ -8,10 +8,10 @@ import torch
 from scipy.interpolate import CubicHermiteSpline, CubicSpline
 from torch import Tensor
 
-from drbo.data.table import Table
+from drbo.data.table import Table, standardized
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Families
-from drbo.scores.gp import Floats, KernelData, KernelScore, ParentSets, quadratic_form, rbf_kernel, solve, standardized
+from drbo.scores.gp import Floats, KernelData, KernelScore, ParentSets, quadratic_form, rbf_kernel, solve
 from drbo.scores.linear import BicEV
 
 #: Range of the length scale, as in the authors' program.

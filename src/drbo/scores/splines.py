@@ -7,10 +7,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from drbo.data.table import Table
+from drbo.data.table import Table, unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Families, Score, row_groups
-from drbo.scores.gp import unit_free, winsorized
+from drbo.scores.gp import winsorized
 from drbo.scores.linear import residual_variances
 
 Floats = npt.NDArray[np.float64]
