@@ -53,7 +53,7 @@ def gp_check(rows: list[table.Row]) -> str:
         max(float(row[name]) for row in part) for name in ("largest_difference", "likelihood_shortfall")
     )
     return text + (
-        f"\n{count} random families: both optimisers end at the same length scale in {same}, where ln MSE differs by at "
+        f"\n{count} random families: both optimisers end at the same scale in {same}, where ln MSE differs by at "
         f"most {difference:.1e}; the log marginal likelihood is never worse than scikit-learn's by more than "
         f"{shortfall:.1e}.\n"
     )
@@ -81,8 +81,8 @@ def gp(rows: list[table.Row]) -> str:
         reached = sum(row["optimum_reached"] == "True" for row in part)
         figures = " | ".join(table.spread(row[name] for row in part) for name in ("shd", "shd_cam"))
         text += f"| {preset} | {evals} | {reached} of {len(part)} | {figures} "
-        text += f"| {table.spread((row['n_local'] for row in part), 0)} | {table.spread(row['seconds'] for row in part)} "
-        text += f"| {machine} |\n"
+        text += f"| {table.spread((row['n_local'] for row in part), 0)} "
+        text += f"| {table.spread(row['seconds'] for row in part)} | {machine} |\n"
     return text
 
 
@@ -103,8 +103,8 @@ def sachs(rows: list[table.Row]) -> str:
 def small(rows: list[table.Row]) -> str:
     """Return how found scores relate to the true graph's and to the best of all DAGs."""
     text = (
-        "| score | method | data sets | correlation of found and true score | at least the true graph's | the best of all "
-        "| SHD-C | seconds |\n|---|---|---|---|---|---|---|---|\n"
+        "| score | method | data sets | correlation of found and true score | at least the true graph's "
+        "| the best of all | SHD-C | seconds |\n|---|---|---|---|---|---|---|---|\n"
     )
     key = itemgetter("score", "method")
     for (score, method), group in groupby(sorted(rows, key=lambda row: (row["score"], row["method"] != "drbo")), key):

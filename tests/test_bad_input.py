@@ -92,11 +92,13 @@ def _misfit(columns: dict[str, Any] | None = None, n: int = 6, **options: Any) -
     return make
 
 
-def _answers(**options: Any) -> Callable[[], Any]:
-    frame = pd.DataFrame({"answer": [0, 1, 0, 1, 0, 1, 1], "grade": [1, 2, 3, 1, 2, 3, 1]})
+def _answers(name: str, values: list[float], **options: Any) -> Callable[[], Any]:
+    """Return a call that fits a column of two values and this one."""
+    frame = pd.DataFrame({"answer": [0, 1, 0, 1, 0, 1, 1], name: values})
     return lambda: DrBO(max_evals=1, random_state=0, **options).fit(frame)
 
 
+SIZES = [1.81, 1.65, 1.7, 1.92, 1.59, 1.77, 1.83]
 NUMBERS = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0])
 OTHERS = np.array([2.0, 7.0, 1.0, 8.0, 2.0, 8.0])
 CSV = "height,weight\n1.8,75\n1.6,60\n1.7,68\n"
@@ -189,9 +191,24 @@ CASES = [
     Case("negative random state", _fit(random_state=-1), "random_state must be at least 0, got -1", "0, 1, 2"),
     Case("exact with too many columns", _wide_exact, "21", "exact='auto'"),
     # scores and pruners that do not fit the data
-    Case("logistic on more than two values", _answers(score="logistic"), "column 'grade' has 3 distinct", "'auto'"),
-    Case("BDeu on continuous columns", _misfit(score="bdeu"), "is continuous", "cut the column into bins"),
-    Case("multinomial BIC on continuous columns", _misfit(score="bic-discrete"), "is continuous", "into bins"),
+    Case(
+        "logistic on more than two values",
+        _answers("grade", [1, 2, 3, 1, 2, 3, 1], score="logistic"),
+        "column 'grade' has 3 distinct",
+        "'auto'",
+    ),
+    Case(
+        "BDeu on continuous columns",
+        _answers("height", SIZES, score="bdeu"),
+        "is continuous",
+        "cut the column into bins",
+    ),
+    Case(
+        "multinomial BIC on continuous columns",
+        _answers("height", SIZES, score="bic-discrete"),
+        "is continuous",
+        "into bins",
+    ),
     Case("GP with 20,000 rows", _misfit(n=20_000, score="gp"), "at most 2000 rows, got 20000", "score='splines'"),
     Case("the paper's GP with 20,000 rows", _misfit(n=20_000, preset="paper-gp"), "gp-nv takes at most", "sample"),
     Case("linear score on text", _misfit({"group": list("aabbab")}, score="bic-nv"), "'group' is categorical", "mixed"),
