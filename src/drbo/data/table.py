@@ -65,8 +65,9 @@ class Table:
         """Return the rows and columns in an order that depends on the content and the seed alone.
 
         Columns are ordered by a digest of the seed and their sorted values in standard units, so that neither the
-        position nor the name nor the unit of a column can decide a tie. Columns with equal sorted values are told apart by what stands beside them
-        in the rows; names only separate columns that the whole table cannot tell apart. Rows are then sorted by value.
+        position nor the name nor the unit of a column can decide a tie. Columns with equal sorted values are told apart
+        by what stands beside them in the rows; names only separate columns that the whole table cannot tell apart. Rows
+        are then sorted by value.
         """
         sorted_values = unit_free(np.sort(self.values, axis=0)) + 0.0  # + 0.0: -0.0 and 0.0 are one value
         digests = [hashlib.sha256(str(seed).encode() + column.tobytes()).digest() for column in sorted_values.T]
