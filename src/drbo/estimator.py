@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import drbo
-from drbo.data.audit import audit
+from drbo.data.audit import audit, audit_arrows
 from drbo.data.check import check_table
 from drbo.data.read import as_frame
 from drbo.data.table import Table
@@ -202,7 +202,7 @@ class DrBO(BaseEstimator):
             data_hash=table.digest(),
             n_rows=table.n_rows,
             knowledge=(self.knowledge or Knowledge()).to_mapping(),
-            preflight=audit(table).to_dict(),
+            preflight=_preflight(table, pruned, score.score_equivalent),
             call=self._call(seed),
             reasons=(*reasons, *notes, *clashes),
             found_by=outcome.found_by,
@@ -561,6 +561,14 @@ def _exactness(settings: Settings, outcome: Outcome) -> str:
 
 def _assumption(score: Score) -> str:
     return "rows set by intervention" if score.targets is not None else score.assumption
+
+
+def _preflight(table: Table, dag: npt.NDArray[np.bool_], is_class: bool) -> dict[str, Any]:
+    """Return what the table looks like, and what that means for the arrows of a graph."""
+    found = audit(table).to_dict()
+    settled = dag_to_cpdag(dag) if is_class else dag
+    arrows = audit_arrows(table, dag, settled & ~settled.T)
+    return {**found, "findings": [*found["findings"], *(vars(finding) for finding in arrows)]}
 
 
 def _device(name: str) -> str:

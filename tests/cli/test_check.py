@@ -21,6 +21,28 @@ def test_a_good_table(run: Run, chain: Path) -> None:
     assert "--score auto takes bic-nv:" in lines
 
 
+def test_the_audit_and_the_time_are_told(run: Run, chain: Path) -> None:
+    frame = pd.read_csv(chain)
+    frame.loc[3, "sun"] = 1e6
+    frame.to_csv("odd.csv", index=False)
+    lines = run("check", "odd.csv").stdout.splitlines()
+    audit = lines[lines.index("Audit:") + 1 :]
+    assert any(line.startswith("  attention") or "outliers" in line or "'sun' 1" in line for line in audit)
+    assert any("noise variances" in line for line in audit)
+    assert lines[-1].startswith("'drbo fit' will take at least")
+    assert not run("check", "odd.csv", "--quick").stdout.splitlines()[-1].startswith("'drbo fit'")
+
+
+def test_categories_are_not_judged_by_scale(run: Run) -> None:
+    rng = np.random.default_rng(0)
+    cells = {name: rng.choice(list("abc"), 60) for name in ("x", "y", "z")}
+    pd.DataFrame(cells).to_csv("groups.csv", index=False)
+    done = run("check", "groups.csv", "--quick")
+    assert done.exit_code == 0
+    assert "noise variances" not in done.stdout
+    assert "  nothing to warn of" in done.stdout.splitlines()
+
+
 def test_notes_are_shown(run: Run, chain: Path) -> None:
     pd.read_csv(chain).assign(one=1.0).to_csv("table.csv", index=False)
     done = run("check", "table.csv", "--on-constant", "drop")

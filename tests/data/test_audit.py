@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from drbo.data.audit import audit, explained, sortability
+from drbo.data.audit import audit, audit_arrows, explained, sortability
 from drbo.data.check import check_table
 from drbo.data.table import Table
 
@@ -81,3 +81,48 @@ def test_explained_is_the_r2_of_a_regression_on_the_others(rng):
         others = np.column_stack([np.ones(200), np.delete(values, j, axis=1)])
         residual = values[:, j] - others @ np.linalg.lstsq(others, values[:, j])[0]
         assert share == pytest.approx(1 - residual.var() / values[:, j].var())
+
+
+class TestArrows:
+    COLLIDER = np.outer([1, 1, 1, 1, 0], [0, 0, 0, 0, 1])
+
+    def findings(self, values, dag=None, settled=None):
+        dag = self.COLLIDER if dag is None else dag
+        found = audit_arrows(Table.from_array(values), dag, dag if settled is None else settled)
+        return {finding.topic: finding for finding in found}
+
+    def collider(self, rng, n=500):
+        x = rng.normal(size=(n, 5))
+        x[:, 4] += x[:, :4].sum(axis=1)
+        return x
+
+    def test_raw_units_that_give_the_order_away_are_named(self, rng):
+        found = self.findings(self.collider(rng))
+        assert "varsortability 1.00" in found["varsortability"].text
+        assert "plausible" in found["equal variances"].text
+
+    def test_units_against_the_arrows_are_serious(self, rng):
+        found = self.findings(self.collider(rng) * [1, 1, 1, 1, 0.01])
+        assert "varsortability 0.00" in found["varsortability"].text
+        assert found["varsortability"].serious
+        assert "false assumption" in found["equal variances"].text
+
+    def test_the_test_of_equal_variances_holds_its_level(self):
+        wrong = 0
+        for seed in range(200):
+            values = np.random.default_rng(seed).normal(size=(100, 4))
+            chain = np.diag(np.ones(3), 1)
+            wrong += "differ" in self.findings(values, chain)["equal variances"].text
+        assert wrong <= 3  # at the level 0.001
+
+    def test_without_settled_arrows_nothing_is_said_about_sorting(self, rng):
+        found = self.findings(self.collider(rng), settled=np.zeros((5, 5)))
+        assert list(found) == ["equal variances"]
+
+    def test_categories_and_few_rows_are_left_alone(self, rng):
+        table, _ = check_table([[1.0, "a"], [2.0, "b"], [4.0, "a"], [5.0, "a"]])
+        assert audit_arrows(table, np.zeros((2, 2)), np.zeros((2, 2))) == ()
+        assert self.findings(rng.normal(size=(5, 5))) == {}
+
+    def test_units_do_not_matter_for_the_range(self, rng):
+        assert self.findings(self.collider(rng) * 1e140).keys() == self.findings(self.collider(rng)).keys()

@@ -18,6 +18,7 @@ from drbo.cli.datasets import datasets
 from drbo.cli.demo import demo
 from drbo.cli.export import export
 from drbo.cli.fit import INTERRUPTED, fit
+from drbo.cli.init import init
 from drbo.cli.messages import OutputError, say_error, say_warning
 from drbo.cli.report import report
 from drbo.cli.score import score
@@ -106,5 +107,5 @@ def main(ctx: click.Context, debug: bool) -> None:  # noqa: ARG001 - read by Pro
         click.echo(ctx.get_help())
 
 
-for command in (fit, demo, check, report, export, score, compare, simulate, datasets):
+for command in (fit, demo, check, report, export, score, compare, simulate, datasets, init):
     main.add_command(command)

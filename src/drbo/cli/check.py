@@ -7,19 +7,27 @@ import click
 
 from drbo.cli.messages import plain, show, table
 from drbo.cli.options import data_options, read_checked, score_choice
+from drbo.cli.progress import clock_time
 
 if TYPE_CHECKING:
     from drbo.data.table import Table
 
 SHOWN_COLUMNS = 60
+#: Scale and arrows are judged by a quick search, for numeric tables of so many columns.
+MIN_JUDGED, MAX_JUDGED = 3, 60
+REFERENCE_CLIMBS = 5
 SHOWN_LEVELS = 5
 
 
 @click.command(short_help="Say what the program makes of a table.")
 @click.argument("data", type=click.Path(path_type=Path))
+@click.option("--quick", is_flag=True, help="Do not try out how long a fit will take.")
 @data_options
-def check(data: Path, **options: Any) -> None:
+def check(data: Path, quick: bool, **options: Any) -> None:
     """Read and check the table in DATA as 'drbo fit' would, and say what was found.
+
+    The audit speaks of rows, copies, outliers, scale, order in time, and what scale could do to the arrows; then comes
+    the score that 'auto' takes and why, and how long a fit will take.
 
     Ends with exit code 2 and the reason if the table cannot be used as it is.
     """
@@ -32,13 +40,64 @@ def check(data: Path, **options: Any) -> None:
     if checked.n_columns > SHOWN_COLUMNS:
         lines.append(f"  ... and {checked.n_columns - SHOWN_COLUMNS} more")
     lines += ["", "Notes:", *(f"  {plain(note)}" for note in notes)] if notes else []
+    lines += _findings(checked)
     name, _, reasons = score_choice(checked, "auto", None)
     lines += [
         "",
         f"--score auto takes {name}:",
         *(f"  {plain(reason.removeprefix(f'score {name}: '))}" for reason in reasons),
     ]
+    lines += [] if quick else ["", *_time(checked)]
     show("\n".join(lines))
+
+
+def _findings(checked: "Table") -> list[str]:
+    """Return what the audit says, the serious things first."""
+    from drbo.data.audit import audit, audit_arrows
+
+    findings = [*audit(checked).findings]
+    if (reference := _reference(checked)) is not None:
+        findings += audit_arrows(checked, *reference)
+    findings.sort(key=lambda finding: not finding.serious)
+    words = [f"  {'attention' if f.serious else 'note':<10} {plain(f.text)}" for f in findings]
+    return ["", "Audit:", *(words or ["  nothing to warn of"])]
+
+
+def _reference(checked: "Table") -> Any:
+    """Return a graph found in any units, and its settled arrows: what scale could do is judged by it."""
+    if "categorical" in checked.kinds or not MIN_JUDGED <= checked.n_columns <= MAX_JUDGED:
+        return None
+    from drbo.graph import dag_to_cpdag
+    from drbo.scores.base import build_score
+    from drbo.search.order_search import OrderSearch
+    from drbo.settings import Settings
+
+    if checked.n_rows <= checked.n_columns:
+        return None
+    score: Any = build_score("bic-nv", checked, {"penalty": "ebic"})
+    dag = OrderSearch(score, Settings(order_patience=REFERENCE_CLIMBS)).run().best.dags[0]
+    graph = dag_to_cpdag(dag)
+    return dag, graph & ~graph.T
+
+
+def _time(checked: "Table") -> list[str]:
+    """Return what a fit will take, from its first iterations."""
+    import numpy as np
+    import pandas as pd
+
+    from drbo.cli.estimate import estimate
+
+    frame = pd.DataFrame(checked.values, columns=list(checked.names))
+    for j, levels in enumerate(checked.levels):
+        if levels is not None:
+            codes = checked.values[:, j].astype(np.int64)
+            frame[checked.names[j]] = pd.Categorical.from_codes(codes, pd.Index(levels))
+    expected = estimate(frame, {"random_state": 0, "on_collinear": "keep"})
+    least = "at least " if expected.open_ended else "about "
+    return [
+        f"'drbo fit' will take {least}{clock_time(expected.seconds)} before pruning, "
+        f"and about {expected.memory:.1f} GiB of memory."
+    ]
 
 
 def _columns(checked: "Table") -> str:

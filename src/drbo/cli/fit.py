@@ -11,6 +11,7 @@ from drbo.cli.estimate import estimate
 from drbo.cli.executors import executor_for, worker_options
 from drbo.cli.messages import say, show
 from drbo.cli.options import (
+    config_option,
     data_options,
     duration,
     find_own_score,
@@ -34,6 +35,7 @@ INTERRUPTED = 130  # exit code: 128 + SIGINT
 
 @click.command(short_help="Find the graph of a table.")
 @click.argument("data", type=click.Path(path_type=Path))
+@config_option
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Save result, picture and report here."
 )
@@ -114,6 +116,7 @@ def fit(
       drbo fit table.csv -o result --time-limit 5m --penalty 2
       drbo fit table.csv --tiers "age,sex;dose;outcome" --json
       drbo fit table.csv -o result --bootstrap 100 --workers 2
+      drbo fit --config run.toml
     """
     arguments = fit_arguments(options)
     if output is not None:

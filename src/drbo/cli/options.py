@@ -120,6 +120,66 @@ def find_own_score(name: str) -> str:
     return name
 
 
+def config_option(command: F) -> F:
+    """Add --config: a TOML file whose [fit] table gives the options that the command line leaves out."""
+
+    def read(context: click.Context, _: click.Parameter, path: Path | None) -> None:
+        if path is not None:
+            context.default_map = {**(context.default_map or {}), **config_values(context.command, path)}
+
+    return click.option(
+        "--config",
+        type=click.Path(path_type=Path),
+        is_eager=True,
+        expose_value=False,
+        callback=read,
+        metavar="FILE",
+        help="Options from a TOML file; 'drbo init' writes one. The command line wins.",
+    )(command)
+
+
+def config_values(command: click.Command, path: Path) -> dict[str, Any]:
+    """Return the parameters of a command from the tables [fit], [settings] and [knowledge] of a TOML file."""
+    content = read_config(path)
+    unknown = [name for name in content if name not in ("fit", "settings", "knowledge")]
+    if unknown:
+        raise SettingsError(f"{path} has no use for [{unknown[0]}]", hint="its tables are fit, settings, knowledge")
+    known: dict[str, str] = {}
+    for parameter in command.params:
+        words = [parameter.name or "", *(word.lstrip("-") for word in (*parameter.opts, *parameter.secondary_opts))]
+        known |= {word.replace("_", "-"): parameter.name or "" for word in words if len(word) > 1}
+    values: dict[str, Any] = {}
+    for name, value in content.get("fit", {}).items():
+        if name.replace("_", "-") not in known:
+            close = get_close_matches(name.replace("_", "-"), known, n=1)
+            hint = f"did you mean {close[0]}?" if close else "'drbo init' writes a file with all of them"
+            raise SettingsError(f"{path}: unknown option '{name}' in [fit]", hint=hint)
+        values[known[name.replace("_", "-")]] = value
+    if content.get("settings"):
+        values["changes"] = [f"{name}={value}" for name, value in content["settings"].items()]
+    if content.get("knowledge"):
+        values["knowledge_file"] = path
+    return values
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Return the tables of a TOML file."""
+    import tomllib
+
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(
+            f"config '{path}' cannot be read: {error.strerror}", hint="'drbo init' writes one"
+        ) from error
+    except ValueError as error:  # not UTF-8, or not TOML: tomllib names the line
+        raise SettingsError(f"config '{path}' is not TOML: {error}", hint="'drbo init' writes an example") from error
+    wrong = next((name for name, value in content.items() if not isinstance(value, dict)), None)
+    if wrong is not None:
+        raise SettingsError(f"{path}: '{wrong}' stands outside of a table", hint=f"write [fit] above {wrong} = ...")
+    return content
+
+
 def json_option(command: F) -> F:
     """Add --json."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)

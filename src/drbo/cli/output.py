@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from drbo.result.result import Result
 
+#: Where an option comes from when it is not a default.
+GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP)
 PICTURE = "graph.png"
 REPORT = "report.html"
 
@@ -90,7 +92,7 @@ def command_line(context: click.Context) -> str:
     options, arguments = [], []
     for parameter in context.command.params:
         value = context.params.get(parameter.name or "")
-        given = context.get_parameter_source(parameter.name or "") is click.core.ParameterSource.COMMANDLINE
+        given = context.get_parameter_source(parameter.name or "") in GIVEN
         if not isinstance(parameter, click.Option):
             arguments.append(str(value))
         elif given and parameter.name not in ("output", "force", "as_json", "quiet"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import chi2
 
 from drbo.data.table import Table
 from drbo.graph import check_dag
@@ -29,6 +30,9 @@ SERIAL = 5.0
 SERIAL_SHARE = 1 / 3  # of the numeric columns
 DUPLICATES = 0.01  # share of rows that repeat an earlier one
 HEAVY_KURTOSIS = 3.0  # excess: 3 for Laplace noise, 0 for Gaussian
+MIN_ARROWS = 4  # a share of fewer arrows says nothing
+SORTED = 0.8  # a sortability above it, or below 1 minus it, gives the order away
+EQUAL_LEVEL = 0.001  # p-value under which noise variances differ
 RIDGE = 1e-9  # a correlation matrix with exact copies in it still has an inverse
 BINS = 12  # of the little histograms
 
@@ -87,6 +91,82 @@ def audit(table: Table) -> Audit:
         findings += [*_scale(values, names), *_collinear(values, names), *_outliers(values, names)]
         findings += [*_serial(values, names), *_tails(values, names)]
     return Audit(columns, tuple(findings))
+
+
+def audit_arrows(
+    table: Table,
+    dag: npt.ArrayLike,  # (d, d)
+    settled: npt.ArrayLike,  # (d, d) True for the arrows that do not depend on units
+) -> tuple[Finding, ...]:
+    """Say what scale and noise mean for the arrows of a graph of numeric columns; nothing where some are categories.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(500, 5))
+    >>> x[:, 4] += x[:, :4].sum(axis=1)
+    >>> collider = np.zeros((5, 5))
+    >>> collider[:4, 4] = 1
+    >>> [finding.topic for finding in audit_arrows(Table.from_array(x), collider, collider)]
+    ['varsortability', 'R2-sortability', 'equal variances']
+    """
+    graph = check_dag(dag)
+    if any(levels is not None for levels in table.levels) or len(table.values) <= table.n_columns:
+        return ()
+    values = table.values / table.values.std(axis=0).max()  # squares of any column stay in range
+    findings = [*_sorted_by(values, np.asarray(settled) != 0)]
+    if graph.any():
+        findings.append(_equal_variances(values, graph))
+    return tuple(findings)
+
+
+def _sorted_by(values: Floats, settled: npt.NDArray[np.bool_]) -> list[Finding]:
+    if settled.sum() < MIN_ARROWS:
+        return []
+    findings = []
+    by_variance, by_share = sortability(settled, values.var(axis=0)), sortability(settled, explained(values))
+    if by_variance is not None:
+        if by_variance > SORTED:
+            words = "variances grow along most arrows: a score that assumes equal ones finds them by the units alone"
+        elif by_variance < 1 - SORTED:
+            words = "variances fall along most arrows: a score that assumes equal ones turns them round"
+        else:
+            words = "variances do not give the order away"
+        text = f"varsortability {by_variance:.2f} of the arrows that units do not decide: {words}"
+        findings.append(Finding("varsortability", text, serious=by_variance < 1 - SORTED))
+    if by_share is not None:
+        told = by_share > SORTED or by_share < 1 - SORTED
+        words = (
+            "the share of variance that the others explain gives the order away, in any units" if told else "no clue"
+        )
+        text = f"R2-sortability {by_share:.2f}: {words}" + ("; simple baselines do well on such data" if told else "")
+        findings.append(Finding("R2-sortability", text, serious=False))
+    return findings
+
+
+def _equal_variances(values: Floats, dag: npt.NDArray[np.bool_]) -> Finding:
+    """Test with Bartlett's statistic whether the residuals of the graph have one variance."""
+    n, d = values.shape
+    centred = values - values.mean(axis=0)
+    variances = np.empty(d)
+    for j in range(d):
+        parents = centred[:, dag[:, j]]
+        slopes = np.linalg.lstsq(parents, centred[:, j])[0]
+        variances[j] = float(((centred[:, j] - parents @ slopes) ** 2).mean())
+    variances = np.maximum(variances, np.finfo(float).tiny)
+    statistic = n * (d * np.log(variances.mean()) - np.log(variances).sum()) / (1 + (d + 1) / (3 * d * n))
+    p_value = float(chi2.sf(statistic, d - 1))
+    ratio = variances.max() / variances.min()
+    if p_value < EQUAL_LEVEL:
+        text = (
+            f"noise variances differ in these units (the largest is {ratio:.3g} times the smallest): arrows of an "
+            "equal-variance score (bic-ev, gp-ev) would rest on a false assumption"
+        )
+    else:
+        text = (
+            f"equal noise variances are plausible in these units (ratio {ratio:.3g}, p {p_value:.2g}): if the units "
+            "are comparable, bic-ev can settle directions that are open here"
+        )
+    return Finding("equal variances", text, serious=False)
 
 
 def sortability(dag: npt.ArrayLike, criterion: npt.ArrayLike) -> float | None:
