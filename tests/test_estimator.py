@@ -733,3 +733,40 @@ class TestBootstrap:
         table = self.collider()
         with pytest.raises(SettingsError, match="knows only its own data"):
             DrBO(score=BicNV(Table.from_array(table.to_numpy())), max_evals=5).bootstrap(table)
+
+
+class TestStart:
+    TABLE = np.random.default_rng(8).normal(size=(200, 5)) @ (np.eye(5) + np.triu(np.ones((5, 5)), 1))
+
+    def test_a_search_is_never_worse_than_its_start(self):
+        best = DrBO(score="bge", random_state=0, max_evals=400, settings=Settings(n_candidates=500)).fit(self.TABLE)
+        few = {"score": "bge", "max_evals": 2, "exact": False, "settings": Settings(polish=False, n_candidates=100)}
+        again = DrBO(start=best.result_.searched_dag, random_state=1, **few).fit(self.TABLE).result_
+        assert again.score >= best.score_ - 1e-9
+        assert again.found_by == "given start"
+
+    def test_the_order_search_takes_one_too(self):
+        best = DrBO(score="bic-nv", random_state=0).fit(self.TABLE)
+        short = Settings(order_patience=1)
+        again = DrBO(score="bic-nv", start=best.adjacency_, settings=short, random_state=3).fit(self.TABLE)
+        assert again.score_ >= best.result_.pruned_score - 1e-9
+
+    def test_columns_may_be_turned_and_dropped(self):
+        frame = pd.DataFrame(self.TABLE, columns=list("abcde")).assign(one=1.0)[["e", "one", "d", "c", "b", "a"]]
+        start = np.zeros((6, 6))
+        start[5, 4] = start[4, 3] = 1
+        model = DrBO(score="bic-nv", start=start, on_constant="drop", random_state=0).fit(frame)
+        assert model.result_.names == ("e", "d", "c", "b", "a")
+
+    def test_knowledge_goes_before_the_start(self):
+        start = np.zeros((5, 5))
+        start[0, 1] = 1
+        known = Knowledge(required=["x1 -> x0"])
+        model = DrBO(score="bic-nv", start=start, knowledge=known, random_state=0).fit(self.TABLE)
+        assert model.result_.searched_dag[1, 0]
+
+    @pytest.mark.parametrize(("start", "words"), [(np.ones((5, 5)), "start: the graph has a self loop"),
+                                                  (np.zeros((4, 4)), "start must have shape")])  # fmt: skip
+    def test_what_is_no_dag_is_refused(self, start, words):
+        with pytest.raises(SettingsError, match=words):
+            DrBO(score="bic-nv", start=start).fit(self.TABLE)

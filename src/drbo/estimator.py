@@ -19,8 +19,8 @@ from drbo.data.audit import audit, audit_arrows
 from drbo.data.check import check_table
 from drbo.data.read import as_frame
 from drbo.data.table import Table
-from drbo.errors import SettingsError
-from drbo.graph import dag_to_cpdag
+from drbo.errors import DataError, SettingsError
+from drbo.graph import check_dag, dag_to_cpdag
 from drbo.knowledge import Constraints, Knowledge
 from drbo.result.confidence import Confidence, bootstrap
 from drbo.result.kci import MAX_ROWS
@@ -38,6 +38,7 @@ from drbo.search.findings import look_back, restored
 from drbo.search.loop import Callback, Outcome, Search, run
 from drbo.search.order_search import OrderSearch
 from drbo.search.screen import screened
+from drbo.search.starts import repaired
 from drbo.search.stopping import Limits, Recorder
 from drbo.settings import Settings
 
@@ -74,6 +75,8 @@ class DrBO(BaseEstimator):
     score_options : options of the score: ``penalty``, ``edge_prior``, ``targets`` and its own.
     on_constant, on_collinear : what to do with columns that carry no information of their own.
     callbacks : called with the progress after each iteration; a returned string ends the search.
+    start : (d, d) adjacency of a DAG over the columns to search from, such as an earlier result that was edited; what
+        clashes with the knowledge is left out of it.
 
     Attributes
     ----------
@@ -110,6 +113,7 @@ class DrBO(BaseEstimator):
         on_constant: str = "error",
         on_collinear: str = "error",
         callbacks: Iterable[Callback] = (),
+        start: npt.ArrayLike | None = None,
     ) -> None:
         self.score = score
         self.preset = preset
@@ -126,6 +130,7 @@ class DrBO(BaseEstimator):
         self.on_constant = on_constant
         self.on_collinear = on_collinear
         self.callbacks = callbacks
+        self.start = start
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the graph of a table: a data frame (pandas, polars, arrow) or an array.
@@ -158,16 +163,19 @@ class DrBO(BaseEstimator):
         score = build_score(name, job.table, {**_where(name, device), **job.ordered_options(options)})
         recorder = Recorder()
         limits = constraints.permuted(job.columns)
+        start = self._start(frame.columns, job, limits)
         callbacks: list[Callback] = [recorder, Limits(settings), *self.callbacks]
         state: Search | OrderSearch
         if self._by_orders(score, settings):
             assert isinstance(score, BicNV)
-            state = OrderSearch(score, settings, constraints=limits, seed=seed)
+            state = OrderSearch(score, settings, constraints=limits, seed=seed, start=start)
             outcome = state.run(callbacks)
         else:
             if settings.candidate_parents is not None:
                 limits = screened(job.table.values, settings.candidate_parents, limits)
-            state = Search(score, settings, constraints=limits, seed=seed, device=device, executor=self.executor)
+                start = None if start is None else repaired(start, limits)
+            where = {"device": device, "executor": self.executor}
+            state = Search(score, settings, constraints=limits, seed=seed, start=start, **where)
             outcome = run(state, callbacks)
         outcome, findings = look_back(
             outcome, state.evaluator, limits, _exactness(settings, outcome), self._rationed(settings)
@@ -353,6 +361,18 @@ class DrBO(BaseEstimator):
         self.score_ = self.result_.score
         self.graph_ = self.result_.to_networkx()
 
+    def _start(self, columns: Any, job: "_Job", limits: Constraints) -> npt.NDArray[np.bool_] | None:
+        """Return the given start over the canonical columns, within the knowledge."""
+        if self.start is None:
+            return None
+        given = _matrix("start", self.start, (len(columns), len(columns)))
+        try:
+            dag = check_dag(given, list(columns))
+        except DataError as error:
+            raise SettingsError(f"start: {error.message}", hint=error.hint) from error
+        places = job.kept[job.columns]
+        return repaired(dag[np.ix_(places, places)], limits)
+
     def _call(self, seed: int) -> str:
         """Return the line of Python that repeats this fit; what only watches or speeds it up is left out."""
         blank = type(self)().get_params()
@@ -364,6 +384,7 @@ class DrBO(BaseEstimator):
             if name != "random_state" and isinstance(value, (str, int, float)) and value == blank[name]:
                 continue
             shown = value.changes() if isinstance(value, Settings) else repr(value)
+            shown = "start" if name == "start" else shown  # a matrix: the reader knows which
             words.append(f"{name}={shown}")
         return f"DrBO({', '.join(words)}).fit(table)"
 
@@ -477,8 +498,8 @@ class _Refit:
         options = dict(self.options)
         if options.get("targets") is not None:
             options["targets"] = options["targets"][rows]
-        score = build_score(self.name, table, options)
-        best = self._best(score, seed)
+        score = build_score(self.name, table, {**_where(self.name, self.device), **options})
+        best = self._best(score, table, seed)
         required, threshold = self.constraints.required, self.settings.prune_threshold
         kept, _ = prune(self.pruner, table.values, best.dags[0], required=required, threshold=threshold)
         graph = dag_to_cpdag(kept) if score.score_equivalent else kept
@@ -486,13 +507,15 @@ class _Refit:
         given[np.ix_(self.columns, self.columns)] = graph
         return given
 
-    def _best(self, score: Score, seed: int) -> Evaluated:
+    def _best(self, score: Score, table: Table, seed: int) -> Evaluated:
         if self.by_orders:
             assert isinstance(score, BicNV)
             settings = self.settings if self.start is None else self.settings.with_(order_patience=WARM_CLIMBS)
             search = OrderSearch(score, settings, constraints=self.constraints, seed=seed, start=self.start)
             return search.run([Limits(settings)]).best
-        state = Search(score, self.settings, constraints=self.constraints, seed=seed, device=self.device)
+        limits, most = self.constraints, self.settings.candidate_parents
+        limits = limits if most is None else screened(table.values, most, limits)
+        state = Search(score, self.settings, constraints=limits, seed=seed, device=self.device)
         return run(state, [Limits(self.settings)]).best
 
 
@@ -501,7 +524,7 @@ class _Job:
 
     def __init__(self, table: Table, all_names: list[str], seed: int, movable: bool) -> None:
         self._n_columns = len(all_names)
-        self._kept = np.array([all_names.index(name) for name in table.names])
+        self.kept = np.array([all_names.index(name) for name in table.names])
         if movable:
             self.rows, self.columns = table.canonical_order(seed)
         else:
@@ -511,7 +534,7 @@ class _Job:
     def ordered_options(self, options: dict[str, Any]) -> dict[str, Any]:
         """Bring options that speak of rows and columns into the canonical order."""
         ordered = dict(options)
-        columns = self._kept[self.columns]
+        columns = self.kept[self.columns]
         if ordered.get("edge_prior") is not None:
             shape = (self._n_columns, self._n_columns)
             ordered["edge_prior"] = _matrix("edge_prior", ordered["edge_prior"], shape)[np.ix_(columns, columns)]
@@ -537,7 +560,7 @@ def _matrix(name: str, value: Any, shape: tuple[int, int]) -> npt.NDArray[Any]:
     if matrix.shape != shape:
         raise SettingsError(
             f"{name} must have shape {shape}, got {matrix.shape}",
-            hint="edge_prior: a row and a column per column of the table; targets: the rows and columns of the table",
+            hint="edge_prior, start: a row and a column per column of the table; targets: its rows and columns",
         )
     return matrix
 

@@ -334,3 +334,16 @@ def test_workers_change_nothing(chain: Path, run: Run) -> None:
         assert run("fit", chain, "--score", "bic-nv", *words).exit_code == 0
     one, two = (Result.load(f"out{workers}").confidence for workers in (1, 2))
     assert (one.directed == two.directed).all()
+
+
+def test_a_result_is_edited_and_fitted_again(chain: Path, run: Run) -> None:
+    assert run("fit", chain, "--score", "bic-nv", "-o", "first", "-q").exit_code == 0
+    words = ("fit", chain, "--score", "bic-nv", "--start", "first", "--require", "slip->rain", "-o", "second", "-q")
+    assert run(*words).exit_code == 0
+    result = Result.load("second")
+    assert result.dag[result.names.index("slip"), result.names.index("rain")]
+    assert "--start first" in result.call
+    Path("other.csv").write_text("source,target\nrain,snow\n")
+    done = run("fit", chain, "--start", "other.csv")
+    assert done.exit_code == 2
+    assert "'snow'" in done.stderr

@@ -3,7 +3,9 @@ import pytest
 import torch
 from scipy.stats import kstest
 
-from drbo.search.starts import latin_hypercube
+from drbo.graph import is_acyclic
+from drbo.knowledge import Constraints, Knowledge
+from drbo.search.starts import latin_hypercube, repaired
 
 
 @pytest.mark.parametrize(("n", "dim"), [(1, 1), (1, 30), (64, 3), (7, 270)])
@@ -28,3 +30,25 @@ def test_the_generator_decides():
     first, again, other = (latin_hypercube(8, 5, np.random.default_rng(seed)) for seed in (3, 3, 4))
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
+
+
+class TestRepaired:
+    @staticmethod
+    def dag(rng, d=8):
+        order = rng.permutation(d)
+        return np.triu(rng.random((d, d)) < 0.5, 1)[np.ix_(order, order)]
+
+    def test_without_knowledge_nothing_changes(self, rng):
+        dag = self.dag(rng)
+        assert (repaired(dag, Constraints.none(8)) == dag).all()
+
+    def test_the_knowledge_holds_afterwards(self, rng):
+        names = [f"x{k}" for k in range(8)]
+        known = Knowledge(required=["x3 -> x0", "x0 -> x5"], forbidden=["x1 -> x2"], roots=["x7"], max_parents=2)
+        limits = known.compile(names)
+        for _ in range(50):
+            dag = self.dag(rng)
+            made = repaired(dag, limits)
+            assert limits.violations(made) == []
+            assert is_acyclic(made)
+            assert not (made & ~dag & ~limits.required).any()

@@ -87,6 +87,9 @@ INTERRUPTED = 130  # exit code: 128 + SIGINT
     help="Prove the optimum, up to 20 columns, or do not try.  [default: where it takes seconds]",
 )
 @click.option(
+    "--start", type=click.Path(path_type=Path), metavar="GRAPH", help="Search from this graph: edit one, then refit."
+)
+@click.option(
     "--bootstrap", type=click.IntRange(min=1), metavar="N", help="Refit N resamples: how sure is every edge? Try 100."
 )
 @click.option(
@@ -116,6 +119,7 @@ def fit(
       drbo fit table.csv -o result --time-limit 5m --penalty 2
       drbo fit table.csv --tiers "age,sex;dose;outcome" --json
       drbo fit table.csv -o result --bootstrap 100 --workers 2
+      drbo fit table.csv --start result --require "dose->outcome" -o edited
       drbo fit --config run.toml
     """
     arguments = fit_arguments(options)
@@ -129,6 +133,8 @@ def fit(
         show(expected.as_json() if as_json else expected.lines(), machine=as_json)
         return
     frame, resampling = _resampling(frame, options)
+    if options["start"] is not None:
+        arguments["start"] = _start(options["start"], [str(name) for name in frame])
     with executor_for(options["workers"], options["dask"]) as executor:
         found = search(frame, arguments | {"executor": executor}, quiet=quiet, resampling=resampling)
     result = replace(found, call=command_line(click.get_current_context()))
@@ -163,6 +169,15 @@ def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
     if options["knowledge_file"] is not None:
         knowledge = Knowledge.from_toml(options["knowledge_file"]).joined(knowledge)
     return arguments | {"random_state": options["seed"], "knowledge": knowledge}
+
+
+def _start(path: Path, columns: list[str]) -> Any:
+    """Return the DAG of a file over the columns; of an equivalence class, one member."""
+    from drbo.graph import check_dag, cpdag_to_dag
+    from drbo.result.export import read_graph
+
+    graph, names = read_graph(path, names=columns)
+    return cpdag_to_dag(graph) if (graph & graph.T).any() else check_dag(graph, names)
 
 
 def _resampling(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple["pd.DataFrame", dict[str, Any] | None]:

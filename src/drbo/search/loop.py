@@ -69,6 +69,7 @@ class Search:
         seed: int = 0,
         device: str = "cpu",
         executor: Executor | None = None,
+        start: npt.NDArray[np.bool_] | None = None,  # (d, d) a DAG that is scored first and improved from there
     ) -> None:
         if settings.max_local is not None and settings.max_local < score.n_nodes:
             raise SettingsError(
@@ -96,6 +97,8 @@ class Search:
         self.found_by = "first design"
         self.stalled = 0  # iterations without a better score
         self.constraints = constraints or Constraints.none(score.n_nodes)
+        if start is not None:
+            self._replace(self.evaluator.evaluate(start[None]), "given start")
 
     def propose(self) -> Tensor:
         """Return vectors (B, dim) to evaluate: a space-filling design first, then the best of the trust region."""
