@@ -6,7 +6,8 @@
     python -m benchmarks speed --part report                      # docs/speed.md and its plot from the rows
 
 Fast rules: shared masks and the statistics of the training batch; the paper's: a mask per row and BatchNorm over all
-candidates. Everything else is the ``paper`` preset in both. A time is the best of five.
+candidates. Everything else is the ``paper`` preset in both. A time is the best of five. CPU time is that of all threads
+together: it says what the work costs when neighbours share the cores.
 """
 
 import argparse
@@ -66,28 +67,39 @@ def timed(state: Search) -> np.ndarray:
     return np.diff(clock)
 
 
+def best_of(state: Search) -> tuple[np.ndarray, float]:
+    """Return the parts of the quickest of a few iterations, in seconds, and the least CPU milliseconds of one."""
+    parts, cpu = [], []
+    for _ in range(REPEATS):
+        start = time.process_time()
+        parts.append(timed(state))
+        cpu.append(time.process_time() - start)
+    return min(parts, key=sum), 1e3 * min(cpu)
+
+
 def _now(state: Search) -> float:
     if state.generator.device.type == "cuda":
         torch.cuda.synchronize()
     return time.perf_counter()
 
 
-def bare_product(nodes: int, candidates: int, device: str) -> float:
-    """Return the seconds of the dense layer-1 product of all candidates, best of five: the yardstick."""
+def bare_product(nodes: int, candidates: int, device: str) -> tuple[float, float]:
+    """Return the seconds, and CPU seconds, of the dense layer-1 product of all candidates: the yardstick."""
     hidden = Settings().hidden
     generator = torch.Generator(device).manual_seed(0)
     inputs = torch.randint(2, (nodes, candidates, nodes), generator=generator, device=device).float()
     weights = torch.rand(nodes, nodes, hidden, generator=generator, device=device)
-    seconds = []
+    seconds, cpu = [], []
     for _ in range(REPEATS + 1):
         if device == "cuda":
             torch.cuda.synchronize()
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.process_time()
         torch.bmm(inputs, weights)
         if device == "cuda":
             torch.cuda.synchronize()
         seconds.append(time.perf_counter() - start)
-    return min(seconds)
+        cpu.append(time.process_time() - used)
+    return min(seconds), min(cpu)
 
 
 def peak_memory(device: str) -> float:
@@ -103,11 +115,10 @@ def iteration_row(case: str, rules: str, device: str) -> table.Row:
     state = new_search(graph, 100, device, {"n_candidates": candidates, **RULES[rules]})
     for _ in range(WARM_UP):
         timed(state)
-    parts = np.array([timed(state) for _ in range(REPEATS)])
-    best = parts[parts.sum(1).argmin()]
+    best, cpu = best_of(state)
     milliseconds = dict(zip(("propose", "evaluate", "learn"), (1e3 * best).round(1).tolist(), strict=True))
     total = 1e3 * float(best.sum())
-    bare = 1e3 * bare_product(state.space.n_nodes, candidates, device)
+    bare, bare_cpu = (1e3 * value for value in bare_product(state.space.n_nodes, candidates, device))
     return {
         "graph": graph,
         "candidates": candidates,
@@ -117,6 +128,8 @@ def iteration_row(case: str, rules: str, device: str) -> table.Row:
         "iteration_ms": round(total, 1),
         "bare_product_ms": round(bare, 1),
         "ratio": round(total / bare, 2),
+        "cpu_ms": round(cpu, 1),
+        "bare_cpu_ms": round(bare_cpu, 1),
         "threads": torch.get_num_threads(),
         **table.stamp(device),
     }
@@ -135,16 +148,15 @@ def growth_row(over: str, nodes: int, past: int, candidates: int, device: str) -
         vectors = state.region.candidates(state.center, n, state.generator).vectors()
         batch = state.evaluator.evaluate(state.space.decode(vectors).cpu().numpy())
         state.history.append(batch.dags, batch.local)
-    parts = np.array([timed(state) for _ in range(REPEATS)])
-    best = parts[parts.sum(1).argmin()]
+    best, cpu = best_of(state)
     assert state.best is not None
     recombine = []
     if over == "evaluations":
         recombiner = Recombiner(state.evaluator)
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             recombiner.best(state.best, np.random.default_rng(0))
-            recombine.append(time.perf_counter() - start)
+            recombine.append(time.process_time() - start)
     return {
         "over": over,
         "nodes": nodes,
@@ -154,7 +166,8 @@ def growth_row(over: str, nodes: int, past: int, candidates: int, device: str) -
         "propose_ms": round(1e3 * best[0], 1),
         "evaluate_ms": round(1e3 * best[1], 1),
         "learn_ms": round(1e3 * best[2], 1),
-        "recombine_ms": round(1e3 * min(recombine), 1) if recombine else "",
+        "recombine_cpu_ms": round(1e3 * min(recombine), 1) if recombine else "",
+        "cpu_ms": round(cpu, 1),
         "n_local": state.evaluator.n_local,
         "peak_gib": round(peak_memory(device), 2),
         "threads": torch.get_num_threads(),
@@ -175,7 +188,6 @@ def curve_rows(graph: str, seed: int, rules: str, options: argparse.Namespace) -
     scale = 1_000 * len(data.dag)
     truth = Evaluator(score, settings).evaluate(data.dag[None]).scores[0] / scale
     evals, best = recorder.columns()["n_evals"], recorder.columns()["best"] / scale
-    area = float(np.average(truth - best, weights=np.diff(evals, prepend=0)))
     return [
         {
             "graph": graph,
@@ -185,7 +197,6 @@ def curve_rows(graph: str, seed: int, rules: str, options: argparse.Namespace) -
             "n_evals": step,
             "score": round(float(best[np.searchsorted(evals, step)]), 6),
             "true_score": round(float(truth), 6),
-            "area": round(area, 6),
             "seconds": round(seconds, 2),
             **table.stamp(options.device),
         }
@@ -230,7 +241,7 @@ def run_curves(options: argparse.Namespace) -> list[table.Row]:
             found += part
             last = part[-1]
             print(
-                f"{last['graph']} seed {last['seed']} {last['rules']}: area {last['area']}, final score "
+                f"{last['graph']} seed {last['seed']} {last['rules']}: area {area(part):.4f}, final score "
                 f"{last['score']} (true graph {last['true_score']}), {last['seconds']} s",
                 flush=True,
             )
@@ -240,10 +251,20 @@ def run_curves(options: argparse.Namespace) -> list[table.Row]:
     return found
 
 
+def area(curve: list[table.Row]) -> float:
+    """Return the mean gap between the true graph's score and the best found, from the steps of one curve."""
+    points = sorted((int(row["n_evals"]), float(row["true_score"]) - float(row["score"])) for row in curve)
+    evals, gaps = np.array(points).T
+    return float(np.trapezoid(gaps, evals) / (evals[-1] - evals[0]))
+
+
 def area_ratios(rows: list[table.Row]) -> list[float]:
-    """Return, seed by seed, the area between the curve and the true graph's score: fast rules / the paper's."""
-    areas = {(row["rules"], int(row["seed"])): float(row["area"]) for row in rows}
-    return [areas["fast", seed] / areas["paper", seed] for rules, seed in sorted(areas) if rules == "fast"]
+    """Return, seed by seed, the area of the fast rules divided by that of the paper's."""
+    curves: dict[tuple[int, str], list[table.Row]] = {}
+    for row in rows:
+        curves.setdefault((int(row["seed"]), row["rules"]), []).append(row)
+    seeds = sorted({seed for seed, _ in curves})
+    return [area(curves[seed, "fast"]) / area(curves[seed, "paper"]) for seed in seeds]
 
 
 def geometric_mean(ratios: list[float]) -> float:

@@ -41,6 +41,8 @@ def iteration_table() -> str:
                 f"**{row['iteration_ms']}**",
                 row["bare_product_ms"],
                 row["ratio"],
+                row["cpu_ms"],
+                row["bare_cpu_ms"],
                 f"{authors:,}" if authors else "",
             ]
         )
@@ -55,6 +57,8 @@ def iteration_table() -> str:
         "iteration",
         "bare product",
         "ratio",
+        "CPU",
+        "CPU, bare product",
         "authors",
     ]
     return markdown(header, lines)
@@ -68,11 +72,11 @@ def growth_table(over: str) -> str:
             continue
         size = [row["nodes"], row["candidate_parents"]] if over == "nodes" else [f"{int(row['past']):,}"]
         parts = [row[f"{part}_ms"] for part in ("propose", "evaluate", "learn")]
-        extra = [row["recombine_ms"], f"{int(row['n_local']):,}"] if over == "evaluations" else []
-        lines.append([*size, *parts, *extra, row["peak_gib"]])
+        extra = [row["recombine_cpu_ms"], f"{int(row['n_local']):,}"] if over == "evaluations" else []
+        lines.append([*size, *parts, row["cpu_ms"], *extra, row["peak_gib"]])
     size = ["d", "candidate parents"] if over == "nodes" else ["past evaluations"]
-    extra = ["recombine", "local scores known"] if over == "evaluations" else []
-    return markdown([*size, "propose", "evaluate", "learn", *extra, "peak memory, GiB"], lines)
+    extra = ["recombine, CPU", "local scores known"] if over == "evaluations" else []
+    return markdown([*size, "propose", "evaluate", "learn", "CPU", *extra, "peak memory, GiB"], lines)
 
 
 def curve_table() -> str:

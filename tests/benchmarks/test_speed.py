@@ -20,7 +20,7 @@ def test_a_row_of_the_growth_table(monkeypatch):
     monkeypatch.setattr(speed, "REPEATS", 1)
     row = speed.growth_row("evaluations", 5, 200, 100, "cpu")
     assert row["peak_gib"] > 0
-    assert row["recombine_ms"] > 0
+    assert row["recombine_cpu_ms"] > 0
     assert row["n_local"] > 5
 
 
@@ -29,15 +29,17 @@ def test_curves_end_at_the_budget_and_never_fall():
     rows = speed.curve_rows("5ER1", 0, "paper", options)
     assert [row["n_evals"] for row in rows] == [64, 128, 256, 300]
     assert (np.diff([row["score"] for row in rows]) >= 0).all()
-    assert rows[0]["area"] >= rows[0]["true_score"] - rows[-1]["score"]
+    assert speed.area(rows) >= rows[0]["true_score"] - rows[-1]["score"]
 
 
 def test_areas_are_compared_pair_by_pair():
     rows = [
-        {"rules": rules, "seed": str(seed), "area": area}
-        for rules, areas in {"fast": [1.0, 3.0], "paper": [2.0, 2.0]}.items()
-        for seed, area in enumerate(areas)
+        {"rules": rules, "seed": str(seed), "n_evals": evals, "score": 10 - factor * gap, "true_score": 10}
+        for rules, factors in {"fast": [1.0, 3.0], "paper": [2.0, 2.0]}.items()
+        for seed, factor in enumerate(factors)
+        for evals, gap in ((64, 3.0), (128, 2.0), (1_000, 1.0))
     ]
+    assert speed.area(rows[:3]) == pytest.approx((64 * 2.5 + 872 * 1.5) / 936)
     assert speed.area_ratios(rows) == [0.5, 1.5]
     assert speed.geometric_mean([0.5, 2.0]) == pytest.approx(1.0)
 

@@ -32,6 +32,7 @@ def test_replay_draws_past_rows_only(rng):
     rows = history.training_rows(4, Settings(n_replay=500), generator)
     assert rows[:4].tolist() == [10, 11, 12, 13]
     assert set(rows[4:].tolist()) == set(range(10))
+    assert len(rows) == 500 + Settings().batch_size
     assert history.training_rows(4, Settings(n_replay=0), generator).tolist() == [10, 11, 12, 13]
 
 

@@ -22,6 +22,8 @@ SHORTLIST = 4
 LOOK_FURTHER = 1_024
 #: Bytes of drawn values at a time on the CPU: what follows finds them in the cache.
 CACHED_BYTES = 2**24
+#: Candidates at a time, at least: every piece makes the tables of all networks.
+LEAST_PIECE = 1_024
 #: Random families on which a price is compared with the sum of its parents'.
 PRICE_CHECKS = 16
 
@@ -90,9 +92,10 @@ class Acquisition:
         draws = self.surrogate.draw(n_draws, generator)
         d, hidden = self.space.n_nodes, self.settings.hidden
         scores = candidates.value.new_empty(n_draws, len(candidates))
-        values, floats, at_most = self._batched, d * (3 * d + 3 * hidden + 4 * n_draws), np.inf
+        values, floats, at_most = self._batched, d * (3 * d + 3 * hidden + 4 * n_draws), float("inf")
         if candidates.center.device.type == "cpu":
-            values, floats, at_most = self._compiled, d * (4 * n_draws + 1), CACHED_BYTES
+            values, floats = self._compiled, d * (4 * n_draws + 1)
+            at_most = max(CACHED_BYTES, 4 * floats * LEAST_PIECE)
         elif self._can_fuse():
             values, floats = self._fused, 2 * self.space.dim + d * (4 * n_draws + 1)
 
@@ -113,8 +116,12 @@ class Acquisition:
         """Return drawn local values (d, C, S) and prices (d, C), by batched matrix products."""
         nodes = torch.arange(self.space.n_nodes, device=candidates.center.device)
         parents = self.space.parents(candidates.vectors(), nodes)
-        local = self.surrogate.to_local(nodes, draws.local(nodes, parents))
-        return local, self.score.price(nodes, parents, local.dtype)
+        seen = draws.inputs.gather(nodes, parents).to(draws.weight1.dtype)
+        local = self.surrogate.to_local(nodes, draws.values(nodes, seen))
+        if self.prices is None:
+            return local, self.score.price(nodes, parents, local.dtype)
+        empty, each = (torch.as_tensor(part, device=seen.device) for part in self.prices)
+        return local, torch.baddbmm(empty[:, None, None], seen, each[:, :, None])[:, :, 0]
 
     def _compiled(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
         """Return the same, by sums of rows for the families that differ from the centre's."""
@@ -210,18 +217,18 @@ def rank_draws(
     wanted: int,
     settings: Settings,
 ) -> Tensor:
-    """Return candidate indices, best first: by UCB, or the draws' favourites in turn, each candidate once."""
+    """Return candidate indices, best first: by UCB, or the draws' favourites in turn, each candidate once.
+
+    Draws that agree name fewer than ``wanted``: the batch is then smaller, and the networks learn sooner. On 20ER4 and
+    30ER8 that finds better DAGs with the same number of evaluations than a batch filled with their later choices.
+    """
     if settings.acquisition == "ucb":
         bound = scores.mean(0) + settings.ucb_beta * scores.std(0, correction=0)
         return bound.topk(min(wanted, len(bound))).indices
-    per_draw = -(-2 * wanted // len(scores))
-    while True:  # draws that agree name fewer candidates: ask them for more
-        per_draw = min(per_draw, scores.shape[1])
-        favourites = scores.topk(per_draw, dim=1).indices.T.flatten().cpu().numpy()  # all first choices, then second
-        _, first = np.unique(favourites, return_index=True)
-        if len(first) >= wanted or per_draw == scores.shape[1]:
-            return torch.as_tensor(favourites[np.sort(first)][:wanted], device=scores.device)
-        per_draw *= 4
+    per_draw = min(-(-2 * wanted // len(scores)), scores.shape[1])
+    favourites = scores.topk(per_draw, dim=1).indices.T.flatten().cpu().numpy()  # first choices of all, then second
+    _, first = np.unique(favourites, return_index=True)
+    return torch.as_tensor(favourites[np.sort(first)][:wanted], device=scores.device)
 
 
 def new_dags(vectors: Tensor, space: Space, evaluator: Evaluator) -> Tensor:

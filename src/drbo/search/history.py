@@ -59,13 +59,17 @@ class History:
         return self.values[:, rows]
 
     def training_rows(self, n_new: int, settings: Settings, generator: torch.Generator) -> Tensor:
-        """Return the newest rows and a replay of earlier ones."""
+        """Return the newest rows and a replay of earlier ones, more of these where the newest are fewer than a batch.
+
+        The number of rows is then the same in every iteration, which a recorded training step needs.
+        """
         first_new = self._size - n_new
         newest = torch.arange(first_new, self._size, device=self.device)
         if first_new == 0 or settings.n_replay == 0:
             return newest
         if settings.replay == "uniform":
-            past = torch.randint(first_new, (settings.n_replay,), generator=generator, device=self.device)
+            count = settings.n_replay + max(0, settings.batch_size - n_new)
+            past = torch.randint(first_new, (count,), generator=generator, device=self.device)
         else:
             past = self._reservoir
         return torch.cat([newest, past])

@@ -40,7 +40,10 @@ class Draws:
 
     def local(self, nodes: Tensor, parents: Tensor) -> Tensor:
         """Return the drawn values (m, C, S), on the networks' scale, for parents (m, C, d) of nodes (m,)."""
-        seen = self.inputs.gather(nodes, parents).to(self.weight1.dtype)
+        return self.values(nodes, self.inputs.gather(nodes, parents).to(self.weight1.dtype))
+
+    def values(self, nodes: Tensor, seen: Tensor) -> Tensor:
+        """Return the same for 0.0/1.0 inputs (m, C, n_inputs)."""
         hidden = torch.baddbmm(self.bias1[nodes][:, None, :], seen, self.weight1[nodes])
         return torch.baddbmm(self.offset[nodes][:, :, None], hidden.relu_(), self.output[nodes])
 
