@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -37,6 +38,7 @@ from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.findings import look_back, restored
 from drbo.search.loop import Callback, Outcome, Search, run
 from drbo.search.order_search import OrderSearch
+from drbo.search.saving import Course, Saved, Saver
 from drbo.search.screen import screened
 from drbo.search.starts import repaired
 from drbo.search.stopping import Limits, Recorder
@@ -77,6 +79,7 @@ class DrBO(BaseEstimator):
     callbacks : called with the progress after each iteration; a returned string ends the search.
     start : (d, d) adjacency of a DAG over the columns to search from, such as an earlier result that was edited; what
         clashes with the knowledge is left out of it.
+    checkpoint : a folder that the search is saved in every so often and at its end; :meth:`resume` goes on from there.
 
     Attributes
     ----------
@@ -114,6 +117,7 @@ class DrBO(BaseEstimator):
         on_collinear: str = "error",
         callbacks: Iterable[Callback] = (),
         start: npt.ArrayLike | None = None,
+        checkpoint: str | Path | None = None,
     ) -> None:
         self.score = score
         self.preset = preset
@@ -131,6 +135,7 @@ class DrBO(BaseEstimator):
         self.on_collinear = on_collinear
         self.callbacks = callbacks
         self.start = start
+        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the graph of a table: a data frame (pandas, polars, arrow) or an array.
@@ -151,32 +156,34 @@ class DrBO(BaseEstimator):
                 f"knowledge must be a Knowledge, got {type(self.knowledge).__name__}",
                 hint="make one with Knowledge(...) or Knowledge.from_mapping(...)",
             )
-        frame = as_frame(X)
-        table, notes = check_table(frame, on_constant=self.on_constant, on_collinear=self.on_collinear)  # type: ignore[arg-type]
+        saved: Saved | None = vars(self).pop("_saved", None)
+        columns, table, notes = self._checked(X) if saved is None else saved.data()
         name, options, reasons = self.score_choice(table)
         seed = _seed(self.random_state)
         self._check_pruner(table)
         if settings.exact == "on":
             check_size(table.n_columns)
-        job = _Job(table, list(frame.columns), seed, movable=isinstance(name, (str, type)))
+        job = _Job(table, columns, seed, movable=isinstance(name, (str, type)))
         constraints = (self.knowledge or Knowledge()).compile(table.names)
         score = build_score(name, job.table, {**_where(name, device), **job.ordered_options(options)})
-        recorder = Recorder()
         limits = constraints.permuted(job.columns)
-        start = self._start(frame.columns, job, limits)
-        callbacks: list[Callback] = [recorder, Limits(settings), *self.callbacks]
+        start = self._start(columns, job, limits)
         state: Search | OrderSearch
         if self._by_orders(score, settings):
             assert isinstance(score, BicNV)
             state = OrderSearch(score, settings, constraints=limits, seed=seed, start=start)
-            outcome = state.run(callbacks)
         else:
             if settings.candidate_parents is not None:
                 limits = screened(job.table.values, settings.candidate_parents, limits)
                 start = None if start is None else repaired(start, limits)
             where = {"device": device, "executor": self.executor}
             state = Search(score, settings, constraints=limits, seed=seed, start=start, **where)
-            outcome = run(state, callbacks)
+        course = Course(state, Recorder(), Limits(settings))
+        if saved is not None:
+            course = saved.course(course)
+        state, recorder = course.state, course.recorder
+        about = {"columns": columns, "notes": list(notes), "parameters": self._parameters(settings, seed, state)}
+        outcome = self._searched(course, table, about)
         outcome, findings = look_back(
             outcome, state.evaluator, limits, _exactness(settings, outcome), self._rationed(settings)
         )
@@ -221,8 +228,89 @@ class DrBO(BaseEstimator):
             seconds=recorder.seconds,
         )
         self._scored_with = (name, {key: value for key, value in options.items() if key != "targets"})
-        self._set_fitted(frame.columns, X)
+        self._set_fitted(columns, X)
         return self
+
+    @classmethod
+    def resume(
+        cls,
+        path: str | Path,
+        X: Any = None,
+        *,
+        max_evals: int | None = None,
+        time_limit: float | None = None,
+        executor: Any = None,
+        callbacks: Iterable[Callback] = (),
+    ) -> Self:
+        """Go on with a search that was saved with ``checkpoint=path``, as if it had never stopped.
+
+        On the same machine with the same versions the result is that of the uninterrupted search, bit by bit.
+
+        Parameters
+        ----------
+        path : the folder of the checkpoint; the data is in it.
+        X : the table once more, to be sure: another one is refused.
+        max_evals : evaluations to spend beyond those that were spent; by default what is left of the first budget.
+        time_limit : seconds in all, those before the break counted.
+        executor, callbacks : as in the constructor; they are not saved.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> table = np.random.default_rng(0).normal(size=(50, 3))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     first = DrBO(score="bge", max_evals=10, random_state=0, checkpoint=folder).fit(table)
+        ...     longer = DrBO.resume(folder, max_evals=5)
+        >>> first.result_.n_evals, longer.result_.n_evals > 10
+        (10, True)
+        """
+        saved = Saved.load(Path(path))
+        saved.check_versions(_versions())
+        model = cls(**saved.arguments(max_evals, time_limit), executor=executor, callbacks=callbacks, checkpoint=path)
+        if X is not None:
+            saved.check_data(model._checked(X)[1])
+        vars(model)["_saved"] = saved
+        return model.fit(X)
+
+    def _checked(self, X: Any) -> tuple[list[str], Table, tuple[str, ...]]:
+        frame = as_frame(X)
+        table, notes = check_table(frame, on_constant=self.on_constant, on_collinear=self.on_collinear)  # type: ignore[arg-type]
+        return list(frame.columns), table, notes
+
+    def _searched(self, course: Course, table: Table, about: dict[str, Any]) -> Outcome:
+        """Run a search, saved every so often if there is a folder for it."""
+        saver = None
+        if self.checkpoint is not None:
+            saver = Saver(Path(self.checkpoint), course, table, about | {"versions": _versions()})
+        callbacks: list[Callback] = [course.recorder, course.limits, *self.callbacks]
+        if saver is not None:
+            callbacks.append(saver)
+        state: Search | OrderSearch = course.state
+        outcome = state.run(callbacks) if isinstance(state, OrderSearch) else run(state, callbacks)
+        if saver is not None and state.whole:
+            saver.try_to_save()
+        return outcome
+
+    def _parameters(self, settings: Settings, seed: int, state: Search | OrderSearch) -> dict[str, Any]:
+        """Return the parameters as JSON knows them, for :meth:`resume`."""
+        if self.checkpoint is None:
+            return {}
+        if not isinstance(vars(self)["score"], str):
+            raise SettingsError(
+                "checkpoint needs a score given by its name or as 'module:Class'",
+                hint="a score object cannot be saved: put its class into a module",
+            )
+        route = "orders" if isinstance(state, OrderSearch) else "networks"
+        names = ("preset", "prune", "device", "on_constant", "on_collinear")
+        options = {name: np.asarray(value).tolist() for name, value in (self.score_options or {}).items()}
+        return {
+            **{name: getattr(self, name) for name in names},
+            "score": vars(self)["score"],
+            "score_options": options or None,
+            "knowledge": (self.knowledge or Knowledge()).to_mapping(),
+            "settings": settings.with_(route=route).to_dict(),
+            "random_state": seed,
+        }
 
     def bootstrap(
         self,
@@ -379,7 +467,7 @@ class DrBO(BaseEstimator):
         given = {**self.get_params(deep=False), "random_state": seed}
         words = []
         for name, value in given.items():
-            if name in ("callbacks", "executor", "device") or value is blank[name]:
+            if name in ("callbacks", "executor", "device", "checkpoint") or value is blank[name]:
                 continue
             if name != "random_state" and isinstance(value, (str, int, float)) and value == blank[name]:
                 continue

@@ -1,15 +1,16 @@
 """What is shown while a search runs."""
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from drbo.cli.progress import BarWatch, LineWatch, Watch, clock_time, counting, interruptible, watch_for
+from drbo.cli.progress import STOP_SIGNALS, BarWatch, LineWatch, Watch, clock_time, counting, interruptible, watch_for
 from drbo.search.loop import Progress
 from drbo.settings import Settings
 
@@ -160,22 +161,33 @@ def test_times_in_words(seconds: float, words: str) -> None:
     assert clock_time(seconds) == words
 
 
-def _interrupt(watch: Watch, action: Callable[[], None]) -> None:
-    with pytest.raises(KeyboardInterrupt), interruptible(watch):
-        action()
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_interrupt_ends_the_search_after_the_iteration(
+    number: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = [signal.getsignal(one) for one in STOP_SIGNALS]
+    progress = Progress(1, 64, 100, -1.0, DAG)
+    with interruptible(Watch(Settings())) as stop:
+        assert stop(progress) is None
+        signal.raise_signal(number)
+        assert stop(progress) == "interrupted"
+        assert [signal.getsignal(one) for one in STOP_SIGNALS] == [signal.SIG_DFL] * 2
+    assert "finishing this iteration" in capsys.readouterr().err
+    assert [signal.getsignal(one) for one in STOP_SIGNALS] == before
 
 
-def test_the_first_interrupt_says_what_happens(capsys: pytest.CaptureFixture[str]) -> None:
-    import signal
-
+def test_another_thread_sets_no_handlers() -> None:
     before = signal.getsignal(signal.SIGINT)
-    watch = Watch(Settings())
-    _interrupt(watch, lambda: signal.raise_signal(signal.SIGINT))
-    assert capsys.readouterr().err == ""  # nothing was found yet
-    watch(Progress(1, 64, 100, -1.0, DAG))
-    _interrupt(watch, lambda: signal.raise_signal(signal.SIGINT))
-    assert "keeping the best graph so far" in capsys.readouterr().err
-    assert signal.getsignal(signal.SIGINT) is before
+    found: list[object] = []
+
+    def enter() -> None:
+        with interruptible(Watch(Settings())) as stop:
+            found.extend([signal.getsignal(signal.SIGINT), stop(Progress(1, 64, 100, -1.0, DAG))])
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert found == [before, None]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -185,14 +197,12 @@ def test_the_second_interrupt_ends_the_program() -> None:
         from drbo.cli.progress import Watch, interruptible
         from drbo.settings import Settings
         with interruptible(Watch(Settings())):
+            signal.raise_signal(signal.SIGINT)
+            print("first", flush=True)
             try:
                 signal.raise_signal(signal.SIGINT)
-            except KeyboardInterrupt:
-                print("first", flush=True)
-                try:
-                    signal.raise_signal(signal.SIGINT)
-                finally:
-                    print("too late", flush=True)
+            finally:
+                print("too late", flush=True)
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (-2, "first\n")

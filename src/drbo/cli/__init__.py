@@ -21,6 +21,7 @@ from drbo.cli.fit import INTERRUPTED, fit
 from drbo.cli.init import init
 from drbo.cli.messages import OutputError, say_error, say_warning
 from drbo.cli.report import report
+from drbo.cli.resume import resume
 from drbo.cli.score import score
 from drbo.cli.simulate import simulate
 from drbo.errors import DrboError
@@ -107,5 +108,5 @@ def main(ctx: click.Context, debug: bool) -> None:  # noqa: ARG001 - read by Pro
         click.echo(ctx.get_help())
 
 
-for command in (fit, demo, check, report, export, score, compare, simulate, datasets, init):
+for command in (fit, resume, demo, check, report, export, score, compare, simulate, datasets, init):
     main.add_command(command)

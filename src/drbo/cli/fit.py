@@ -20,7 +20,7 @@ from drbo.cli.options import (
     read_frame,
     score_options,
 )
-from drbo.cli.output import check_folder, command_line, result_as_json, save_result
+from drbo.cli.output import CHECKPOINT, check_folder, command_line, result_as_json, save_result
 from drbo.cli.progress import clock_time, counting, interruptible, watch_for
 from drbo.errors import SettingsError
 from drbo.settings import PRESETS, Settings
@@ -111,7 +111,7 @@ def fit(
     """Find the highest-scoring causal graph of the table in DATA.
 
     DATA is a CSV, TSV, Parquet, NPZ or NPY file with one named column per variable. Ctrl-C ends the search with the
-    best graph so far.
+    best graph so far. With -o the search is saved every so often: 'drbo resume DIR' goes on with it.
 
     \b
     Examples:
@@ -136,7 +136,8 @@ def fit(
     if options["start"] is not None:
         arguments["start"] = _start(options["start"], [str(name) for name in frame])
     with executor_for(options["workers"], options["dask"]) as executor:
-        found = search(frame, arguments | {"executor": executor}, quiet=quiet, resampling=resampling)
+        where = {"executor": executor, "checkpoint": None if output is None else output / CHECKPOINT}
+        found = search(frame, arguments | where, quiet=quiet, resampling=resampling)
     result = replace(found, call=command_line(click.get_current_context()))
     finish(result, output, as_json=as_json, quiet=quiet)
     exit_if_interrupted(result)
@@ -208,8 +209,8 @@ def search(
 
     settings = arguments.get("settings") or Settings.preset(arguments.get("preset", "default"))
     budget = {name: arguments[name] for name in ("max_evals", "time_limit") if name in arguments}
-    with watch_for(settings.with_(**budget), quiet=quiet) as watch, interruptible(watch):
-        model = DrBO(**arguments, callbacks=[watch]).fit(frame)
+    with watch_for(settings.with_(**budget), quiet=quiet) as watch, interruptible(watch) as stop:
+        model = DrBO(**arguments, callbacks=[watch, stop]).fit(frame)
     if resampling is not None and model.result_.stopped != "interrupted":
         _refit(model, frame, resampling, quiet=quiet)
     result: Result = model.result_

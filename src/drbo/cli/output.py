@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 #: Where an option comes from when it is not a default.
 GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP)
 PICTURE = "graph.png"
+CHECKPOINT = "checkpoint"  # the folder of the saved search inside that of the result
 REPORT = "report.html"
 
 
@@ -52,9 +53,12 @@ def check_folder(folder: Path, *, force: bool = False) -> None:
 
 
 def _is_result(folder: Path) -> bool:
+    """Tell whether a folder holds a result, or a search that has none yet."""
     from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json
     from drbo.result.result import FORMAT
 
+    if {path.name for path in folder.iterdir()} == {CHECKPOINT}:
+        return True
     try:
         content = read_json(read_bytes(folder / "result.json", MAX_TEXT_BYTES))
     except (OSError, ValueError):  # a ResultError is a ValueError

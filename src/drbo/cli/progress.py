@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Self
 from drbo.cli.messages import say
 
 if TYPE_CHECKING:
-    from drbo.search.loop import Progress
+    from drbo.search.loop import Callback, Progress
     from drbo.settings import Settings
 
 LINE_SECONDS = 3.0  # between two lines where there is no terminal
 BAR_WIDTH = 24
 IDLE_ROUNDS = 3  # without an evaluation: the time left cannot be told from the budget any more
-STOPPING = "interrupted: keeping the best graph so far; press Ctrl-C again to stop at once"
+STOPPING = "interrupted: finishing this iteration, then keeping the best graph so far; Ctrl-C again stops at once"
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Watch:
@@ -182,23 +183,31 @@ def watch_for(settings: "Settings", *, quiet: bool) -> Watch:
 
 
 @contextmanager
-def interruptible(watch: Watch) -> Iterator[None]:
-    """Let the first Ctrl-C end the search with the best graph so far, and the second one the program, at once."""
+def interruptible(watch: Watch) -> "Iterator[Callback]":
+    """Let the first Ctrl-C or SIGTERM end the search after this iteration, and the second one the program, at once.
 
-    def first(_signal: int, _frame: Any) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # works inside compiled code, too
-        if watch.has_result:
-            watch.interrupted()
-        raise KeyboardInterrupt
+    Yields a callback of the search that stops it. Handlers are set in the main thread alone: no other gets signals.
+    """
+    asked: list[int] = []
 
-    if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
-        yield
+    def first(number: int, _frame: Any) -> None:
+        for other in STOP_SIGNALS:
+            signal.signal(other, signal.SIG_DFL)  # works inside compiled code, too
+        asked.append(number)
+        watch.interrupted()
+
+    def stop(_progress: "Progress") -> str | None:
+        return "interrupted" if asked else None
+
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
         return
-    before = signal.signal(signal.SIGINT, first)
+    before = {number: signal.signal(number, first) for number in STOP_SIGNALS}
     try:
-        yield
+        yield stop
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def clock_time(seconds: float) -> str:

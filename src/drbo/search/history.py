@@ -87,6 +87,6 @@ class History:
 
 def _grown(tensor: Tensor, room: int) -> Tensor:
     """Return the tensor with more room along its second axis."""
-    grown = tensor.new_empty((tensor.shape[0], room, *tensor.shape[2:]))
+    grown = tensor.new_zeros((tensor.shape[0], room, *tensor.shape[2:]))
     grown[:, : tensor.shape[1]] = tensor
     return grown

@@ -96,6 +96,9 @@ class Search:
         self.best: Evaluated | None = None
         self.found_by = "first design"
         self.stalled = 0  # iterations without a better score
+        self.iteration = 0
+        self.empty = 0  # iterations in a row that evaluated nothing
+        self.whole = True  # False: interrupted within an iteration, not to be saved
         self.constraints = constraints or Constraints.none(score.n_nodes)
         if start is not None:
             self._replace(self.evaluator.evaluate(start[None]), "given start")
@@ -190,15 +193,19 @@ def run(state: Search, callbacks: Iterable[Callback] = ()) -> Outcome:
     [[0, 1], [0, 0]]
     """
     callbacks = list(callbacks)
-    stopped, iteration, empty = None, 0, 0
+    stopped = _finished(state) if state.iteration else None  # a search that was saved may have been done
     try:
         while stopped is None:
             before = state.evaluator.n_evals
             state.learn(state.evaluate(state.propose()))
             # A batch of known DAGs is free where it is not counted: without this the search would not end.
-            iteration, empty = iteration + 1, 0 if state.evaluator.n_evals > before else empty + 1
-            stopped = _call(callbacks, state, iteration) or _finished(state, empty)
+            state.iteration, state.empty = (
+                state.iteration + 1,
+                0 if state.evaluator.n_evals > before else state.empty + 1,
+            )
+            stopped = _call(callbacks, state) or _finished(state)
     except KeyboardInterrupt:
+        state.whole = False
         if state.best is None:
             raise
         stopped = "interrupted"
@@ -206,20 +213,20 @@ def run(state: Search, callbacks: Iterable[Callback] = ()) -> Outcome:
     return Outcome(state.best, state.found_by, state.evaluator.n_evals, state.evaluator.n_local, stopped)
 
 
-def _call(callbacks: list[Callback], state: Search, iteration: int) -> str | None:
+def _call(callbacks: list[Callback], state: Search) -> str | None:
     """Show the progress to every callback; the first reason to stop wins."""
     if state.best is None:
         return None
     evaluator = state.evaluator
     score, dag = float(state.best.scores[0]), state.best.dags[0].copy()  # a callback may keep or change it
-    progress = Progress(iteration, evaluator.n_evals, evaluator.n_local, score, dag, state.settings.max_evals)
+    progress = Progress(state.iteration, evaluator.n_evals, evaluator.n_local, score, dag, state.settings.max_evals)
     reasons = [callback(progress) for callback in callbacks]
     return next((reason for reason in reasons if reason), None)
 
 
-def _finished(state: Search, empty: int) -> str | None:
+def _finished(state: Search) -> str | None:
     if state.spent:
         return f"budget spent: {state.evaluator.n_evals} evaluations, {state.evaluator.n_local} local scores"
-    if empty >= EMPTY_ROUNDS:
+    if state.empty >= EMPTY_ROUNDS:
         return f"nothing new to evaluate in {EMPTY_ROUNDS} rounds"
     return None

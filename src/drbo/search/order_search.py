@@ -59,26 +59,31 @@ class OrderSearch:
         self.order = np.arange(score.n_nodes)
         self.start = start
         self.best: Evaluated | None = None
+        self.climbs, self.improved_at = 0, 0
+        self.whole = True  # False: interrupted within a climb, not to be saved
 
     def run(self, callbacks: Iterable[Callback] = ()) -> Outcome:
         """Climb from a first order, then from shaken copies of the best, until none was better for long."""
         callbacks = list(callbacks)
-        stopped, climbs, improved_at = None, 0, 0
+        stopped = self._finished()
         try:
             while stopped is None:
                 order, found = self.climb(self.first_order() if self.best is None else self.shaken())
-                climbs += 1
+                self.climbs += 1
                 if self.best is None or found.scores[0] > self.best.scores[0] + 1e-9 * abs(self.best.scores[0]):
-                    self.best, self.order, improved_at = found, order, climbs
-                if climbs - improved_at >= self.settings.order_patience:
-                    stopped = f"no better order in {self.settings.order_patience} climbs"
-                stopped = self._call(callbacks, climbs) or stopped
+                    self.best, self.order, self.improved_at = found, order, self.climbs
+                stopped = self._call(callbacks, self.climbs) or self._finished()
         except KeyboardInterrupt:
+            self.whole = False
             if self.best is None:
                 raise
             stopped = "interrupted"
         assert self.best is not None  # the first climb always ends somewhere
         return Outcome(self.best, "order search", self.evaluator.n_evals, self.evaluator.n_local, stopped)
+
+    def _finished(self) -> str | None:
+        patience = self.settings.order_patience
+        return f"no better order in {patience} climbs" if self.climbs - self.improved_at >= patience else None
 
     def climb(self, order: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Evaluated]:
         """Return where a climb from an order ends: the order and its DAG, scored.

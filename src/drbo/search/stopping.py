@@ -29,6 +29,10 @@ class Recorder:
     def __call__(self, progress: Progress) -> None:
         self._rows.append((progress.n_evals, progress.n_local, self.seconds, progress.best))
 
+    def start_at(self, seconds: float) -> None:
+        """Go on with a search that has taken this long already."""
+        self._start = self._clock() - seconds
+
     @property
     def seconds(self) -> float:
         """Seconds since the recorder was made; never negative."""
@@ -61,6 +65,10 @@ class Limits:
         self._start = clock()
         self._best = -np.inf
         self._improved_at = 0
+
+    def start_at(self, seconds: float) -> None:
+        """Go on with a search that has taken this long already."""
+        self._start = self._clock() - seconds
 
     def __call__(self, progress: Progress) -> str | None:
         settings = self.settings
