@@ -140,8 +140,10 @@ def _cut(values: Floats) -> float:
     order = np.argsort(levels, kind="stable")
     half = np.searchsorted(np.cumsum(lengths[order]), lengths.sum() / 2)
     share = levels[order][min(half, len(order) - 1)]
-    above = values[round(share * len(values)) :]
-    return float(above[0]) if len(above) else 1.0
+    below, above = np.split(values, [round(share * len(values))])
+    if not len(above) or not len(below):
+        return float(above[0]) if len(above) else 1.0
+    return float(below[-1] + above[0]) / 2  # every value between the two cuts the same links
 
 
 def bootstrap(

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from drbo.result.confidence import Confidence
 from drbo.result.report.content import COLUMNS, Column, Content
 from drbo.result.result import Result
 
@@ -61,3 +62,35 @@ def test_figures_are_written_for_people():
     assert Column("x", "").write(float("nan")) == ""
     assert Column("x", "").write(True) == "yes"
     assert Column("x", "").write("a\nb") == "a\\nb"
+
+
+def test_rivals_say_how_they_differ():
+    best = [["a", "c"], ["b", "c"]]
+    top = [{"score": 0.0, "behind": 0.0, "edges": best},
+           {"score": -1.5, "behind": 1.5, "edges": [["c", "a"], ["b", "c"], ["d", "b"]]},
+           {"score": -2.0, "behind": 2.0, "edges": [["b", "c"]]}]  # fmt: skip
+    content = make_content(insight={"top": top, "over": "all DAGs"})
+    assert [rival["behind"] for rival in content.rivals] == ["1.5", "2"]
+    assert [rival["words"] for rival in content.rivals] == [
+        "with b — d; directed otherwise: a — c, b — c",
+        "without a → c; directed otherwise: b — c",
+    ]
+    assert make_content(insight={"top": top}, score_equivalent=False).rivals[1]["words"] == "without a → c"
+    assert make_content().rivals == []
+
+
+def test_a_proof_is_told():
+    certificate = {"upper_bound": 0.0, "tolerance": 1e-6, "valid_for": "all DAGs on 4 columns"}
+    content = make_content(insight={"certificate": certificate})
+    assert content.proof == "Proved: the graph has the highest score of all DAGs on 4 columns."
+    assert make_content().proof == ""
+
+
+def test_the_columns_come_in_a_fixed_order():
+    matrix = np.full((4, 4), 0.5)
+    found = Confidence.of([V_SHAPE, V_SHAPE], names=list("abcd"))
+    result = make_content(margin_removed=matrix, posterior=matrix, weights=matrix).result.with_confidence(found)
+    titles = [column.title for column in Content(result).columns]
+    assert titles == ["weight", "linked", "as drawn", "posterior", "if removed", "why this direction"]
+    assert Content(result).filter["column"] == "link_frequency"
+    assert "2 resamples of the rows" in Content(result).resampling

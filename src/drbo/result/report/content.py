@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from drbo.graph import dag_to_cpdag
 from drbo.result.export import printable
 from drbo.result.result import Result
 
@@ -48,11 +49,13 @@ COLUMNS = {
     "posterior": Column("posterior", "probability of this edge given the data, under the score's prior", ".2f"),
     "margin_removed": Column("if removed", "score lost when the edge is removed and the rest adapts", ".3g"),
     "margin_reversed": Column("if reversed", "score lost when the edge is turned and the rest adapts", ".3g"),
-    "reason": Column("why this direction", "what settles the direction of the arrow"),
+    "reason": Column("why this direction", "what settles the direction of the arrow; tie: nothing does"),
 }
 #: What the filter works on: the first of these that the edges have.
 FILTERS = (("link_frequency", "Confidence at least"), ("standardised_weight", "Standardised weight at least"))
 
+SHOWN_RIVALS = 5  # equivalence classes beside the best
+SHOWN_CHANGES = 6  # edges of each kind that a rival is described by
 LINEAR = "Effects are straight lines and add up; the noise is Gaussian."
 MODEL = {
     "bic-nv": (LINEAR,),
@@ -114,7 +117,9 @@ class Content:
         table = result.edges()
         self.n_edges = len(table)
         self.n_open = int((~table["directed"]).sum())
+        order = {name: place for place, name in enumerate(COLUMNS)}
         shown = [name for name in table.columns if name not in ("source", "target", "directed")]
+        shown.sort(key=lambda name: order.get(name, len(order) - 1.5))  # strangers before the reason, a long text
         self.columns = [COLUMNS.get(name, Column(name.replace("_", " "), "")) for name in shown]
         self.filter = self._filter(table)
         self.edges = [self._edge(record, shown) for record in table.to_dict("records")]
@@ -157,6 +162,35 @@ class Content:
         elif name not in MODEL:
             words.append(f"The direction of an arrow rests on the score {name}.")
         return words
+
+    @property
+    def proof(self) -> str:
+        """What is proved about the score, in words; empty where nothing is."""
+        result = self.result
+        if result.upper_bound is None:
+            return ""
+        gap, pruned = result.gap or 0.0, " before pruning" if (result.dag != result.searched_dag).any() else ""
+        best = "has the highest score" if gap == 0 else f"is at most {gap:.4g} below the highest score"
+        return f"Proved: the graph{pruned} {best} of {result.bound_valid_for}."
+
+    @property
+    def rivals(self) -> list[dict[str, Any]]:
+        """The next best equivalence classes: how far behind, and by which edges they differ from the best."""
+        top = self.result.top
+        if len(top) < 2:
+            return []
+        best = self._marks(top[0]["edges"])
+        rows = []
+        for entry in top[1 : SHOWN_RIVALS + 1]:
+            marks = self._marks(entry["edges"])
+            parts = (
+                ("with", [marks[pair] for pair in marks if pair not in best]),
+                ("without", [best[pair] for pair in best if pair not in marks]),
+                ("directed otherwise:", [marks[pair] for pair in marks if marks[pair] != best.get(pair, marks[pair])]),
+            )
+            words = "; ".join(f"{word} {_listed(found)}" for word, found in parts if found)
+            rows.append({"behind": f"{entry['behind']:.4g}", "words": words})
+        return rows
 
     @property
     def resampling(self) -> str:
@@ -202,6 +236,21 @@ class Content:
         rows += [(key.replace("_", " "), _words(value)) for key, value in rest.items()]
         return rows
 
+    def _marks(self, edges: list[list[str]]) -> dict[frozenset[str], str]:
+        """Return the links of a DAG in words, with the arrows of its class where that is the answer."""
+        place = {name: k for k, name in enumerate(self.result.names)}
+        graph = np.zeros((len(place), len(place)), dtype=bool)
+        for a, b in edges:
+            graph[place[a], place[b]] = True
+        if self.result.score_equivalent:
+            graph = dag_to_cpdag(graph)
+        names = self.result.names
+        return {
+            frozenset((names[i], names[j])): f"{names[i]} {'—' if graph[j, i] else '→'} {names[j]}"
+            for i, j in np.argwhere(graph).tolist()
+            if i < j or not graph[j, i]
+        }
+
     def column_facts(self, node: int) -> list[list[str]]:
         """Return what is known about one variable: label and value."""
         result, name = self.result, self.result.names[node]
@@ -245,6 +294,11 @@ class Content:
                 top = 1.0 if column == "link_frequency" else float(np.ceil(table[column].abs().max() * 20) / 20)
                 return {"column": column, "label": words, "max": top}
         return None
+
+
+def _listed(links: list[str]) -> str:
+    more = f" and {len(links) - SHOWN_CHANGES} more" if len(links) > SHOWN_CHANGES else ""
+    return ", ".join(links[:SHOWN_CHANGES]) + more
 
 
 def _duration(seconds: float) -> str:
