@@ -136,3 +136,24 @@ def test_a_shuffled_order_is_an_order(d, rng):
     shuffled = [improve._shuffled_part(order, rng) for _ in range(20)]
     assert all(sorted(other.tolist()) == list(range(d)) for other in shuffled)
     assert len({tuple(other.tolist()) for other in shuffled}) > 1
+
+
+@BOTH
+def test_a_long_search_keeps_the_best_families_only(kind, rng, monkeypatch):
+    """With room for 20 families per node the work stays bounded, the answer valid and nearly as good."""
+    evaluator = _evaluator(rng, kind, 14)
+    everything, bounded, spent = Recombiner(evaluator), Recombiner(evaluator), None
+    plain = best = None
+    for _ in range(6):
+        batch = evaluator.evaluate(_random_dags(rng, 60, 14))
+        spent = (evaluator.n_evals, evaluator.n_local)
+        incumbent = _best_of(batch)
+        plain = everything.best(plain or incumbent, np.random.default_rng(1))
+        monkeypatch.setattr(improve, "POOL", 20)
+        best = bounded.best(best or incumbent, np.random.default_rng(1))
+        monkeypatch.undo()
+        _check(evaluator, best, incumbent if best is None else best, spent)
+    assert len(everything._nodes) == evaluator.n_local
+    assert len(bounded._nodes) < 42 * 14 < evaluator.n_local
+    first = evaluator.evaluate(np.zeros((1, 14, 14), dtype=bool)).scores[0]
+    assert best.scores[0] - first > 0.8 * (plain.scores[0] - first)

@@ -11,6 +11,9 @@ from drbo.search.evaluate import Evaluated, Evaluator
 
 #: Up to this many nodes the best recombination is found exactly after every batch.
 EXACT_NODES = 12
+#: Beyond twice as many families per node only this many are kept, the best ones: the cost then stays the same however
+#: long the search goes on.
+POOL = 3_000
 #: Climbs from shuffled orders per recombination, beside the one from the incumbent.
 RESTARTS = 4
 #: Rounds of the level of a score that is additive only at a level; each round cannot lower the score.
@@ -23,6 +26,7 @@ class Recombiner:
     def __init__(self, evaluator: Evaluator) -> None:
         d = evaluator.score.n_nodes
         self.evaluator = evaluator
+        self._taken = 0  # families read from the evaluator
         self._nodes = np.empty(0, dtype=np.intp)
         self._parents = np.empty((0, d), dtype=bool)
         self._local = np.empty(0)
@@ -30,13 +34,11 @@ class Recombiner:
 
     def best(self, incumbent: Evaluated, rng: np.random.Generator) -> Evaluated:
         """Return the best DAG found among recombinations; never worse than the incumbent (one DAG)."""
-        self._refresh()
+        self._refresh(incumbent)
         score, best = self.evaluator.score, incumbent
         for _ in range(LEVEL_ROUNDS):
             level = score.level_of(torch.as_tensor(best.local[0]))
-            local, price = torch.as_tensor(self._local), torch.as_tensor(self._price)
-            share = score.share(local, price, level, torch.as_tensor(self._nodes))
-            found = self._evaluated(self._best_additive(share.numpy(), best.dags[0], rng))
+            found = self._evaluated(self._best_additive(self._shares(level), best.dags[0], rng))
             if found.scores[0] <= best.scores[0]:
                 break
             best = found
@@ -44,13 +46,28 @@ class Recombiner:
                 break
         return best
 
-    def _refresh(self) -> None:
-        families, local = self.evaluator.known(since=len(self._nodes))
+    def _shares(self, level: float | None) -> npt.NDArray[np.float64]:
+        local, price = torch.as_tensor(self._local), torch.as_tensor(self._price)
+        return self.evaluator.score.share(local, price, level, torch.as_tensor(self._nodes)).numpy()
+
+    def _refresh(self, incumbent: Evaluated) -> None:
+        """Take in what became known; where that is too much, keep the best families at the incumbent's level."""
+        families, local = self.evaluator.known(since=self._taken)
+        self._taken += len(families)
         if len(families):
             self._nodes = np.concatenate([self._nodes, families.nodes])
             self._parents = np.concatenate([self._parents, families.parents])
             self._local = np.concatenate([self._local, local])
             self._price = np.concatenate([self._price, self.evaluator.score.family_price(families)])
+        d = self._parents.shape[1]
+        if d > EXACT_NODES and len(self._nodes) > 2 * POOL * d:
+            level = self.evaluator.score.level_of(torch.as_tensor(incumbent.local[0]))
+            order = np.lexsort((-self._shares(level), self._nodes))
+            starts = np.searchsorted(self._nodes[order], np.arange(d))
+            kept = (self._parents == incumbent.dags[0].T[self._nodes]).all(axis=1)  # its order must stay possible
+            kept[order[np.arange(len(order)) - starts[self._nodes[order]] < POOL]] = True
+            self._nodes, self._parents = self._nodes[kept], self._parents[kept]
+            self._local, self._price = self._local[kept], self._price[kept]
 
     def _best_additive(
         self, shares: npt.NDArray[np.float64], incumbent: npt.NDArray[np.bool_], rng: np.random.Generator
