@@ -19,6 +19,7 @@ EXPERIMENTS = {
     "speed": "iteration times beside the bare matrix product, their growth, and learning curves of the fast rules",
     "exact": "the optimum proved up to 20 columns, and the search against it",
     "knowledge": "every scored graph obeys the knowledge, contradictions come first, tiers save evaluations",
+    "reliability": "edge posteriors against the truth, in simulation",
     "report": "write docs/results.md and the README's table from the committed rows",
 }
 #: Experiments that share a module: its name, and the options that make the difference.
