@@ -175,6 +175,32 @@ def agree(options: argparse.Namespace) -> list[table.Row]:
     return found
 
 
+def write_docs() -> None:
+    """Write the tables of docs/exact.md from the committed rows."""
+    groups: dict[tuple[str, str, str], list[table.Row]] = {}
+    for row in table.load(table.FOLDER / "exact.csv"):
+        groups.setdefault((row["part"], row["data"], row["score"]), []).append(row)
+    text = {
+        "certify": "| 20 columns, 1,000 rows | score | proved | seconds, at most | local scores | GiB | machine |\n"
+        "|---|---|---|---|---|---|---|\n",
+        "agree": "| data | score | runs that end at the optimum | local scores, median | seconds |\n"
+        "|---|---|---|---|---|\n",
+    }
+    for (part, data, score), rows in groups.items():
+        if part == "certify":
+            proved = sum(float(row["gap"]) <= float(row["tolerance"]) for row in rows)
+            worst, memory = (max(float(row[key]) for row in rows) for key in ("seconds", "peak_gib"))
+            text[part] += f"| {data} | {score} | {proved} of {len(rows)} | {worst:.1f} "
+            text[part] += f"| {max(int(row['n_local']) for row in rows):,} | {memory:.1f} | {rows[0]['machine']} |\n"
+        else:
+            equal = sum(row["equal"] == "True" for row in rows)
+            local = np.median([int(row["n_local"]) for row in rows])
+            text[part] += f"| {data} | {score} | {equal} of {len(rows)} | {local:,.0f} "
+            text[part] += f"| {table.spread(row['seconds'] for row in rows)} |\n"
+    for part, words in text.items():
+        table.fill(table.FOLDER.parent.parent / "docs" / "exact.md", part, words)
+
+
 PARTS = {"certify": certify_all, "agree": agree}
 
 
@@ -184,7 +210,11 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--part", choices=PARTS, default="certify")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--save", type=Path)
+    parser.add_argument("--docs", action="store_true", help="write docs/exact.md from the rows, and do nothing else")
     options = parser.parse_args(arguments)
+    if options.docs:
+        write_docs()
+        return
     found = PARTS[options.part](options)
     if options.save:
         table.save(options.save, found, KEY)

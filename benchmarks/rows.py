@@ -50,6 +50,13 @@ def load(path: Path) -> list[Row]:
         return list(csv.DictReader(file))
 
 
+def fill(page: Path, name: str, text: str) -> None:
+    """Replace what stands between the marks ``name: start`` and ``name: end`` of a page."""
+    start, end = f"<!-- {name}: start -->\n", f"<!-- {name}: end -->"
+    before, rest = page.read_text().split(start)
+    page.write_text(before + start + text + end + rest.split(end)[1])
+
+
 def spread(values: Iterable[float], digits: int = 1) -> str:
     """Return mean and standard deviation in words."""
     numbers = [float(value) for value in values]

@@ -79,7 +79,7 @@ def _fit(settings: dict[str, Any] | None = None, knowledge: dict[str, Any] | Non
 
 
 def _wide_exact() -> Any:
-    return DrBO("bic-nv", exact=True).fit(np.random.default_rng(0).normal(size=(40, 21)))
+    return DrBO("bic-nv", exact=True).fit(np.random.default_rng(0).normal(size=(40, 24)))
 
 
 def _misfit(columns: dict[str, Any] | None = None, n: int = 6, **options: Any) -> Callable[[], Any]:
@@ -189,7 +189,7 @@ CASES = [
     Case("unknown way to prune", _fit(prune="strong"), "prune must be one of auto, none", "'auto'"),
     Case("unknown device", _fit(device="gpu"), "device must be auto, cpu or cuda, got 'gpu'", "'auto'"),
     Case("negative random state", _fit(random_state=-1), "random_state must be at least 0, got -1", "0, 1, 2"),
-    Case("exact with too many columns", _wide_exact, "21", "exact='auto'"),
+    Case("exact with too many columns", _wide_exact, "24 columns", "exact='auto'"),
     # scores and pruners that do not fit the data
     Case(
         "logistic on more than two values",

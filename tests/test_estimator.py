@@ -655,8 +655,8 @@ def test_exact_is_off_where_evaluations_are_rationed_unless_asked_for():
 
 
 def test_exact_refuses_more_columns_than_it_can_hold_before_anything_is_spent():
-    wide = np.random.default_rng(0).normal(size=(50, 21))
-    with pytest.raises(SettingsError, match="exact takes at most 20 columns, the table has 21"):
+    wide = np.random.default_rng(0).normal(size=(50, 24))
+    with pytest.raises(SettingsError, match=r"exact needs 6\.0 GiB for 24 columns"):
         DrBO("bic-nv", exact=True).fit(wide)
     with pytest.raises(SettingsError, match="exact must be one of"):
         DrBO("bic-nv", exact="maybe").fit(wide)

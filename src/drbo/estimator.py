@@ -72,8 +72,9 @@ class DrBO(BaseEstimator):
     device : ``"auto"``, ``"cpu"`` or ``"cuda"``.
     executor : a ``concurrent.futures.Executor`` that computes local scores; None: in this process.
     settings : every other knob. Keywords override it, and it overrides the preset.
-    exact : True: prove the optimum, up to 20 columns, whatever it takes; False: never; ``"auto"``: where compiled
-        kernels do it in seconds; None: as the settings say, which is ``"auto"``.
+    exact : True: prove the optimum whatever it takes, up to what fits into ``max_memory`` (23 columns with its
+        default); False: never; ``"auto"``: up to 20 columns, where compiled kernels do it in seconds; None: as the
+        settings say, which is ``"auto"``.
     score_options : options of the score: ``penalty``, ``edge_prior``, ``targets`` and its own.
     on_constant, on_collinear : what to do with columns that carry no information of their own.
     callbacks : called with the progress after each iteration; a returned string ends the search.
@@ -162,7 +163,7 @@ class DrBO(BaseEstimator):
         seed = _seed(self.random_state)
         self._check_pruner(table)
         if settings.exact == "on":
-            check_size(table.n_columns)
+            check_size(table.n_columns, settings.max_memory)
         job = _Job(table, columns, seed, movable=isinstance(name, (str, type)))
         constraints = (self.knowledge or Knowledge()).compile(table.names)
         score = build_score(name, job.table, {**_where(name, device), **job.ordered_options(options)})

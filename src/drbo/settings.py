@@ -104,8 +104,8 @@ class Settings:
     )
     exact: Literal["auto", "on", "off"] = _knob(
         "auto",
-        "prove the optimum at the end, up to 20 columns. on: score every family; off: never; auto: where compiled "
-        "kernels do it in seconds (linear, BGe and discrete scores) and evaluations are not rationed",
+        "prove the optimum at the end. on: score every family, if they fit into max_memory; off: never; auto: up to "
+        "20 columns where compiled kernels do it in seconds (linear, BGe, discrete) and evaluations are not rationed",
         options=("auto", "on", "off"),
     )
     order_patience: int = _knob(40, "climbs from shaken orders without a better score before stopping", low=1)

@@ -12,10 +12,12 @@ from drbo.errors import SettingsError
 from drbo.knowledge import Constraints
 from drbo.scores.base import Families
 from drbo.search.evaluate import Evaluated, Evaluator
-from drbo.search.tables import MAX_NODES, FamilyTables
+from drbo.search.tables import FamilyTables
 
 #: Scores closer than this share of themselves are equal.
 EQUAL = 1e-10
+#: Tables of all families held at once: local values, prices, shares and the best inside each set.
+TABLES = 4
 #: Levels tried before a sweep is given up; about twenty are needed.
 MAX_LEVELS = 1_000
 
@@ -84,11 +86,13 @@ def valid_for(constraints: Constraints) -> str:
     return f"{words} that obey the knowledge"
 
 
-def check_size(n_nodes: int) -> None:
-    """Refuse, before anything is spent, a certificate for more columns than the tables can hold."""
-    if n_nodes > MAX_NODES:
+def check_size(n_nodes: int, max_memory: float) -> None:
+    """Refuse, before anything is spent, a certificate whose tables do not fit into the memory (GiB) allowed."""
+    need = TABLES * n_nodes * 2.0 ** (n_nodes - 1) * 8 / 2**30
+    if need > max_memory:
         raise SettingsError(
-            f"exact takes at most {MAX_NODES} columns, the table has {n_nodes}", hint="use exact='auto' or False"
+            f"exact needs {need:.1f} GiB for {n_nodes} columns, max_memory is {max_memory:g}",
+            hint="use exact='auto' or False, or raise max_memory; up to 20 columns need under 1 GiB",
         )
 
 

@@ -14,7 +14,7 @@ from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.known_margins import KnownAlternatives, neighbours
 from drbo.search.loop import Outcome
 from drbo.search.margins import Alternatives, Margins, OtherClass
-from drbo.search.tables import FamilyTables, all_tables, compiled_work, known_tables, legal_rows
+from drbo.search.tables import MAX_NODES, FamilyTables, all_tables, compiled_work, known_tables, legal_rows
 
 Floats = npt.NDArray[np.float64]
 
@@ -78,7 +78,10 @@ def look_back(
             if proof.best.scores[0] > outcome.best.scores[0] + proof.tolerance:
                 outcome = replace(outcome, best=proof.best, found_by="exact")
             findings = replace(findings, certificate=proof)
-        if tables is not None:
+        if tables is not None and evaluator.score.n_nodes > MAX_NODES:
+            near = _near(evaluator, outcome.best, constraints, spend=True)
+            findings = replace(near, certificate=findings.certificate)
+        elif tables is not None:
             findings = _alternatives(findings, tables, evaluator.score, outcome.best)
     except KeyboardInterrupt:
         pass
@@ -88,7 +91,7 @@ def look_back(
 def _tables(evaluator: Evaluator, constraints: Constraints, exact: str, rationed: bool) -> FamilyTables | None:
     d = evaluator.score.n_nodes
     if exact == "on":
-        check_size(d)
+        check_size(d, evaluator.settings.max_memory)
         return all_tables(evaluator, constraints)
     work = compiled_work(evaluator.score)
     if exact == "auto" and not rationed and work is not None and work <= FREE_WORK:

@@ -16,7 +16,7 @@ from drbo.search.evaluate import Evaluator
 
 Floats = npt.NDArray[np.float64]
 
-#: Above this many nodes the tables would not fit: d 2^(d-1) numbers of 8 bytes are 84 MB at 20 nodes, three times.
+#: Up to this many nodes tables are made unasked: d 2^(d-1) numbers of 8 bytes are 84 MB at 20 nodes.
 MAX_NODES = 20
 #: A column that the others leave a smaller share of its variance costs the compiled kernels too many digits.
 LEAST_RESIDUAL = 1e-7
