@@ -108,9 +108,8 @@ class Acquisition:
         return scores
 
     def _can_fuse(self) -> bool:
-        """Whether the one-kernel version works here and is the quicker one: measured so for one block of parents."""
-        from_kernel = self.prices is not None and self.space.independent and self.surrogate.inputs.n_inputs <= 32
-        return from_kernel and find_spec("triton") is not None
+        """Whether one kernel can decode and price these candidates, and Triton is there to compile it."""
+        return self.prices is not None and self.space.independent and find_spec("triton") is not None
 
     def _batched(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
         """Return drawn local values (d, C, S) and prices (d, C), by batched matrix products."""
@@ -158,7 +157,8 @@ class Acquisition:
         columns[: self.space.n_nodes] += self.space.tier_steps(columns.device)[:, None]
         function = (draws.weight1, draws.bias1, draws.output, draws.offset, self.surrogate.scale)
         local, price = fused.draw_values(columns, self.space.layout[0], parents_of, rows, function, (empty, each))
-        return local.transpose(1, 2), price
+        n = len(candidates)
+        return local[:, :, :n].transpose(1, 2), price[:, :n]
 
     def _in_pieces(
         self,
