@@ -112,7 +112,11 @@ def certify_all(options: argparse.Namespace) -> list[table.Row]:
                 score = build_score(kind, Table.from_array(values), OPTIONS)
                 proof, count, seconds = prove(score)
                 memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-                row = {"n": len(values), "optimum": repr(float(proof.best.scores[0])), "n_edges": proof.best.dags.sum()}
+                row = {
+                    "n": len(values),
+                    "optimum": repr(float(proof.best.scores[0])),
+                    "n_edges": int(proof.best.dags.sum()),
+                }
                 row |= {"gap": proof.upper_bound - float(proof.best.scores[0]), "tolerance": proof.tolerance}
                 row |= {"n_local": count, "seconds": round(seconds, 2), "peak_gib": round(memory, 2)}
                 key = {"part": "certify", "data": name, "score": kind, "seed": seed}

@@ -8,6 +8,7 @@ from drbo.knowledge import Constraints, Knowledge
 from drbo.scores.base import build_score
 from drbo.search.certificate import certify, check_size, valid_for
 from drbo.search.evaluate import Evaluator
+from drbo.search.screen import screened
 from drbo.search.tables import all_tables, known_tables
 from drbo.settings import Settings
 
@@ -66,6 +67,14 @@ def test_words_of_the_bound():
     assert valid_for(Constraints.none(5)) == "all DAGs on 5 columns"
     assert valid_for(Knowledge(roots=["x0"]).compile(NAMES)) == "all DAGs on 4 columns that obey the knowledge"
     assert valid_for(Knowledge(max_parents=2).compile(NAMES)).endswith("with at most 2 parents")
+
+
+def test_words_of_the_bound_after_a_screening():
+    values = np.random.default_rng(0).normal(size=(30, 4))
+    assert valid_for(screened(values, 2)) == "all DAGs on 4 columns, parents among 2 candidates"
+    known = Knowledge(roots=["x0"]).compile(NAMES)
+    words = "all DAGs on 4 columns that obey the knowledge, parents among 1 candidates"
+    assert valid_for(screened(values, 1, known)) == words
 
 
 def test_too_many_columns_are_refused():

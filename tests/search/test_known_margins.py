@@ -6,7 +6,7 @@ from drbo.data.table import Table
 from drbo.graph import dag_to_cpdag, is_acyclic
 from drbo.knowledge import Constraints, Knowledge
 from drbo.scores.base import Families, build_score
-from drbo.search import known_margins
+from drbo.search import findings, known_margins
 from drbo.search.evaluate import Evaluator
 from drbo.search.known_margins import KnownAlternatives, neighbours
 from drbo.search.margins import Alternatives
@@ -63,3 +63,24 @@ def test_rows_that_the_knowledge_allows():
     known = Knowledge(required=["a -> b"], roots=["c"], max_parents=1).compile("abc")
     families = Families.from_sets(3, [(1, [0]), (1, []), (1, [0, 2]), (2, [0]), (2, []), (0, [2])])
     assert legal_rows(families, known).tolist() == [0, 4, 5]
+
+
+def test_posterior_by_chains_is_that_of_the_exact_sum_over_orders(solved, monkeypatch):
+    evaluator, best = solved
+    for node in range(4):
+        evaluator.families(families_of(4, node))
+    scale = evaluator.score.evidence_scale
+    found = KnownAlternatives(evaluator, best, None).posterior(scale, seed=1)
+    monkeypatch.setattr(findings, "MAX_DAG_SUM", 3)
+    tables = all_tables(evaluator, Constraints.none(4))
+    exact, _ = findings.edge_posterior(tables.shares(evaluator.score) / scale)
+    np.testing.assert_allclose(found, exact, atol=0.03)
+    monkeypatch.setattr(known_margins, "MAX_SPREAD", 0.0)
+    assert KnownAlternatives(evaluator, best, None).posterior(scale, seed=1) is None  # chains that disagree
+
+
+def test_no_posterior_where_an_order_has_no_known_dag(solved):
+    evaluator, best = solved
+    fresh = Evaluator(evaluator.score, Settings())
+    fresh.evaluate(best[None])
+    assert KnownAlternatives(fresh, best, None).posterior(1.0, seed=0) is None

@@ -75,15 +75,18 @@ def certify(tables: FamilyTables, evaluator: Evaluator, constraints: Constraints
 
 def valid_for(constraints: Constraints) -> str:
     """Return in words which DAGs a bound speaks of."""
-    d = len(constraints.names)
+    d, knowledge = len(constraints.names), constraints.knowledge
     words = f"all DAGs on {d} columns"
-    if constraints.is_trivial:
-        return words
+    given = knowledge.compile(constraints.names) if knowledge.to_mapping() else Constraints.none(d)
+    if not given.is_trivial:
+        words += " that obey the knowledge"
     limits = np.unique(constraints.max_parents)
     if limits[-1] < d - 1:
         most = str(limits[0]) if len(limits) == 1 else f"{limits[0]} to {limits[-1]}"
-        return f"{words} that obey the knowledge, with at most {most} parents"
-    return f"{words} that obey the knowledge"
+        words += f", with at most {most} parents"
+    if (given.allowed & ~constraints.allowed).any():  # a screening came between
+        words += f", parents among {int(constraints.allowed.sum(axis=0).max())} candidates"
+    return words
 
 
 def check_size(n_nodes: int, max_memory: float) -> None:

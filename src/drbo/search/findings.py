@@ -24,6 +24,8 @@ FREE_WORK = 1.2e9
 MAX_KNOWN_NODES = 16
 #: Up to this many nodes the posterior counts every DAG once, in 3^d steps; above it counts every order once.
 MAX_DAG_SUM = 16
+#: Above this many nodes chains over orders take too long.
+MAX_SAMPLED_NODES = 40
 #: Equivalence classes listed.
 TOP = 10
 
@@ -119,7 +121,13 @@ def _near(evaluator: Evaluator, best: Evaluated, constraints: Constraints, *, sp
     others = KnownAlternatives(evaluator, dag, level)
     margins = others.margins()
     over = f"DAGs made of the {others.n_families:,} known families"
-    return Findings(margins=margins, classes=tuple(others.classes(TOP)), over=over)
+    findings = Findings(margins=margins, classes=tuple(others.classes(TOP)), over=over)
+    scale = evaluator.score.evidence_scale
+    if scale is None or level is not None or len(dag) > MAX_SAMPLED_NODES:
+        return findings
+    posterior = others.posterior(scale, seed=0)
+    prior = "" if posterior is None else "every order of the columns alike, by Markov chains that agree"
+    return replace(findings, posterior=posterior, prior=prior)
 
 
 def edge_posterior(

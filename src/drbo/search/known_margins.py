@@ -14,6 +14,12 @@ Floats = npt.NDArray[np.float64]
 
 #: Edges times nodes up to which every change is followed by a climb; above, nodes only choose again in their order.
 MAX_CLIMBED = 10_000
+#: Chains over orders for a posterior: one from the best order, the others from random ones.
+CHAINS = 4
+#: Steps of a chain, per node.
+STEPS = 10_000
+#: Chains whose probabilities of an edge differ by more than this have not mixed: no posterior is given.
+MAX_SPREAD = 0.1
 #: DAGs near the best one whose class is looked at.
 MAX_CLASSES = 40
 
@@ -78,6 +84,31 @@ class KnownAlternatives:
                 seen.add(key)
                 found.append(other)
         return found
+
+    def posterior(self, scale: float, seed: int) -> Floats | None:
+        """Return the probability (d, d) of each edge over orders and known families; None where chains disagree.
+
+        Parameters
+        ----------
+        scale : the score is this many times a log evidence.
+        """
+        from drbo.search import order_sampling, orders  # compiled: only where they are used
+
+        d = len(self.dag)
+        rng = np.random.default_rng(seed)
+        starts = np.array([self._order, *(rng.permutation(d) for _ in range(CHAINS - 1))])
+        bounds = np.searchsorted(self._nodes, np.arange(d + 1))
+        if not (self._base_is_known() and np.diff(bounds).all()):
+            return None
+        lists = orders.pack(self._parents), self._share / scale, bounds
+        chains = order_sampling.edge_chains(starts, *lists, steps=STEPS * d, seed=seed)
+        spread = float(np.ptp(chains, axis=0).max())
+        return chains.mean(axis=0) if spread <= MAX_SPREAD else None
+
+    def _base_is_known(self) -> bool:
+        """Tell whether every order has a DAG: each node's family without parents is known."""
+        alone = ~self._parents.any(axis=1)
+        return bool(np.isin(np.arange(len(self.dag)), self._nodes[alone]).all())
 
     def _best(self, kept: Bools, order: npt.NDArray[np.intp]) -> float:
         """Return the score of the best DAG found among some of the families; minus infinity: there is none."""
