@@ -155,6 +155,59 @@ def dagma_logistic(lambda1: float) -> Callable[[Task], Learn]:
     return rival
 
 
+def dagma_linear(task: Task) -> Learn:
+    """DAGMA for equal variances at its defaults: lambda 0.03, threshold 0.3."""
+    from dagma.linear import DagmaLinear
+
+    return lambda: DagmaLinear(loss_type="l2").fit(task.table.values - task.table.values.mean(axis=0)) != 0
+
+
+def gcastle_golem(task: Task) -> Learn:
+    """GOLEM-EV at its defaults, threshold 0.3 too; its answer may have cycles."""
+    from castle.algorithms import GOLEM
+
+    return lambda: _gcastle(GOLEM(seed=task.seed), task)
+
+
+def flop(task: Task) -> Learn:
+    """FLOP with the penalty of the task, for as many seconds as the task says."""
+    from flopsearch import flop as search
+
+    return lambda: search(task.table.values, task.options["penalty"], timeout=task.options["seconds"]) != 0
+
+
+def causal_learn_boss(task: Task) -> Learn:
+    """BOSS with BIC from the covariance: penalty 1 on our scale, its default."""
+    from causallearn.search.PermutationBased.BOSS import boss
+
+    def learn() -> Graph:
+        random.seed(task.seed)  # of the order in which BOSS moves the nodes
+        return _from_marks(boss(task.table.values, "local_score_BIC_from_cov", verbose=False).graph)
+
+    return learn
+
+
+def eqvar(task: Task) -> Learn:
+    """Top-down order by residual variance (Chen, Drton & Wang 2019), regression on all before, threshold 0.3."""
+
+    def learn() -> Graph:
+        values = task.table.values - task.table.values.mean(axis=0)
+        covariance = values.T @ values / len(values)
+        d, order = len(covariance), list[int]()
+        left, rows, graph = np.diag(covariance).copy(), np.empty((d, d)), np.zeros((d, d), dtype=bool)
+        for k in range(d):
+            left[order] = np.inf
+            node = int(np.argmin(left))
+            weights = np.linalg.solve(covariance[np.ix_(order, order)], covariance[order, node]) if order else []
+            graph[np.array(order, dtype=int)[np.abs(weights) > 0.3], node] = True
+            rows[k] = (covariance[node] - rows[:k, node] @ rows[:k]) / np.sqrt(left[node])
+            left = left - rows[k] ** 2
+            order.append(node)
+        return graph
+
+    return learn
+
+
 def pgmpy_hill_climb(task: Task) -> Learn:
     """Hill climbing with pgmpy's own BDeu or BIC, at its defaults."""
     from pgmpy.causal_discovery import HillClimbSearch
@@ -194,6 +247,11 @@ RIVALS: dict[str, Callable[[Task], Learn]] = {
     "dagma 0.02": dagma_logistic(0.02),
     "dagma 0.03": dagma_logistic(0.03),
     "dagma 0.05": dagma_logistic(0.05),
+    "dagma linear": dagma_linear,
+    "gcastle GOLEM": gcastle_golem,
+    "flopsearch FLOP": flop,
+    "causal-learn BOSS": causal_learn_boss,
+    "EqVar": eqvar,
     "pgmpy hill climbing": pgmpy_hill_climb,
 }
 

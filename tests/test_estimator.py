@@ -1,5 +1,6 @@
 import pickle
 import sys
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -354,8 +355,31 @@ class NoParents(BicNV):
 def test_a_subclass_is_asked_for_its_own_values(max_evals):
     """What it changed must not be replaced by the compiled climbs of the score it was made from."""
     assert _edges(_model(score=NoParents, max_evals=max_evals).fit(_frame())) == set()
-    with pytest.raises(SettingsError, match="route 'orders' needs the score bic-nv or bic-ev"):
-        _model(score=NoParents, settings=SMALL.with_(route="orders")).fit(_frame())
+    assert _edges(_model(score=NoParents, settings=SMALL.with_(route="orders")).fit(_frame())) == set()
+
+
+class Slow(NoParents):
+    def local(self, families):
+        time.sleep(0.02)
+        return super().local(families)
+
+
+@pytest.mark.parametrize(
+    ("score", "changes", "reason", "found_by"),
+    [
+        ("bic-nv", {}, "climbs over orders, compiled", "order search"),
+        ("bic-nv", {"max_local": 300}, "networks, as the number of evaluations is limited", None),
+        ("bic-nv", {"route": "networks"}, "networks, as the settings", None),
+        (NoParents, {}, "climbs over orders, as a local score takes", "order search"),
+        (Slow, {}, "networks, as a local score takes", None),
+        (Slow, {"route": "orders"}, "climbs over orders, as the settings ask", "order search"),
+    ],
+)
+def test_the_route_and_its_reason_are_told(score, changes, reason, found_by):
+    settings = Settings(batch_size=8, n_candidates=64, hidden=8, n_grads=2, order_patience=1, patience=2)
+    result = DrBO(score, settings=settings.with_(**changes), random_state=0, exact=False).fit(_frame()).result_
+    assert any(text.startswith(f"route: {reason}") for text in result.reasons)
+    assert (result.found_by == "order search") == (found_by == "order search")
 
 
 def test_a_class_with_options():

@@ -31,7 +31,7 @@ from drbo.scores.auto import choose_score
 from drbo.scores.base import SCORES, Families, Score, build_score, score_class
 from drbo.scores.bge import BGe
 from drbo.scores.gp import KernelScore
-from drbo.scores.linear import BicEV, BicNV
+from drbo.scores.linear import BicNV
 from drbo.scores.splines import SplineScore
 from drbo.search.certificate import check_size
 from drbo.search.evaluate import Evaluated, Evaluator
@@ -39,6 +39,7 @@ from drbo.search.findings import look_back, restored
 from drbo.search.loop import Callback, Outcome, Search, run
 from drbo.search.order_search import OrderSearch
 from drbo.search.saving import Course, Saved, Saver
+from drbo.search.score_steps import CHEAP_SECONDS, family_seconds, is_compiled
 from drbo.search.screen import screened
 from drbo.search.starts import repaired
 from drbo.search.stopping import Limits, Recorder
@@ -50,7 +51,7 @@ PAPER_CHOICES: dict[str, tuple[str, dict[str, Any], str]] = {
     "paper-gp": ("gp-nv", {"alpha": 1.0}, "none"),
     "paper-sachs": ("gp-nv", {"alpha": 1e-8, "median_scale": True, "standardize": True}, "kci"),
 }
-#: Climbs from shaken orders without a better score that end the search of a resample with a warm start.
+#: Rounds of shaken orders without a better score that end the search of a resample with a warm start.
 WARM_CLIMBS = 2
 #: Pruners that test every edge: penalty 1 is enough where one follows (measured by benchmarks/null.py --choose).
 EDGE_TESTS = ("f-test", "cam", "cam-sequential", "kci")
@@ -170,8 +171,8 @@ class DrBO(BaseEstimator):
         limits = constraints.permuted(job.columns)
         start = self._start(columns, job, limits)
         state: Search | OrderSearch
-        if self._by_orders(score, settings):
-            assert isinstance(score, BicNV)
+        by_orders, route = self._route(score, settings)
+        if by_orders:
             state = OrderSearch(score, settings, constraints=limits, seed=seed, start=start)
         else:
             if settings.candidate_parents is not None:
@@ -220,7 +221,7 @@ class DrBO(BaseEstimator):
             knowledge=(self.knowledge or Knowledge()).to_mapping(),
             preflight=_preflight(table, pruned, score.score_equivalent),
             call=self._call(seed),
-            reasons=(*reasons, *notes, *clashes),
+            reasons=(*reasons, route, *notes, *clashes),
             found_by=outcome.found_by,
             pruner=pruner,
             stopped=outcome.stopped,
@@ -393,7 +394,7 @@ class DrBO(BaseEstimator):
             self.result_.pruner,
             job.columns,
             self.result_.searched_dag[np.ix_(job.columns, job.columns)] if warm else None,
-            self._by_orders(build_score(name, job.table, ordered), settings),
+            self._route(build_score(name, job.table, ordered), settings)[0],
             _device(self.device),
         )
 
@@ -525,15 +526,21 @@ class DrBO(BaseEstimator):
             return 1.0, "penalty 1: the evidence of a Gaussian process has its own price of flexibility"
         return "ebic", "penalty ebic: each edge also pays for the choice among all pairs of columns, as no test follows"
 
-    def _by_orders(self, score: Score, settings: Settings) -> bool:
-        """Tell whether the order search does the work: cheap scores, unless evaluations are to be spent sparingly."""
-        linear = type(score) in (BicNV, BicEV)  # a subclass may have changed what the climb takes for granted
-        if settings.route == "orders" and not linear:
-            raise SettingsError(
-                f"route 'orders' needs the score bic-nv or bic-ev, got {score.name}", hint="use route='networks'"
-            )
-        wanted = settings.route == "orders" or (settings.route == "auto" and not self._rationed(settings))
-        return wanted and linear
+    def _route(self, score: Score, settings: Settings) -> tuple[bool, str]:
+        """Tell whether the order search does the work, and why: cheap scores, unless evaluations are rationed."""
+        if settings.route == "orders":
+            return True, "route: climbs over orders, as the settings ask"
+        if settings.route == "networks":
+            return False, "route: networks, as the settings or the preset ask"
+        if self._rationed(settings):
+            return False, "route: networks, as the number of evaluations is limited"
+        if is_compiled(score):
+            return True, "route: climbs over orders, compiled for this score"
+        seconds = family_seconds(score)
+        measured = f"a local score takes {1000 * seconds:.2g} ms"
+        if seconds > CHEAP_SECONDS:
+            return False, f"route: networks, as {measured}, more than {1000 * CHEAP_SECONDS:g} ms"
+        return True, f"route: climbs over orders, as {measured}, at most {1000 * CHEAP_SECONDS:g} ms"
 
     def _rationed(self, settings: Settings) -> bool:
         """Tell whether evaluations are to be spent sparingly: someone gave a number."""
@@ -598,9 +605,10 @@ class _Refit:
 
     def _best(self, score: Score, table: Table, seed: int) -> Evaluated:
         if self.by_orders:
-            assert isinstance(score, BicNV)
             settings = self.settings if self.start is None else self.settings.with_(order_patience=WARM_CLIMBS)
             search = OrderSearch(score, settings, constraints=self.constraints, seed=seed, start=self.start)
+            if self.start is not None:
+                search.max_searches = 1
             return search.run([Limits(settings)]).best
         limits, most = self.constraints, self.settings.candidate_parents
         limits = limits if most is None else screened(table.values, most, limits)

@@ -98,8 +98,9 @@ class Settings:
     # Route
     route: Literal["auto", "networks", "orders"] = _knob(
         "auto",
-        "networks: spend evaluations sparingly, for any score; orders: compiled climbs over node orders, for linear "
-        "scores; auto: orders for a linear score unless max_evals or max_local is given",
+        "networks: spend evaluations sparingly, for any score; orders: climbs over node orders; auto: orders where a "
+        "local score is cheap (compiled: linear scores, BGe; measured: the others) unless max_evals or max_local is "
+        "given",
         options=("auto", "networks", "orders"),
     )
     exact: Literal["auto", "on", "off"] = _knob(
@@ -108,7 +109,9 @@ class Settings:
         "20 columns where compiled kernels do it in seconds (linear, BGe, discrete) and evaluations are not rationed",
         options=("auto", "on", "off"),
     )
-    order_patience: int = _knob(40, "climbs from shaken orders without a better score before stopping", low=1)
+    order_patience: int = _knob(
+        8, "rounds of shaken orders, one shake per node each, without a better score before a search ends", low=1
+    )
 
     # Networks (Sec. 4.3 to 4.5)
     candidate_parents: int | None = _knob(

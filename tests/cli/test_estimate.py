@@ -12,6 +12,7 @@ from click.testing import Result as CommandResult
 
 from drbo.cli.estimate import ENDED, SKIPPED, TRIAL_ITERATIONS, Trial
 from drbo.search.loop import Progress
+from drbo.settings import Settings
 
 Run = Callable[..., CommandResult]
 NETWORKS = ("--preset", "paper", "--set", "n_candidates=2000", "--set", "batch_size=16", "--set", "n_replay=64")
@@ -55,7 +56,7 @@ def test_the_order_search_says_at_least(run: Run, chain: Path) -> None:
     content = json.loads(run("fit", chain, "--dry-run", "--json").stdout)
     assert content["at_least"]
     assert content["evaluations"] is None
-    assert content["iterations"] == 40
+    assert content["iterations"] == 2 * (Settings().order_patience + 1)
 
 
 def test_a_time_limit_cuts_the_estimate(run: Run, chain: Path) -> None:

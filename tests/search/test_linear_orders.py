@@ -3,13 +3,20 @@ import pytest
 
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
-from drbo.graph import is_acyclic, topological_order
+from drbo.graph import topological_order
+from drbo.knowledge import Knowledge
 from drbo.scores.base import Families
+from drbo.scores.bge import BGe
 from drbo.scores.linear import BicEV, BicNV
-from drbo.search.order_search import OrderSearch
+from drbo.search.evaluate import Evaluator
+from drbo.search.score_steps import ScoreSteps, steps_of
 from drbo.settings import Settings
 
-D = 6
+D = 7
+KINDS = [(BicNV, None), (BicEV, 0.8), (BGe, None)]
+KNOWLEDGE = Knowledge(required=["x0 -> x1"], forbidden=["x2 -> x3", "x4 -> x1"], max_parents=3).compile(
+    [f"x{i}" for i in range(D)]
+)
 
 
 @pytest.fixture
@@ -18,64 +25,47 @@ def table(rng):
     return Table.from_array(rng.normal(size=(150, D)) @ np.linalg.inv(np.eye(D) - weights))
 
 
-def _value(score, problem, node, parents):
-    """The additive value of a family by the score itself."""
-    families = Families.from_sets(D, [(node, tuple(parents))])
-    local, price = score.local(families)[0], score.family_price(families)[0]
-    empty = score.local(Families.from_sets(D, [(node, ())]))[0]
-    if problem.weights[node] > 0:
-        return -problem.weights[node] * np.exp(local - empty) + price
-    return -score.n_rows[node] * (local - empty) + price
+def _some_sets(rng, count=60):
+    """Random parent sets that obey the knowledge."""
+    nodes, parents, sizes = rng.integers(D, size=count), np.full((count, 3), -1), np.empty(count, dtype=np.int64)
+    for b, node in enumerate(nodes):
+        required = np.flatnonzero(KNOWLEDGE.required[:, node])
+        free = np.flatnonzero(KNOWLEDGE.allowed[:, node] & ~KNOWLEDGE.required[:, node])
+        extra = rng.choice(free, rng.integers(0, 4 - len(required)), replace=False)
+        chosen = np.sort(np.concatenate([required, extra]))
+        parents[b, : len(chosen)], sizes[b] = chosen, len(chosen)
+    return nodes, parents, sizes
 
 
-def _grow_shrink(score, problem, node, prefix):
-    """The same greedy choice, written out with the score."""
-    chosen, best = [], _value(score, problem, node, [])
-    while True:
-        options = [(_value(score, problem, node, [*chosen, v]), v) for v in prefix if v not in chosen]
-        if not options or max(options)[0] <= best:
-            break
-        best, v = max(options)
-        chosen.append(v)
-    while chosen:
-        options = [(_value(score, problem, node, [u for u in chosen if u != v]), v) for v in chosen]
-        if max(options)[0] <= best:
-            break
-        best, v = max(options)
-        chosen.remove(v)
-    return best, sorted(chosen)
-
-
-@pytest.mark.parametrize(("kind", "level"), [(BicNV, None), (BicEV, 0.8)])
-def test_parents_are_those_of_a_greedy_choice_by_the_score(kind, level, table, rng):
+@pytest.mark.parametrize(("kind", "level"), KINDS)
+def test_steps_are_worth_what_the_score_says(kind, level, table, rng):
     score = kind(table, penalty=2.0, edge_prior=rng.normal(size=(D, D)))
-    problem = OrderSearch(score, Settings()).problem(level)
-    for _ in range(20):
-        order = rng.permutation(D)
-        for place, node in enumerate(order):
-            value, parents = problem.parents(int(node), order[:place])
-            expected, chosen = _grow_shrink(score, problem, int(node), order[:place].tolist())
-            assert parents == chosen
-            assert value == pytest.approx(expected, rel=1e-9, abs=1e-6)
-
-
-@pytest.mark.parametrize(("kind", "level"), [(BicNV, None), (BicEV, 0.8)])
-def test_no_single_move_improves_the_end_of_a_climb(kind, level, table, rng):
-    score = kind(table)
-    problem = OrderSearch(score, Settings()).problem(level)
-
-    def total(order):
-        return sum(problem.parents(int(node), order[:place])[0] for place, node in enumerate(order))
-
-    order, dag, count = problem.climb(rng.permutation(D), rng.permutation(D))
-    assert is_acyclic(dag)
-    assert count > 0
-    for place, node in enumerate(order):
-        assert np.flatnonzero(dag[:, node]).tolist() == problem.parents(int(node), order[:place])[1]
+    evaluator = Evaluator(score, Settings(max_evals=10**6))
+    sets = _some_sets(rng)
+    compiled = steps_of(evaluator, KNOWLEDGE, level).expand(*sets)
+    expected = ScoreSteps(evaluator, KNOWLEDGE, level).expand(*sets)
+    pays = expected.additions > 0
+    assert ((compiled.additions > 0) == pays).all()
+    np.testing.assert_allclose(compiled.additions[pays], expected.additions[pays], rtol=1e-8, atol=1e-8)
+    assert (compiled.drops == expected.drops).all()
+    drops = compiled.drops >= 0
+    assert drops.any()
+    np.testing.assert_allclose(compiled.drop_gains[drops], expected.drop_gains[drops], rtol=1e-8, atol=1e-8)
+    shift = compiled.values - expected.values  # the compiled value leaves out what is the same for all sets of a node
     for node in range(D):
-        rest = order[order != node]
-        for place in range(D):
-            assert total(np.insert(rest, place, node)) <= total(order) + 1e-6
+        assert np.ptp(shift[sets[0] == node]) < 1e-8
+
+
+def test_interventions_have_their_own_rows(table, rng):
+    targets = np.zeros((150, D), dtype=bool)
+    targets[:40, 2] = True
+    for kind in (BicNV, BGe):
+        evaluator = Evaluator(kind(table, targets=targets), Settings(max_evals=10**6))
+        sets = _some_sets(rng)
+        compiled = steps_of(evaluator, KNOWLEDGE, None).expand(*sets)
+        expected = ScoreSteps(evaluator, KNOWLEDGE, None).expand(*sets)
+        pays = expected.additions > 0
+        np.testing.assert_allclose(compiled.additions[pays], expected.additions[pays], rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("level", [None, 1.0])
@@ -84,12 +74,14 @@ def test_strongly_correlated_parents_are_judged_right(level):
     data = simulate("30ER8", seed=102)
     assert data.X.var(axis=0).max() > 1e9
     score = (BicNV if level is None else BicEV)(Table.from_array(data.X))
-    problem = OrderSearch(score, Settings()).problem(level)
+    evaluator = Evaluator(score, Settings(max_evals=10**6))
+    steps = steps_of(evaluator, Knowledge().compile(score.names), level)
     order = topological_order(data.dag).astype(np.int64)
-    for place in range(15, 30):
-        value, parents = problem.parents(int(order[place]), order[:place])
-        families = Families.from_sets(30, [(int(order[place]), parents), (int(order[place]), [])])
+    for node in order[15:30]:
+        parents = np.flatnonzero(data.dag[:, node])
+        families = Families.from_sets(30, [(int(node), parents.tolist()), (int(node), [])])
         local, empty = score.local(families)
         price = score.family_price(families)[0]
         fit = score.n_rows[0] * (local - empty) if level is None else score.n_rows[0] / level * np.exp(local)
+        value = steps.expand(np.array([node]), parents[None], np.array([len(parents)])).values[0]
         assert value == pytest.approx(price - fit, rel=1e-4, abs=0.1)

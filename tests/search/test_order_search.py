@@ -4,15 +4,17 @@ import pytest
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Families
+from drbo.scores.base import Families, Score
+from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluate import Evaluator
 from drbo.search.exact import best_dag
 from drbo.search.order_search import OrderSearch
+from drbo.search.snapshot import capture, restore
 from drbo.search.stopping import Limits
 from drbo.settings import Settings
 
-QUICK = Settings(order_patience=10)
+QUICK = Settings(order_patience=4)
 
 
 def _optimum(score, d):
@@ -96,3 +98,52 @@ def test_limits_and_interrupts_end_it():
         raise KeyboardInterrupt
 
     assert OrderSearch(score, QUICK).run([interrupt]).stopped == "interrupted"
+
+
+@pytest.mark.parametrize("kind", [BicNV, BicEV])
+def test_a_saved_search_goes_on_as_if_it_had_never_stopped(kind):
+    score = kind(Table.from_array(simulate("12ER3", n=200, seed=1).X))
+    whole = OrderSearch(score, QUICK, seed=7)
+    expected = whole.run()
+    states = []
+    stopping = OrderSearch(score, QUICK, seed=7)
+    stopping.run([lambda progress: states.append(capture(stopping)) or ("enough" if len(states) == 6 else None)])
+    for state in states[::2]:
+        again = restore(OrderSearch(score, QUICK, seed=7), *state)
+        outcome = again.run()
+        assert (outcome.best.dags == expected.best.dags).all()
+        assert (outcome.stopped, again.rounds, again.ends) == (expected.stopped, whole.rounds, whole.ends)
+
+
+def test_two_searches_that_agree_end_it():
+    outcome = OrderSearch(BicNV(Table.from_array(simulate("6ER2", n=200, seed=1).X)), Settings()).run()
+    assert outcome.stopped == "2 searches from unrelated orders: the best score was reached twice"
+
+
+@pytest.mark.parametrize("kind", [BDeu, DiscreteBIC])
+def test_categorical_data(kind, rng):
+    values = rng.integers(2, size=(300, 5))
+    values[:, 3] = (values[:, 0] ^ values[:, 1]) ^ (rng.random(300) < 0.1)
+    score = kind(Table.from_array(values.astype(float)))
+    outcome = OrderSearch(score, QUICK).run()
+    families = Families.from_dags(outcome.best.dags)
+    evaluator = Evaluator(score, Settings())
+    assert outcome.best.scores[0] == pytest.approx(evaluator.evaluate(outcome.best.dags).scores[0])
+    assert outcome.best.scores[0] >= evaluator.evaluate(np.zeros((1, 5, 5), dtype=bool)).scores[0]
+    assert len(families) == 5
+
+
+class Sum(Score):
+    """An expensive-looking score without compiled steps: node i wants the parents i + 1 and i + 2."""
+
+    def local_one(self, node, parents):
+        return -float(len({node + 1, node + 2} ^ set(parents)))
+
+
+def test_any_score_and_its_time_limit(rng):
+    score = Sum(Table.from_array(rng.normal(size=(20, 6))))
+    outcome = OrderSearch(score, QUICK).run()
+    assert outcome.best.scores[0] == -3.0  # the last node lacks two wanted parents, the one before it one
+    assert outcome.n_local <= 6 * 2**5
+    limited = Settings(time_limit=0.0)
+    assert "time limit" in OrderSearch(score, limited).run([Limits(limited)]).stopped

@@ -115,7 +115,7 @@ def estimate(frame: "pd.DataFrame", arguments: dict[str, Any]) -> Estimate:
     DrBO(**{**arguments, "prune": "none"}, callbacks=[trial]).fit(frame)
     per_eval, local_per_eval, per_iteration = trial.pace
     if trial.limit is None:
-        climbs = settings.order_patience
+        climbs = 2 * (settings.order_patience + 1)  # two searches that agree, at least
         seconds = trial.seconds[-1] + per_iteration * max(0, climbs - len(trial.seconds))
         return Estimate(climbs, None, trial.local[-1], _limited(seconds, arguments, settings), _peak(), True)
     left = max(0, trial.limit - trial.evals[-1])
