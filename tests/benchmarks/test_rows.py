@@ -80,3 +80,11 @@ def test_the_stamp_names_machine_and_versions():
     assert stamp["device"] == "cpu"
     assert "cores" in stamp["machine"]
     assert stamp["drbo"] == drbo.__version__
+
+
+def test_fill_replaces_what_is_between_the_marks(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- a: start -->\nold\n<!-- a: end -->\nafter\n")
+    for text in ("| new |\n", "| newer |\n"):
+        rows.fill(page, "a", text)
+    assert page.read_text() == "before\n<!-- a: start -->\n| newer |\n<!-- a: end -->\nafter\n"

@@ -19,7 +19,7 @@ from drbo.search.tables import MAX_NODES, FamilyTables, all_tables, compiled_wor
 Floats = npt.NDArray[np.float64]
 
 #: Steps of compiled tables that nobody has to ask for: a few seconds.
-FREE_WORK = 1.2e9
+FREE_WORK = 3e8
 #: Up to this many nodes tables are made of few known families; above they would hold almost nothing.
 MAX_KNOWN_NODES = 16
 #: Up to this many nodes the posterior counts every DAG once, in 3^d steps; above it counts every order once.

@@ -1,0 +1,24 @@
+import numpy as np
+import pytest
+
+from benchmarks.exact import TableScore, categorical, prove
+from drbo.data.table import Table
+
+
+def test_a_table_of_local_scores_is_a_score_and_is_solved():
+    rng = np.random.default_rng(0)
+    data = Table.from_array(rng.normal(size=(40, 3)))
+    values = np.zeros((3, 8))
+    values[1, 0b001] = values[2, 0b011] = -2.0  # the families 0 -> 1 and 0, 1 -> 2 fit well
+    proof, count, _ = prove(TableScore(data, values))
+    assert proof.best.dags[0].astype(int).tolist() == [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
+    assert proof.best.scores[0] == pytest.approx(40 * 4 - 3 * np.log(40))
+    assert count == 12
+
+
+def test_categorical_data_depend_on_the_parents():
+    dag = np.array([[0, 1], [0, 0]], dtype=bool)
+    values = categorical(dag, 2000, seed=1)
+    table = np.array([[np.mean(values[values[:, 0] == a, 1] == b) for b in range(2)] for a in range(2)])
+    assert set(np.unique(values[:, 0])) <= {0, 1, 2, 3}
+    assert np.abs(table[0] - table[1]).max() > 0.05
