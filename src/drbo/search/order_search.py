@@ -247,6 +247,10 @@ class OrderSearch:
         if isinstance(self.score, BicEV):
             place = np.argsort(order)
             dag = (place[:, None] < place[None, :]) & self.constraints.allowed
+            for node in np.flatnonzero(dag.sum(axis=0) > self.constraints.max_parents):  # required ones, then near ones
+                parents = np.flatnonzero(dag[:, node])
+                ranked = parents[np.lexsort((-place[parents], ~self.constraints.required[parents, node]))]
+                dag[ranked[self.constraints.max_parents[node] :], node] = False
         elif self.score.level_of(torch.zeros(self.score.n_nodes, dtype=torch.float64)) is None:
             return None
         return self.score.level_of(torch.as_tensor(self.evaluator.families(Families.from_dags(dag[None]))))
