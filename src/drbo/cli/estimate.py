@@ -22,6 +22,8 @@ SKIPPED = 3
 #: Bytes that a known local score takes: its key, its value and their places in the cache.
 BYTES_PER_LOCAL = 250
 ENDED = "dry run"
+#: What follows a search, or is written beside it, is no part of the trial.
+SEARCH_ALONE: dict[str, Any] = {"prune": "none", "exact": False, "checkpoint": None}
 
 
 @dataclass
@@ -66,10 +68,12 @@ class Estimate:
     local: int
     seconds: float
     memory: float  # GiB
+    device_memory: float  # GiB on a GPU
     open_ended: bool
 
     def lines(self) -> str:
         """Return the estimate in words."""
+        device = f", {self.device_memory:.1f} GiB on the GPU" if self.device_memory else ""
         at_least = "at least " if self.open_ended else "about "
         work = (
             f"{self.iterations:,} climbs without a better score end it"
@@ -81,7 +85,7 @@ class Estimate:
         )
         return (
             f"dry run: nothing was saved\n  search  {work}\n  time    {at_least}{clock_time(self.seconds)}, "
-            f"without pruning\n  memory  about {self.memory:.1f} GiB"
+            f"without pruning and proof\n  memory  about {self.memory:.1f} GiB{device}"
         )
 
     def as_json(self) -> str:
@@ -93,6 +97,7 @@ class Estimate:
             "local_scores": self.local,
             "seconds": round(self.seconds, 1),
             "memory_gib": round(self.memory, 2),
+            "device_memory_gib": round(self.device_memory, 2),
             "at_least": self.open_ended,
         }
         return json.dumps(content)
@@ -112,20 +117,20 @@ def estimate(frame: "pd.DataFrame", arguments: dict[str, Any]) -> Estimate:
 
     settings = arguments.get("settings") or Settings.preset(arguments.get("preset", "default"))
     trial = Trial()
-    DrBO(**{**arguments, "prune": "none"}, callbacks=[trial]).fit(frame)
+    DrBO(**{**arguments, **SEARCH_ALONE}, callbacks=[trial]).fit(frame)
     per_eval, local_per_eval, per_iteration = trial.pace
     if trial.limit is None:
         climbs = 2 * (settings.order_patience + 1)  # two searches that agree, at least
         seconds = trial.seconds[-1] + per_iteration * max(0, climbs - len(trial.seconds))
-        return Estimate(climbs, None, trial.local[-1], _limited(seconds, arguments, settings), _peak(), True)
+        return Estimate(climbs, None, trial.local[-1], _limited(seconds, arguments, settings), *_peaks(), True)
     left = max(0, trial.limit - trial.evals[-1])
     iterations = len(trial.seconds) + round(left * per_eval / max(per_iteration, 1e-9))
     new_local = int(left * local_per_eval)
     seconds = _limited(trial.seconds[-1] + left * per_eval, arguments, settings)
-    growth = left * trial.nodes * (4 + trial.nodes / 8) + new_local * BYTES_PER_LOCAL
-    return Estimate(
-        iterations, trial.limit, trial.local[-1] + new_local, seconds, _peak() + growth / 2**30, open_ended=False
-    )
+    growth = (left * trial.nodes * (4 + trial.nodes / 8) + new_local * BYTES_PER_LOCAL) / 2**30
+    memory, device_memory = _peaks()
+    local = trial.local[-1] + new_local
+    return Estimate(iterations, trial.limit, local, seconds, memory + growth, device_memory, open_ended=False)
 
 
 def _limited(seconds: float, arguments: dict[str, Any], settings: Settings) -> float:
@@ -134,7 +139,10 @@ def _limited(seconds: float, arguments: dict[str, Any], settings: Settings) -> f
     return seconds if limit is None else min(seconds, float(limit))
 
 
-def _peak() -> float:
-    """Return the GiB that this process has held at most."""
+def _peaks() -> tuple[float, float]:
+    """Return the GiB that this process has held at most, in memory and on a GPU."""
+    import torch
+
     unit = 2**30 if sys.platform == "darwin" else 2**20  # bytes there, KiB elsewhere
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    device = torch.cuda.max_memory_reserved() / 2**30 if torch.cuda.is_initialized() else 0.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, device
