@@ -56,7 +56,7 @@ def new_search(graph: str, seed: int, device: str, changes: dict, candidate_pare
 
 
 def timed(state: Search) -> np.ndarray:
-    """Return the seconds of propose, evaluate and learn of one iteration."""
+    """Return the wall seconds (row 0) and CPU seconds (row 1) of propose, evaluate and learn in one iteration."""
     clock = [_now(state)]
     vectors = state.propose()
     clock.append(_now(state))
@@ -64,23 +64,27 @@ def timed(state: Search) -> np.ndarray:
     clock.append(_now(state))
     state.learn(batch)
     clock.append(_now(state))
-    return np.diff(clock)
+    return np.diff(clock, axis=0).T
 
 
-def best_of(state: Search) -> tuple[np.ndarray, float]:
-    """Return the parts of the quickest of a few iterations, in seconds, and the least CPU milliseconds of one."""
-    parts, cpu = [], []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        parts.append(timed(state))
-        cpu.append(time.process_time() - start)
-    return min(parts, key=sum), 1e3 * min(cpu)
+def best_of(state: Search) -> np.ndarray:
+    """Return the wall (row 0) and CPU (row 1) milliseconds of the parts, each of the best of a few iterations."""
+    runs = np.array([timed(state) for _ in range(REPEATS)])  # (repeats, 2, 3)
+    return 1e3 * np.stack([runs[runs[:, clock].sum(1).argmin(), clock] for clock in (0, 1)])
 
 
-def _now(state: Search) -> float:
+def _now(state: Search) -> tuple[float, float]:
     if state.generator.device.type == "cuda":
         torch.cuda.synchronize()
-    return time.perf_counter()
+    return time.perf_counter(), time.process_time()
+
+
+def part_columns(parts: np.ndarray) -> dict[str, float]:
+    """Return the columns of a row for the wall and CPU milliseconds of the parts."""
+    names = ("propose", "evaluate", "learn")
+    wall = {f"{name}_ms": round(float(value), 1) for name, value in zip(names, parts[0], strict=True)}
+    cpu = {f"{name}_cpu_ms": round(float(value), 1) for name, value in zip(names, parts[1], strict=True)}
+    return {**wall, **cpu, "cpu_ms": round(float(parts[1].sum()), 1)}
 
 
 def bare_product(nodes: int, candidates: int, device: str) -> tuple[float, float]:
@@ -115,20 +119,18 @@ def iteration_row(case: str, rules: str, device: str) -> table.Row:
     state = new_search(graph, 100, device, {"n_candidates": candidates, **RULES[rules]})
     for _ in range(WARM_UP):
         timed(state)
-    best, cpu = best_of(state)
-    milliseconds = dict(zip(("propose", "evaluate", "learn"), (1e3 * best).round(1).tolist(), strict=True))
-    total = 1e3 * float(best.sum())
+    parts = best_of(state)
+    total = float(parts[0].sum())
     bare, bare_cpu = (1e3 * value for value in bare_product(state.space.n_nodes, candidates, device))
     return {
         "graph": graph,
         "candidates": candidates,
         "rules": rules,
         "nodes": state.space.n_nodes,
-        **{f"{name}_ms": value for name, value in milliseconds.items()},
+        **part_columns(parts),
         "iteration_ms": round(total, 1),
         "bare_product_ms": round(bare, 1),
         "ratio": round(total / bare, 2),
-        "cpu_ms": round(cpu, 1),
         "bare_cpu_ms": round(bare_cpu, 1),
         "threads": torch.get_num_threads(),
         **table.stamp(device),
@@ -148,7 +150,7 @@ def growth_row(over: str, nodes: int, past: int, candidates: int, device: str) -
         vectors = state.region.candidates(state.center, n, state.generator).vectors()
         batch = state.evaluator.evaluate(state.space.decode(vectors).cpu().numpy())
         state.history.append(batch.dags, batch.local)
-    best, cpu = best_of(state)
+    parts = best_of(state)
     assert state.best is not None
     recombine = []
     if over == "evaluations":
@@ -163,11 +165,8 @@ def growth_row(over: str, nodes: int, past: int, candidates: int, device: str) -
         "past": past,
         "candidates": candidates,
         "candidate_parents": screening or nodes - 1,
-        "propose_ms": round(1e3 * best[0], 1),
-        "evaluate_ms": round(1e3 * best[1], 1),
-        "learn_ms": round(1e3 * best[2], 1),
+        **part_columns(parts),
         "recombine_cpu_ms": round(1e3 * min(recombine), 1) if recombine else "",
-        "cpu_ms": round(cpu, 1),
         "n_local": state.evaluator.n_local,
         "peak_gib": round(peak_memory(device), 2),
         "threads": torch.get_num_threads(),
@@ -227,7 +226,7 @@ def run_growth(options: argparse.Namespace) -> list[table.Row]:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:  # the peak of each is its own
             row = pool.submit(growth_row, *job, options.device).result()
         found.append(row)
-        print({key: row[key] for key in list(row)[:11]}, flush=True)
+        print({key: row[key] for key in list(row)[:15]}, flush=True)
     return found
 
 

@@ -71,12 +71,12 @@ def growth_table(over: str) -> str:
         if row["over"] != over:
             continue
         size = [row["nodes"], row["candidate_parents"]] if over == "nodes" else [f"{int(row['past']):,}"]
-        parts = [row[f"{part}_ms"] for part in ("propose", "evaluate", "learn")]
+        parts = [row[f"{part}_cpu_ms"] for part in ("propose", "evaluate", "learn")]
         extra = [row["recombine_cpu_ms"], f"{int(row['n_local']):,}"] if over == "evaluations" else []
-        lines.append([*size, *parts, row["cpu_ms"], *extra, row["peak_gib"]])
+        lines.append([*size, *parts, f"**{row['cpu_ms']}**", *extra, row["peak_gib"]])
     size = ["d", "candidate parents"] if over == "nodes" else ["past evaluations"]
-    extra = ["recombine, CPU", "local scores known"] if over == "evaluations" else []
-    return markdown([*size, "propose", "evaluate", "learn", "CPU", *extra, "peak memory, GiB"], lines)
+    extra = ["recombine", "local scores known"] if over == "evaluations" else []
+    return markdown([*size, "propose", "evaluate", "learn", "iteration", *extra, "peak memory, GiB"], lines)
 
 
 def curve_table() -> str:
