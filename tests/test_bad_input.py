@@ -15,6 +15,8 @@ import pytest
 from scipy import sparse
 
 from drbo import DrBO, Knowledge, Settings
+from drbo.cli.fit import fit
+from drbo.cli.options import config_values
 from drbo.data.check import check_table
 from drbo.data.read import read_table
 from drbo.errors import DrboError
@@ -96,6 +98,23 @@ def _answers(name: str, values: list[float], **options: Any) -> Callable[[], Any
     """Return a call that fits a column of two values and this one."""
     frame = pd.DataFrame({"answer": [0, 1, 0, 1, 0, 1, 1], name: values})
     return lambda: DrBO(max_evals=1, random_state=0, **options).fit(frame)
+
+
+def _bootstrap(**options: Any) -> Callable[[], Any]:
+    """Return a call that resamples 7 rows of 2 columns."""
+    return lambda: DrBO(score="bic-nv", random_state=0).bootstrap(
+        pd.DataFrame({"height": SIZES, "weight": SIZES[::-1]}), **options
+    )
+
+
+def _config(text: str) -> Callable[[], Any]:
+    """Return a call that reads a configuration."""
+
+    def make() -> Any:
+        Path("run.toml").write_text(text)
+        return config_values(fit, Path("run.toml"))
+
+    return make
 
 
 SIZES = [1.81, 1.65, 1.7, 1.92, 1.59, 1.77, 1.83]
@@ -190,6 +209,20 @@ CASES = [
     Case("unknown device", _fit(device="gpu"), "device must be auto, cpu or cuda, got 'gpu'", "'auto'"),
     Case("negative random state", _fit(random_state=-1), "random_state must be at least 0, got -1", "0, 1, 2"),
     Case("exact with too many columns", _wide_exact, "24 columns", "exact='auto'"),
+    Case(
+        "start with a cycle", _fit(start=np.ones((2, 2)) - np.eye(2)), "start: the graph has a cycle", "remove or turn"
+    ),
+    Case("no resamples", _bootstrap(n=0), "at least 1, got 0", "try 100"),
+    Case("unknown resampling", _bootstrap(kind="jackknife"), "got 'jackknife'", "'bootstrap'"),
+    Case("blocks longer than the table", _bootstrap(kind="block", block=99), "block must be in 1..7", "leave it out"),
+    Case("clusters that are missing", _bootstrap(kind="cluster"), "needs clusters", "group of every row"),
+    # configuration files
+    Case(
+        "option that is misspelt", _config("[fit]\nseeed = 3"), "unknown option 'seeed' in [fit]", "did you mean seed"
+    ),
+    Case("option outside of a table", _config("seed = 3"), "'seed' stands outside of a table", "write [fit] above"),
+    Case("table that has no use", _config("[fits]\nseed = 3"), "no use for [fits]", "fit, settings, knowledge"),
+    Case("file that is no TOML", _config("[fit\nseed"), "is not TOML", "drbo init"),
     # scores and pruners that do not fit the data
     Case(
         "logistic on more than two values",

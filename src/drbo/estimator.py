@@ -23,7 +23,7 @@ from drbo.data.table import Table
 from drbo.errors import DataError, SettingsError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.knowledge import Constraints, Knowledge
-from drbo.result.confidence import Confidence, bootstrap
+from drbo.result.confidence import Confidence, bootstrap, check_resampling
 from drbo.result.kci import MAX_ROWS
 from drbo.result.prune import PRUNERS, linear_weights, prune
 from drbo.result.result import Result
@@ -347,6 +347,7 @@ class DrBO(BaseEstimator):
         >>> float(found.adjacent[0, 1])
         1.0
         """
+        check_resampling(n, kind, block, clusters, n_rows=len(as_frame(X)))
         return self.fit(X).resample(
             X, n, kind, block=block, clusters=clusters, warm=warm, executor=executor, progress=progress
         )

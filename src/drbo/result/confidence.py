@@ -181,7 +181,7 @@ def bootstrap(
     >>> float(found.directed[0, 1])
     1.0
     """
-    _check(n, kind, block, clusters, n_rows)
+    check_resampling(n, kind, block, clusters, n_rows)
     draws = _draws(n_rows, n, kind, block, clusters, seed)
     rows, seeds = zip(*draws, strict=True)
     graphs: list[Bools] = []
@@ -204,7 +204,7 @@ def resamples(
     >>> [len(rows) for rows in resamples(9, 2, "subsample")]
     [4, 4]
     """
-    _check(n, kind, block, clusters, n_rows)
+    check_resampling(n, kind, block, clusters, n_rows)
     yield from (rows for rows, _ in _draws(n_rows, n, kind, block, clusters, seed))
 
 
@@ -234,7 +234,16 @@ def _groups(clusters: npt.ArrayLike | None) -> list[Rows]:
     return [np.flatnonzero(label == group) for group in range(label.max() + 1)]
 
 
-def _check(n: int, kind: str, block: int | None, clusters: npt.ArrayLike | None, n_rows: int) -> None:
+def check_resampling(n: int, kind: str, block: int | None, clusters: npt.ArrayLike | None, n_rows: int) -> None:
+    """Refuse a plan that cannot work, before anything is spent on it.
+
+    Examples
+    --------
+    >>> check_resampling(100, "block", block=20, clusters=None, n_rows=10)
+    Traceback (most recent call last):
+        ...
+    drbo.errors.SettingsError: block must be in 1..10, the number of rows, got 20 (leave it out)
+    """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise SettingsError(f"the number of resamples must be a whole number of at least 1, got {n!r}", hint="try 100")
     if kind not in KINDS:
