@@ -753,6 +753,37 @@ class TestBootstrap:
         assert (back.directed == found.directed).all()
         assert (back.n, back.kind, back.seed) == (5, "subsample", 0)
 
+    @pytest.mark.parametrize("kind", ["block", "cluster"])
+    def test_rows_that_belong_together_stay_together(self, kind, monkeypatch):
+        """Groups of 10 neighbouring rows share the value of a column: a resample has each value in tens."""
+        import drbo.result.refit as module
+
+        rng, seen = np.random.default_rng(0), []
+        table = pd.DataFrame(rng.normal(size=(100, 2)), columns=["a", "b"])
+        table["group"] = np.repeat(rng.permutation(10) + 0.5, 10)
+
+        def watching(self, rows, seed):
+            seen.append(self.table.values[rows][:, self.columns.tolist().index(2)])
+            return np.zeros((3, 3), dtype=bool)
+
+        monkeypatch.setattr(module.TableRefit, "__call__", watching)
+        given = {"block": 10} if kind == "block" else {"clusters": np.repeat(np.arange(10), 10)}
+        DrBO(score="bic-nv", random_state=0).bootstrap(table, n=5, kind=kind, **given)
+        for values in seen:
+            counts = np.unique(values, return_counts=True)[1]
+            assert len(values) == 100
+            assert (counts % 10 == 0).all() if kind == "cluster" else len(counts) < 10
+
+    def test_finished_resamples_are_kept_for_the_same_plan_only(self, tmp_path, monkeypatch):
+        table, path = self.collider(), tmp_path / "resamples.json"
+        few = DrBO(score="bic-nv", random_state=0).bootstrap(table, n=3, keep=path)
+        many = DrBO(score="bic-nv", random_state=0).bootstrap(table, n=6, keep=path)
+        assert (many.directed == DrBO(score="bic-nv", random_state=0).bootstrap(table, n=6).directed).all()
+        assert (few.n, many.n) == (3, 6)
+        before = path.read_bytes()
+        DrBO(score="bic-nv", random_state=1).bootstrap(table, n=2, keep=path)
+        assert path.read_bytes() != before
+
     def test_a_ready_made_score_cannot_be_refitted(self):
         table = self.collider()
         with pytest.raises(SettingsError, match="knows only its own data"):

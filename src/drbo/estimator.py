@@ -1,10 +1,10 @@
 """DrBO, the scikit-learn style estimator: check, score, search, prune."""
 
+import hashlib
 import platform
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,9 +23,10 @@ from drbo.data.table import Table
 from drbo.errors import DataError, SettingsError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.knowledge import Constraints, Knowledge
-from drbo.result.confidence import Confidence, bootstrap, check_resampling
+from drbo.result.confidence import Confidence, Kept, bootstrap, check_resampling
 from drbo.result.kci import MAX_ROWS
 from drbo.result.prune import PRUNERS, linear_weights, prune
+from drbo.result.refit import TableRefit
 from drbo.result.result import Result
 from drbo.scores.auto import choose_score
 from drbo.scores.base import SCORES, Families, Score, build_score, score_class
@@ -34,7 +35,7 @@ from drbo.scores.gp import KernelScore
 from drbo.scores.linear import BicNV
 from drbo.scores.splines import SplineScore
 from drbo.search.certificate import check_size
-from drbo.search.evaluate import Evaluated, Evaluator
+from drbo.search.evaluate import Evaluator
 from drbo.search.findings import look_back, restored
 from drbo.search.loop import Callback, Outcome, Search, run
 from drbo.search.order_search import OrderSearch
@@ -51,8 +52,6 @@ PAPER_CHOICES: dict[str, tuple[str, dict[str, Any], str]] = {
     "paper-gp": ("gp-nv", {"alpha": 1.0}, "none"),
     "paper-sachs": ("gp-nv", {"alpha": 1e-8, "median_scale": True, "standardize": True}, "kci"),
 }
-#: Rounds of shaken orders without a better score that end the search of a resample with a warm start.
-WARM_CLIMBS = 2
 #: Pruners that test every edge: penalty 1 is enough where one follows (measured by benchmarks/null.py --choose).
 EDGE_TESTS = ("f-test", "cam", "cam-sequential", "kci")
 
@@ -325,6 +324,7 @@ class DrBO(BaseEstimator):
         warm: bool = True,
         executor: Executor | None = None,
         progress: Callable[[int, int], None] | None = None,
+        keep: str | Path | None = None,
     ) -> Confidence:
         """Fit the table, then resamples of its rows, and return how often each edge and path is found again.
 
@@ -334,10 +334,11 @@ class DrBO(BaseEstimator):
         ----------
         X : (n, d) table.
         n, kind, block, clusters, progress : see :func:`drbo.result.confidence.bootstrap`.
-        warm : with the order search of linear scores, True: a resample starts from the graph of the whole table and
+        warm : with the order search of cheap scores, True: a resample starts from the graph of the whole table and
             stops early (docs/confidence.md says what that changes); False: from nothing, as long as the fit itself. For
             other scores a warm start was seen to overstate the confidence: they always start from nothing.
         executor : computes resamples at the same time, such as a ``ProcessPoolExecutor``.
+        keep : a file for finished resamples; the same bootstrap, or one with more resamples, goes on from it.
 
         Examples
         --------
@@ -349,7 +350,7 @@ class DrBO(BaseEstimator):
         """
         check_resampling(n, kind, block, clusters, n_rows=len(as_frame(X)))
         return self.fit(X).resample(
-            X, n, kind, block=block, clusters=clusters, warm=warm, executor=executor, progress=progress
+            X, n, kind, block=block, clusters=clusters, warm=warm, executor=executor, progress=progress, keep=keep
         )
 
     def resample(
@@ -363,19 +364,31 @@ class DrBO(BaseEstimator):
         warm: bool = True,
         executor: Executor | None = None,
         progress: Callable[[int, int], None] | None = None,
+        keep: str | Path | None = None,
     ) -> Confidence:
         """Do what :meth:`bootstrap` does, on the table that was just fitted."""
         check_is_fitted(self)
         refit = self._refit(X, warm)
+        kept = None if keep is None else Kept(Path(keep), self._plan(kind, block, clusters, warm))
         found = bootstrap(
             refit, refit.table.n_rows, self.result_.names, n=n, kind=kind, block=block, clusters=clusters,
-            seed=self.result_.seed, executor=executor, progress=progress,
+            seed=self.result_.seed, executor=executor, progress=progress, kept=kept,
         )  # fmt: skip
         self.result_ = self.result_.with_confidence(found)
         return found
 
-    def _refit(self, X: Any, warm: bool) -> "_Refit":
-        """Return what fits a resample of a table that was just fitted."""
+    def _plan(self, kind: str, block: int | None, clusters: npt.ArrayLike | None, warm: bool) -> str:
+        """Return a digest of all that decides the graphs of resamples."""
+        result = self.result_
+        groups = None if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1].tolist()
+        parts = (
+            *(result.data_hash, result.names, result.seed, result.score_name, result.score_options, result.settings),
+            *(result.knowledge, result.pruner, result.versions, kind, block, groups, warm),
+        )
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+    def _refit(self, X: Any, warm: bool) -> TableRefit:
+        """Return what fits a resample of a table that was just fitted; its rows are those of X, in their order."""
         name, options = self._scored_with
         if not isinstance(name, (str, type)):
             raise SettingsError(
@@ -383,20 +396,22 @@ class DrBO(BaseEstimator):
             )
         names, frame, settings = self.result_.names, as_frame(X), Settings(**self.result_.settings)
         table, _ = check_table(frame[list(names)], on_collinear="keep")
-        job = _Job(table, list(frame.columns), self.result_.seed, movable=True)
+        job = _Job(table, list(frame.columns), self.result_.seed, movable=True, sort_rows=False)
         targets = (self.score_options or {}).get("targets")
+        device = _device(self.device)
         ordered = job.ordered_options(options if targets is None else {**options, "targets": targets})
-        return _Refit(
-            name,
-            ordered,
-            job.table,
-            (self.knowledge or Knowledge()).compile(names).permuted(job.columns),
-            settings,
-            self.result_.pruner,
-            job.columns,
-            self.result_.searched_dag[np.ix_(job.columns, job.columns)] if warm else None,
-            self._route(build_score(name, job.table, ordered), settings)[0],
-            _device(self.device),
+        ordered = {**_where(name, device), **ordered}
+        return TableRefit(
+            name=name,
+            options=ordered,
+            table=job.table,
+            constraints=(self.knowledge or Knowledge()).compile(names).permuted(job.columns),
+            settings=settings,
+            pruner=self.result_.pruner,
+            columns=job.columns,
+            by_orders=self._route(build_score(name, job.table, ordered), settings)[0],
+            start=self.result_.searched_dag[np.ix_(job.columns, job.columns)] if warm else None,
+            device=device,
         )
 
     @property
@@ -574,59 +589,18 @@ class DrBO(BaseEstimator):
         return "cam-sequential" if issubclass(kind, SplineScore) else "none"
 
 
-@dataclass(frozen=True, eq=False)
-class _Refit:
-    """Fits a resample of a table: the same score, settings, knowledge and pruning, and its equivalence class back."""
-
-    name: str | type[Score]
-    options: dict[str, Any]
-    table: Table  # in canonical order, as all that follows
-    constraints: Constraints
-    settings: Settings
-    pruner: str
-    columns: npt.NDArray[np.intp]
-    start: npt.NDArray[np.bool_] | None
-    by_orders: bool
-    device: str
-
-    def __call__(self, rows: npt.NDArray[np.intp], seed: int) -> npt.NDArray[np.bool_]:
-        """Return the CPDAG, or the DAG where the score tells its members apart, over the given columns."""
-        table = self.table.take(rows, np.arange(self.table.n_columns))
-        options = dict(self.options)
-        if options.get("targets") is not None:
-            options["targets"] = options["targets"][rows]
-        score = build_score(self.name, table, {**_where(self.name, self.device), **options})
-        best = self._best(score, table, seed)
-        required, threshold = self.constraints.required, self.settings.prune_threshold
-        kept, _ = prune(self.pruner, table.values, best.dags[0], required=required, threshold=threshold)
-        graph = dag_to_cpdag(kept) if score.score_equivalent else kept
-        given = np.empty_like(graph)
-        given[np.ix_(self.columns, self.columns)] = graph
-        return given
-
-    def _best(self, score: Score, table: Table, seed: int) -> Evaluated:
-        if self.by_orders:
-            settings = self.settings if self.start is None else self.settings.with_(order_patience=WARM_CLIMBS)
-            search = OrderSearch(score, settings, constraints=self.constraints, seed=seed, start=self.start)
-            if self.start is not None:
-                search.max_searches = 1
-            return search.run([Limits(settings)]).best
-        limits, most = self.constraints, self.settings.candidate_parents
-        limits = limits if most is None else screened(table.values, most, limits)
-        state = Search(score, self.settings, constraints=limits, seed=seed, device=self.device)
-        return run(state, [Limits(self.settings)]).best
-
-
 class _Job:
     """The table in canonical order, and the way back: what the user passed in cannot decide a tie by its order."""
 
-    def __init__(self, table: Table, all_names: list[str], seed: int, movable: bool) -> None:
+    def __init__(self, table: Table, all_names: list[str], seed: int, movable: bool, *, sort_rows: bool = True) -> None:
         self._n_columns = len(all_names)
         self.kept = np.array([all_names.index(name) for name in table.names])
         if movable:
             self.rows, self.columns = table.canonical_order(seed)
         else:
             self.rows, self.columns = np.arange(table.n_rows), np.arange(table.n_columns)
+        if not sort_rows:
+            self.rows = np.arange(table.n_rows)
         self.table = table.take(self.rows, self.columns)
 
     def ordered_options(self, options: dict[str, Any]) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from drbo.errors import DataError, SettingsError
+from drbo.errors import DataError, ResultError, SettingsError
 from drbo.graph import is_acyclic
-from drbo.result.confidence import KINDS, Confidence, _cut, bootstrap, resamples
+from drbo.result.confidence import KINDS, Confidence, Kept, _cut, bootstrap, resamples
 
 CHAIN = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
 OPEN = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])  # a - b
@@ -159,3 +159,52 @@ class TestBootstrap:
 
         with pytest.raises(SettingsError, match=words):
             bootstrap(refit, 30, names=list("abc"), **change)
+
+
+class TestKept:
+    @staticmethod
+    def refit(rows, seed):
+        return np.triu(np.random.default_rng(seed).random((3, 3)) < 0.5, 1)
+
+    def test_a_stopped_bootstrap_goes_on_where_it_was(self, tmp_path):
+        kept, calls = Kept(tmp_path / "resamples.json", "key"), []
+
+        def stopping(rows, seed):
+            if len(calls) == 4:
+                raise KeyboardInterrupt
+            calls.append(seed)
+            return self.refit(rows, seed)
+
+        part = bootstrap(stopping, 30, names=list("abc"), n=10, kept=kept)
+        assert (part.n, len(kept.load(3))) == (4, 4)
+        calls.clear()
+
+        def counting(rows, seed):
+            calls.append(seed)
+            return self.refit(rows, seed)
+
+        whole = bootstrap(counting, 30, names=list("abc"), n=10, kept=kept)
+        assert (whole.n, len(calls)) == (10, 6)
+        assert (whole.directed == bootstrap(self.refit, 30, names=list("abc"), n=10).directed).all()
+        bootstrap(counting, 30, names=list("abc"), n=10, kept=kept)
+        assert len(calls) == 6  # nothing is left to do
+
+    def test_an_interrupt_before_the_first_resample_is_one(self):
+        def stopping(rows, seed):
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            bootstrap(stopping, 30, names=list("abc"), n=10)
+
+    def test_resamples_of_another_plan_are_not_used(self, tmp_path):
+        Kept(tmp_path / "kept.json", "one").save([CHAIN != 0])
+        assert Kept(tmp_path / "kept.json", "two").load(3) == []
+
+    @pytest.mark.parametrize(
+        "text", ["{", *('{"key": "k"' + rest for rest in ("}", ', "graphs": ["zz"]}', ', "graphs": ["f"]}'))]
+    )
+    def test_a_damaged_file_is_refused(self, tmp_path, text):
+        path = tmp_path / "kept.json"
+        path.write_text(text)
+        with pytest.raises(ResultError):
+            Kept(path, "k").load(3)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from drbo.result.result import Result
 
+RESAMPLES = "resamples.json"
 INTERRUPTED = 130  # exit code: 128 + SIGINT
 
 
@@ -133,6 +134,8 @@ def fit(
         show(expected.as_json() if as_json else expected.lines(), machine=as_json)
         return
     frame, resampling = _resampling(frame, options)
+    if resampling is not None and output is not None:
+        resampling["keep"] = output / RESAMPLES
     if options["start"] is not None:
         arguments["start"] = _start(options["start"], [str(name) for name in frame])
     with executor_for(options["workers"], options["dask"]) as executor:
@@ -224,6 +227,8 @@ def _refit(model: Any, frame: "pd.DataFrame", resampling: dict[str, Any], *, qui
     wish = dict(resampling)
     workers = wish.pop("workers")
     model.set_params(executor=None)  # resamples are the unit of work now
+    if "keep" in wish:
+        save_result(model.result_, wish["keep"].parent)  # the graph is safe before hours of resamples begin
     with counting("resamples", quiet=quiet) as progress:
         if workers == 1:
             model.resample(frame, progress=progress, **wish)

@@ -4,15 +4,19 @@ A frequency is not a probability that the edge is true: it says how often the sa
 these. The fit itself is a callable, so that this module knows nothing of how graphs are found.
 """
 
+import json
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from drbo.errors import DataError, SettingsError
+from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json, refusing, write_file
+from drbo.errors import DataError, ResultError, SettingsError
 from drbo.graph import descendants
 from drbo.result.export import check_names
 
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 Kind = Literal["bootstrap", "subsample", "block", "cluster"]
 #: A pool of processes gets the resamples in about so many pieces: each piece carries the table.
 CHUNKS = 16
+SAVE_SECONDS = 5.0  # between two writes of finished resamples
 KINDS: tuple[str, ...] = get_args(Kind)
 #: What refits one resample: rows and a seed in, a DAG or PDAG (d, d) out. With an executor it must pickle.
 Refit = Callable[[npt.NDArray[np.intp], int], npt.NDArray[np.bool_]]
@@ -146,6 +151,44 @@ def _cut(values: Floats) -> float:
     return float(below[-1] + above[0]) / 2  # every value between the two cuts the same links
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A file of finished resamples: a bootstrap that was stopped, or wants more of them, goes on from there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kept = Kept(Path(folder) / "resamples.json", key="data and seed")
+    ...     kept.save([np.array([[0, 1], [0, 0]], dtype=bool)])
+    ...     len(kept.load(2)), len(Kept(kept.path, key="other data").load(2))
+    (1, 0)
+    """
+
+    path: Path
+    key: str  # of all that decides the graphs; a file with another key is not used
+
+    def load(self, d: int) -> list[Bools]:
+        """Return the graphs of the file, none where it is not there or belongs to another run."""
+        if not self.path.exists():
+            return []
+        with refusing(self.path):
+            content = read_json(read_bytes(self.path, MAX_TEXT_BYTES))
+            if not isinstance(content, dict) or content.get("key") != self.key:
+                return []
+            size = -(-d * d // 8)
+            raw = [bytes.fromhex(word) for word in content["graphs"]]
+            if any(len(part) != size for part in raw):
+                raise ResultError(f"{self.path} holds graphs of another size than {d} nodes", hint="remove the file")
+            bits = [np.unpackbits(np.frombuffer(part, np.uint8), count=d * d) for part in raw]
+            return [part.reshape(d, d).astype(bool) for part in bits]
+
+    def save(self, graphs: list[Bools]) -> None:
+        """Write the graphs in one step."""
+        words = [np.packbits(graph).tobytes().hex() for graph in graphs]
+        write_file(self.path, json.dumps({"key": self.key, "graphs": words}).encode())
+
+
 def bootstrap(
     refit: Refit,
     n_rows: int,
@@ -158,6 +201,7 @@ def bootstrap(
     seed: int = 0,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    kept: Kept | None = None,
 ) -> Confidence:
     """Refit resamples of the rows and count what was found.
 
@@ -174,6 +218,9 @@ def bootstrap(
     seed : resample k has its own seed, made of this one and k: the answer does not depend on who computes it.
     executor : computes resamples at the same time; None: one after the other.
     progress : called with (done, n).
+    kept : a file that finished resamples go to and are taken from.
+
+    Ctrl-C ends it with the resamples so far, once there is one.
 
     Examples
     --------
@@ -183,14 +230,33 @@ def bootstrap(
     """
     check_resampling(n, kind, block, clusters, n_rows)
     draws = _draws(n_rows, n, kind, block, clusters, seed)
-    rows, seeds = zip(*draws, strict=True)
-    graphs: list[Bools] = []
-    chunk = max(1, n // CHUNKS)
-    for graph in map(refit, rows, seeds) if executor is None else executor.map(refit, rows, seeds, chunksize=chunk):
-        graphs.append(graph)
-        if progress is not None:
-            progress(len(graphs), n)
+    graphs = [] if kept is None else kept.load(len(names))[:n]
+    done, saved = len(graphs), time.monotonic()
+    try:
+        for graph in _refitted(refit, draws[done:], executor):
+            graphs.append(np.asarray(graph) != 0)
+            if progress is not None:
+                progress(len(graphs), n)
+            if kept is not None and time.monotonic() - saved > SAVE_SECONDS:
+                kept.save(graphs)
+                saved = time.monotonic()
+    except KeyboardInterrupt:
+        if not graphs:
+            raise
+    if kept is not None and len(graphs) > done:
+        kept.save(graphs)
     return Confidence.of(graphs, names, kind, seed)
+
+
+def _refitted(refit: Refit, draws: list[tuple[Rows, int]], executor: Executor | None) -> Iterator[Bools]:
+    """Yield the graphs of resamples in their order, whoever computes them."""
+    if not draws:
+        return
+    rows, seeds = zip(*draws, strict=True)
+    if executor is None:
+        yield from map(refit, rows, seeds)
+    else:
+        yield from executor.map(refit, rows, seeds, chunksize=max(1, len(draws) // CHUNKS))
 
 
 def resamples(

@@ -1,0 +1,75 @@
+"""One resample fitted; what a bootstrap makes of many is tested with the estimator."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from drbo.data.table import Table
+from drbo.graph import dag_to_cpdag
+from drbo.knowledge import Constraints, Knowledge
+from drbo.result.refit import TableRefit
+from drbo.settings import Settings
+
+
+def collider(rng, n=300):
+    x = rng.normal(size=(n, 3))
+    x[:, 2] += x[:, 0] + x[:, 1]
+    return Table.from_array(x, names=["a", "b", "c"])
+
+
+def make(table, **changes):
+    given = {"name": "bic-nv", "options": {}, "table": table, "constraints": Constraints.none(3),
+             "settings": Settings(), "pruner": "none", "columns": np.arange(3), "by_orders": True}  # fmt: skip
+    return TableRefit(**(given | changes))
+
+
+TRUTH = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
+
+
+@pytest.mark.parametrize("start", [None, TRUTH, np.zeros((3, 3), dtype=bool)])
+def test_the_class_is_found_from_any_start(rng, start):
+    found = make(collider(rng), start=start)(np.arange(300), seed=0)
+    assert (found == dag_to_cpdag(TRUTH)).all()
+
+
+def test_the_rows_decide(rng):
+    table = collider(rng)
+    noise = np.vstack([table.values, rng.normal(size=(300, 3))])
+    refit = make(Table.from_array(noise))
+    assert refit(np.arange(300), seed=0).any()
+    assert not refit(np.arange(300, 600), seed=0).any()
+
+
+def test_columns_go_back_to_their_places(rng):
+    table = collider(rng)
+    turned = table.take(np.arange(300), np.array([2, 0, 1]))
+    found = make(turned, columns=np.array([2, 0, 1]))(np.arange(300), seed=0)
+    assert (found == dag_to_cpdag(TRUTH)).all()
+
+
+def test_knowledge_and_a_score_that_tells_directions(rng):
+    known = Knowledge(required=["c -> a"]).compile(["a", "b", "c"])
+    found = make(collider(rng), name="bic-ev", constraints=known)(np.arange(300), seed=0)
+    assert found[2, 0]
+    assert not (found & found.T).any()
+
+
+def test_other_scores_go_through_the_networks(rng):
+    short = Settings(max_evals=24, n_candidates=200, batch_size=8)
+    found = make(collider(rng), name="bge", settings=short, by_orders=False)(np.arange(300), seed=0)
+    assert found[0, 2]
+    assert found[1, 2]
+
+
+def test_it_travels_to_another_process(rng):
+    refit = make(collider(rng))
+    again = pickle.loads(pickle.dumps(refit))
+    assert (again(np.arange(300), 1) == refit(np.arange(300), 1)).all()
+
+
+def test_targets_follow_their_rows(rng):
+    targets = np.zeros((300, 3), dtype=bool)
+    targets[:150, 2] = True
+    refit = make(collider(rng), options={"targets": targets})
+    assert refit(np.arange(150, 300), seed=0)[0, 2]
