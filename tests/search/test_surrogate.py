@@ -76,8 +76,10 @@ def _trained(rng, monkeypatch, batched, **changes):
     net = DropoutSurrogate(D, Settings(hidden=H, n_replay=64, **changes), _generator())
     if batched:
 
-        def step(history, rows, generator):
-            net._batched_steps(history, rows[None], generator)
+        def step(codes, values, generator):
+            batch = History(D, torch.device("cpu"))
+            batch.codes, batch.values = codes, values
+            net._batched_steps(batch, torch.arange(values.shape[1])[None], generator)
 
         monkeypatch.setattr(net, "_compiled_step", step)
     history = History(D, torch.device("cpu"))
@@ -199,13 +201,13 @@ def test_networks_over_few_candidate_parents(rng):
         allowed[max(0, node - 2) : node, node] = True
     known = Knowledge(forbidden=[(f"x{i}", f"x{j}") for i, j in np.argwhere(~allowed) if i != j])
     inputs = Inputs.allowed(known.compile([f"x{i}" for i in range(6)]))
-    net = DropoutSurrogate(6, Settings(hidden=H, dropout=0.1, learning_rate=0.05), _generator(), inputs)
+    net = DropoutSurrogate(6, Settings(hidden=32, dropout=0.1, learning_rate=0.05), _generator(), inputs)
     history = History(6, torch.device("cpu"), inputs)
-    assert net._p["w1"].shape == (6, 2, H)
+    assert net._p["w1"].shape == (6, 2, 32)
     for _ in range(20):
         dags = (rng.random((16, 6, 6)) < 0.5) & allowed
         history.append(dags, dags.sum(1) - 5.0)
-        net.update(history, 16, _generator(3))
+        net.update(history, 16, _generator(len(history)))
     dags = (rng.random((50, 6, 6)) < 0.5) & allowed
     nodes, parents = torch.arange(6), torch.as_tensor(dags.transpose(2, 0, 1))
     drawn = net.to_local(nodes, net.draw(32, _generator(5)).local(nodes, parents)).mean(-1).T.numpy()

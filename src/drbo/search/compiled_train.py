@@ -15,9 +15,8 @@ from drbo.search.compiled import F32, add_rows, fill_random, fold_bytes, sums_by
 def gradients(
     first: int,
     last: int,
-    codes: Any,  # (d, R, bytes): parent sets in the history
-    local: Any,  # (d, R): their local scores
-    rows: Any,  # (N,): the training batch
+    codes: Any,  # (d, N, bytes): parent sets of the training batch
+    local: Any,  # (d, N): their local scores
     scale: Any,  # (2, d): mean and spread of the targets
     p: Any,  # parameters: w1 (d, m, h), b1, gamma, beta, w2 (d, h), b2 (d, 1)
     g: Any,  # their gradients
@@ -29,14 +28,14 @@ def gradients(
     """Write the gradient of the square loss, for some of the nodes."""
     w1, b1, gamma, beta, w2, b2 = p
     g1, gb1, ggamma, gbeta, gw2, gb2 = g
-    n, h, n_bytes = rows.shape[0], w1.shape[2], codes.shape[2]
+    n, h, n_bytes = codes.shape[1], w1.shape[2], codes.shape[2]
     act, residual = np.empty((n, h), F32), np.empty(n, F32)
     table, back = np.empty((n_bytes, 256, h), F32), np.empty((n_bytes, 256, h), F32)
     words = np.empty((n * h + 3) // 4, np.uint64)
     for node in range(first, last):
         sums_by_byte(w1[node], table)
         fill_random(words, np.uint64(seed) + np.uint64(node * words.shape[0]))
-        mu, inv_sigma = _forward(act, table, codes[node], rows, b1[node], words.view(np.uint16), dropout, eps)
+        mu, inv_sigma = _forward(act, table, codes[node], b1[node], words.view(np.uint16), dropout, eps)
         v = gamma[node] * w2[node] * inv_sigma
         offset = b2[node, 0] + np.sum(beta[node] * w2[node]) - np.sum(mu * v)
         factor = F32(2.0 / (n * w1.shape[0])) / scale[1, node]  # the loss is the mean over rows and nodes
@@ -46,7 +45,7 @@ def gradients(
             z, output = act[r], offset
             for k in range(h):
                 output += z[k] * v[k]
-            e = (output * scale[1, node] + scale[0, node] - local[node, rows[r]]) * factor
+            e = (output * scale[1, node] + scale[0, node] - local[node, r]) * factor
             residual[r] = e
             total += e
             for k in range(h):
@@ -57,7 +56,7 @@ def gradients(
         gbeta[node] = total * w2[node]
         gb2[node, 0] = total
         slope = v * centred * inv_sigma / F32(n)
-        _backward(act, back, codes[node], rows, residual, v, slope, slope * mu - v * total / F32(n), dropout, gb1[node])
+        _backward(act, back, codes[node], residual, v, slope, slope * mu - v * total / F32(n), dropout, gb1[node])
         fold_bytes(back, g1[node])
         squares[node] = (
             total * total
@@ -70,7 +69,7 @@ def gradients(
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)
-def _forward(act: Any, table: Any, codes: Any, rows: Any, b1: Any, coins: Any, dropout: float, eps: float) -> Any:
+def _forward(act: Any, table: Any, codes: Any, b1: Any, coins: Any, dropout: float, eps: float) -> Any:
     """Set the activations, dropped units 0; return their mean and one over their standard deviation."""
     n, h = act.shape
     threshold, keep = np.uint16(round(dropout * 65_536)), F32(1.0 / (1.0 - dropout))
@@ -78,7 +77,7 @@ def _forward(act: Any, table: Any, codes: Any, rows: Any, b1: Any, coins: Any, d
     for r in range(n):
         z, coin = act[r], coins[r * h : (r + 1) * h]
         z[:] = b1
-        add_rows(z, table, codes[rows[r]])
+        add_rows(z, table, codes[r])
         for k in range(h):
             x = z[k] * keep if z[k] > 0 and coin[k] >= threshold else F32(0.0)
             z[k] = x
@@ -93,7 +92,6 @@ def _backward(
     act: Any,
     back: Any,
     codes: Any,
-    rows: Any,
     residual: Any,
     v: Any,
     slope: Any,
@@ -107,7 +105,7 @@ def _backward(
     back[:] = F32(0.0)
     gb1[:] = F32(0.0)
     for r in range(n):
-        z, e, code = act[r], residual[r], codes[rows[r]]
+        z, e, code = act[r], residual[r], codes[r]
         for k in range(h):
             x = (e * v[k] + base[k] - z[k] * slope[k]) * keep if z[k] > 0 else F32(0.0)
             z[k] = x

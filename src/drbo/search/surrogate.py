@@ -87,7 +87,9 @@ class DropoutSurrogate:
             return
         if self.device.type == "cpu":
             for rows in batches:
-                self._compiled_step(history, rows, generator)
+                ordered = rows.sort().values  # gathered once, in the order of memory: a long past costs no more
+                codes, values = history.codes.index_select(1, ordered), history.values.index_select(1, ordered)
+                self._compiled_step(codes, values, generator)
         else:
             self._batched_steps(history, torch.stack(batches), generator)
         self._measure_activations(history, batches[-1])
@@ -105,7 +107,12 @@ class DropoutSurrogate:
             self.mean = known.mean(1, keepdim=True)
             self.spread = known.std(1, correction=0, keepdim=True).clamp(min=MIN_SPREAD)
 
-    def _compiled_step(self, history: History, rows: Tensor, generator: torch.Generator) -> None:
+    def _compiled_step(
+        self,
+        codes: Tensor,  # (d, N, bytes)
+        values: Tensor,  # (d, N)
+        generator: torch.Generator,
+    ) -> None:
         """Take one Adam step on the CPU."""
         from drbo.search import compiled_train  # compiled: only where it is used
         from drbo.search.compiled import in_threads
@@ -116,10 +123,9 @@ class DropoutSurrogate:
         in_threads(
             compiled_train.gradients,
             d,
-            d * len(rows) * h,
-            history.codes.numpy(),
-            history.values.numpy(),
-            rows.numpy(),
+            values.numel() * h,
+            codes.numpy(),
+            values.numpy(),
             torch.cat([self.mean, self.spread], 1).T.contiguous().numpy(),
             tuple(value.numpy() for value in self._p.values()),
             tuple(value.numpy() for value in self._g.values()),
