@@ -12,6 +12,7 @@ EXPERIMENTS = {
     "gp": "nonlinear data with Gaussian processes, score gp-nv: the known optimum",
     "gp_check": "the paper's GP score against its fingerprints and scikit-learn",
     "gp_speed": "seconds for a batch of GP families against scikit-learn",
+    "nonlinear": "large nonlinear data, score splines: seconds to a given SHD",
     "sachs": "the Sachs data with the paper's score and pruning, beside random complete graphs",
     "mixed": "tables with numbers and categories from the command line",
     "null": "independent columns: false edges of every score, and the choice of the penalty",

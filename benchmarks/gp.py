@@ -45,9 +45,9 @@ def one_run(
     score = GpNV(Table.from_array(data), device=options.device)
     settings = Settings.preset(options.preset).with_(max_evals=options.evals)
     scale = data.size
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), time.process_time()
     outcome = run(Search(score, settings, seed=seed, device=options.device))
-    seconds = time.perf_counter() - start
+    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
     top = Evaluator(score, settings).evaluate(best[None]).scores[0]
     found = outcome.best.dags[0]
     pruned, _ = prune("cam", data, found)
@@ -65,6 +65,7 @@ def one_run(
         "n_evals": outcome.n_evals,
         "n_local": outcome.n_local,
         "seconds": round(seconds, 2),
+        "cpu_seconds": round(cpu_seconds, 2),
         **table.stamp(options.device),
     }
 
@@ -91,10 +92,13 @@ def main(arguments: list[str]) -> None:
         for seed in range(options.seeds):
             row = one_run(number, seed, data, truth, best, options)
             found.append(row)
+            if options.save:
+                table.save(options.save, [row], KEY)
             print(
                 f"set {number} seed {seed}: score/(nd) {row['score']} (optimum {row['optimum']}), SHD {row['shd']} "
                 f"(the optimum's own: {row['shd_optimum']}), after CAM pruning {row['shd_cam']}, "
-                f"{row['n_evals']} evaluations, {row['n_local']} local scores, {row['seconds']} s",
+                f"{row['n_evals']} evaluations, {row['n_local']} local scores, {row['seconds']} s "
+                f"({row['cpu_seconds']} s of CPU)",
                 flush=True,
             )
     reached = sum(row["optimum_reached"] for row in found)
@@ -102,5 +106,3 @@ def main(arguments: list[str]) -> None:
     for words, name in (("SHD", "shd"), ("SHD after CAM pruning", "shd_cam"), ("local scores", "n_local")):
         print(f"{words} {table.spread(row[name] for row in found)}")
     print(f"seconds {table.spread(row['seconds'] for row in found)}")
-    if options.save:
-        table.save(options.save, found, KEY)

@@ -1,21 +1,22 @@
 """Independent columns must give no edges, whatever their units; and how the default penalty was chosen.
 
     python -m benchmarks null --sets 20 --save benchmarks/rows/null.csv
-    python -m benchmarks null --choose
+    python -m benchmarks null --choose --save benchmarks/rows/null_choice.csv
     python -m benchmarks null --nonlinear
 
 Without a choice: 20 independent columns, each in units drawn from 0.01 to 100, searched with the default preset, its
 penalty and its pruning. The first sets are searched again in plain units: the graph must be the same. The first one of
 each kind has a search of default length, the others one of 100 evaluations, which are enough to try every single edge
 five times over. ``gp`` gets half the sets and always 100; its 1,000 rows are work for a GPU (``--device cuda``).
-``--choose``: errors with other penalties and pruners, on data sets 100, 101, ... of ``drbo.data.simulate.simulate`` and
-on independent columns. ``--nonlinear``: how often the test behind ``score="auto"`` calls data nonlinear.
+``--choose``: SHD (``bic-nv``: between CPDAGs) with other penalties and pruners, on data sets 100, 101, ... of
+``drbo.data.simulate.simulate`` and on independent columns. ``--nonlinear``: how often the test behind ``score="auto"``
+calls data nonlinear.
 """
 
 import argparse
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from itertools import groupby, product
+from itertools import groupby
 from multiprocessing import get_context
 from operator import itemgetter
 from pathlib import Path
@@ -56,6 +57,7 @@ EVALS = 100
 #: False edges per table that are allowed on average.
 ALLOWED = 0.5
 KEY = ("score", "kind", "n", "seed")
+CHOICE_KEY = ("graph", "model", "score", "n", "seed", "penalty", "pruner")
 HEADER = (
     "| score | penalty, pruner | data | rows | tables | false edges, mean | most | same in other units | passes |\n"
     "|---|---|---|---|---|---|---|---|---|"
@@ -202,22 +204,36 @@ def errors(
 
 
 def choose(options: argparse.Namespace) -> None:
-    """Print errors by penalty and pruner."""
-    print(f"Mean SHD (bic-nv: between CPDAGs) over {options.sets} data sets, by penalty / pruner")
+    """Compare penalties and pruners."""
     seeds = range(FIRST_SEED, FIRST_SEED + options.sets)
     for cases, penalties, pruners in (
         (LINEAR, tuple(PENALTIES), ("none", "f-test")),
         (NONLINEAR, ("1", "ebic 0.5"), ("none", "cam", "cam-sequential")),
     ):
-        columns = list(product(penalties, pruners))
-        print("\n| graph, model | score | rows | " + " | ".join(" / ".join(column) for column in columns) + " |")
-        print("|" + "---|" * (3 + len(columns)), flush=True)
         jobs = [(*case, seed, penalty, pruners) for case in cases for penalty in penalties for seed in seeds]
-        found = dict(zip(jobs, _map(errors, jobs, options.workers), strict=True))
-        for case in cases:
-            lists = [[found[(*case, s, penalty, pruners)][pruner] for s in seeds] for penalty, pruner in columns]
-            means = " | ".join(f"{np.mean(values):.2f}" for values in lists)
-            print(f"| {case[0]}, {case[1]} | {case[2]} | {case[3]:,} | {means} |", flush=True)
+        rows = [
+            {**dict(zip(CHOICE_KEY, (*job[:6], pruner), strict=True)), "errors": value, **table.stamp("cpu")}
+            for job, found in zip(jobs, _map(errors, jobs, options.workers), strict=True)
+            for pruner, value in found.items()
+        ]
+        print(choice_table(rows), flush=True)
+        if options.save:
+            table.save(options.save, rows, CHOICE_KEY)
+
+
+def choice_table(rows: list[table.Row]) -> str:
+    """Return mean errors by penalty and pruner."""
+    columns = list(dict.fromkeys((row["penalty"], row["pruner"]) for row in rows))
+    text = "| graph, model | score | rows | sets | " + " | ".join(" / ".join(column) for column in columns) + " |\n"
+    text += "|" + "---|" * (4 + len(columns)) + "\n"
+    cases: dict[tuple[str, ...], list[table.Row]] = {}
+    for row in rows:
+        cases.setdefault((row["graph"], row["model"], row["score"], row["n"]), []).append(row)
+    for (graph, model, score, n), part in cases.items():
+        lists = [[float(r["errors"]) for r in part if (r["penalty"], r["pruner"]) == column] for column in columns]
+        means = " | ".join(f"{np.mean(values):.2f}" for values in lists)
+        text += f"| {graph}, {model} | {score} | {int(n):,} | {len(lists[0])} | {means} |\n"
+    return text
 
 
 def called_nonlinear(model: str, graph: str, n: int, seed: int) -> bool:
@@ -273,7 +289,7 @@ def main(arguments: list[str]) -> None:
     options.add_argument("--full", type=int, default=1, help="tables of each kind with a search of default length")
     options.add_argument("--device", default="cpu")
     options.add_argument("--workers", type=int, default=1, help="runs at a time")
-    options.add_argument("--save", type=Path, help="CSV file that gets the rows of the null test")
+    options.add_argument("--save", type=Path, help="CSV file that gets the rows")
     chosen = options.parse_args(arguments)
     chosen.sets = chosen.sets or (10 if chosen.choose else 20)
     (choose if chosen.choose else nonlinear if chosen.nonlinear else null)(chosen)

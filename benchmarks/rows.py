@@ -21,7 +21,8 @@ def machine(device: str) -> str:
     """Return the machine in words: the GPU's name, or the number of cores."""
     if device == "cuda":
         return torch.cuda.get_device_name()
-    return f"{os.cpu_count()} cores {platform.machine()}"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()  # taskset counts
+    return f"{cores} cores {platform.machine()}"
 
 
 def stamp(device: str) -> Row:

@@ -97,8 +97,8 @@ class SplineScore(Score):
                     hint="use score='auto' or 'mixed', or encode the column as numbers yourself",
                 )
         self.df = int(df)
-        self._groups: list[tuple[npt.NDArray[np.intp], Floats]] = []
-        self._group_of = np.zeros(self.n_nodes, dtype=np.intp)
+        self.groups: list[tuple[npt.NDArray[np.intp], Floats]] = []
+        self.group_of = np.zeros(self.n_nodes, dtype=np.intp)
         for number, (members, rows) in enumerate(row_groups(self.targets, table.n_rows, self.n_nodes)):
             values = table.values[rows]
             constant = np.ptp(values, axis=0) == 0
@@ -112,8 +112,8 @@ class SplineScore(Score):
             ]
             owner = np.repeat(np.arange(self.n_nodes), [basis.shape[1] for basis in bases])
             everything = np.hstack([columns / len(rows) ** 0.5, *bases])
-            self._groups.append((owner, everything.T @ everything))
-            self._group_of[members] = number
+            self.groups.append((owner, everything.T @ everything))
+            self.group_of[members] = number
         self.gain = torch.as_tensor(-self.n_rows)
         # with fewer rows a large parent set loses its credit
         self.nested = bool((self.n_rows > self.df * (self.n_nodes - 1) + 1).all())
@@ -121,8 +121,8 @@ class SplineScore(Score):
     def local(self, families: Families) -> Floats:
         """Return the log of the share of variance that the parents leave unexplained."""
         values = np.empty(len(families))
-        group_of_row = self._group_of[families.nodes]
-        for number, (owner, correlation) in enumerate(self._groups):
+        group_of_row = self.group_of[families.nodes]
+        for number, (owner, correlation) in enumerate(self.groups):
             rows = np.flatnonzero(group_of_row == number)
             part = families[rows]
             spread = np.zeros((len(rows), len(correlation)), dtype=bool)
@@ -134,8 +134,8 @@ class SplineScore(Score):
 
     def credited(self, families: Families) -> npt.NDArray[np.bool_]:
         """Return which families have at most n - 2 basis functions."""
-        functions = np.array([np.bincount(owner, minlength=self.n_nodes) for owner, _ in self._groups])
-        count = (families.parents * functions[self._group_of[families.nodes]]).sum(axis=1)
+        functions = np.array([np.bincount(owner, minlength=self.n_nodes) for owner, _ in self.groups])
+        count = (families.parents * functions[self.group_of[families.nodes]]).sum(axis=1)
         few: npt.NDArray[np.bool_] = count < self.n_rows[families.nodes] - 1
         return few
 

@@ -13,11 +13,13 @@ from drbo.scores.base import Families, Score
 from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.linear import BicEV, BicNV
+from drbo.scores.splines import SplineScore
 from drbo.search.evaluate import Evaluator
 
 if TYPE_CHECKING:
     from drbo.search.count_orders import CountSteps
     from drbo.search.linear_orders import LinearSteps
+    from drbo.search.spline_orders import SplineSteps
     from drbo.search.stepwise import Expander, Expansion
 
 #: A score whose local scores take longer is searched with networks: above this the thousands of families of a climb
@@ -38,6 +40,8 @@ def steps_of(evaluator: Evaluator, constraints: Constraints, level: float | None
         return _linear(score, constraints, level)
     if type(score) is BGe:
         return _evidence(score, constraints)
+    if type(score) is SplineScore:
+        return _splines(score, constraints)
     if type(score) in (DiscreteBIC, BDeu):
         assert isinstance(score, (DiscreteBIC, BDeu))
         return _counts(score, constraints)
@@ -46,7 +50,7 @@ def steps_of(evaluator: Evaluator, constraints: Constraints, level: float | None
 
 def is_compiled(score: Score) -> bool:
     """Tell whether a score's steps are compiled; a subclass may have changed what they take for granted."""
-    return type(score) in (BicNV, BicEV, BGe, DiscreteBIC, BDeu)
+    return type(score) in (BicNV, BicEV, BGe, DiscreteBIC, BDeu, SplineScore)
 
 
 def family_seconds(score: Score) -> float:
@@ -186,6 +190,26 @@ def _counts(score: DiscreteBIC | BDeu, constraints: Constraints) -> "CountSteps"
         gain=2.0 if by_levels else 1.0,
         parameter_prices=parameter_prices,
         edge_prices=prices,
+        allowed=constraints.allowed.T.copy(),
+        required=constraints.required.T.copy(),
+        max_parents=constraints.max_parents.astype(np.int64),
+    )
+
+
+def _splines(score: SplineScore, constraints: Constraints) -> "SplineSteps":
+    from drbo.search.spline_orders import SplineSteps
+
+    d = score.n_nodes
+    grams = np.zeros((len(score.groups), *np.max([gram.shape for _, gram in score.groups], axis=0)))
+    for matrix, (_, gram) in zip(grams, score.groups, strict=True):
+        matrix[: len(gram), : len(gram)] = gram
+    widths = np.array([np.bincount(owner, minlength=d) for owner, _ in score.groups])
+    return SplineSteps(
+        grams=grams,
+        firsts=d + np.concatenate([np.zeros((len(widths), 1), dtype=np.int64), widths.cumsum(axis=1)], axis=1),
+        group=score.group_of.astype(np.int64),
+        rows=score.n_rows,
+        prices=edge_prices(score),
         allowed=constraints.allowed.T.copy(),
         required=constraints.required.T.copy(),
         max_parents=constraints.max_parents.astype(np.int64),
