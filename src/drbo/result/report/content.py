@@ -34,7 +34,8 @@ class Column:
         if isinstance(value, float | int | np.number):
             if np.isinf(value):
                 return "unbounded" if value > 0 else "−unbounded"
-            return format(value, self.form).replace("-", "−")
+            large = abs(float(value)) >= 1000 and self.form.endswith("g")  # 1,012 rather than 1.01e+03
+            return format(value, ",.0f" if large else self.form).replace("-", "−")
         return printable(str(value))
 
 
@@ -52,7 +53,11 @@ COLUMNS = {
     "reason": Column("why this direction", "what settles the direction of the arrow; tie: nothing does"),
 }
 #: What the filter works on: the first of these that the edges have.
-FILTERS = (("link_frequency", "Confidence at least"), ("standardised_weight", "Standardised weight at least"))
+FILTERS = (
+    ("link_frequency", "Confidence at least"),
+    ("standardised_weight", "Standardised weight at least"),
+    ("posterior", "Posterior at least"),
+)
 
 SHOWN_RIVALS = 5  # equivalence classes beside the best
 SHOWN_CHANGES = 6  # edges of each kind that a rival is described by
@@ -291,7 +296,7 @@ class Content:
     def _filter(self, table: Any) -> dict[str, Any] | None:
         for column, words in FILTERS:
             if column in table and len(table) and not table[column].isna().any():
-                top = 1.0 if column == "link_frequency" else float(np.ceil(table[column].abs().max() * 20) / 20)
+                top = float(np.ceil(table[column].abs().max() * 20) / 20) if column == "standardised_weight" else 1.0
                 return {"column": column, "label": words, "max": top}
         return None
 

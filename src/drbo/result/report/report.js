@@ -195,7 +195,7 @@
     for (const other of titles) other.removeAttribute("aria-sort");
     title.setAttribute("aria-sort", down ? "descending" : "ascending");
     const text = (row) => row.children[column].textContent.trim();
-    const number = (row) => Number(text(row).replace("−", "-").replace("+", ""));
+    const number = (row) => Number(text(row).replace("−", "-").replace(/[+,]/g, ""));
     const numeric = rows.every((row) => text(row) === "" || Number.isFinite(number(row)));
     const order = rows.slice().sort((a, b) => numeric ? number(b) - number(a) : text(b).localeCompare(text(a)));
     if (!down) order.reverse();
