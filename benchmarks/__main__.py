@@ -17,6 +17,7 @@ EXPERIMENTS = {
     "mixed": "tables with numbers and categories from the command line",
     "null": "independent columns: false edges of every score, and the choice of the penalty",
     "bootstrap": "cost of a bootstrap, warm against cold starts, and frequencies against the truth",
+    "efficiency": "how few local scores a search needs, and what each of its parts is worth",
     "speed": "iteration times beside the bare matrix product, their growth, and learning curves of the fast rules",
     "exact": "the optimum proved up to 20 columns, and the search against it",
     "knowledge": "every scored graph obeys the knowledge, contradictions come first, tiers save evaluations",

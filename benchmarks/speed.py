@@ -121,12 +121,12 @@ def iteration_row(case: str, rules: str, device: str) -> table.Row:
         timed(state)
     parts = best_of(state)
     total = float(parts[0].sum())
-    bare, bare_cpu = (1e3 * value for value in bare_product(state.space.n_nodes, candidates, device))
+    bare, bare_cpu = (1e3 * value for value in bare_product(state.proposer.space.n_nodes, candidates, device))
     return {
         "graph": graph,
         "candidates": candidates,
         "rules": rules,
-        "nodes": state.space.n_nodes,
+        "nodes": state.proposer.space.n_nodes,
         **part_columns(parts),
         "iteration_ms": round(total, 1),
         "bare_product_ms": round(bare, 1),
@@ -144,12 +144,11 @@ def growth_row(over: str, nodes: int, past: int, candidates: int, device: str) -
     state = new_search(f"{nodes}ER2", 100, device, changes, screening)
     for _ in range(2):
         timed(state)
-    while len(state.history) < past:  # DAGs of the trust region, evaluated as the search would
-        n = min(2_000, past - len(state.history))
-        assert state.center is not None
-        vectors = state.region.candidates(state.center, n, state.generator).vectors()
-        batch = state.evaluator.evaluate(state.space.decode(vectors).cpu().numpy())
-        state.history.append(batch.dags, batch.local)
+    while len(state.proposer.history) < past:  # DAGs of the trust region, evaluated as the search would
+        n = min(2_000, past - len(state.proposer.history))
+        vectors = state.proposer.region.candidates(state.proposer.center, n, state.generator).vectors()
+        batch = state.evaluator.evaluate(state.proposer.space.decode(vectors).cpu().numpy())
+        state.proposer.history.append(batch.dags, batch.local)
     parts = best_of(state)
     assert state.best is not None
     recombine = []

@@ -55,7 +55,12 @@ class Settings:
     max_evals: int = _knob(2_000, "DAG evaluations that may be spent", low=1, symbol="T")
     max_local: int | None = _knob(None, "distinct local scores that may be computed", low=1, optional=True)
     time_limit: float | None = _knob(None, "seconds the search may take", low=0.0, optional=True)
-    patience: int | None = _knob(None, "iterations without a better score before stopping", low=1, optional=True)
+    patience: int | None = _knob(
+        None,
+        "iterations without a better score before stopping; None: 30 where proposals are climbs, else no limit",
+        low=1,
+        optional=True,
+    )
     target_score: float | None = _knob(None, "stop as soon as this score is reached", optional=True)
     count_known: bool = _knob(
         False,
@@ -71,6 +76,24 @@ class Settings:
     rank: int = _knob(8, "dimension of a node's embedding in the low-rank space", low=1, symbol="k")
 
     # Proposals (Sec. 4.2, App. C.1)
+    proposals: Literal["climb", "region"] = _knob(
+        "climb",
+        "climb: maximise functions drawn from the surrogate by single-edge moves from near the best DAG; region: rank "
+        "random candidates of a trust region by a drawn function, the paper's rule",
+        options=("climb", "region"),
+    )
+    surrogate: Literal["gp", "dropout", "none"] = _knob(
+        "gp",
+        "what predicts local scores: a Gaussian process over parent sets, the paper's dropout networks, or nothing: "
+        "DAGs near the best one are evaluated as they come",
+        options=("gp", "dropout", "none"),
+    )
+    first_design: int | None = _knob(
+        None,
+        "DAGs evaluated before the surrogate is asked, where proposals are climbs; None: one per variable",
+        low=1,
+        optional=True,
+    )
     batch_size: int = _knob(64, "DAGs evaluated together", low=1, symbol="B")
     n_candidates: int = _knob(10_000, "candidates ranked per iteration", low=1, symbol="C")
     moved_coordinates: float = _knob(20.0, "coordinates of a candidate that leave the centre, on average", low=1.0)
@@ -180,6 +203,8 @@ class Settings:
                 "skip_known=True needs recombine=True: a DAG made of known families would never be looked at",
                 hint="set skip_known=False as well",
             )
+        if self.proposals == "region" and self.surrogate != "dropout":
+            raise SettingsError("proposals='region' needs surrogate='dropout'", hint="or set proposals='climb'")
         if self.masks == "shared" and self.batch_norm == "candidates":
             raise SettingsError("masks='shared' needs batch_norm='training'", hint="or set masks='row'")
 
@@ -250,6 +275,8 @@ def _range_words(low: float | None, high: float | None, below: float | None) -> 
 _PAPER: dict[str, Any] = {
     "route": "networks",
     "exact": "off",
+    "proposals": "region",
+    "surrogate": "dropout",
     "max_evals": 10_000,
     "count_known": True,
     "space": "low-rank",

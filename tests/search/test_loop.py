@@ -13,7 +13,7 @@ from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
-from drbo.search import loop
+from drbo.search import loop, propose
 from drbo.search.evaluate import Evaluator
 from drbo.search.loop import Search, run
 from drbo.search.stopping import Limits, Recorder
@@ -21,6 +21,8 @@ from drbo.settings import Settings
 
 #: Settings that make an iteration cheap.
 SMALL = {"batch_size": 8, "n_candidates": 200, "hidden": 8, "n_draws": 4, "n_grads": 2, "n_replay": 32}
+#: The paper's way to propose, in a search that is otherwise the default.
+REGION = {"proposals": "region", "surrogate": "dropout"}
 
 
 def _small(preset="default", **changes):
@@ -110,20 +112,27 @@ def test_the_default_search_finds_the_best_of_all_five_node_dags(kind, five_node
     "changes",
     [
         {},
-        {"space": "low-rank"},
-        {"acquisition": "ucb"},
-        {"acquisition": "ucb", "masks": "row"},
-        {"replay": "reservoir"},
-        {"masks": "row"},
+        {"surrogate": "dropout"},
+        {"surrogate": "none"},
         {"polish": False},
         {"skip_known": False},
         {"skip_known": False, "recombine": False},
-        {"skip_known": False, "recombine": False, "polish": False},
-        {"skip_known": False, "recombine": False, "polish": False, "space": "low-rank", "rank": 4},
-        {"n_grads": 0},
-        {"n_replay": 0},
-        {"dropout": 0.0},
-        {"region_restart": False},
+        {"first_design": 1},
+        {**REGION},
+        {**REGION, "space": "low-rank"},
+        {**REGION, "acquisition": "ucb"},
+        {**REGION, "acquisition": "ucb", "masks": "row"},
+        {**REGION, "replay": "reservoir"},
+        {**REGION, "masks": "row"},
+        {**REGION, "polish": False},
+        {**REGION, "skip_known": False},
+        {**REGION, "skip_known": False, "recombine": False},
+        {**REGION, "skip_known": False, "recombine": False, "polish": False},
+        {**REGION, "skip_known": False, "recombine": False, "polish": False, "space": "low-rank", "rank": 4},
+        {**REGION, "n_grads": 0},
+        {**REGION, "n_replay": 0},
+        {**REGION, "dropout": 0.0},
+        {**REGION, "region_restart": False},
     ],
     ids=str,
 )
@@ -161,7 +170,7 @@ def test_the_smallest_problem(kind):
     """Two nodes have three DAGs and four families: two evaluations know them all."""
     table = _table(d=2, seed=1)
     best = _best_score(_all_dags(2), table, kind)
-    for changes in ({}, {"space": "low-rank"}, {"skip_known": False}):
+    for changes in ({}, REGION, {**REGION, "space": "low-rank"}, {**REGION, "skip_known": False}):
         outcome = run(Search(kind(table), _small(max_evals=50, **changes)))
         assert outcome.best.scores[0] == pytest.approx(best)
         assert outcome.n_local <= 4
@@ -175,7 +184,7 @@ def test_the_smallest_problem(kind):
 def test_the_papers_preset_spends_exactly_its_budget(max_evals, recording):
     state = Search(BicEV(_table()), _small("paper", batch_size=16, max_evals=max_evals))
     outcome = run(state)
-    assert outcome.n_evals == max_evals == len(state.evaluator.seen) == len(state.history)
+    assert outcome.n_evals == max_evals == len(state.evaluator.seen) == len(state.proposer.history)
     assert outcome.stopped.startswith(f"budget spent: {max_evals} evaluations")
 
 
@@ -198,8 +207,11 @@ def test_no_settings_overspend(data):
     def pick(*values):
         return data.draw(st.sampled_from(values))
 
-    masks, skip_known = pick("row", "shared"), pick(True, False)
+    masks, skip_known, proposals = pick("row", "shared"), pick(True, False), pick("climb", "region")
     chosen = Settings(
+        proposals=proposals,
+        surrogate="dropout" if proposals == "region" else pick("gp", "dropout", "none"),
+        first_design=pick(None, 1, 7),
         max_evals=pick(1, 3, 20),
         max_local=pick(None, 4, 15),
         count_known=pick(True, False),
@@ -273,10 +285,10 @@ def test_the_seed_decides(changes, recording):
 
 def test_a_reservoir_is_kept_when_asked_for():
     for replay, kept in (("reservoir", 10), ("uniform", 0)):
-        chosen = _small(max_evals=60, replay=replay, n_replay=10)
+        chosen = _small(max_evals=60, replay=replay, n_replay=10, **REGION)
         state = Search(BicEV(_table(d=7)), chosen)
         run(state)
-        rows = state.history.training_rows(1, chosen.with_(replay="reservoir"), state.generator)[1:]
+        rows = state.proposer.history.training_rows(1, chosen.with_(replay="reservoir"), state.generator)[1:]
         assert len(rows) == len(set(rows.tolist())) == kept
 
 
@@ -309,15 +321,15 @@ def test_watching_changes_nothing(recording):
 def test_memory_does_not_change_the_answer(preset, recording, monkeypatch):
     """The nodes are cut into pieces where the candidates of all would be too large."""
     pieces = []
-    original = loop.Acquisition._in_pieces
+    original = propose.Acquisition._in_pieces
 
     def counted(self, piece, *others):
         calls = []
         original(self, lambda first, last: (calls.append(first), piece(first, last)), *others)
         pieces.append(len(calls))
 
-    monkeypatch.setattr(loop.Acquisition, "_in_pieces", counted)
-    chosen = _small(preset, n_candidates={"default": 25_000, "paper": 6_000}[preset], max_evals=32)
+    monkeypatch.setattr(propose.Acquisition, "_in_pieces", counted)
+    chosen = _small(preset, n_candidates={"default": 25_000, "paper": 6_000}[preset], max_evals=32, **REGION)
     whole = _course(chosen)
     assert set(pieces) == {1}
     pieces.clear()
@@ -427,7 +439,11 @@ def test_the_search_ends_when_everything_is_known(changes):
 NAMES = [f"x{i}" for i in range(6)]
 
 
-@pytest.mark.parametrize("space", ["low-rank", "full-rank"])
+@pytest.mark.parametrize(
+    "ways",
+    [{}, {"surrogate": "none"}, {**REGION, "space": "low-rank"}, {**REGION, "space": "full-rank"}],
+    ids=["climb", "jumps", "low-rank", "full-rank"],
+)
 @pytest.mark.parametrize(
     "knowledge",
     [
@@ -439,9 +455,9 @@ NAMES = [f"x{i}" for i in range(6)]
     ],
     ids=lambda known: ", ".join(known.to_mapping()),
 )
-def test_every_evaluated_dag_obeys_the_knowledge(knowledge, space, recording):
+def test_every_evaluated_dag_obeys_the_knowledge(knowledge, ways, recording):
     constraints = knowledge.compile(NAMES)
-    state = Search(BicNV(_table(d=6)), _small(max_evals=60, space=space), constraints=constraints)
+    state = Search(BicNV(_table(d=6)), _small(max_evals=60, **ways), constraints=constraints)
     progress = []
     outcome = run(state, [progress.append])
     shown = [step.best_dag for step in progress]
@@ -455,6 +471,6 @@ def test_an_answer_outside_the_low_rank_space_is_kept():
     """At rank 1 an empty graph of many nodes has no vector: recombination may find it all the same."""
     rng = np.random.default_rng(0)
     table = Table.from_array(rng.normal(size=(400, 6)))
-    outcome = run(Search(BicNV(table, penalty=20), _small(space="low-rank", rank=1, max_evals=300)))
+    outcome = run(Search(BicNV(table, penalty=20), _small(space="low-rank", rank=1, max_evals=300, **REGION)))
     assert outcome.best.dags[0].sum() <= 1
     assert outcome.found_by == "recombination"

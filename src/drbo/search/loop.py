@@ -7,27 +7,24 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
 
 from drbo.errors import SettingsError
 from drbo.knowledge import Constraints
 from drbo.scores.base import Score
-from drbo.search.acquire import Acquisition
 from drbo.search.evaluate import Evaluated, Evaluator
-from drbo.search.history import History
 from drbo.search.improve import Recombiner
-from drbo.search.inputs import Inputs
 from drbo.search.polish import polish
-from drbo.search.region import TrustRegion, moves_kept
-from drbo.search.space import FullRankSpace, LowRankSpace, Space
-from drbo.search.starts import latin_hypercube
-from drbo.search.surrogate import DropoutSurrogate
+from drbo.search.propose import ClimbProposer, Dags, Proposer, RegionProposer
 from drbo.settings import Settings
 
 #: Iterations in a row that may propose nothing new before the search ends: everything in reach is known.
 EMPTY_ROUNDS = 25
 #: Iterations without a better score after which the incumbent is polished.
 STALL = 5
+#: Rounds of climbs without a better score that end a search by default: by then draws and jumps are at their boldest.
+CLIMB_PATIENCE = 30
+#: What finds a DAG, in words.
+FOUND_BY = {"climb": "climb", "region": "trust region"}
 
 
 @dataclass(frozen=True)
@@ -77,103 +74,77 @@ class Search:
                 hint="one DAG needs a local score for each column",
             )
         self.settings = settings
+        self.constraints = constraints or Constraints.none(score.n_nodes)
         self.rng = np.random.default_rng(seed)
         self.generator = torch.Generator(device).manual_seed(int(self.rng.integers(2**62)))
-        self.space: Space = (
-            LowRankSpace(score.n_nodes, settings.rank, constraints)
-            if settings.space == "low-rank"
-            else FullRankSpace(score.n_nodes, constraints)
-        )
-        _check_memory(self.space, settings)
         self.evaluator = Evaluator(score, settings, executor)
-        inputs = Inputs.allowed(constraints or Constraints.none(score.n_nodes))
-        self.history = History(score.n_nodes, self.generator.device, inputs)
-        self.surrogate = DropoutSurrogate(score.n_nodes, settings, self.generator, inputs)
-        self.acquisition = Acquisition(self.space, self.surrogate, self.evaluator, settings)
-        self.region = TrustRegion(self.space.dim, settings)
+        kind = ClimbProposer if settings.proposals == "climb" else RegionProposer
+        self.proposer: Proposer = kind(self.evaluator, settings, self.constraints, self.rng, self.generator)
         self.recombiner = Recombiner(self.evaluator) if settings.recombine else None
-        self.center: Tensor | None = None  # vector of the best DAG in the space
         self.best: Evaluated | None = None
         self.found_by = "first design"
         self.stalled = 0  # iterations without a better score
         self.iteration = 0
         self.empty = 0  # iterations in a row that evaluated nothing
         self.whole = True  # False: interrupted within an iteration, not to be saved
-        self.constraints = constraints or Constraints.none(score.n_nodes)
         if start is not None:
             self._replace(self.evaluator.evaluate(start[None]), "given start")
 
-    def propose(self) -> Tensor:
-        """Return vectors (B, dim) to evaluate: a space-filling design first, then the best of the trust region."""
-        if self.center is None:
-            vectors = latin_hypercube(self.settings.batch_size, self.space.dim, self.rng).to(self.generator.device)
-        else:
-            candidates = self.region.candidates(self.center, self.settings.n_candidates, self.generator)
-            vectors = self.acquisition.choose(candidates, self.generator)
-        return vectors[: max(1, self.settings.max_evals - self.evaluator.n_evals - self.reserve)]
+    def propose(self) -> Dags:
+        """Return DAGs to evaluate: a first design, then what the surrogate holds promising."""
+        room = max(1, self.settings.max_evals - self.evaluator.n_evals - self.reserve)
+        if self.best is None or self.iteration == 0:
+            return self.proposer.first(room)
+        return self.proposer.propose(self.best, room)
 
-    def evaluate(self, vectors: Tensor) -> Evaluated:
-        """Score the proposals, keep the best, and move the trust region."""
-        batch = self.evaluator.evaluate(self.space.decode(vectors).cpu().numpy())
+    def evaluate(self, dags: Dags) -> Evaluated:
+        """Score the proposals and keep the best DAG: a proposal, a recombination, or the end of a polish."""
         before = self.best
+        batch = self.evaluator.evaluate(dags)
         if len(batch):
             top = int(np.argmax(batch.scores))
             if self.best is None or batch.scores[top] > self.best.scores[0]:
                 self.best = Evaluated(batch.dags[[top]], batch.local[[top]], batch.scores[[top]])
-                self.found_by = "first design" if self.center is None else "trust region"
-                self.center = vectors[top]
+                self.found_by = "first design" if self.iteration == 0 else FOUND_BY[self.settings.proposals]
         if self.recombiner and self.best is not None:
             self._replace(self.recombiner.best(self.best, self.rng), "recombination")
         self.stalled = 0 if self.best is not before else self.stalled + 1
         if self.settings.polish and self.best is not None and (self.stalled == STALL or self.spent):
             self._replace(polish(self.best, self.evaluator, self.constraints, self.rng), "polish")
-        if len(batch) == 0:
-            self.region.restart()
-        elif before is not None:
-            self.region.update(improved=self.best is not before)
         return batch
+
+    def learn(self, batch: Evaluated) -> None:
+        """Tell the proposer what its proposals were worth."""
+        assert self.best is not None
+        self.proposer.learn(batch, self.best, improved=self.stalled == 0)
 
     @property
     def reserve(self) -> int:
-        """Evaluations kept for a last polish: about one per node, at most a quarter of all."""
-        return min(self.space.n_nodes, self.settings.max_evals // 4) if self.settings.polish else 0
+        """Evaluations kept for a last polish: about two per node, at most a quarter of all."""
+        return min(2 * self.evaluator.score.n_nodes, self._budget // 4) if self.settings.polish else 0
+
+    @property
+    def _budget(self) -> int:
+        """Evaluations that may be spent, counting distinct local scores as shares of one."""
+        max_local = self.settings.max_local
+        by_local = self.settings.max_evals if max_local is None else max_local // self.evaluator.score.n_nodes
+        return min(self.settings.max_evals, by_local)
 
     @property
     def spent(self) -> bool:
         """No evaluation is left for proposals."""
-        return self.evaluator.exhausted or self.evaluator.n_evals + self.reserve >= self.settings.max_evals
+        evaluator, settings = self.evaluator, self.settings
+        local = 0 if settings.max_local is None else evaluator.n_local + self.reserve * evaluator.score.n_nodes
+        return (
+            evaluator.exhausted
+            or evaluator.n_evals + self.reserve >= settings.max_evals
+            or (settings.max_local is not None and local >= settings.max_local)
+        )
 
     def _replace(self, best: Evaluated, found_by: str) -> None:
-        """Replace the incumbent by a better DAG; centre the region on it where it has a vector."""
-        if best is self.best:
-            return
-        self.best, self.found_by, self.stalled = best, found_by, 0
-        vector = self.space.encode(best.dags[0])
-        if vector is not None:
-            self.center = torch.as_tensor(vector, dtype=torch.float32, device=self.generator.device)
-
-    def learn(self, batch: Evaluated) -> None:
-        """Train the networks on the new evaluations and a replay of old ones."""
-        if len(batch) == 0:
-            return
-        self.history.append(batch.dags, batch.local)
-        self.surrogate.update(self.history, len(batch), self.generator)
-        if self.settings.replay == "reservoir":
-            self.history.update_reservoir(len(batch), self.settings, self.rng)
-
-
-def _check_memory(space: Space, settings: Settings) -> None:
-    """Refuse, before anything is spent, a run whose candidates cannot be held."""
-    if settings.masks == "row" and settings.acquisition == "thompson":  # vectors written out, a value per node
-        floats = settings.n_candidates * (2 * space.dim + 3 * space.n_nodes)
-    else:  # moved coordinates with their values, a score per draw
-        floats = settings.n_candidates * (2 * moves_kept(space.dim, settings) + settings.n_draws)
-    if (need := 4 * floats / 2**30) > settings.max_memory:
-        raise SettingsError(
-            f"{settings.n_candidates} candidates of {space.dim} numbers need {need:.1f} GiB, "
-            f"max_memory is {settings.max_memory:g}",
-            hint="lower n_candidates, raise max_memory, or use space='low-rank'",
-        )
+        """Replace the incumbent by a better DAG."""
+        if best is not self.best:
+            self.best, self.found_by, self.stalled = best, found_by, 0
 
 
 def run(state: Search, callbacks: Iterable[Callback] = ()) -> Outcome:
@@ -227,6 +198,8 @@ def _call(callbacks: list[Callback], state: Search) -> str | None:
 def _finished(state: Search) -> str | None:
     if state.spent:
         return f"budget spent: {state.evaluator.n_evals} evaluations, {state.evaluator.n_local} local scores"
+    if state.settings.proposals == "climb" and state.settings.patience is None and state.stalled >= CLIMB_PATIENCE:
+        return f"no better score in {CLIMB_PATIENCE} rounds of climbs"
     if state.empty >= EMPTY_ROUNDS:
         return f"nothing new to evaluate in {EMPTY_ROUNDS} rounds"
     return None

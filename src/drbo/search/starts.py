@@ -8,6 +8,10 @@ from torch import Tensor
 
 from drbo.graph import descendants, topological_order
 from drbo.knowledge import Constraints
+from drbo.search.space import FullRankSpace
+
+#: Random DAGs have up to this many edges per node, and at most this share of all pairs.
+MAX_DEGREE, MAX_DENSITY = 8.0, 0.7
 
 
 def latin_hypercube(n: int, dim: int, rng: np.random.Generator) -> Tensor:
@@ -49,3 +53,21 @@ def repaired(
             made[source, target] = True
             reach = descendants(made)
     return made
+
+
+def random_dags(n: int, constraints: Constraints, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """Return n DAGs (n, d, d) that obey the knowledge: the sparsest one, then random ones of many densities.
+
+    Examples
+    --------
+    >>> random_dags(3, Constraints.none(4), np.random.default_rng(0)).sum(axis=(1, 2))[0]
+    np.int64(0)
+    """
+    space = FullRankSpace(len(constraints.names), constraints)
+    vectors = latin_hypercube(n, space.dim, rng)
+    most = min(MAX_DENSITY, 2 * MAX_DEGREE / max(1, space.n_nodes - 1))
+    density = most * torch.as_tensor(rng.permutation(n) + 1, dtype=torch.float32) / n
+    density[0] = 0.0
+    # A link is uniform on [-1, 1]: lowered by 1 - 2 density it is above 0 with that probability.
+    vectors[:, space.n_nodes :] -= 1.0 - 2.0 * density[:, None]
+    return space.decode(vectors).numpy()

@@ -1,0 +1,157 @@
+"""What a climb sees: functions drawn from the surrogate, true values where they are known, prices and knowledge."""
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from drbo.knowledge import Constraints
+from drbo.scores.base import Families
+from drbo.search import climb
+from drbo.search.acquire import additive_prices
+from drbo.search.climb import Drawn, Known, Rules
+from drbo.search.evaluate import Evaluated, Evaluator
+from drbo.search.history import History
+from drbo.search.inputs import Inputs
+from drbo.search.process import GpSurrogate
+from drbo.search.surrogate import RANGE_MARGIN, DropoutSurrogate
+from drbo.settings import Settings
+
+Floats = npt.NDArray[np.float64]
+#: The table of known families is made anew, this many times larger, when it is half full.
+TABLE_GROWTH = 4
+#: Draws are a little nearer to the posterior's mean than the posterior: as safe, and a fifth fewer families
+#: (benchmarks/efficiency.py).
+TEMPERATURE = 0.7
+
+
+class _Networks:
+    """The paper's dropout networks, drawn from as functions that can be climbed."""
+
+    def __init__(self, n_nodes: int, settings: Settings, generator: torch.Generator) -> None:
+        inputs = Inputs.all_nodes(n_nodes)
+        self.history = History(n_nodes, generator.device, inputs)
+        self.surrogate = DropoutSurrogate(n_nodes, settings, generator, inputs)
+        self.generator = generator
+
+    def learn(self, dags: npt.NDArray[np.bool_], values: Floats) -> None:
+        """Train on evaluated DAGs (B, d, d) and the values (B, d) of their families."""
+        self.history.append(dags, values)
+        self.surrogate.update(self.history, len(dags), self.generator)
+
+    def draw(self, n: int) -> Drawn:
+        """Draw n functions: one dropout mask per network and function."""
+        networks, d = self.surrogate, self.surrogate.n_nodes
+        draws = networks.draw(n, self.generator)
+        spread, mean = _numpy(networks.spread), _numpy(networks.mean)  # (d, 1)
+        margin = RANGE_MARGIN * (networks.high - networks.low)
+        return Drawn(
+            signs=np.empty((d, 0)),
+            starts=np.zeros(d + 1, dtype=np.int64),
+            decay=np.ones((d, d + 1)),
+            members=np.empty((d, d, 0)),
+            offset=np.repeat((mean + spread * _numpy(draws.offset)).T, n, axis=0),
+            slope=np.zeros((n, d, d)),
+            weight=np.empty((n, 0)),
+            amplitude=np.empty((n, d, 0)),
+            hidden=_numpy(draws.weight1),
+            bias=_numpy(draws.bias1),
+            output=np.ascontiguousarray(_numpy(draws.output).transpose(2, 0, 1) * spread),
+            low=_numpy(networks.low - margin)[:, 0],
+            high=_numpy(networks.high + margin)[:, 0],
+        )
+
+
+def _numpy(tensor: torch.Tensor) -> Floats:
+    return tensor.to("cpu", torch.float64).numpy()
+
+
+class Landscape:
+    """The surrogate and the table of known families, kept up to date with the evaluator."""
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        settings: Settings,
+        constraints: Constraints,
+        rng: np.random.Generator,
+        generator: torch.Generator,
+    ) -> None:
+        score, d = evaluator.score, evaluator.score.n_nodes
+        self.evaluator, self.settings, self.rng, self.generator = evaluator, settings, rng, generator
+        self._process = GpSurrogate(d) if settings.surrogate == "gp" else None
+        self._networks = _Networks(d, settings, generator) if settings.surrogate == "dropout" else None
+        prices = additive_prices(score, Inputs.all_nodes(d))
+        self._price = None if prices is None else np.ascontiguousarray(prices[1].T, dtype=np.float64)
+        self._n_known = 0
+        code = rng.integers(1, 2**63, size=(d, d + 1), dtype=np.uint64)
+        self.known = Known(np.zeros(1_024, dtype=np.uint64), np.zeros(1_024), code)
+        self.rules = Rules(
+            allowed=constraints.allowed,
+            required=constraints.required,
+            max_parents=constraints.max_parents.astype(np.int64),
+            price=np.zeros((d, d)) if self._price is None else self._price,
+            gain=-np.ones(d),
+            level=0.0,
+        )
+
+    def refresh(self, best: Evaluated) -> None:
+        """Take in the families that became known, and the level of the best DAG."""
+        families, local = self.evaluator.known(since=self._n_known)
+        level = self.evaluator.score.level_of(torch.as_tensor(best.local[0]))
+        if level is not None:
+            self.rules = self.rules._replace(gain=-self.evaluator.score.n_rows, level=level)
+        if not len(families):
+            return
+        self._n_known += len(families)
+        values = self._values(families, local, level)
+        if self._process:
+            self._process.add(families.nodes, families.parents, values, best.dags[0])
+        if 2 * self._n_known > len(self.known.keys):
+            size = TABLE_GROWTH * len(self.known.keys)
+            while 2 * self._n_known > size:
+                size *= TABLE_GROWTH
+            self.known = Known(np.zeros(size, dtype=np.uint64), np.zeros(size), self.known.code)
+            families, local = self.evaluator.known()
+            values = self._values(families, local, level)
+        climb.insert(self._keys(families), values, tuple(self.known))
+
+    def climb(self, starts: npt.NDArray[np.bool_], boldness: float = 1.0) -> npt.NDArray[np.bool_]:
+        """Return where climbs of as many drawn functions end (S, d, d); bold draws stray further from the mean."""
+        if self._process:
+            drawn = self._process.draw(len(starts), self.rng, boldness * TEMPERATURE)
+        elif self._networks:
+            drawn = self._networks.draw(len(starts))
+        else:
+            return starts
+        return climb.climb_all(starts, drawn, self.rules, self.known)
+
+    def learn(self, batch: Evaluated) -> None:
+        """Train networks on a batch of evaluated DAGs; a process learns from families, when it is asked next."""
+        if self._networks and len(batch):
+            level = self.evaluator.score.level_of(torch.as_tensor(batch.local[0]))
+            values = self._values(Families.from_dags(batch.dags), batch.local.ravel(), level)
+            self._networks.learn(batch.dags, values.reshape(batch.local.shape))
+
+    def jump(self, dag: npt.NDArray[np.bool_], pairs: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Return a DAG with some pairs changed, within the knowledge."""
+        return climb.jump(dag, pairs, self.rules)
+
+    def _values(self, families: Families, local: Floats, level: float | None) -> Floats:
+        """Return what the surrogate learns, lower is better: local values at a level, else minus the shares.
+
+        The price of edges is left out where it is the same in every family.
+        """
+        if level is not None:
+            return local
+        price = np.zeros(len(local)) if self._price is not None else self.evaluator.score.family_price(families)
+        share = self.evaluator.score.share(
+            torch.as_tensor(local), torch.as_tensor(price), None, torch.as_tensor(families.nodes)
+        )
+        return -share.numpy()
+
+    def _keys(self, families: Families) -> npt.NDArray[np.uint64]:
+        code = self.known.code
+        keys: npt.NDArray[np.uint64] = code[families.nodes, -1].copy()
+        for parent in range(families.n_nodes):
+            keys ^= np.where(families.parents[:, parent], code[families.nodes, parent], np.uint64(0))
+        return keys

@@ -1,0 +1,189 @@
+"""Where proposals come from: the paper's trust region, or climbs of drawn functions."""
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from drbo.errors import SettingsError
+from drbo.knowledge import Constraints
+from drbo.scores.base import Families
+from drbo.search.acquire import Acquisition
+from drbo.search.evaluate import Evaluated, Evaluator
+from drbo.search.history import History
+from drbo.search.inputs import Inputs
+from drbo.search.region import TrustRegion, moves_kept
+from drbo.search.space import FullRankSpace, LowRankSpace, Space
+from drbo.search.starts import latin_hypercube, random_dags
+from drbo.search.surrogate import DropoutSurrogate
+from drbo.settings import Settings
+
+Dags = npt.NDArray[np.bool_]  # (B, d, d)
+
+#: Pairs that are changed before a climb from the best DAG: one of these numbers, times the boldness.
+JUMPS = (0, 2, 6)
+#: While nothing improves, jumps grow longer and draws bolder: twice after this many rounds, ... at most so many times.
+BOLD_ROUNDS, MAX_BOLDNESS = 5, 6.0
+#: Good DAGs of the last rounds from which a climb may start, and how often one does.
+POOL_SIZE, POOL_SHARE = 8, 0.25
+
+
+#: The least that the first design holds by default.
+MIN_DESIGN = 8
+
+
+class Proposer(Protocol):
+    """What the loop needs: DAGs to evaluate, and to be told their scores."""
+
+    def first(self, count: int) -> Dags:
+        """Return the first design."""
+
+    def propose(self, best: Evaluated, count: int) -> Dags:
+        """Return at most ``count`` DAGs to evaluate next."""
+
+    def learn(self, batch: Evaluated, best: Evaluated, improved: bool) -> None:
+        """Take in the true scores of the last proposals; ``best`` is the incumbent after them."""
+
+
+class RegionProposer:
+    """Algorithm 1: candidates of a trust region in a space of vectors, ranked by a draw of dropout networks."""
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        settings: Settings,
+        constraints: Constraints,
+        rng: np.random.Generator,
+        generator: torch.Generator,
+    ) -> None:
+        d = evaluator.score.n_nodes
+        self.settings, self.rng, self.generator = settings, rng, generator
+        self.space: Space = (
+            LowRankSpace(d, settings.rank, constraints)
+            if settings.space == "low-rank"
+            else FullRankSpace(d, constraints)
+        )
+        _check_memory(self.space, settings)
+        inputs = Inputs.allowed(constraints)
+        self.history = History(d, generator.device, inputs)
+        self.surrogate = DropoutSurrogate(d, settings, generator, inputs)
+        self.acquisition = Acquisition(self.space, self.surrogate, evaluator, settings)
+        self.region = TrustRegion(self.space.dim, settings)
+        self._vectors = torch.empty(0, self.space.dim)  # of the last proposals
+        self._best: Evaluated | None = None
+        self.center: Tensor | None = None  # vector of the best DAG that has one
+
+    def first(self, count: int) -> Dags:
+        """Return the DAGs of a Latin hypercube."""
+        vectors = latin_hypercube(self.settings.batch_size, self.space.dim, self.rng)[:count]
+        return self._decoded(vectors.to(self.generator.device))
+
+    def propose(self, best: Evaluated, count: int) -> Dags:
+        """Return the best candidates of the region around the best DAG, by a drawn score."""
+        assert self.center is not None  # learn() has seen the first design
+        candidates = self.region.candidates(self.center, self.settings.n_candidates, self.generator)
+        return self._decoded(self.acquisition.choose(candidates, self.generator)[:count])
+
+    def learn(self, batch: Evaluated, best: Evaluated, improved: bool) -> None:
+        """Move the region, and train the networks on the new evaluations and a replay of old ones."""
+        started = self.center is not None
+        self._recenter(batch, best)
+        if len(batch) == 0:
+            self.region.restart()
+            return
+        if started:
+            self.region.update(improved=improved)
+        self.history.append(batch.dags, batch.local)
+        self.surrogate.update(self.history, len(batch), self.generator)
+        if self.settings.replay == "reservoir":
+            self.history.update_reservoir(len(batch), self.settings, self.rng)
+
+    def _decoded(self, vectors: Tensor) -> Dags:
+        self._vectors = vectors
+        dags: Dags = self.space.decode(vectors).cpu().numpy()
+        return dags
+
+    def _recenter(self, batch: Evaluated, best: Evaluated) -> None:
+        """Centre the region on the best DAG; one that was not proposed gets a vector where it has one."""
+        if best is self._best:
+            return
+        self._best = best
+        same = np.flatnonzero((batch.dags == best.dags).all(axis=(1, 2)))
+        if len(same):
+            self.center = self._vectors[same[0]]
+            return
+        vector = self.space.encode(best.dags[0])
+        if vector is not None:
+            self.center = torch.as_tensor(vector, dtype=torch.float32, device=self.generator.device)
+        elif self.center is None:
+            self.center = self._vectors[int(np.argmax(batch.scores))]
+
+
+class ClimbProposer:
+    """Climbs of functions drawn from a surrogate of the score, each from a DAG near the best one.
+
+    Known families count with their true values. With ``skip_known`` a DAG made of known families only is not proposed:
+    recombination has seen it. With ``surrogate="none"`` the starts of the climbs are proposed themselves.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        settings: Settings,
+        constraints: Constraints,
+        rng: np.random.Generator,
+        generator: torch.Generator,
+    ) -> None:
+        from drbo.search.landscape import Landscape  # compiled: only where it is used
+
+        self.evaluator, self.settings, self.constraints, self.rng = evaluator, settings, constraints, rng
+        self.landscape = Landscape(evaluator, settings, constraints, rng, generator)
+        self.stalled = 0  # rounds without a better score
+        self._pool: list[Dags] = []
+
+    def first(self, count: int) -> Dags:
+        """Return the sparsest DAG the knowledge allows, and random ones of many densities."""
+        wanted = self.settings.first_design or max(MIN_DESIGN, self.evaluator.score.n_nodes)
+        return random_dags(min(wanted, count), self.constraints, self.rng)
+
+    def propose(self, best: Evaluated, count: int) -> Dags:
+        """Return the ends of the climbs that have an unknown family, each once."""
+        self.landscape.refresh(best)
+        boldness = min(1 + self.stalled / BOLD_ROUNDS, MAX_BOLDNESS)
+        starts = np.stack([self._start(best.dags[0], boldness) for _ in range(self.settings.n_draws)])
+        ends = self.landscape.climb(starts, boldness)
+        keys = Families.from_dags(ends).keys()
+        known = np.all(np.array(self.evaluator.is_known(keys)).reshape(ends.shape[:2]), axis=1)
+        _, once = np.unique(np.packbits(ends.reshape(len(ends), -1), axis=1), axis=0, return_index=True)
+        fresh = np.sort(once[~np.take(known, once)] if self.settings.skip_known else once)
+        chosen: Dags = ends[fresh[:count]]
+        return chosen
+
+    def learn(self, batch: Evaluated, best: Evaluated, improved: bool) -> None:
+        """Remember good DAGs to start from, and train what learns from whole DAGs."""
+        self.stalled = 0 if improved else self.stalled + 1
+        self.landscape.learn(batch)
+        for row in np.argsort(-batch.scores, kind="stable")[:2]:
+            self._pool.append(batch.dags[row])
+        self._pool = self._pool[-POOL_SIZE:]
+
+    def _start(self, best: Dags, boldness: float) -> Dags:
+        pairs = self.rng.integers(len(best), size=(int(self.rng.choice(JUMPS) * boldness), 2))
+        from_pool = self._pool and self.rng.random() < POOL_SHARE
+        return self.landscape.jump(self._pool[self.rng.integers(len(self._pool))] if from_pool else best, pairs)
+
+
+def _check_memory(space: Space, settings: Settings) -> None:
+    """Refuse, before anything is spent, a run whose candidates cannot be held."""
+    if settings.masks == "row" and settings.acquisition == "thompson":  # vectors written out, a value per node
+        floats = settings.n_candidates * (2 * space.dim + 3 * space.n_nodes)
+    else:  # moved coordinates with their values, a score per draw
+        floats = settings.n_candidates * (2 * moves_kept(space.dim, settings) + settings.n_draws)
+    if (need := 4 * floats / 2**30) > settings.max_memory:
+        raise SettingsError(
+            f"{settings.n_candidates} candidates of {space.dim} numbers need {need:.1f} GiB, "
+            f"max_memory is {settings.max_memory:g}",
+            hint="lower n_candidates, raise max_memory, or use space='low-rank'",
+        )

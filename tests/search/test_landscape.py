@@ -1,0 +1,114 @@
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from drbo.data.check import check_table
+from drbo.data.read import as_frame
+from drbo.data.table import Table
+from drbo.knowledge import Constraints
+from drbo.scores.base import Families
+from drbo.scores.discrete import DiscreteBIC
+from drbo.scores.linear import BicEV, BicNV
+from drbo.search import climb, landscape
+from drbo.search.evaluate import Evaluator
+from drbo.search.landscape import Landscape
+from drbo.settings import Settings
+
+D = 5
+
+
+def made(score, **changes):
+    evaluator = Evaluator(score, Settings())
+    rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
+    return Landscape(evaluator, Settings(**changes), Constraints.none(D), rng, generator), evaluator
+
+
+def values(kind):
+    rng = np.random.default_rng(1)
+    data = rng.normal(size=(100, D))
+    data[:, 1:] += data[:, :-1]
+    if kind is DiscreteBIC:
+        words = np.array(["low", "middle", "high"])[np.digitize(data, [-0.5, 0.5])]
+        return DiscreteBIC(check_table(as_frame(pd.DataFrame(words, columns=list("abcde"))))[0])
+    return kind(Table.from_array(data))
+
+
+def random_dags(n):
+    rng = np.random.default_rng(2)
+    return np.triu(rng.random((n, D, D)) < 0.5, 1)
+
+
+def known_score(place, dag):
+    """The score of a DAG as a climb sees it, from the table of known families."""
+    total = 0.0
+    for node in range(D):
+        key = place._keys(Families(np.array([node]), dag[:, node][None]))[0]
+        value = climb._look_up(key, tuple(place.known))
+        share = climb._share(value, node, place.rules.gain, place.rules.level)
+        total += share + (place.rules.price[:, node] * dag[:, node]).sum()
+    return total
+
+
+@pytest.mark.parametrize("kind", [BicNV, BicEV, DiscreteBIC])
+def test_a_climb_sees_the_true_scores_of_known_dags(kind):
+    """Differences of scores are those of the score itself; at a level they are its additive bound, exact there."""
+    place, evaluator = made(values(kind))
+    batch = evaluator.evaluate(random_dags(6))
+    best = evaluator.evaluate(batch.dags[:1])
+    place.refresh(best)
+    price = torch.as_tensor(evaluator.score.family_price(Families.from_dags(batch.dags)).reshape(6, D))
+    level = evaluator.score.level_of(torch.as_tensor(best.local[0]))
+    expected = evaluator.score.share(torch.as_tensor(batch.local), price, level).sum(-1).numpy()
+    found = np.array([known_score(place, dag) for dag in batch.dags])
+    assert np.diff(found) == pytest.approx(np.diff(expected), rel=1e-6)
+
+
+def test_the_table_grows_and_forgets_nothing(monkeypatch):
+    place, evaluator = made(values(BicNV))
+    place.known = place.known._replace(keys=np.zeros(8, dtype=np.uint64), values=np.zeros(8))
+    for start in range(0, 12, 3):
+        batch = evaluator.evaluate(random_dags(12)[start : start + 3])
+        place.refresh(evaluator.evaluate(batch.dags[:1]))
+    families, _ = evaluator.known()
+    assert len(place.known.keys) >= 2 * len(families)
+    assert not np.isnan([climb._look_up(key, tuple(place.known)) for key in place._keys(families)]).any()
+
+
+def test_networks_are_climbed_as_they_predict():
+    """A climb of a drawn network uses the values that the network itself returns."""
+    score = values(BicNV)
+    place, evaluator = made(score, surrogate="dropout", hidden=6, dropout=0.0)
+    batch = evaluator.evaluate(random_dags(20))
+    place.refresh(evaluator.evaluate(batch.dags[:1]))
+    place.learn(batch)
+    drawn = place._networks.draw(2)
+    networks = place._networks.surrogate
+    nodes = torch.arange(D)
+    parents = torch.as_tensor(random_dags(4)).permute(2, 0, 1)  # (d, 4, d)
+    predicted = networks.to_local(nodes, networks.draw(1, place.generator).local(nodes, parents))[:, :, 0]
+    for node in range(D):
+        for row in range(4):
+            x = parents[node, row].numpy().astype(float)
+            hidden = np.maximum(drawn.bias[node] + x @ drawn.hidden[node], 0)
+            value = drawn.offset[0, node] + drawn.output[0, node] @ hidden
+            value = np.clip(value, drawn.low[node], drawn.high[node])
+            assert value == pytest.approx(float(predicted[node, row]), rel=1e-4, abs=1e-3)
+
+
+def test_without_a_surrogate_the_starts_are_the_ends():
+    place, _ = made(values(BicNV), surrogate="none")
+    starts = random_dags(3)
+    assert place.climb(starts) is starts
+
+
+def test_bold_draws_stray_further(monkeypatch):
+    place, evaluator = made(values(BicNV))
+    batch = evaluator.evaluate(random_dags(8))
+    place.refresh(evaluator.evaluate(batch.dags[:1]))
+    asked = []
+    original = place._process.draw
+    monkeypatch.setattr(place._process, "draw", lambda n, rng, t: asked.append(t) or original(n, rng, t))
+    place.climb(random_dags(2))
+    place.climb(random_dags(2), boldness=3.0)
+    assert asked == [landscape.TEMPERATURE, 3 * landscape.TEMPERATURE]
