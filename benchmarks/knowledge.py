@@ -167,7 +167,7 @@ def data_of(rng: np.random.Generator) -> tuple[Any, list[str]]:
 def hold(options: argparse.Namespace) -> list[table.Row]:
     """Fit under consistent statements, and check everything that was scored."""
     found = []
-    for case in range(options.sets):
+    for case in range(options.first, options.first + options.sets):
         rng = np.random.default_rng([1, case])
         frame, names = data_of(rng)
         parts = random_statements(rng, names)
@@ -279,6 +279,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=[*PARTS, "all"], default="all")
     parser.add_argument("--sets", type=int, help="sets of statements; default 1000 that hold, 100 that clash")
+    parser.add_argument("--first", type=int, default=0, help="number of the first set that holds")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--evals", type=int, default=2_000)
     parser.add_argument("--save", type=Path)
