@@ -29,6 +29,32 @@ test: .venv/ready  ## all tests but the slow ones
 test-slow: .venv/ready  ## the figures that take minutes
 	$(RUN_TESTS) -m slow
 
+test-faults: .venv/ready  ## kill, fuzz and starve it, in large numbers; writes docs/faults.md (half an hour)
+	OMP_NUM_THREADS=1 DRBO_FUZZ_CASES=1000 $(BIN)/python -m pytest -q tests/faults
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign kills --times 100
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign fuzz --times 10000
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign dask --times 10
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign size
+	$(BIN)/python -m tests.faults.campaign page
+
+test-install: .venv/ready  ## build wheel and sdist, install the wheel into a clean environment, run the README's commands
+	rm -rf build/install
+	$(BIN)/python -m build --quiet --outdir build/install .
+	$(PYTHON) -m venv build/install/env
+	build/install/env/bin/pip install --quiet --disable-pip-version-check -c constraints.txt build/install/*.whl
+	cd build/install && ./env/bin/drbo --version && ./env/bin/drbo simulate 6ER2 --rows 200 -o table.csv \
+	  && ./env/bin/drbo check table.csv && ./env/bin/drbo fit table.csv -o run --time-limit 60s --seed 1 \
+	  && ./env/bin/drbo resume run -q && ./env/bin/drbo score table.csv run && ./env/bin/drbo compare run run
+
+test-lower: ## the core tests with the oldest versions that pyproject.toml allows
+	rm -rf build/lower
+	$(PYTHON) -m venv build/lower
+	build/lower/bin/pip install --quiet --disable-pip-version-check -c constraints-lower.txt -e ".[parquet]" pytest hypothesis
+	OMP_NUM_THREADS=1 build/lower/bin/python -m pytest -q -p no:cacheprovider tests/data tests/search tests/test_graph.py
+
+coverage: .venv/ready  ## the part of src that the tests run, with a floor
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow" --cov=drbo --cov-fail-under=90
+
 lint: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -185,6 +185,9 @@ class DrBO(BaseEstimator):
         state, recorder = course.state, course.recorder
         about = {"columns": columns, "notes": list(notes), "parameters": self._parameters(settings, seed, state)}
         outcome = self._searched(course, table, about)
+        if (doubt := state.evaluator.doubt(outcome.best)) is not None:
+            warnings.warn(doubt, stacklevel=2)
+            notes = (*notes, doubt)
         outcome, findings = look_back(
             outcome, state.evaluator, limits, _exactness(settings, outcome), self._rationed(settings)
         )

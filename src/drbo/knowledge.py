@@ -19,6 +19,7 @@ from drbo.errors import KnowledgeError
 from drbo.graph import BoolMatrix, check_dag, descendants, find_cycle
 
 NAMES_SHOWN = 20  # columns listed in a hint
+MAX_TOML_BYTES = 2**22
 
 
 @dataclass(frozen=True)
@@ -104,12 +105,15 @@ class Knowledge:
         {'required': [['a', 'b']], 'max_parents': {'b': 2}}
         """
         try:
-            content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            if not Path(path).is_file() and Path(path).exists():
+                raise OSError(0, "not a regular file")
+            with Path(path).open("rb") as stream:
+                content = tomllib.loads(stream.read(MAX_TOML_BYTES).decode("utf-8"))
         except OSError as error:
             raise KnowledgeError(
                 f"knowledge file '{path}' cannot be read: {error.strerror}", hint="check the path and the spelling"
             ) from error
-        except ValueError as error:  # not UTF-8, or not TOML: tomllib names the line
+        except (ValueError, RecursionError) as error:  # not UTF-8, or not TOML: tomllib names the line
             raise KnowledgeError(
                 f"knowledge file '{path}' is not TOML: {error}", hint='for example: required = ["a -> b"]'
             ) from error

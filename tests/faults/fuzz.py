@@ -309,6 +309,67 @@ def _knowledge_seeds() -> list[bytes]:
     return [json.dumps(full).encode(), b'{"max_parents": 2}', b'{"required": [["a", "b"], ["b", "c"], ["c", "a"]]}']
 
 
+def _toml_seeds() -> list[bytes]:
+    return [
+        b'[knowledge]\nrequired = ["a -> b"]\nforbidden = [["b", "c"]]\nmax_parents = {b = 2}\n',
+        b'tiers = [["a", "b"], ["c"]]\nforbid_within_tiers = true\nroots = ["a"]\nmax_parents = 3\n',
+        b'knowledge = {leaves = ["d"], required = ["c -> d"]} # why\n',
+        b"a.b.c = 1979-05-27T07:32:00Z\n[[x]]\ny = 0xff\nz = -inf\n",
+    ]
+
+
+def _checkpoint_seeds() -> list[bytes]:
+    """Return a saved search as one text: manifest, state and table."""
+    from drbo import DrBO
+
+    with tempfile.TemporaryDirectory() as name:
+        x = np.random.default_rng(0).normal(size=(20, 3))
+        DrBO(score="bge", max_evals=4, random_state=0, checkpoint=name, prune="none").fit(x)
+        manifest = json.loads((Path(name) / "checkpoint.json").read_text())
+        raw = [(Path(name) / file).read_bytes() for file in (manifest["state"], "table.npz")]
+    parts = {
+        "manifest": manifest,
+        "state": base64.b64encode(raw[0]).decode(),
+        "table": base64.b64encode(raw[1]).decode(),
+    }
+    return [json.dumps(parts).encode()]
+
+
+def _checkpoint_mutant(raw: bytes, pool: list[bytes], rng: random.Random) -> bytes:
+    """Change manifest, state or table; mostly with checksums that fit, so that more than those is tested."""
+    try:
+        parts = json.loads(raw)
+        state, table = base64.b64decode(parts["state"]), base64.b64decode(parts["table"])
+        manifest = dict(parts["manifest"])
+    except Exception:
+        return _mutated_bytes(raw, pool, rng)
+    kind = rng.randrange(5)
+    if kind == 0:
+        manifest = _mutated_value(manifest, rng)
+    elif kind == 1:
+        table = _zip_mutant(table, [table], rng)
+    elif kind == 2:
+        state = _zip_mutant(state, [state], rng)
+    else:
+        state = _skeleton_mutant(state, rng)
+    if rng.random() < 0.9 and isinstance(manifest, dict):
+        manifest["sha256"] = hashlib.sha256(state).hexdigest()
+        if isinstance(manifest.get("about"), dict):
+            manifest["about"] = manifest["about"] | {"table_sha256": hashlib.sha256(table).hexdigest()}
+    parts = {"manifest": manifest, "state": base64.b64encode(state).decode(), "table": base64.b64encode(table).decode()}
+    return json.dumps(parts).encode()
+
+
+def _skeleton_mutant(state: bytes, rng: random.Random) -> bytes:
+    """Change the objects of a saved search."""
+    with np.load(io.BytesIO(state)) as loaded:
+        arrays = dict(loaded)
+    nodes = json.loads(arrays["skeleton"].tobytes())
+    for _ in range(rng.choice((1, 1, 3))):
+        nodes = _mutated_value(nodes, rng)
+    return _npz(**arrays | {"skeleton": np.frombuffer(json.dumps(nodes).encode(), dtype=np.uint8)})
+
+
 def _settings_seeds() -> list[bytes]:
     from drbo import Settings
 
@@ -379,6 +440,42 @@ def _read_knowledge(raw: bytes, folder: Path) -> None:
         Knowledge.from_mapping(known.to_mapping())
 
 
+def _read_toml(raw: bytes, folder: Path) -> None:
+    from drbo import Knowledge
+
+    (folder / "k.toml").write_bytes(raw)
+    Knowledge.from_toml(folder / "k.toml").compile(["a", "b", "c", "d"])
+
+
+def _read_checkpoint(raw: bytes, folder: Path) -> None:
+    """Read a saved search as far as a search would be built from it: the objects themselves are made, not used."""
+    from drbo import Settings
+    from drbo.scores.bge import BGe
+    from drbo.search import checkpoint
+    from drbo.search.loop import Search
+    from drbo.search.saving import Course, Saved
+    from drbo.search.stopping import Limits, Recorder
+
+    try:
+        parts = json.loads(raw)
+        state, table = base64.b64decode(parts["state"]), base64.b64decode(parts["table"])
+        manifest = parts["manifest"]
+        if isinstance(manifest, dict):
+            manifest = manifest | {"state": "state-0.npz"}
+            manifest["checksum"] = checkpoint._checksum(manifest)
+        text = json.dumps(manifest).encode()
+    except Exception:
+        state = table = text = raw
+    for name, content in (("checkpoint.json", text), ("state-0.npz", state), ("table.npz", table)):
+        (folder / name).write_bytes(content)
+    saved = Saved.load(folder)
+    settings = saved.arguments()["settings"]
+    if saved.table.n_columns != 3 or settings.to_dict() != Settings(max_evals=4).with_(route="networks").to_dict():
+        return
+    search = Search(BGe(saved.table), settings, seed=0)
+    saved.course(Course(search, Recorder(), Limits(settings)))
+
+
 def _read_settings(raw: bytes, folder: Path) -> None:
     from drbo import Settings
 
@@ -402,6 +499,8 @@ READERS: dict[str, tuple[Callable[[], list[bytes]], Mutator, Callable[[bytes, Pa
     ),
     "result": (_result_seeds, _result_mutant, _read_result),
     "knowledge": (_knowledge_seeds, _json_mutant, _read_knowledge),
+    "toml": (_toml_seeds, _mutated_bytes, _read_toml),
+    "checkpoint": (_checkpoint_seeds, _checkpoint_mutant, _read_checkpoint),
     "settings": (_settings_seeds, _json_mutant, _read_settings),
 }
 

@@ -1,5 +1,7 @@
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -220,6 +222,30 @@ def test_a_score_that_cannot_be_sent_says_so(table, families):
     workers.seconds_each = 0.3
     with pytest.raises(ScoreError, match="cannot be sent to a worker"):
         workers.local(families)
+
+
+FORKING = """if True:
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+    import numpy as np, torch
+    from drbo.data.table import Table
+    from drbo.scores.base import Families
+    from drbo.scores.gp import GpScore
+    from drbo.search.workers import Workers
+    torch.set_num_threads(2)
+    torch.randn(4_000_000).exp().sum()  # now there are threads
+    score = GpScore(Table.from_array(np.random.default_rng(0).normal(size=(60, 3))))
+    families = Families.from_sets(3, [(0, ()), (0, (1,)), (1, (0,)), (2, (0,)), (2, (0, 1))] * 4)
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
+        workers = Workers(score, pool)
+        workers.seconds_each = 1.0
+        print(np.allclose(workers.local(families), score.local(families)), workers.n_sent)
+"""
+
+
+def test_a_process_forked_from_one_with_threads_does_not_hang():
+    done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.split() == ["True", "20"]
 
 
 # The pool. Its functions must be importable in another process: those of the standard library are.

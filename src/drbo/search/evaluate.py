@@ -8,8 +8,11 @@ import numpy.typing as npt
 import torch
 
 from drbo.scores.base import Families, Score
-from drbo.search.workers import Workers, local_scores
+from drbo.search.workers import Workers, family_words, local_scores
 from drbo.settings import Settings
+
+#: A local score that is asked for twice may differ by this much.
+DOUBT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +126,25 @@ class Evaluator:
         """Return all families scored so far, in the order in which they became known, and their local values."""
         keys = self._order[since:]
         return Families.from_keys(keys, self.score.n_nodes), np.array([self._values[key] for key in keys])
+
+    def doubt(self, best: Evaluated) -> str | None:
+        """Score the families of the best DAG once more; return, in words, where a user's score changed its mind.
+
+        The best of many values of a score that is not sure of itself is the luckiest one. Our own scores are sure.
+        """
+        if type(self.score).__module__.startswith("drbo.") and not hasattr(self.score, "inner"):
+            return None
+        families = Families.from_dags(best.dags)
+        again, before = local_scores(self.score, families), best.local[0]
+        changed = np.flatnonzero(~np.isclose(again, before, rtol=DOUBT, atol=DOUBT))
+        if len(changed) == 0:
+            return None
+        row = int(changed[0])
+        words = family_words(self.score, families, row)
+        return (
+            f"score '{self.score.name}' changed its mind: {words} was {before[row]:.6g}, now {again[row]:.6g}; "
+            "the best score is partly luck"
+        )
 
     def _compute(self, new: set[bytes]) -> None:
         """Score unknown families, in the order of their keys so that nothing depends on who asked first."""

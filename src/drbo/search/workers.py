@@ -226,7 +226,7 @@ class Workers:
         keys = families[piece.rows].keys()
         blob = self._blob if piece.with_score else None
         try:
-            return self.executor.submit(compute, self._digest, blob, keys, torch.get_num_threads())
+            return self.executor.submit(compute, self._digest, blob, keys, n_threads(self.executor))
         except Exception as error:  # a pool that broke, a client that is closed, a scheduler that is gone
             raise _gone(error) from error
 
@@ -286,6 +286,16 @@ def n_workers(executor: Executor) -> int:
     if client is not None:
         return max(1, int(sum(client.nthreads().values())))
     return int(getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
+
+
+def n_threads(executor: Executor) -> int:
+    """Return the threads of torch on a worker: those at home, and one in a process that was forked from it.
+
+    Threads do not come along when a process is forked, and OpenMP would wait for them for ever.
+    """
+    context = getattr(executor, "_mp_context", None)
+    forked = context is not None and context.get_start_method() == "fork"
+    return 1 if forked else torch.get_num_threads()
 
 
 def _pickled(score: Score) -> bytes:
