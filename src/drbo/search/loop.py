@@ -87,6 +87,8 @@ class Search:
         self.iteration = 0
         self.empty = 0  # iterations in a row that evaluated nothing
         self.whole = True  # False: interrupted within an iteration, not to be saved
+        # Evaluations kept for a last polish: about two per node, at most a quarter of all.
+        self.reserve = min(2 * score.n_nodes, self._budget // 4) if settings.polish else 0
         if start is not None:
             self._replace(self.evaluator.evaluate(start[None]), "given start")
 
@@ -110,7 +112,10 @@ class Search:
             self._replace(self.recombiner.best(self.best, self.rng), "recombination")
         self.stalled = 0 if self.best is not before else self.stalled + 1
         if self.settings.polish and self.best is not None and (self.stalled == STALL or self.spent):
+            last = self.spent
             self._replace(polish(self.best, self.evaluator, self.constraints, self.rng), "polish")
+            if last:  # what the polish left is for proposals again
+                self.reserve //= 2
         return batch
 
     def learn(self, batch: Evaluated) -> None:
@@ -119,13 +124,8 @@ class Search:
         self.proposer.learn(batch, self.best, improved=self.stalled == 0)
 
     @property
-    def reserve(self) -> int:
-        """Evaluations kept for a last polish: about two per node, at most a quarter of all."""
-        return min(2 * self.evaluator.score.n_nodes, self._budget // 4) if self.settings.polish else 0
-
-    @property
     def _budget(self) -> int:
-        """Evaluations that may be spent, counting distinct local scores as shares of one."""
+        """Evaluations that may be spent in all, counting distinct local scores as shares of one."""
         max_local = self.settings.max_local
         by_local = self.settings.max_evals if max_local is None else max_local // self.evaluator.score.n_nodes
         return min(self.settings.max_evals, by_local)
