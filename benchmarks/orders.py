@@ -5,8 +5,8 @@
 
 Data set s of a graph is ``drbo.data.simulate.simulate(graph, n, seed=s)``, standardised (score bic-nv) or as it is
 (bic-ev). Ours is the estimator at its defaults, within ``--seconds`` if given; the first fit of a run compiles and is
-not timed. FLOP runs for at least as many seconds as ours took. ``score`` is that of the graph before pruning; ``shd`` and
-``shd_c`` are after it, ``searched_shd`` and ``searched_shd_c`` are before it, as FLOP and BOSS do not prune.
+not timed. FLOP runs for at least as many seconds as ours took. ``score`` is that of the graph before pruning;
+``shd`` and ``shd_c`` are after it, ``searched_shd`` and ``searched_shd_c`` before it, as FLOP and BOSS do not prune.
 """
 
 import argparse
