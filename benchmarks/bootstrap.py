@@ -140,7 +140,8 @@ def cost_table() -> str:
     lines = [
         "Standardised linear data, `python -m benchmarks bootstrap`: a fit, a bootstrap of 100 from warm and from",
         "cold starts with 2 workers, and by how much the frequencies of arrows and links differ between the two (over",
-        "all pairs that either of them linked).",
+        "all pairs that either of them linked). The machine was shared while these ran: times are too long, and their",
+        "ratios rough. A fit of 20 columns includes the proof of its optimum.",
         "",
         "| graph, rows | data set | fit | warm | cold | warm / fit | mean difference | 95th percentile |",
         "|---|---|---|---|---|---|---|---|",
