@@ -250,6 +250,8 @@ def page() -> str:
     if "kills" in outcome:
         promise = "a search that is killed goes on, and its history is that of the uninterrupted one, byte for byte"
         rows.append([promise, "campaign kills", outcome["kills"]])
+    for before in outcome.get("kills before", []):
+        rows.append(["the same, with an earlier order search", "campaign kills", before])
     if "dask" in outcome:
         promise = "killed workers of a Dask cluster lose nothing, and the result is that of one process"
         rows.append([promise, "campaign dask", outcome["dask"]])
