@@ -160,7 +160,12 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--budget", type=int, help="local scores per node; for the part paper: DAG evaluations")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--save", type=Path)
+    parser.add_argument("--docs", action="store_true", help="write docs/efficiency.md from the rows, and nothing else")
     options = parser.parse_args(arguments)
+    if options.docs:
+        rows = table.load(table.FOLDER / "efficiency.csv")
+        table.fill(table.FOLDER.parent.parent / "docs" / "efficiency.md", "efficiency", "\n".join(summary(rows)) + "\n")
+        return
     parts = list(PARTS)[:-1] if options.parts == "all" else options.parts.split(",")
     names = [f"gp{i}" for i in range(1, 6)] if options.data == "gp" else options.data.split(",")
     seeds = range(options.first_seed, options.first_seed + options.seeds)
