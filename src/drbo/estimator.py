@@ -261,12 +261,12 @@ class DrBO(BaseEstimator):
         Examples
         --------
         >>> import tempfile
-        >>> table = np.random.default_rng(0).normal(size=(50, 3))
+        >>> table = np.random.default_rng(0).normal(size=(50, 5))
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     first = DrBO(score="bge", max_evals=10, random_state=0, checkpoint=folder).fit(table)
         ...     longer = DrBO.resume(folder, max_evals=5)
-        >>> first.result_.n_evals, longer.result_.n_evals > 10
-        (10, True)
+        >>> longer.result_.n_evals > first.result_.n_evals
+        True
         """
         saved = Saved.load(Path(path))
         saved.check_versions(_versions())

@@ -10,6 +10,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from drbo.search.compiled import in_threads
+
 #: A move must gain more than this, on the scale of the score.
 MIN_GAIN = 1e-7
 
@@ -62,8 +64,11 @@ def climb_all(
     rules: Rules,
     known: Known,
 ) -> npt.NDArray[np.bool_]:
-    """Return where the climbs end (S, d, d); the climbs run on all cores and do not depend on each other."""
-    ends: npt.NDArray[np.bool_] = _climb_all(dags, tuple(drawn), tuple(rules), tuple(known))
+    """Return where the climbs end (S, d, d); they run in threads and do not depend on each other."""
+    ends = dags.copy()
+    families = drawn.signs.shape[1] + drawn.members.shape[2] + drawn.bias.shape[1]
+    work = len(dags) * dags.shape[1] ** 2 * families
+    in_threads(_climb_part, len(ends), work, ends, tuple(drawn), tuple(rules), tuple(known))
     return ends
 
 
@@ -302,9 +307,8 @@ def _climb(dag: Any, draw: int, drawn: Any, rules: Any, known: Any) -> Any:
     return dag
 
 
-@numba.njit(cache=True, parallel=True)
-def _climb_all(dags: Any, drawn: Any, rules: Any, known: Any) -> Any:
-    ends = dags.copy()
-    for draw in numba.prange(len(dags)):
-        ends[draw] = _climb(dags[draw].copy(), draw, drawn, rules, known)
-    return ends
+@numba.njit(cache=True, nogil=True)
+def _climb_part(first: int, last: int, dags: Any, drawn: Any, rules: Any, known: Any) -> None:
+    """Replace some of the DAGs by the ends of their climbs."""
+    for draw in range(first, last):
+        dags[draw] = _climb(dags[draw].copy(), draw, drawn, rules, known)

@@ -172,10 +172,12 @@ class Workers:
 
     def local(self, families: Families) -> npt.NDArray[np.float64]:
         """Return the local scores of families, wherever they are computed."""
-        if self.seconds_each is None:
+        if self.timeout is not None:  # only work elsewhere can be cut off, and it must be known whose it is
+            self.seconds_each = MOST_SECONDS
+        elif self.seconds_each is None:
             self._probe(families)
         pieces = self._pieces(len(families))
-        if len(pieces) > 1:
+        if len(pieces) > 1 or self.timeout is not None:
             values = np.empty(len(families))
             self._elsewhere(families, pieces, values)
             return values

@@ -172,6 +172,10 @@ class TestInTheBrowser:
             "(() => { const slide = document.getElementById('least'); slide.value = 0.4;"
             " slide.dispatchEvent(new Event('input')); })()"
         )
+        for _ in range(50):  # the drawing follows with its next frame
+            if opened.run("drbo.cy.edges(':visible').length") == 2:
+                break
+            time.sleep(0.1)
         assert opened.run("drbo.cy.edges(':visible').length") == 2
         assert opened.run("document.querySelectorAll('#edge-table tbody tr:not([hidden])').length") == 2
         assert opened.run("document.getElementById('count').textContent") == "2 of 3 edges"
