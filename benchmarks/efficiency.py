@@ -23,12 +23,11 @@ import numpy as np
 import torch
 
 from benchmarks import rows as table
-from benchmarks.gp import optimum
+from benchmarks.gp import TableScore, optimum
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.metrics import shd
 from drbo.result.prune import prune
-from drbo.scores.base import Families, Score
 from drbo.scores.linear import BicEV
 from drbo.search.evaluate import Evaluator
 from drbo.search.loop import Progress, Search, run
@@ -50,30 +49,13 @@ PARTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-class TableScore(Score):
-    """A score whose local values are all in a table: ``values[node, mask]`` with the parents as bits of the mask."""
-
-    name = "table"
-    evidence_scale = 2.0
-
-    def __init__(self, values: np.ndarray, n_rows: int) -> None:
-        blank = np.random.default_rng(0).normal(size=(n_rows, len(values)))
-        super().__init__(Table.from_array(blank))
-        self.values, self.gain = values, -float(n_rows)
-
-    def local(self, families: Families) -> np.ndarray:
-        return self.values[families.nodes, families.parents @ (1 << np.arange(self.n_nodes))]
-
-    def parameters(self, nodes: torch.Tensor, parents: torch.Tensor) -> torch.Tensor:
-        return parents.sum(-1)
-
-
 def gp_problem(number: int) -> tuple[TableScore, float, Callable[[np.ndarray], int]]:
     """Return a table score, its optimum, and the errors of a DAG."""
     folder = Path(os.environ["DRBO_DATA"]) / "gran_dag"
     values = np.load(folder / "gp_local_scores_ids1to5.npz")[f"T{number}"]
-    truth = np.load(folder / "p10_e40_n1000_gp_ids1to5.npz")["A"][number - 1].astype(bool)
-    score = TableScore(values, 1_000)
+    sets = np.load(folder / "p10_e40_n1000_gp_ids1to5.npz")
+    truth = sets["A"][number - 1].astype(bool)
+    score = TableScore(Table.from_array(sets["X"][number - 1]), values)
     best = Evaluator(score, Settings()).evaluate(optimum(values, 1_000)[None]).scores[0]
     return score, float(best), lambda dag: shd(dag, truth)
 

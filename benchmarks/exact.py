@@ -22,15 +22,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmarks import rows as table
+from benchmarks.gp import TableScore
 from drbo import DrBO
 from drbo.data.datasets import load
 from drbo.data.simulate import random_dag, simulate, standardize
 from drbo.data.table import Table
 from drbo.knowledge import Constraints
-from drbo.scores.base import Families, Score, build_score
+from drbo.scores.base import Score, build_score
 from drbo.search.certificate import Certificate, certify
 from drbo.search.evaluate import Evaluator
 from drbo.search.tables import all_tables
@@ -41,26 +41,6 @@ OPTIONS = {"penalty": 1.0}
 #: Linear data of the comparison with the search; raw for equal variances, standardised for the other.
 LINEAR = (("10ER2", "bic-ev"), ("12ER2", "bic-ev"), ("10ER2", "bic-nv"), ("12ER2", "bic-nv"), ("12ER4", "bic-nv"))
 NO_LIMIT = Settings(max_evals=2**40)
-
-
-class TableScore(Score):
-    """BIC with a noise variance per node from a table of all ln MSE, as if each were expensive."""
-
-    name = "gp-table"
-
-    def __init__(self, data: Table, values: npt.NDArray[np.float64]) -> None:
-        super().__init__(data)
-        self.values = values
-        self.gain = torch.as_tensor(-self.n_rows)
-
-    def local(self, families: Families) -> npt.NDArray[np.float64]:
-        """Look the families up."""
-        found: npt.NDArray[np.float64] = self.values[families.nodes, families.parents @ (1 << np.arange(self.n_nodes))]
-        return found
-
-    def parameters(self, nodes: torch.Tensor, parents: torch.Tensor) -> torch.Tensor:
-        """One weight per parent, as in the paper."""
-        return parents.sum(-1)
 
 
 def prove(score: Score) -> tuple[Certificate, int, float]:

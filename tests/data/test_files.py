@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from drbo.data import files
-from drbo.data.files import read_bytes, read_json, read_member, read_npy, refusing, unpack_gzip, write_file
+from drbo.data.files import npz_bytes, read_bytes, read_json, read_member, read_npy, refusing, unpack_gzip, write_file
 from drbo.errors import CheckpointError, DataError, ResultError
 
 
@@ -154,3 +154,12 @@ def test_writers_at_the_same_time_leave_one_whole_file(tmp_path):
         thread.join()
     assert (tmp_path / "file").read_bytes() in contents
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_packed_arrays_are_read_back(tmp_path):
+    arrays = {"X": np.arange(6.0).reshape(2, 3), "names": np.array(["a", "b"])}
+    write_file(tmp_path / "packed.npz", npz_bytes(arrays))
+    with np.load(tmp_path / "packed.npz", allow_pickle=False) as found:
+        assert sorted(found) == ["X", "names"]
+        assert (found["X"] == arrays["X"]).all()
+        assert found["names"].tolist() == ["a", "b"]

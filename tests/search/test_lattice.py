@@ -20,7 +20,7 @@ def test_best_inside_is_the_maximum_over_subsets(shares):
 
 
 def test_column_drops_the_nodes_own_bit():
-    assert [lattice.column(0b1011, 2), lattice.column(0b1110, 0), lattice.column(0, 3)] == [0b111, 0b111, 0]
+    assert [lattice._column(0b1011, 2), lattice._column(0b1110, 0), lattice._column(0, 3)] == [0b111, 0b111, 0]
 
 
 def test_forward_and_trace_find_the_best_of_all_dags(shares, every_dag, weigh):

@@ -1,6 +1,5 @@
 """Where a command writes: checked before the work starts, and reported as an output error if it fails."""
 
-import io
 import json
 import os
 import shlex
@@ -154,16 +153,14 @@ def write_table(
     """Write a table as CSV or NPZ, by the ending of the name, or as CSV to stdout; ``whole``: without decimals."""
     import numpy as np
 
-    from drbo.data.files import write_file
+    from drbo.data.files import npz_bytes, write_file
     from drbo.result.export import csv_bytes
 
     kind = ".csv" if path is None else path.suffix.lower()
     if kind == ".csv":
         content = csv_bytes([names, *(values.astype(np.int64) if whole else values).tolist()])
     elif kind == ".npz":
-        buffer = io.BytesIO()
-        np.savez(buffer, X=values, names=np.array(names, dtype=np.str_))
-        content = buffer.getvalue()
+        content = npz_bytes({"X": values, "names": np.array(names, dtype=np.str_)})
     else:
         raise SettingsError(f"a table is written as .csv or .npz, got '{path}'", hint="change the ending of the name")
     if path is None:

@@ -4,6 +4,7 @@ Sizes are checked before anything is read, so that neither a huge file, nor a sm
 a pipe that never ends can fill the memory or hang the program. Nothing is ever unpickled.
 """
 
+import io
 import json
 import math
 import os
@@ -11,7 +12,7 @@ import secrets
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -208,6 +209,19 @@ def read_member(archive: zipfile.ZipFile, name: str, what: str, **expected: Any)
     """
     with archive.open(f"{name}.npy") as stream:
         return read_npy(stream, what, **expected)
+
+
+def npz_bytes(arrays: Mapping[str, Any]) -> bytes:
+    """Return arrays as the content of an NPZ file.
+
+    Examples
+    --------
+    >>> npz_bytes({"X": np.zeros(2)})[:2]
+    b'PK'
+    """
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
 
 
 def write_file(path: Path, content: bytes) -> None:

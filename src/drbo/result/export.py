@@ -15,6 +15,7 @@ import numpy.typing as npt
 from drbo.data.files import (
     MAX_ARRAY_BYTES,
     MAX_TEXT_BYTES,
+    npz_bytes,
     read_bytes,
     read_json,
     read_member,
@@ -165,9 +166,7 @@ def write_graph(path: str | Path, dag: npt.ArrayLike, names: Sequence[str] | Non
     elif kind == ".json":
         content = json.dumps({"nodes": labels, "edges": edges}, indent=1).encode()
     elif kind == ".npz":
-        buffer = io.BytesIO()
-        np.savez(buffer, dag=matrix, names=np.array(labels, dtype=np.str_))
-        content = buffer.getvalue()
+        content = npz_bytes({"dag": matrix, "names": np.array(labels, dtype=np.str_)})
     else:
         raise ResultError(f"a graph is written as .csv, .json or .npz, got '{path.name}'", hint="change the ending")
     write_file(path, content)

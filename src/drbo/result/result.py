@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json, read_member, refusing, write_file
+from drbo.data.files import MAX_TEXT_BYTES, npz_bytes, read_bytes, read_json, read_member, refusing, write_file
 from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.result import export, why
@@ -403,14 +403,13 @@ class Result:
         content: dict[str, Any] = {name: _plain(getattr(self, name)) for name in JSON_TYPES}
         _check_plain(content, "result")
         arrays = self._arrays()
-        buffer = io.BytesIO()
-        np.savez(buffer, **arrays)
+        packed = npz_bytes(arrays)
         about = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "optional_arrays": [name for name in OPTIONAL_ARRAYS if name in arrays],
             "trace_length": len(self.trace_columns["n_evals"]),
-            "sha256": hashlib.sha256(buffer.getvalue()).hexdigest(),
+            "sha256": hashlib.sha256(packed).hexdigest(),
         }
         text = json.dumps(about | content, indent=1, allow_nan=False)
         table = self.edges()
@@ -418,7 +417,7 @@ class Result:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ResultError(f"{folder} cannot be made: {error.strerror}", hint="choose another folder") from error
-        write_file(folder / "result.npz", buffer.getvalue())
+        write_file(folder / "result.npz", packed)
         write_file(folder / "edges.csv", export.csv_bytes([list(table), *table.itertuples(index=False)]))
         write_file(folder / "result.json", text.encode())
         return folder

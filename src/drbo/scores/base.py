@@ -159,6 +159,15 @@ class Score:
         if self.penalty == "ebic":  # 4 gamma ln d per edge on the scale of a BIC, which is 2 log evidences
             self.edge_price = 2 * EBIC_GAMMA * np.log(self.n_nodes) * (self.evidence_scale or 1.0)
 
+    def _need_numbers(self, table: Table) -> None:
+        """Refuse a table that has a column of categories; for scores of numbers alone."""
+        for name, kind in zip(table.names, table.kinds, strict=True):
+            if kind != "numeric":
+                raise ScoreError(
+                    f"column '{name}' is {kind}: {self.name} needs numbers",
+                    hint="use score='auto' or 'mixed', or encode the column as numbers yourself",
+                )
+
     def local(self, families: Families) -> npt.NDArray[np.float64]:
         """Return the local values of a batch of families."""
         members = [tuple(np.flatnonzero(row).tolist()) for row in families.parents]

@@ -192,12 +192,7 @@ class KernelScore(Score):
 
     def __init__(self, table: Table, *, device: str = "cpu", **options: Any) -> None:
         super().__init__(table, **options)
-        for name, kind in zip(table.names, table.kinds, strict=True):
-            if kind != "numeric":
-                raise ScoreError(
-                    f"column '{name}' is {kind}: {self.name} needs numbers",
-                    hint="use score='auto' or 'mixed', or encode the column as numbers yourself",
-                )
+        self._need_numbers(table)
         if table.n_rows > MAX_ROWS:
             raise ScoreError(
                 f"score {self.name} takes at most {MAX_ROWS} rows, got {table.n_rows}: its cost grows with their cube",

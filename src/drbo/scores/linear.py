@@ -96,12 +96,7 @@ class BicNV(Score):
 
     def __init__(self, table: Table, **options: Any) -> None:
         super().__init__(table, **options)
-        for name, kind in zip(table.names, table.kinds, strict=True):
-            if kind != "numeric":
-                raise ScoreError(
-                    f"column '{name}' is {kind}: {self.name} needs numbers",
-                    hint="use score='auto' or 'mixed', or encode the column as numbers yourself",
-                )
+        self._need_numbers(table)
         self.score_equivalent = self.score_equivalent and self.targets is None
         groups = row_groups(self.targets, table.n_rows, self.n_nodes)
         self._set_groups([(members, _covariance(table.values[rows])) for members, rows in groups])

@@ -90,12 +90,7 @@ class SplineScore(Score):
         super().__init__(table, **options)
         if isinstance(df, bool) or not (isinstance(df, int | np.integer) and DF_RANGE[0] <= df <= DF_RANGE[1]):
             raise SettingsError(f"df must be a whole number from {DF_RANGE[0]} to {DF_RANGE[1]}, got {df!r}")
-        for name, kind in zip(table.names, table.kinds, strict=True):
-            if kind != "numeric":
-                raise ScoreError(
-                    f"column '{name}' is {kind}: {self.name} needs numbers",
-                    hint="use score='auto' or 'mixed', or encode the column as numbers yourself",
-                )
+        self._need_numbers(table)
         self.df = int(df)
         self.groups: list[tuple[npt.NDArray[np.intp], Floats]] = []
         self.group_of = np.zeros(self.n_nodes, dtype=np.intp)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json, read_member, refusing, write_file
+from drbo.data.files import MAX_TEXT_BYTES, npz_bytes, read_bytes, read_json, read_member, refusing, write_file
 from drbo.errors import CheckpointError, ResultError
 from drbo.search.snapshot import capture, restore
 
@@ -36,10 +36,7 @@ def save(folder: Path, state: Any, about: dict[str, Any]) -> int:
     {'seed': 1}
     """
     skeleton, arrays = capture(state)
-    buffer = io.BytesIO()
-    everything: dict[str, Any] = {"skeleton": np.frombuffer(skeleton, dtype=np.uint8), **arrays}
-    np.savez(buffer, **everything)
-    raw = buffer.getvalue()
+    raw = npz_bytes({"skeleton": np.frombuffer(skeleton, dtype=np.uint8), **arrays})
     digest = hashlib.sha256(raw).hexdigest()
     name = f"state-{digest[:16]}.npz"
     content = {"format": FORMAT, "version": FORMAT_VERSION, "about": about, "state": name, "sha256": digest}

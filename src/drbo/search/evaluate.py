@@ -66,8 +66,14 @@ class Evaluator:
     @property
     def exhausted(self) -> bool:
         """No further evaluation may be spent."""
-        max_local = self.settings.max_local
-        return self.n_evals >= self.settings.max_evals or (max_local is not None and self.n_local >= max_local)
+        return self.down_to(0)
+
+    def down_to(self, reserve: int) -> bool:
+        """Tell whether no more than a reserve of evaluations, each of all families, is left of the budget."""
+        max_local, kept_local = self.settings.max_local, reserve * self.score.n_nodes
+        return self.n_evals + reserve >= self.settings.max_evals or (
+            max_local is not None and self.n_local + kept_local >= max_local
+        )
 
     def is_known(self, keys: list[bytes]) -> list[bool]:
         """Tell which families have been scored."""

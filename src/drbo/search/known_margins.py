@@ -49,7 +49,6 @@ class KnownAlternatives:
     def __init__(self, evaluator: Evaluator, dag: Bools, level: float | None) -> None:
         self.evaluator = evaluator
         self.dag = dag
-        self.n_families = 0
         families, local = evaluator.known()
         price = evaluator.score.family_price(families)
         parts = torch.as_tensor(local), torch.as_tensor(price)

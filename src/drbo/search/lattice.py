@@ -55,23 +55,9 @@ def trace(best: Floats, shares: Floats, before: Floats) -> npt.NDArray[np.bool_]
     return dag
 
 
-def column(
-    nodes: int,  # a set that does not hold the node
-    node: int,
-) -> int:
-    """Return the column of a set in the row of a node.
-
-    Examples
-    --------
-    >>> column(0b1001, 1), column(0b0111, 3)
-    (5, 7)
-    """
-    low = nodes & ((1 << node) - 1)
-    return low | (nodes >> (node + 1) << node)
-
-
 @numba.njit(cache=True, nogil=True, inline="always")
 def _column(nodes: int, node: int) -> int:
+    """Return the column of a set of nodes in the row of a node that is not in it."""
     low = nodes & ((1 << node) - 1)
     return low | ((nodes >> (node + 1)) << node)
 

@@ -133,13 +133,7 @@ class Search:
     @property
     def spent(self) -> bool:
         """No evaluation is left for proposals."""
-        evaluator, settings = self.evaluator, self.settings
-        local = 0 if settings.max_local is None else evaluator.n_local + self.reserve * evaluator.score.n_nodes
-        return (
-            evaluator.exhausted
-            or evaluator.n_evals + self.reserve >= settings.max_evals
-            or (settings.max_local is not None and local >= settings.max_local)
-        )
+        return self.evaluator.down_to(self.reserve)
 
     def _replace(self, best: Evaluated, found_by: str) -> None:
         """Replace the incumbent by a better DAG."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from drbo.data.files import MAX_ARRAY_BYTES, read_bytes, read_member, refusing, write_file
+from drbo.data.files import MAX_ARRAY_BYTES, npz_bytes, read_bytes, read_member, refusing, write_file
 from drbo.data.table import Table
 from drbo.errors import CheckpointError, ResultError
 from drbo.knowledge import Knowledge
@@ -161,15 +161,14 @@ def _listed(levels: tuple[str, ...] | None) -> list[str] | None:
 
 
 def _write_table(folder: Path, table: Table) -> str:
-    buffer = io.BytesIO()
-    np.savez(buffer, values=table.values)
+    content = npz_bytes({"values": table.values})
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_file(folder / TABLE, buffer.getvalue())
+        write_file(folder / TABLE, content)
     except (OSError, ResultError) as error:
         words = error.message if isinstance(error, ResultError) else f"{folder}: {error.strerror or error}"
         raise CheckpointError(f"the search cannot be saved: {words}", hint="choose another folder") from error
-    return hashlib.sha256(buffer.getvalue()).hexdigest()
+    return hashlib.sha256(content).hexdigest()
 
 
 def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
