@@ -4,7 +4,7 @@ BIN = .venv/bin
 # One thread per test process: two processes share the two cores of a small machine.
 RUN_TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: demo test test-faults test-handover test-install test-lower test-slow coverage lint type bench-quick clean
+.PHONY: demo test test-faults test-handover test-install test-lower test-slow coverage docs lint type bench-quick clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -54,6 +54,9 @@ test-lower: ## the core tests with the oldest versions that pyproject.toml allow
 
 coverage: .venv/ready  ## the part of src that the tests run, with a floor
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow" --cov=drbo --cov-fail-under=90
+
+docs: .venv/ready  ## the site in build/docs; runs the examples; a warning is an error
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 
 lint: .venv/ready
 	$(BIN)/ruff check .
