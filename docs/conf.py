@@ -20,6 +20,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
     "commands",
     "docstrings",
     "fields",
@@ -33,6 +34,18 @@ myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # signatures of types are long; the parameters are described in words
 numpydoc_show_class_members = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "ignore_repr_types": r"matplotlib\..*",
+    "min_reported_time": 1e6,  # seconds: times of one machine are no part of the site
+    "write_computation_times": False,
+    "show_signature": False,
+    "within_subsection_order": "FileNameSortKey",
+}
 
 html_theme = "furo"
 html_static_path = ["_static"]

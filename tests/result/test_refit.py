@@ -55,6 +55,17 @@ def test_knowledge_and_a_score_that_tells_directions(rng):
     assert not (found & found.T).any()
 
 
+def test_knowledge_directs_what_the_class_leaves_open(rng):
+    x = rng.normal(size=(300, 2))
+    x[:, 1] += x[:, 0]
+    table, columns = Table.from_array(x, names=["a", "b"]), np.arange(2)
+    free = make(table, columns=columns, constraints=Constraints.none(2))(np.arange(300), seed=0)
+    tiers = Knowledge(tiers=[["a"], ["b"]]).compile(["a", "b"])
+    directed = make(table, columns=columns, constraints=tiers)(np.arange(300), seed=0)
+    assert free.tolist() == [[False, True], [True, False]]
+    assert directed.tolist() == [[False, True], [False, False]]
+
+
 def test_other_scores_go_through_the_networks(rng):
     short = Settings(max_evals=24, n_candidates=200, batch_size=8)
     found = make(collider(rng), name="bge", settings=short, by_orders=False)(np.arange(300), seed=0)

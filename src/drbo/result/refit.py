@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.table import Table
-from drbo.graph import dag_to_cpdag
 from drbo.knowledge import Constraints
 from drbo.result.prune import prune
+from drbo.result.why import mpdag
 from drbo.scores.base import Score, build_score
 from drbo.search.evaluate import Evaluated
 from drbo.search.loop import Search, run
@@ -50,7 +50,7 @@ class TableRefit:
     device: str = "cpu"
 
     def __call__(self, rows: npt.NDArray[np.intp], seed: int) -> npt.NDArray[np.bool_]:
-        """Return the equivalence class, or the DAG where the score tells its members apart."""
+        """Return the equivalence class under the knowledge, or the DAG where the score tells its members apart."""
         table = self.table.take(rows, np.arange(self.table.n_columns))
         options = dict(self.options)
         if options.get("targets") is not None:
@@ -59,7 +59,7 @@ class TableRefit:
         best = self._best(score, table, seed)
         required, threshold = self.constraints.required, self.settings.prune_threshold
         kept, _ = prune(self.pruner, table.values, best.dags[0], required=required, threshold=threshold)
-        graph = dag_to_cpdag(kept) if score.score_equivalent else kept
+        graph = mpdag(kept, self.constraints) if score.score_equivalent else kept
         given = np.empty_like(graph)
         given[np.ix_(self.columns, self.columns)] = graph
         return given
