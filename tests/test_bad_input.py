@@ -107,6 +107,14 @@ def _bootstrap(**options: Any) -> Callable[[], Any]:
     )
 
 
+_HOLES = pd.DataFrame({"height": [1.8, 1.6, 1.7, 1.9, 1.5, 1.75], "weight": [70.0, None, None, 95.0, None, None]})
+
+
+def _holes(policy: str, score: str = "auto", prune: str = "auto", **columns: Any) -> Callable[[], Any]:
+    """Return a call that fits a table with missing weights, and these columns."""
+    return lambda: DrBO(score=score, prune=prune, missing=policy, random_state=0).fit(_HOLES.assign(**columns))
+
+
 def _config(text: str) -> Callable[[], Any]:
     """Return a call that reads a configuration."""
 
@@ -165,7 +173,9 @@ CASES = [
         "a name of its own",
     ),
     # what is in the columns
-    Case("missing values", _table(age=[1, None, 3, 4, None, 6]), "column 'age' (2 of 6 rows)", "dropna()"),
+    Case("missing values", _table(age=[1, None, 3, 4, None, 6]), "column 'age' (2 of 6 rows)", 'missing="drop"'),
+    Case("column without a value", _data(_HOLES.assign(age=np.nan), missing="keep"), "no value in any row", "drop"),
+    Case("too few complete rows", _data(_HOLES, missing="drop"), "2 of 6 rows have no missing value", '"impute"'),
     Case("infinite value", _table(age=[1, 2, np.inf, 4, 5, 6]), "column 'age', row 2", "drop the row"),
     Case("huge value", _table(age=[1, 2, 3, 1e308, 5, 6]), "column 'age' holds 1e+308 in row 3", "rescale"),
     Case("tiny differences", _table(age=NUMBERS * 1e-200), "column 'age' varies by only 8e-200", "rescale"),
@@ -207,6 +217,8 @@ CASES = [
     Case("unknown preset", _fit(preset="papre"), "preset must be one of default, paper", "'default'"),
     Case("unknown way to prune", _fit(prune="strong"), "prune must be one of auto, none", "'auto'"),
     Case("unknown device", _fit(device="gpu"), "device must be auto, cpu or cuda, got 'gpu'", "'auto'"),
+    Case("unknown way with missing values", _fit(missing="mean"), "error, drop, em, impute, got 'mean'", "'error'"),
+    Case("one imputation", _fit(missing="impute", imputations=1), "at least 2, got 1", "10"),
     Case("negative random state", _fit(random_state=-1), "random_state must be at least 0, got -1", "0, 1, 2"),
     Case("exact with too many columns", _wide_exact, "24 columns", "exact='auto'"),
     Case(
@@ -249,6 +261,15 @@ CASES = [
     Case("BGe on text", _misfit({"group": list("aabbab")}, score="bge"), "bge needs numbers", "mixed"),
     Case("kernel test with 20,000 rows", _misfit(n=20_000, prune="kci"), "at most 5000 rows", "prune='cam'"),
     Case("F test on text", _misfit({"group": list("abcabc")}, prune="f-test"), "3 levels: prune", "prune='auto'"),
+    Case("EM for a column of text", _holes("em", group=list("aabbab")), "'group' is categorical", 'missing="impute"'),
+    Case("EM for a nonlinear score", _holes("em", score="splines"), "'splines' needs complete rows", 'score="bic-nv"'),
+    Case("EM with a kernel test", _holes("em", prune="kci"), "needs complete rows", "prune='auto'"),
+    Case(
+        "EM for columns never seen together",
+        _holes("em", other=[None, 1.0, 2.0, None, 3.0, 1.5]),
+        "'weight' and 'other' are never seen",
+        "drop one",
+    ),
     # knowledge
     Case("unknown variable in the knowledge", _fit(knowledge={"roots": ["hieght"]}), "did you mean 'height'", "weight"),
     Case(

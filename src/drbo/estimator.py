@@ -5,8 +5,9 @@ import platform
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 import drbo
 from drbo.data.audit import audit, audit_arrows
 from drbo.data.check import check_table
+from drbo.data.impute import imputations
+from drbo.data.missing import POLICIES, complete_rows, missing_cells, note
 from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.errors import DataError, SettingsError
@@ -25,7 +28,8 @@ from drbo.graph import check_dag, dag_to_cpdag
 from drbo.knowledge import Constraints, Knowledge
 from drbo.result.confidence import Confidence, Kept, bootstrap, check_resampling
 from drbo.result.kci import MAX_ROWS
-from drbo.result.prune import PRUNERS, linear_weights, prune
+from drbo.result.pool import pooled
+from drbo.result.prune import BY_MOMENTS, PRUNERS, linear_weights, prune
 from drbo.result.refit import TableRefit
 from drbo.result.result import Result
 from drbo.scores.auto import choose_score
@@ -45,6 +49,9 @@ from drbo.search.screen import screened
 from drbo.search.starts import repaired
 from drbo.search.stopping import Limits, Recorder
 from drbo.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: What the paper's presets mean beside the search settings: score, its options, pruner (its hyperparameter table).
 PAPER_CHOICES: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -77,6 +84,10 @@ class DrBO(BaseEstimator):
         settings say, which is ``"auto"``.
     score_options : options of the score: ``penalty``, ``edge_prior``, ``targets`` and its own.
     on_constant, on_collinear : what to do with columns that carry no information of their own.
+    missing : what to do with missing values. ``"error"``: refuse them; ``"drop"``: leave out rows; ``"em"``: a
+        covariance by EM, for the linear scores; ``"impute"``: fill them in ``imputations`` times, one search each, and
+        count edges. See docs/missing.md.
+    imputations : completed tables of ``missing="impute"``.
     callbacks : called with the progress after each iteration; a returned string ends the search.
     start : (d, d) adjacency of a DAG over the columns to search from, such as an earlier result that was edited; what
         clashes with the knowledge is left out of it.
@@ -116,6 +127,8 @@ class DrBO(BaseEstimator):
         score_options: dict[str, Any] | None = None,
         on_constant: str = "error",
         on_collinear: str = "error",
+        missing: str = "error",
+        imputations: int = 10,
         callbacks: Iterable[Callback] = (),
         start: npt.ArrayLike | None = None,
         checkpoint: str | Path | None = None,
@@ -134,6 +147,8 @@ class DrBO(BaseEstimator):
         self.score_options = score_options
         self.on_constant = on_constant
         self.on_collinear = on_collinear
+        self.missing = missing
+        self.imputations = imputations
         self.callbacks = callbacks
         self.start = start
         self.checkpoint = checkpoint
@@ -147,7 +162,18 @@ class DrBO(BaseEstimator):
         y : ignored.
         """
         settings, clashes = self._settings()
-        device = _device(self.device)
+        self._check_parameters()
+        saved: Saved | None = vars(self).pop("_saved", None)
+        columns, table, notes = self._checked(X) if saved is None else saved.data()
+        if self.missing == "impute" and table.incomplete:
+            self.result_ = self._fit_completed(columns, table, notes, settings, clashes)
+        else:
+            self.result_ = self._fit_table(columns, table, notes, settings, clashes, saved)
+        self._set_fitted(columns, X)
+        return self
+
+    def _check_parameters(self) -> None:
+        """Refuse what does not depend on the data."""
         if self.prune != "auto" and self.prune not in PRUNERS:
             raise SettingsError(
                 f"prune must be one of auto, {', '.join(PRUNERS)}, got {self.prune!r}", hint="the default is 'auto'"
@@ -157,10 +183,53 @@ class DrBO(BaseEstimator):
                 f"knowledge must be a Knowledge, got {type(self.knowledge).__name__}",
                 hint="make one with Knowledge(...) or Knowledge.from_mapping(...)",
             )
-        saved: Saved | None = vars(self).pop("_saved", None)
-        columns, table, notes = self._checked(X) if saved is None else saved.data()
-        name, options, reasons = self.score_choice(table)
-        seed = _seed(self.random_state)
+        if self.missing not in POLICIES:
+            raise SettingsError(
+                f"missing must be one of {', '.join(POLICIES)}, got {self.missing!r}", hint="the default is 'error'"
+            )
+        if self.missing == "impute" and (not isinstance(self.imputations, int) or self.imputations < 2):
+            raise SettingsError(
+                f"imputations must be a whole number of at least 2, got {self.imputations!r}", hint="the default is 10"
+            )
+        if self.missing == "drop" and (self.score_options or {}).get("targets") is not None:
+            raise SettingsError(
+                "targets are given row by row, and missing='drop' takes rows away",
+                hint="drop the rows with missing values yourself, from the table and from targets",
+            )
+        if self.missing == "impute" and self.checkpoint is not None:
+            raise SettingsError(
+                "checkpoint saves one search, missing='impute' makes several", hint="leave checkpoint out"
+            )
+
+    def _fit_completed(
+        self, columns: list[str], table: Table, notes: tuple[str, ...], settings: Settings, clashes: list[str]
+    ) -> Result:
+        """Fit completed copies of a table; keep the most typical result, with the shares of all."""
+        m, seed, results, choice = self.imputations, _seed(self.random_state), list[Result](), None
+        if settings.time_limit is not None:
+            settings = settings.with_(time_limit=settings.time_limit / m)
+        for copy in imputations(table, m, seed):
+            choice = choice or self.score_choice(copy)  # one score for all copies
+            results.append(self._fit_table(columns, copy, notes, settings, clashes, None, seed, choice))
+            if results[-1].stopped == "interrupted":
+                break
+        return replace(pooled(results, "imputation", seed), data_hash=table.digest())
+
+    def _fit_table(
+        self,
+        columns: list[str],
+        table: Table,
+        notes: tuple[str, ...],
+        settings: Settings,
+        clashes: list[str],
+        saved: Saved | None,
+        seed: int | None = None,
+        choice: tuple[Any, dict[str, Any], tuple[str, ...]] | None = None,
+    ) -> Result:
+        """Search a checked table."""
+        device = _device(self.device)
+        name, options, reasons = choice or self.score_choice(table)
+        seed = _seed(self.random_state) if seed is None else seed
         self._check_pruner(table)
         if settings.exact == "on":
             check_size(table.n_columns, settings.max_memory)
@@ -175,7 +244,7 @@ class DrBO(BaseEstimator):
             state = OrderSearch(score, settings, constraints=limits, seed=seed, start=start)
         else:
             if settings.candidate_parents is not None:
-                limits = screened(job.table.values, settings.candidate_parents, limits)
+                limits = screened(job.table.complete_rows.values, settings.candidate_parents, limits)
                 start = None if start is None else repaired(start, limits)
             where = {"device": device, "executor": self.executor}
             state = Search(score, settings, constraints=limits, seed=seed, start=start, **where)
@@ -196,8 +265,9 @@ class DrBO(BaseEstimator):
         pruned, pruned_score = _pruned(pruner, job, outcome, state, constraints)
         local, price = outcome.best.local[0], score.family_price(Families.from_dags(outcome.best.dags))
         linear = isinstance(score, BicNV)
-        weights, standardised = linear_weights(table.values, pruned) if linear else (None, None)
-        self.result_ = Result(
+        weights, standardised = linear_weights(table.rows_or_moments, pruned) if linear else (None, None)
+        self._scored_with = (name, {key: value for key, value in options.items() if key != "targets"})
+        return Result(
             names=table.names,
             dag=pruned,
             searched_dag=job.restored(outcome.best.dags[0]),
@@ -231,9 +301,6 @@ class DrBO(BaseEstimator):
             n_local=outcome.n_local,
             seconds=recorder.seconds,
         )
-        self._scored_with = (name, {key: value for key, value in options.items() if key != "targets"})
-        self._set_fitted(columns, X)
-        return self
 
     @classmethod
     def resume(
@@ -278,8 +345,25 @@ class DrBO(BaseEstimator):
 
     def _checked(self, X: Any) -> tuple[list[str], Table, tuple[str, ...]]:
         frame = as_frame(X)
-        table, notes = check_table(frame, on_constant=self.on_constant, on_collinear=self.on_collinear)  # type: ignore[arg-type]
+        missing = missing_cells(frame)
+        policy = {"em": "keep", "impute": "keep"}.get(self.missing, self.missing)
+        policies: dict[str, Any] = {"on_constant": self.on_constant, "on_collinear": self.on_collinear}
+        table, notes = check_table(frame, **policies, missing=policy)  # type: ignore[arg-type]
+        if self.missing == "em" and table.incomplete and "categorical" in table.kinds:
+            name = table.names[table.kinds.index("categorical")]
+            raise DataError(
+                f"column '{name}' is categorical: missing=\"em\" is for tables of numbers",
+                hint='use missing="impute" or missing="drop"',
+            )
+        if missing.any() and policy == "keep":
+            notes = (note(frame, missing, self.missing) + self._effective(table), *notes)
         return list(frame.columns), table, notes
+
+    def _effective(self, table: Table) -> str:
+        """Return how many complete rows an incomplete table is worth, in words; nothing for imputed ones."""
+        if self.missing != "em" or table.moments is None:
+            return ""
+        return f"; it counts as {table.moments.n:.1f} rows"
 
     def _searched(self, course: Course, table: Table, about: dict[str, Any]) -> Outcome:
         """Run a search, saved every so often if there is a folder for it."""
@@ -305,7 +389,7 @@ class DrBO(BaseEstimator):
                 hint="a score object cannot be saved: put its class into a module",
             )
         route = "orders" if isinstance(state, OrderSearch) else "networks"
-        names = ("preset", "prune", "device", "on_constant", "on_collinear")
+        names = ("preset", "prune", "device", "on_constant", "on_collinear", "missing")
         options = {name: np.asarray(value).tolist() for name, value in (self.score_options or {}).items()}
         return {
             **{name: getattr(self, name) for name in names},
@@ -352,6 +436,7 @@ class DrBO(BaseEstimator):
         1.0
         """
         check_resampling(n, kind, block, clusters, n_rows=len(as_frame(X)))
+        self._check_resampled()
         return self.fit(X).resample(
             X, n, kind, block=block, clusters=clusters, warm=warm, executor=executor, progress=progress, keep=keep
         )
@@ -371,7 +456,10 @@ class DrBO(BaseEstimator):
     ) -> Confidence:
         """Do what :meth:`bootstrap` does, on the table that was just fitted."""
         check_is_fitted(self)
+        self._check_resampled()
         refit = self._refit(X, warm)
+        if clusters is not None and self.missing == "drop":
+            clusters = np.asarray(clusters)[complete_rows(as_frame(X))]
         kept = None if keep is None else Kept(Path(keep), self._plan(kind, block, clusters, warm))
         found = bootstrap(
             refit, refit.table.n_rows, self.result_.names, n=n, kind=kind, block=block, clusters=clusters,
@@ -379,6 +467,13 @@ class DrBO(BaseEstimator):
         )  # fmt: skip
         self.result_ = self.result_.with_confidence(found)
         return found
+
+    def _check_resampled(self) -> None:
+        if self.missing == "impute":
+            raise SettingsError(
+                "a bootstrap of imputed tables is not offered: missing='impute' gives frequencies of its own",
+                hint="use missing='em' or 'drop' with a bootstrap",
+            )
 
     def _plan(self, kind: str, block: int | None, clusters: npt.ArrayLike | None, warm: bool) -> str:
         """Return a digest of all that decides the graphs of resamples."""
@@ -398,7 +493,7 @@ class DrBO(BaseEstimator):
                 "a ready-made score object knows only its own data", hint="give the score by name or as a class"
             )
         names, frame, settings = self.result_.names, as_frame(X), Settings(**self.result_.settings)
-        table, _ = check_table(frame[list(names)], on_collinear="keep")
+        table = self._table_of(frame)
         job = _Job(table, list(frame.columns), self.result_.seed, movable=True, sort_rows=False)
         targets = (self.score_options or {}).get("targets")
         device = _device(self.device)
@@ -450,12 +545,18 @@ class DrBO(BaseEstimator):
             raise SettingsError(
                 "a ready-made score object knows only its own data", hint="give the score by name or as a class"
             )
-        frame = as_frame(X).set_axis(self._columns, axis=1)[list(self.result_.names)]
-        table, _ = check_table(frame, on_collinear="keep")
+        table = self._table_of(as_frame(X).set_axis(self._columns, axis=1))
         job = _Job(table, self._columns, self.result_.seed, movable=True)
         score = build_score(name, job.table, job.ordered_options(options))
         dag = self.result_.dag[np.ix_(job.columns, job.columns)]
         return float(Evaluator(score, Settings()).evaluate(dag[None]).scores[0])
+
+    def _table_of(self, frame: "pd.DataFrame") -> Table:
+        """Return the columns of the result, checked, with missing values treated as in the fit."""
+        if self.missing == "drop":
+            frame = frame.loc[complete_rows(frame)]
+        policy: Any = "keep" if self.missing == "em" else "error"
+        return check_table(frame[list(self.result_.names)], on_collinear="keep", missing=policy)[0]
 
     def _set_fitted(self, columns: Any, X: Any) -> None:
         self._columns = list(columns)
@@ -569,6 +670,11 @@ class DrBO(BaseEstimator):
     def _check_pruner(self, table: Table) -> None:
         """Refuse, before anything is spent, a kernel test that the table is too long for, or numbers made of codes."""
         wanted = PAPER_CHOICES[self.preset][2] if self.prune == "auto" and self.preset in PAPER_CHOICES else self.prune
+        if table.moments is not None and wanted not in ("auto", *BY_MOMENTS):
+            raise SettingsError(
+                f"prune '{wanted}' needs complete rows of equal weight",
+                hint=f"use prune='auto', or one of {', '.join(BY_MOMENTS)}",
+            )
         if wanted == "kci" and table.n_rows > MAX_ROWS:
             raise SettingsError(
                 f"prune 'kci' takes at most {MAX_ROWS} rows, the table has {table.n_rows}",
@@ -647,7 +753,7 @@ def _pruned(
     dag = outcome.best.dags[0]
     required = constraints.permuted(job.columns).required
     threshold = state.settings.prune_threshold
-    kept, _ = prune(pruner, job.table.values, dag, required=required, threshold=threshold)
+    kept, _ = prune(pruner, job.table.rows_or_moments, dag, required=required, threshold=threshold)
     local = state.evaluator.families(Families.from_dags(kept[None]))[None]
     return job.restored(kept), float(state.evaluator.scores(kept[None], local)[0])
 

@@ -65,3 +65,16 @@ def test_a_wide_table_is_cut(run: Run) -> None:
     assert "  ... and 10 more" in done.stdout.splitlines()
     assert "v59" in done.stdout
     assert "v60" not in done.stdout
+
+
+def test_missing_values_are_counted(run, tmp_path):
+    path = tmp_path / "holes.csv"
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
+    frame.loc[:5, "b"] = np.nan
+    frame.to_csv(path, index=False)
+    assert run("check", str(path), "--quick").exit_code == 2
+    for policy in ("drop", "em", "impute"):
+        done = run("check", str(path), "--quick", "--missing", policy)
+        assert done.exit_code == 0, done.stderr
+        assert ("6 missing" in done.stdout) == (policy != "drop")

@@ -295,6 +295,8 @@ def test_settings_and_budget_are_merged_before_the_estimator_sees_them() -> None
         "max_parents": None,
         "knowledge_file": None,
         "exact": None,
+        "missing": "error",
+        "imputations": None,
     }
     arguments = fit_arguments(options)
     settings = arguments["settings"]
@@ -347,3 +349,24 @@ def test_a_result_is_edited_and_fitted_again(chain: Path, run: Run) -> None:
     done = run("fit", chain, "--start", "other.csv")
     assert done.exit_code == 2
     assert "'snow'" in done.stderr
+
+
+def test_missing_values_by_policy(run, tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 3))
+    x[:, 1] += x[:, 0]
+    frame = pd.DataFrame(x, columns=["a", "b", "c"]).mask(rng.random((200, 3)) < 0.1)
+    path = tmp_path / "holes.csv"
+    frame.to_csv(path, index=False)
+    refused = run("fit", str(path))
+    assert refused.exit_code == 2
+    assert "hint: use --missing drop" in refused.stderr
+    for policy, words in (("drop", "MCAR"), ("em", "it counts as"), ("impute", "completed tables")):
+        done = run("fit", str(path), "--missing", policy, "-q")
+        assert done.exit_code == 0, done.stderr
+        assert words in done.stdout
+    assert run("fit", str(path), "--imputations", "3").exit_code == 2
+    assert run("fit", str(path), "--missing", "impute", "--bootstrap", "5").exit_code == 2
+    saved = run("fit", str(path), "--missing", "impute", "--imputations", "3", "-o", str(tmp_path / "out"), "-q")
+    assert saved.exit_code == 0, saved.stderr
+    assert "copies of the table with missing values filled in" in (tmp_path / "out" / "report.html").read_text()

@@ -190,7 +190,7 @@ def test_sparse_and_complex_are_named() -> None:
 def test_missing_values(column: Any) -> None:
     error = refused(column)
     assert error.message == "Input contains NaN: missing values in column 'z' (2 of 8 rows)"
-    assert "dropna" in str(error.hint)
+    assert 'missing="drop"' in str(error.hint)
 
 
 def test_all_columns_with_missing_values_are_named() -> None:
@@ -420,3 +420,46 @@ def test_order_of_rows_and_columns_does_not_decide(extra: set[str], order: Any, 
         return table.digest(), sorted(notes)
 
     assert outcome(frame) == outcome(moved)
+
+
+class TestMissingPolicies:
+    FRAME = pd.DataFrame(
+        {
+            "a": [0.5, np.nan, 2.5, 1.0, 4.0, 3.3],
+            "g": ["x", "y", None, "y", "x", "x"],
+            "b": [True, False, None, True, True, False],
+        }
+    )
+
+    def test_dropped_rows_are_told_and_the_rest_is_as_if_they_had_never_been(self):
+        table, notes = check_table(self.FRAME, missing="drop")
+        alone, _ = check_table(self.FRAME.dropna(), missing="error")
+        assert table.digest() == alone.digest()
+        assert (
+            notes[0]
+            == 'missing="drop": left out 2 of 6 rows; right only if values are missing completely at random (MCAR)'
+        )
+
+    def test_kept_cells_are_nan_in_columns_of_every_kind(self):
+        table, _ = check_table(self.FRAME, missing="keep")
+        assert np.isnan(table.values).astype(int).tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 1], *[[0, 0, 0]] * 3]
+        assert table.levels == (None, ("x", "y"), ("False", "True"))
+
+    def test_columns_that_others_determine_are_found_in_the_complete_rows(self):
+        frame = self.FRAME.assign(copy=2 * self.FRAME["a"])
+        with pytest.raises(DataError, match="'copy' is column 'a' in other units"):
+            check_table(frame, missing="keep")
+
+    def test_too_few_complete_rows_are_told(self):
+        frame = pd.DataFrame({"a": [1.0, 2.5, np.nan, 4.0, np.nan], "b": [2.0, np.nan, 3.5, np.nan, 1.0]})
+        _, notes = check_table(frame, missing="keep")
+        assert "too few complete rows to find columns that others determine" in notes
+
+    def test_a_constant_is_found_beside_holes(self):
+        with pytest.raises(DataError, match="'c' is constant"):
+            check_table(self.FRAME.assign(c=[1.0, 1.0, np.nan, 1.0, 1.0, 1.0]), missing="keep")
+
+    def test_data_are_left_alone(self):
+        before = self.FRAME.copy()
+        check_table(self.FRAME, missing="keep")
+        pd.testing.assert_frame_equal(before, self.FRAME)

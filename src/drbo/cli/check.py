@@ -41,13 +41,15 @@ def check(data: Path, quick: bool, **options: Any) -> None:
         lines.append(f"  ... and {checked.n_columns - SHOWN_COLUMNS} more")
     lines += ["", "Notes:", *(f"  {plain(note)}" for note in notes)] if notes else []
     lines += _findings(checked)
-    name, _, reasons = score_choice(checked, "auto", None)
+    # Imputed tables are complete, and so are those that a fit's time is measured on.
+    whole = checked.complete_rows
+    name, _, reasons = score_choice(checked if options["missing"] == "em" else whole, "auto", None)
     lines += [
         "",
         f"--score auto takes {name}:",
         *(f"  {plain(reason.removeprefix(f'score {name}: '))}" for reason in reasons),
     ]
-    lines += [] if quick else ["", *_time(checked)]
+    lines += [] if quick else ["", *_time(whole)]
     show("\n".join(lines))
 
 
@@ -102,13 +104,17 @@ def _time(checked: "Table") -> list[str]:
 
 def _columns(checked: "Table") -> str:
     """Return one line per column: its name, its kind, and its range or levels."""
+    import numpy as np
+
     rows = []
     for j, name in enumerate(checked.names[:SHOWN_COLUMNS]):
-        levels, values = checked.levels[j], checked.values[:, j]
+        levels, column = checked.levels[j], checked.values[:, j]
+        values = column[~np.isnan(column)]
+        lost = f", {len(column) - len(values)} missing" if len(values) < len(column) else ""
         if levels is None:
             what = f"mean {values.mean():.4g}, sd {values.std():.4g}, from {values.min():.4g} to {values.max():.4g}"
         else:
             more = ", ..." if len(levels) > SHOWN_LEVELS else ""
             what = f"{len(levels)} levels: {', '.join(levels[:SHOWN_LEVELS])}{more}"
-        rows.append([name, checked.kinds[j], what])
+        rows.append([name, checked.kinds[j], what + lost])
     return table(["column", "kind", "values"], rows, align="lll")

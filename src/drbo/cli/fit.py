@@ -102,6 +102,12 @@ INTERRUPTED = 130  # exit code: 128 + SIGINT
 )
 @click.option("--clusters", metavar="COLUMN", help="Resample whole groups of rows; the column is no variable then.")
 @worker_options
+@click.option(
+    "--imputations",
+    type=click.IntRange(min=2),
+    metavar="M",
+    help="Completed tables of --missing impute, one search each.  [default: 10]",
+)
 @data_options
 @json_option
 @click.option("--dry-run", is_flag=True, help="Only tell how long it will take and how much memory.")
@@ -120,10 +126,12 @@ def fit(
       drbo fit table.csv -o result --time-limit 5m --penalty 2
       drbo fit table.csv --tiers "age,sex;dose;outcome" --json
       drbo fit table.csv -o result --bootstrap 100 --workers 2
+      drbo fit survey.csv --missing impute --imputations 20
       drbo fit table.csv --start result --require "dose->outcome" -o edited
       drbo fit --config run.toml
     """
     arguments = fit_arguments(options)
+    _check_imputed(options, dry_run)
     if output is not None:
         check_folder(output, force=force)
     frame = read_frame(data, options["separator"], options["no_header"])
@@ -139,11 +147,25 @@ def fit(
     if options["start"] is not None:
         arguments["start"] = _start(options["start"], [str(name) for name in frame])
     with executor_for(options["workers"], options["dask"]) as executor:
-        where = {"executor": executor, "checkpoint": None if output is None else output / CHECKPOINT}
+        one_search = output is not None and options["missing"] != "impute"
+        where = {"executor": executor, "checkpoint": output / CHECKPOINT if output and one_search else None}
         found = search(frame, arguments | where, quiet=quiet, resampling=resampling)
     result = replace(found, call=command_line(click.get_current_context()))
     finish(result, output, as_json=as_json, quiet=quiet)
     exit_if_interrupted(result)
+
+
+def _check_imputed(options: dict[str, Any], dry_run: bool) -> None:
+    """Refuse what does not go together with several completed tables."""
+    if options["missing"] != "impute":
+        if options["imputations"] is not None:
+            raise SettingsError("--imputations is for --missing impute", hint="add --missing impute")
+        return
+    for given, option in ((dry_run, "--dry-run"), (options["bootstrap"] is not None, "--bootstrap")):
+        if given:
+            raise SettingsError(
+                f"{option} does not go with --missing impute", hint="use --missing em or drop, or leave it out"
+            )
 
 
 def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -157,7 +179,7 @@ def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
             option = f"--{name.replace('_', '-')}"
             raise SettingsError(f"{option} and --set {name}=... are both given", hint="keep one of the two")
     arguments: dict[str, Any] = {
-        name: options[name] for name in ("preset", "prune", "device", "on_constant", "on_collinear")
+        name: options[name] for name in ("preset", "prune", "device", "on_constant", "on_collinear", "missing")
     }
     arguments["score"] = find_own_score(options["score"])
     if changes:
@@ -166,6 +188,8 @@ def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
         arguments |= budget
     if options["penalty"] is not None:
         arguments["score_options"] = {"penalty": options["penalty"]}
+    if options["imputations"] is not None:
+        arguments["imputations"] = options["imputations"]
     if options["exact"] is not None:
         arguments["exact"] = options["exact"]
     words = ("require", "forbid", "tiers", "forbid_within_tiers", "roots", "leaves", "max_parents")

@@ -75,6 +75,13 @@ def data_options(command: F) -> F:
             show_default=True,
             help="What to do with a column that others determine exactly.",
         ),
+        click.option(
+            "--missing",
+            type=click.Choice(["error", "drop", "em", "impute"]),
+            default="error",
+            show_default=True,
+            help="What to do with missing values: refuse them, drop rows, EM covariance, multiple imputation.",
+        ),
         click.option("--separator", metavar="CHAR", help="Between the cells of a text file, or tab.  [default: found]"),
         click.option(
             "--no-header", is_flag=True, help="The text file begins with data; columns are called x0, x1, ..."
@@ -199,7 +206,9 @@ def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[st
     from drbo.data.check import check_table
 
     frame = read_frame(path, options["separator"], options["no_header"])
-    return check_table(frame, on_constant=options["on_constant"], on_collinear=options["on_collinear"])
+    missing = {"em": "keep", "impute": "keep"}.get(options["missing"], options["missing"])
+    policies = {"on_constant": options["on_constant"], "on_collinear": options["on_collinear"], "missing": missing}
+    return check_table(frame, **policies)
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:

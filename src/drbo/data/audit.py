@@ -35,6 +35,8 @@ SORTED = 0.8  # a sortability above it, or below 1 minus it, gives the order awa
 EQUAL_LEVEL = 0.001  # p-value under which noise variances differ
 RIDGE = 1e-9  # a correlation matrix with exact copies in it still has an inverse
 BINS = 12  # of the little histograms
+MUCH_MISSING = 0.2  # share of the cells
+MIN_COMPLETE = 10  # complete rows that are worth a look
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,12 @@ def audit(table: Table) -> Audit:
     """
     numeric = [j for j, levels in enumerate(table.levels) if levels is None]
     columns = tuple(_column(table, j) for j in range(table.n_columns))
-    findings = [*_rows(table)]
+    findings = [*_missing(table)]
+    if table.incomplete:
+        table = table.complete_rows
+        if table.n_rows < MIN_COMPLETE or (np.ptp(table.values, axis=0) == 0).any():
+            return Audit(columns, tuple(findings))
+    findings += _rows(table)
     if numeric:
         values = table.values[:, numeric]
         names = [table.names[j] for j in numeric]
@@ -110,7 +117,10 @@ def audit_arrows(
     ['varsortability', 'R2-sortability', 'equal variances']
     """
     graph = check_dag(dag)
-    if any(levels is not None for levels in table.levels) or len(table.values) <= table.n_columns:
+    if table.incomplete:
+        table = table.complete_rows
+    few = table.n_rows <= table.n_columns or (np.ptp(table.values, axis=0) == 0).any()
+    if any(levels is not None for levels in table.levels) or few:
         return ()
     values = table.values / table.values.std(axis=0).max()  # squares of any column stay in range
     findings = [*_sorted_by(values, np.asarray(settled) != 0)]
@@ -211,7 +221,7 @@ def explained(values: npt.ArrayLike) -> Floats:
 
 def _column(table: Table, j: int) -> dict[str, Any]:
     """Return the facts of one column: its range and a histogram, or its levels and their counts."""
-    values, levels = table.values[:, j], table.levels[j]
+    values, levels = table.values[~np.isnan(table.values[:, j]), j], table.levels[j]
     facts: dict[str, Any] = {"name": table.names[j], "kind": table.kinds[j], "distinct": len(np.unique(values))}
     if levels is None:
         counts, _ = np.histogram(values / np.abs(values).max(), bins=BINS)  # scaled: bins of tiny ranges exist too
@@ -221,6 +231,19 @@ def _column(table: Table, j: int) -> dict[str, Any]:
         counts = np.bincount(values.astype(np.intp), minlength=len(levels))
         facts |= {"levels": list(levels[:SHOWN_LEVELS]), "counts": counts[:SHOWN_LEVELS].tolist()}
     return facts
+
+
+def _missing(table: Table) -> list[Finding]:
+    if not table.incomplete:
+        return []
+    lost = np.isnan(table.values)
+    counts, names = lost.sum(axis=0), list(table.names)
+    worst = [j for j in np.argsort(-counts, kind="stable") if counts[j]]
+    text = (
+        f"{int(lost.sum())} of {lost.size} cells are missing, in {int(lost.any(axis=1).sum())} of {table.n_rows} rows: "
+        f"{_named(names, worst, [str(count) for count in counts])}; what follows is about the complete rows"
+    )
+    return [Finding("missing", text, serious=bool(lost.mean() > MUCH_MISSING))]
 
 
 def _rows(table: Table) -> list[Finding]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.dependence import find_dependent, rank_is_telling
+from drbo.data.missing import complete_rows, missing_cells, note, refuse
 from drbo.data.read import MAX_COLUMNS, NUMBER, as_frame
 from drbo.data.table import Kind, Table
 from drbo.errors import DataError, SettingsError
@@ -49,6 +50,7 @@ def check_table(
     *,
     on_constant: Literal["error", "drop"] = "error",
     on_collinear: Literal["error", "drop", "keep"] = "error",
+    missing: Literal["error", "drop", "keep"] = "error",
 ) -> tuple[Table, tuple[str, ...]]:
     """Return the data as a checked table, and notes about what was decided or should be known.
 
@@ -62,6 +64,8 @@ def check_table(
     on_constant : what to do with a column that never changes.
     on_collinear : what to do with a column that copies another one, or is an exact linear combination of others. Of
         such a set the columns that come first by name are kept.
+    missing : ``"drop"``: leave out rows with a missing value, and say so; ``"keep"``: the table has NaN in their place,
+        for those who know what to do with it.
 
     Examples
     --------
@@ -71,21 +75,31 @@ def check_table(
     """
     _check_choice("on_constant", on_constant, ("error", "drop"))
     _check_choice("on_collinear", on_collinear, ("error", "drop", "keep"))
-    frame = as_frame(data)
+    _check_choice("missing", missing, ("error", "drop", "keep"))
+    frame, notes = as_frame(data), list[str]()
     _check_shape(*frame.shape)
-    _check_missing(frame)
-    columns = [_column(name, frame[name]) for name in frame.columns]
+    missing_here = missing_cells(frame)
+    if missing == "drop" and missing_here.any():
+        notes.append(note(frame, missing_here, missing))
+        kept = complete_rows(frame)
+        frame, missing_here = frame.loc[kept].reset_index(drop=True), missing_here[kept]
+    elif missing == "error":
+        refuse(frame, missing_here)
+    columns = [_seen_column(name, frame[name], missing_here[:, j]) for j, name in enumerate(frame.columns)]
     table = Table(
         np.column_stack([column.values for column in columns]),
         tuple(frame.columns),
         tuple(column.kind for column in columns),
         tuple(column.levels for column in columns),
     )
-    notes = [column.note for column in columns if column.note]
+    notes += [column.note for column in columns if column.note]
     table = _apply(table, _find_constant(table), "on_constant", on_constant, notes)
-    if not rank_is_telling(table):
-        notes.append("too few rows to find linear combinations: numeric columns were only compared in pairs")
-    table = _apply(table, find_dependent(table), "on_collinear", on_collinear, notes)
+    if (whole := _complete(table)) is None:
+        notes.append("too few complete rows to find columns that others determine")
+    else:
+        if not rank_is_telling(whole):
+            notes.append("too few rows to find linear combinations: numeric columns were only compared in pairs")
+        table = _apply(table, find_dependent(whole), "on_collinear", on_collinear, notes)
     if table.n_rows < table.n_columns:
         notes.append(f"fewer rows ({table.n_rows}) than columns ({table.n_columns}): expect false edges")
     return table, tuple(notes)
@@ -112,23 +126,27 @@ def _check_shape(n_rows: int, n_columns: int) -> None:
             )
 
 
-def _check_missing(frame: "pd.DataFrame") -> None:
-    import pandas as pd
+def _seen_column(name: str, column: "pd.Series[Any]", missing: npt.NDArray[np.bool_]) -> _Column:
+    """Decide the kind of one column by the cells that are there; the others become NaN."""
+    if not missing.any():
+        return _column(name, column)
+    if missing.all():
+        raise DataError(f"column '{name}' has no value in any row", hint="drop the column")
+    cells = column[~missing].reset_index(drop=True)
+    found = _column(name, cells.infer_objects() if cells.dtype == object else cells)
+    values = np.full(len(column), np.nan)
+    values[~missing] = found.values
+    return found._replace(values=values)
 
-    counts = {}
-    for name in frame.columns:
-        column = frame[name]
-        missing = column.isna().to_numpy()
-        if pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column):
-            missing = missing | [isinstance(cell, str) and not cell.strip() for cell in column.tolist()]
-        if missing.any():
-            counts[name] = int(missing.sum())
-    if counts:
-        listed = _listed(f"column '{name}' ({count} of {len(frame)} rows)" for name, count in counts.items())
-        raise DataError(
-            f"Input contains NaN: missing values in {listed}",
-            hint="drop these rows (pandas: frame.dropna()), fill them in, or drop the columns",
-        )
+
+def _complete(table: Table) -> Table | None:
+    """Return the rows without a missing cell; None where they are too few, or a column does not vary in them."""
+    if not table.incomplete:
+        return table
+    whole = table.complete_rows
+    if whole.n_rows < MIN_ROWS or any(_is_constant(column) for column in whole.values.T):
+        return None
+    return whole
 
 
 def _column(name: str, column: "pd.Series[Any]") -> _Column:
@@ -277,8 +295,9 @@ def _date_error(name: str, what: str) -> DataError:
 def _find_constant(table: Table) -> dict[int, str]:
     found = {}
     for j, levels in enumerate(table.levels):
-        if _is_constant(table.values[:, j]):
-            value = table.values[0, j]
+        seen = table.values[~np.isnan(table.values[:, j]), j]
+        if _is_constant(seen):
+            value = seen[0]
             found[j] = f"is constant (every row holds {levels[int(value)] if levels else format(value, 'g')})"
     return found
 

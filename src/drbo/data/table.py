@@ -3,10 +3,13 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from drbo.data.moments import Moments, moments
 
 Kind = Literal["numeric", "categorical"]
 
@@ -18,8 +21,9 @@ UNIT_DIGITS = 9
 class Table:
     """A table without surprises: finite numbers, unique names, one kind per column.
 
-    A categorical column holds the codes 0, 1, ... of its ``levels``; a numeric column has no levels.
-    Build one with :func:`drbo.data.check.check_table`, or from a clean array with :meth:`from_array`.
+    A categorical column holds the codes 0, 1, ... of its ``levels``; a numeric column has no levels. A row of weight w
+    counts as w equal rows. Only where someone asked for it a cell may be missing: NaN. Build one with
+    :func:`drbo.data.check.check_table`, or from a clean array with :meth:`from_array`.
 
     Examples
     --------
@@ -33,6 +37,7 @@ class Table:
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
     levels: tuple[tuple[str, ...] | None, ...]
+    weights: npt.NDArray[np.float64] | None = None  # (n,) > 0
 
     @classmethod
     def from_array(cls, values: npt.ArrayLike, names: Sequence[str] | None = None) -> "Table":
@@ -52,6 +57,29 @@ class Table:
         """Number of columns."""
         return int(self.values.shape[1])
 
+    @cached_property
+    def incomplete(self) -> bool:
+        """Whether a cell is missing."""
+        return bool(np.isnan(self.values).any())
+
+    @cached_property
+    def moments(self) -> Moments | None:
+        """Mean and covariance of rows that are weighted or incomplete; None: the rows themselves say it."""
+        if self.weights is None and not self.incomplete:
+            return None
+        return moments(self.values, self.weights, self.names)
+
+    @property
+    def rows_or_moments(self) -> npt.NDArray[np.float64] | Moments:
+        """What a linear test or regression is computed from."""
+        return self.values if self.moments is None else self.moments
+
+    @property
+    def complete_rows(self) -> "Table":
+        """The rows without a missing cell."""
+        rows = np.flatnonzero(~np.isnan(self.values).any(axis=1)) if self.incomplete else np.arange(self.n_rows)
+        return self.take(rows, np.arange(self.n_columns))
+
     def take(self, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]) -> "Table":
         """Return the table with these rows and these columns, in this order."""
         return Table(
@@ -59,6 +87,7 @@ class Table:
             tuple(self.names[j] for j in columns),
             tuple(self.kinds[j] for j in columns),
             tuple(self.levels[j] for j in columns),
+            None if self.weights is None else self.weights[rows],
         )
 
     def canonical_order(self, seed: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -77,8 +106,10 @@ class Table:
             colours = _refined(unit_free(self.values) + 0.0, first)
         keys = sorted(zip(digests, colours.tolist(), self.names, range(self.n_columns), strict=True))
         columns = np.array([j for *_, j in keys], dtype=np.intp)
-        rows = np.lexsort(self.values[:, columns[::-1]].T).astype(np.intp)
-        return rows, columns
+        keys_of_rows = self.values[:, columns[::-1]].T
+        if self.weights is not None:
+            keys_of_rows = np.vstack([self.weights, keys_of_rows])  # told apart by it only if they are equal
+        return np.lexsort(keys_of_rows).astype(np.intp), columns
 
     def digest(self) -> str:
         """Return a hash of names, kinds and values that does not depend on the order of rows or columns."""
@@ -86,6 +117,8 @@ class Table:
         ordered = self.take(rows, columns)
         content = hashlib.sha256(repr((ordered.names, ordered.kinds, ordered.levels)).encode())
         content.update((ordered.values + 0.0).tobytes())
+        if ordered.weights is not None:
+            content.update(ordered.weights.tobytes())
         return content.hexdigest()
 
 
@@ -116,15 +149,19 @@ def _mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 def standardized(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the columns with mean 0 and variance 1; a constant column becomes 0.
+    """Return the columns with mean 0 and variance 1; a constant column becomes 0, a missing cell stays NaN.
 
     Examples
     --------
     >>> standardized(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
     """
-    centred = values - values.mean(axis=0)
-    deviation = centred.std(axis=0)
+    if np.isnan(values).any():
+        centred = values - np.nanmean(values, axis=0)
+        deviation = np.nanstd(centred, axis=0)
+    else:
+        centred = values - values.mean(axis=0)
+        deviation = centred.std(axis=0)
     scaled: npt.NDArray[np.float64] = centred / np.where(deviation > 0, deviation, 1.0)
     return scaled
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import fdtrc
 
+from drbo.data.moments import Moments
 from drbo.errors import DataError, SettingsError
 from drbo.graph import check_dag
 
@@ -29,7 +30,7 @@ Pruner = Callable[..., tuple[Bools, Details]]
 
 def prune(
     name: str,
-    values: npt.ArrayLike,  # (n, d)
+    values: npt.ArrayLike | Moments,  # (n, d)
     dag: npt.ArrayLike,  # (d, d)
     *,
     required: npt.ArrayLike | None = None,  # (d, d)
@@ -43,7 +44,7 @@ def prune(
         units); ``f-test``: keep edges with a significant partial F test, corrected for all d(d-1) pairs, at 0.01
         (unit-free); ``cam``: significance in a nonlinear additive model, at 0.001, all edges at once as in the paper;
         ``cam-sequential``: the same, the weakest first, with a new fit after each; ``kci``: conditional dependence.
-    values : the data; categorical columns as codes.
+    values : the data, categorical columns as codes; or, for ``none``, ``threshold`` and ``f-test``, its moments.
     required : True for edges that stay whatever the test says.
     threshold : another threshold or significance level than the pruner's default.
 
@@ -60,7 +61,11 @@ def prune(
         raise SettingsError(f"prune must be one of {', '.join(PRUNERS)}, got {name!r}")
     graph = check_dag(dag)
     d = len(graph)
-    data = _checked(values, d)
+    if isinstance(values, Moments) and name not in BY_MOMENTS:
+        raise SettingsError(
+            f"prune '{name}' needs complete rows of equal weight", hint=f"use one of {', '.join(BY_MOMENTS)}"
+        )
+    data = values if isinstance(values, Moments) else _checked(values, d)
     fixed = np.zeros((d, d), dtype=bool) if required is None else np.asarray(required) != 0
     if fixed.shape != (d, d):
         raise SettingsError(f"required must be a ({d}, {d}) matrix, got shape {fixed.shape}")
@@ -72,11 +77,13 @@ def prune(
     return (pruned | fixed) & graph, {"pruner": name, "threshold": level, **details}
 
 
-def linear_weights(values: npt.ArrayLike, dag: npt.ArrayLike, *, covariance: bool = False) -> tuple[Floats, Floats]:
+def linear_weights(
+    values: npt.ArrayLike | Moments, dag: npt.ArrayLike, *, covariance: bool = False
+) -> tuple[Floats, Floats]:
     """Return the least-squares weights (d, d) of every node on its parents, raw and for columns of variance 1.
 
-    ``values`` is the table (n, d), or its covariance matrix (d, d) if ``covariance`` is True. The regressions have an
-    intercept. A parent that is a linear combination of stronger parents has the weight 0.
+    ``values`` is the table (n, d), its moments, or its covariance matrix (d, d) if ``covariance`` is True. The
+    regressions have an intercept. A parent that is a linear combination of stronger parents has the weight 0.
 
     Examples
     --------
@@ -86,6 +93,8 @@ def linear_weights(values: npt.ArrayLike, dag: npt.ArrayLike, *, covariance: boo
     (-2.0, -1.0)
     """
     graph = check_dag(dag)
+    if isinstance(values, Moments):
+        values, covariance = values.covariance, True
     matrix = _checked(values, len(graph))
     if covariance and len(matrix) != len(graph):
         raise DataError(f"a covariance matrix must be square, got shape {matrix.shape}")
@@ -155,28 +164,29 @@ def _independent(correlation: Floats, node: int, parents: npt.NDArray[np.intp]) 
     return np.array(sorted(kept), dtype=np.intp)
 
 
-def _prune_none(values: Floats, dag: Bools, *, required: Bools, alpha: float) -> tuple[Bools, Details]:  # noqa: ARG001
+def _prune_none(values: Any, dag: Bools, *, required: Bools, alpha: float) -> tuple[Bools, Details]:  # noqa: ARG001
     return dag.copy(), {"statistic": None, "values": np.full(dag.shape, np.nan)}
 
 
-def _prune_threshold(values: Floats, dag: Bools, *, required: Bools, alpha: float) -> tuple[Bools, Details]:
+def _prune_threshold(values: Floats | Moments, dag: Bools, *, required: Bools, alpha: float) -> tuple[Bools, Details]:
     weights, _ = linear_weights(values, dag)
     kept = dag & (required | (np.abs(weights) > alpha))
     return kept, {"statistic": "weight", "values": np.where(dag, weights, np.nan)}
 
 
-def _prune_f_test(values: Floats, dag: Bools, *, required: Bools, alpha: float) -> tuple[Bools, Details]:
+def _prune_f_test(values: Floats | Moments, dag: Bools, *, required: Bools, alpha: float) -> tuple[Bools, Details]:
     p_values = f_test(values, dag)
     d = len(dag)
     kept = dag & (required | (p_values < alpha / max(1, d * (d - 1))))
     return kept, {"statistic": "p-value", "values": p_values}
 
 
-def f_test(values: npt.ArrayLike, dag: npt.ArrayLike) -> Floats:
+def f_test(values: npt.ArrayLike | Moments, dag: npt.ArrayLike) -> Floats:
     """Return (d, d) the p-value of the partial F test of every edge given the other parents; NaN where no edge is.
 
     With as many parents as rows every fit is perfect and no edge is supported: the p-value is 1. It is also 1 for a
-    parent that is a linear combination of parents closer to the node.
+    parent that is a linear combination of parents closer to the node. With missing cells an edge is tested as if there
+    were only the rows in which both its ends are seen.
 
     Examples
     --------
@@ -186,14 +196,19 @@ def f_test(values: npt.ArrayLike, dag: npt.ArrayLike) -> Floats:
     0.000107
     """
     graph = check_dag(dag)
-    data = _checked(values, len(graph))
-    correlation, _ = _correlation(data)
+    if isinstance(values, Moments):
+        correlation, _ = _from_covariance(values.covariance)
+        rows = values.pairs
+    else:
+        data = _checked(values, len(graph))
+        correlation, _ = _correlation(data)
+        rows = np.full(graph.shape, float(len(data)))
     p_values = np.where(graph, 1.0, np.nan)
     for node in np.flatnonzero(graph.any(axis=0)):
         parents, weights, spread, residual = _regress(correlation, int(node), np.flatnonzero(graph[:, node]))
-        freedom = len(data) - 1 - len(parents)
-        if freedom > 0:
-            p_values[parents, node] = fdtrc(1, freedom, weights**2 / spread * freedom / residual)
+        freedom = rows[parents, node] - 1 - len(parents)
+        p_value = fdtrc(1, np.maximum(freedom, 1), weights**2 / spread * freedom / residual)
+        p_values[parents, node] = np.where(freedom > 0, p_value, 1.0)
     return p_values
 
 
@@ -219,6 +234,7 @@ PRUNERS: dict[str, Pruner] = {
     "cam-sequential": _imported("drbo.result.cam", "prune_cam", sequential=True),
     "kci": _imported("drbo.result.kci", "prune_kci"),
 }
+BY_MOMENTS = ("none", "threshold", "f-test")  # pruners that need no more than a covariance
 DEFAULT_THRESHOLDS = {
     "none": 1.0,
     "threshold": 0.3,

@@ -58,7 +58,7 @@ class TableRefit:
         score = build_score(self.name, table, options)
         best = self._best(score, table, seed)
         required, threshold = self.constraints.required, self.settings.prune_threshold
-        kept, _ = prune(self.pruner, table.values, best.dags[0], required=required, threshold=threshold)
+        kept, _ = prune(self.pruner, table.rows_or_moments, best.dags[0], required=required, threshold=threshold)
         graph = mpdag(kept, self.constraints) if score.score_equivalent else kept
         given = np.empty_like(graph)
         given[np.ix_(self.columns, self.columns)] = graph
@@ -72,6 +72,6 @@ class TableRefit:
                 search.max_searches = 1
             return search.run([Limits(settings)]).best
         limits, most = self.constraints, self.settings.candidate_parents
-        limits = limits if most is None else screened(table.values, most, limits)
+        limits = limits if most is None else screened(table.complete_rows.values, most, limits)
         state = Search(score, self.settings, constraints=limits, seed=seed, device=self.device)
         return run(state, [Limits(self.settings)]).best

@@ -369,6 +369,7 @@ class Result:
             f"pruning      {text(self.pruner)}: {n_searched - n_edges} of {n_searched} edges removed",
             f"search       {self.n_evals} evaluations, {self.n_local} local scores, {self.seconds:.1f} s",
             *self._insight_lines(),
+            *self._frequency_lines(),
             f"found by     {text(self.found_by) or 'not recorded'}",
             f"stopped      {text(self.stopped) or 'not recorded'}",
         ]
@@ -386,6 +387,18 @@ class Result:
             over = export.printable(str(self.insight.get("over", "")))
             lines.append(f"runner-up    the next equivalence class is {self.top[1]['behind']:.6g} behind ({over})")
         return lines
+
+    def _frequency_lines(self) -> list[str]:
+        """Return what the frequencies of edges come from, and the least of them."""
+        if (found := self.confidence) is None:
+            return []
+        what = {"imputation": "completed tables", "seeds": "seeds"}.get(found.kind, "resamples")
+        links = found.adjacent[self.dag]
+        least = f", the weakest edge in {100 * links.min():.0f}% of them" if len(links) else ""
+        others = int((np.triu(found.adjacent, 1) >= found.cut).sum()) if found.cut > 0 else 0
+        return [
+            f"frequencies  {found.n} {what}{least}; {others} links at or above the cut of {found.cut:.2f}: see edges()"
+        ]
 
     def save(self, folder: str | Path) -> Path:
         """Write result.json, result.npz and edges.csv into a folder, and return the folder.

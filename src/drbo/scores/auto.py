@@ -76,12 +76,15 @@ def choose_score(table: Table) -> tuple[str, tuple[str, ...]]:
     'bdeu'
     """
     discrete = [_is_discrete(table, column) for column in range(table.n_columns)]
-    if all(discrete):
+    if all(discrete) and not table.incomplete:
         return "bdeu", (f"score bdeu: all columns are discrete ({_levels_in_words(table)})",)
     categorical = [column for column, levels in enumerate(table.levels) if levels is not None]
     if categorical:
         reasons = [f"score mixed: {_named(table, categorical)} categorical, the others are numbers"]
         return "mixed", (*reasons, *_about_codes(table, discrete))
+    if table.moments is not None:
+        what = "missing values leave a covariance" if table.incomplete else "of weighted rows a covariance is used"
+        return "bic-nv", (f"score bic-nv: all columns are numeric; {what}, so relations are taken as straight lines",)
     found, untested = _tested(table, [column for column, few in enumerate(discrete) if not few])
     if found is None or found.p_value >= LEVEL:
         linear = untested or "straight lines describe their relations"

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from drbo.data.table import Table
-from drbo.errors import DrboError, ScoreError, SettingsError
+from drbo.errors import DataError, DrboError, ScoreError, SettingsError
 
 #: Weight of ln d per edge (Foygel & Drton 2010). With 0.5 every score whose edges are not tested after the search finds
 #: at most half an edge, on average, among 20 independent columns (benchmarks/null.py).
@@ -123,6 +123,10 @@ class Score:
     evidence_scale: float | None = None
     #: The score rises with every parent that is added to ``local``: a superset never fits worse.
     nested: bool = False
+    #: What weights of rows it can use: none, whole numbers, or any.
+    row_weights: Literal["none", "counts", "any"] = "none"
+    #: It needs no more than means and covariances, so cells may be missing: see :func:`drbo.data.moments.moments`.
+    takes_missing: bool = False
     #: Families in one call of :meth:`local`, for a score whose last bits depend on what is computed together: all
     #: executors then cut a batch at the same places and get the same numbers. None: a batch may be cut anywhere.
     cell: int | None = None
@@ -140,15 +144,16 @@ class Score:
         self.gain: float | Tensor = 1.0  # d(score) / d(local), a number or (d,)
         self._prior = _check_prior(edge_prior, self.n_nodes)
         self.targets = _check_targets(targets, table.n_rows, self.n_nodes)
-        rows = np.full(self.n_nodes, table.n_rows) if self.targets is None else (~self.targets).sum(axis=0)
-        self._set_rows(rows, penalty)
+        times = np.ones(table.n_rows) if table.weights is None else table.weights
+        counted = np.ones((table.n_rows, self.n_nodes), dtype=bool) if self.targets is None else ~self.targets
+        self._set_rows(times @ counted, penalty)
 
     def _set_rows(self, n_rows: npt.NDArray[Any], penalty: float | Literal["ebic"]) -> None:
         """Set the rows that count for each node and, from them, the price of one parameter."""
         if (n_rows < 3).any():
             node = int(np.argmin(n_rows))
             raise ScoreError(
-                f"node '{self.names[node]}' has only {int(n_rows[node])} rows without intervention, needs 3",
+                f"node '{self.names[node]}' has only {n_rows[node]:.3g} rows without intervention, needs 3",
                 hint="drop the node or set fewer of its rows as targets",
             )
         self.n_rows = n_rows.astype(np.float64)  # (d,)
@@ -346,6 +351,7 @@ def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = Non
     """
     options = dict(options or {})
     made: Any = score_class(spec) if isinstance(spec, str) else spec
+    _check_rows(made, table)
     if isinstance(made, type):
         unknown = set(options) - set(_option_names(made))
         if unknown:
@@ -368,6 +374,30 @@ def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = Non
     if not (hasattr(made, "local_one") or hasattr(made, "local")):
         raise SettingsError(f"score must have local() or local_one(), got {type(made).__name__}")
     return _Wrapped(made, table)
+
+
+def _check_rows(made: Any, table: Table) -> None:
+    """Refuse weights of rows and missing cells that a score has no use for."""
+    name = getattr(made, "name", getattr(made, "__name__", type(made).__name__))
+    if table.incomplete and not (isinstance(made, type) and getattr(made, "takes_missing", False)):
+        raise DataError(
+            f"score '{name}' needs complete rows: the covariance of missing=\"em\" is for bic-nv, bic-ev and bge",
+            hint='use score="bic-nv", or missing="impute", which any score can use',
+        )
+    if table.weights is None:
+        return
+    takes = getattr(made, "row_weights", "none") if isinstance(made, type) else "none"
+    if takes == "none":
+        raise DataError(
+            f"score '{name}' cannot use sample weights",
+            hint="use bic-nv, bic-ev or bge for numbers, bdeu or bic-discrete for categories with whole weights",
+        )
+    if takes == "counts" and (table.weights != np.round(table.weights)).any():
+        row = int(np.argmax(table.weights != np.round(table.weights)))
+        raise DataError(
+            f"score '{name}' counts rows: sample weights must be whole numbers, got {table.weights[row]:g}",
+            hint="give how often each row occurred",
+        )
 
 
 def _option_names(cls: type) -> list[str]:

@@ -12,7 +12,7 @@ from torch import Tensor
 from drbo.data.table import Table, unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Families, Score, row_groups
-from drbo.scores.linear import BATCH_BYTES, BicNV
+from drbo.scores.linear import BATCH_BYTES, BicNV, effective_rows, group_moments
 
 #: Least eigenvalue of the posterior scale matrix, scaled to a unit diagonal, that leaves its determinants any digits.
 LEAST_EIGENVALUE = 1e-13
@@ -54,6 +54,8 @@ class BGe(Score):
     name = "bge"
     score_equivalent = True
     evidence_scale = 1.0
+    row_weights = "any"
+    takes_missing = True
 
     def __init__(
         self,
@@ -71,8 +73,16 @@ class BGe(Score):
         values = table.values
         if standardize:
             values = unit_free(values)
+        row_sets = row_groups(self.targets, table.n_rows, self.n_nodes)
         groups = []
-        for members, rows in row_groups(self.targets, table.n_rows, self.n_nodes):
+        if (whole := table.moments) is not None:
+            if standardize:
+                values = (table.values - whole.mean) / np.sqrt(np.diag(whole.covariance))
+            found = [(members, group_moments(table, values, rows)) for members, rows in row_sets]
+            self._set_rows(effective_rows(found), self.penalty)
+            groups = [(members, part.n * part.covariance, part.mean) for members, part in found]
+            row_sets = []
+        for members, rows in row_sets:
             mean = values[rows].mean(axis=0)
             centred = values[rows] - mean
             groups.append((members, centred.T @ centred, mean))
@@ -170,7 +180,7 @@ class BGe(Score):
 def check_not_constant(table: Table, score_name: str) -> None:
     """Refuse a column that has the same value in every row."""
     for column, name in enumerate(table.names):
-        if np.ptp(table.values[:, column]) == 0:
+        if np.nanmax(table.values[:, column]) == np.nanmin(table.values[:, column]):
             raise ScoreError(
                 f"column '{name}' has 1 distinct value: {score_name} needs at least 2", hint="drop the column"
             )

@@ -28,6 +28,7 @@ class _CountScore(Score):
     """What the discrete scores share: the levels of the columns and the counts of a family."""
 
     score_equivalent = True
+    row_weights = "counts"
 
     def __init__(self, table: Table, **options: Any) -> None:
         super().__init__(table, **options)
@@ -37,7 +38,8 @@ class _CountScore(Score):
         self.group_of = np.zeros(self.n_nodes, dtype=np.intp)
         for number, (members, rows) in enumerate(row_groups(self.targets, table.n_rows, self.n_nodes)):
             self.group_of[members] = number
-            self.counted.append(merge_rows(codes[:, rows], self.cardinalities))
+            times = None if table.weights is None else table.weights[rows]
+            self.counted.append(merge_rows(codes[:, rows], self.cardinalities, times))
 
     def local(self, families: Families) -> npt.NDArray[np.float64]:
         """Return the log-likelihood or log evidence of each family."""
@@ -212,10 +214,13 @@ def configuration_counts(
 def merge_rows(
     codes: npt.NDArray[np.int32],  # (d, n)
     cardinalities: npt.NDArray[np.int64],
+    times: npt.NDArray[np.float64] | None = None,  # (n,) how often each row counts
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64] | None]:
     """Return the distinct rows and how often each occurs; the rows as they are, and None, where few are equal."""
     code, _ = configurations(codes, cardinalities)
-    _, first, repeats = np.unique(code, return_index=True, return_counts=True)
+    _, first, member, repeats = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
+    if times is not None:
+        return np.ascontiguousarray(codes[:, first]), np.bincount(member.ravel(), times).astype(np.float64)
     if len(first) > MERGE_SHARE * len(code):
         return np.ascontiguousarray(codes), None
     return np.ascontiguousarray(codes[:, first]), repeats.astype(np.float64)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from drbo.data.moments import Moments, moments
 from drbo.data.table import Table
 from drbo.errors import DataError, ScoreError
 from drbo.scores.base import Families, Score, row_groups
@@ -92,6 +93,8 @@ class BicNV(Score):
     score_equivalent = True
     evidence_scale = 2.0
     nested = True
+    row_weights = "any"
+    takes_missing = True
     equal_variance: ClassVar[bool] = False
 
     def __init__(self, table: Table, **options: Any) -> None:
@@ -99,7 +102,12 @@ class BicNV(Score):
         self._need_numbers(table)
         self.score_equivalent = self.score_equivalent and self.targets is None
         groups = row_groups(self.targets, table.n_rows, self.n_nodes)
-        self._set_groups([(members, _covariance(table.values[rows])) for members, rows in groups])
+        if table.moments is None:
+            self._set_groups([(members, _covariance(table.values[rows])) for members, rows in groups])
+            return
+        found = [(members, group_moments(table, table.values, rows)) for members, rows in groups]
+        self._set_rows(effective_rows(found), self.penalty)
+        self._set_groups([(members, part.covariance) for members, part in found])
 
     @classmethod
     def from_covariance(
@@ -216,6 +224,19 @@ class BicEV(BicNV):
         """Return the mean MSE of the DAG with these local values (d,)."""
         weights = torch.as_tensor(self.n_rows, dtype=local.dtype, device=local.device)
         return float((weights * local.exp()).sum() / weights.sum())
+
+
+def group_moments(table: Table, values: npt.NDArray[np.float64], rows: npt.NDArray[np.intp]) -> Moments:
+    """Return the moments of some rows of ``values``, which stand for those of a weighted or incomplete table."""
+    return moments(values[rows], None if table.weights is None else table.weights[rows])
+
+
+def effective_rows(found: Sequence[tuple[npt.NDArray[np.intp], Moments]]) -> npt.NDArray[np.float64]:
+    """Return the number of rows (d,) behind each node, from the moments of the groups of nodes."""
+    rows = np.zeros(sum(len(members) for members, _ in found))
+    for members, part in found:
+        rows[members] = part.n
+    return rows
 
 
 def _covariance(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -130,7 +130,7 @@ def _linear(score: BicNV, constraints: Constraints, level: float | None) -> "Lin
         variances = [np.exp(score.groups[group][0][node]) for node, group in enumerate(score.group_of)]
         weights = score.n_rows / level * np.array(variances)
     # With n - 1 parents any data are fitted perfectly: the score gives such a family no credit.
-    most = np.minimum(constraints.max_parents, score.n_rows.astype(np.int64) - 2)
+    most = np.minimum(constraints.max_parents, np.ceil(score.n_rows).astype(np.int64) - 2)
     return LinearSteps(
         correlations=np.stack([correlation for _, correlation in score.groups]),
         group=score.group_of.astype(np.int64),

@@ -208,6 +208,8 @@ class Content:
             "subsample": "samples of half the rows, without replacement",
             "block": "resamples of blocks of neighbouring rows",
             "cluster": "resamples of whole clusters of rows",
+            "imputation": "copies of the table with missing values filled in",
+            "seeds": "searches of the same table with other seeds",
         }
         weak = int((found.adjacent[self.result.dag] < found.cut).sum())
         return (

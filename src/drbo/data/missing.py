@@ -1,0 +1,111 @@
+"""Cells without a value: where they are, and what the policies make of them in words."""
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Bools = npt.NDArray[np.bool_]
+
+#: What an estimator does with missing values.
+Policy = Literal["error", "drop", "em", "impute"]
+POLICIES: tuple[str, ...] = get_args(Policy)
+MIN_ROWS = 3
+SHOWN = 5  # columns in a message
+
+
+def missing_cells(frame: "pd.DataFrame") -> Bools:
+    """Return (n, d) True for cells without a value: NaN, None, NaT, and text of blanks alone.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> missing_cells(pd.DataFrame({"a": [1.0, None], "b": ["x", " "]})).tolist()
+    [[False, False], [True, True]]
+    """
+    import pandas as pd
+
+    found = np.zeros(frame.shape, dtype=bool)
+    for place, name in enumerate(frame.columns):
+        column = frame[name]
+        found[:, place] = column.isna().to_numpy()
+        if pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column):
+            found[:, place] |= [isinstance(cell, str) and not cell.strip() for cell in column.tolist()]
+    return found
+
+
+def refuse(frame: "pd.DataFrame", missing: Bools) -> None:
+    """Refuse a table with missing cells, naming the columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"a": [1.0, None], "b": [1.0, 2.0]})
+    >>> refuse(frame, missing_cells(frame))
+    Traceback (most recent call last):
+        ...
+    drbo.errors.DataError: Input contains NaN: missing values in column 'a' (1 of 2 rows) (...)
+    """
+    if missing.any():
+        raise DataError(
+            f"Input contains NaN: missing values in {_counted(frame, missing)}",
+            hint='use missing="drop", missing="em" or missing="impute", fill them in yourself, or drop the columns',
+        )
+
+
+def complete_rows(frame: "pd.DataFrame") -> Bools:
+    """Return (n,) True for rows in which no cell is missing; an error where fewer than 3 are left.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> complete_rows(pd.DataFrame({"a": [1.0, None, 3.0, 4.0]})).tolist()
+    [True, False, True, True]
+    """
+    missing = missing_cells(frame)
+    kept: Bools = np.asarray(~missing.any(axis=1))
+    if kept.sum() < MIN_ROWS and missing.any():
+        raise DataError(
+            f"{int(kept.sum())} of {len(frame)} rows have no missing value, at least {MIN_ROWS} are needed: "
+            f"missing in {_counted(frame, missing)}",
+            hint='use missing="em" or missing="impute", or drop the columns with most missing values',
+        )
+    return kept
+
+
+def note(frame: "pd.DataFrame", missing: Bools, policy: str) -> str:
+    """Return what a policy does with the missing cells of a table, and what it takes for granted.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"a": [1.0, None, 3.0, 4.0]})
+    >>> note(frame, missing_cells(frame), "drop")
+    'missing="drop": left out 1 of 4 rows; right only if values are missing completely at random (MCAR)'
+    """
+    n, rows, cells = len(frame), int(missing.any(axis=1).sum()), int(missing.sum())
+    if policy == "drop":
+        words = f"left out {rows} of {n} rows; right only if values are missing completely at random (MCAR)"
+    elif policy == "em":
+        words = (
+            f"{cells} missing cells in {rows} of {n} rows; covariance by EM, right if columns are jointly Gaussian and "
+            "values are missing at random (MAR)"
+        )
+    else:
+        words = (
+            f"{cells} missing cells in {rows} of {n} rows filled in several times by draws from like rows; right if "
+            "values are missing at random (MAR)"
+        )
+    return f'missing="{policy}": {words}'
+
+
+def _counted(frame: "pd.DataFrame", missing: Bools) -> str:
+    counts = missing.sum(axis=0)
+    places = np.flatnonzero(counts)
+    named = [f"column '{frame.columns[j]}' ({counts[j]} of {len(frame)} rows)" for j in places[:SHOWN]]
+    return "; ".join(named) + (f"; and {len(places) - SHOWN} more" if len(places) > SHOWN else "")
