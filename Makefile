@@ -4,7 +4,7 @@ BIN = .venv/bin
 # One thread per test process: two processes share the two cores of a small machine.
 RUN_TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: demo test test-faults test-handover test-install test-lower test-slow coverage docs lint type bench-quick clean
+.PHONY: demo soak test test-faults test-handover test-install test-lower test-slow coverage docs lint type bench-quick clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -29,13 +29,17 @@ test: .venv/ready  ## all tests but the slow ones
 test-slow: .venv/ready  ## the figures that take minutes
 	$(RUN_TESTS) -m slow
 
-test-faults: .venv/ready  ## kill, fuzz and starve it, in large numbers; writes docs/faults.md (half an hour)
+test-faults: .venv/ready  ## kill, fuzz and starve it, in large numbers; writes docs/faults.md (an hour)
+	-$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r .ci/fuzz.txt
 	OMP_NUM_THREADS=1 DRBO_FUZZ_CASES=1000 $(BIN)/python -m pytest -q tests/faults
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign kills --times 100
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign fuzz --times 10000
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign dask --times 10
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign size
 	$(BIN)/python -m tests.faults.campaign page
+
+soak: .venv/ready  ## an hour of searches of random shapes in one process: does anything grow?
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.soak --minutes 60
 
 test-install: .venv/ready  ## build wheel and sdist, install the wheel into a clean environment, run the README's commands
 	rm -rf build/install

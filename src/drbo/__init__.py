@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from drbo.estimator import DrBO as DrBO
     from drbo.knowledge import Knowledge as Knowledge
     from drbo.result.result import Result as Result
-    from drbo.search.workers import WorkerPool as WorkerPool
+    from drbo.search.pool import WorkerPool as WorkerPool
     from drbo.settings import Settings as Settings
 
 __version__ = "0.1.0"
@@ -21,7 +21,7 @@ _HOMES = {
     "Knowledge": "drbo.knowledge",
     "Result": "drbo.result.result",
     "Settings": "drbo.settings",
-    "WorkerPool": "drbo.search.workers",
+    "WorkerPool": "drbo.search.pool",
 }
 __all__ = ["DrBO", "Knowledge", "Result", "Settings", "WorkerPool", "__version__"]
 

@@ -10,6 +10,8 @@ Each trial adds its outcome to ``outcome.json`` beside this file; the page is wr
 """
 
 import argparse
+import hashlib
+import io
 import json
 import os
 import platform
@@ -21,6 +23,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +33,11 @@ OUTCOME = Path(__file__).with_name("outcome.json")
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "faults.md"
 
-#: Searches that are killed: the networks, and the order search.
+#: Searches that are killed: the order search, which is the default of cheap scores, and the two kinds of networks.
 SEARCHES: dict[str, dict[str, Any]] = {
-    "networks": {"score": "bge", "max_evals": 150},
     "orders": {"score": "bic-nv", "settings": {"order_patience": 60}},
+    "networks": {"score": "bge", "settings": {"max_evals": 150, "route": "networks"}},
+    "paper": {"score": "bic-ev", "preset": "paper", "settings": {"max_evals": 200, "n_candidates": 2_000}},
 }
 
 
@@ -49,8 +53,7 @@ def fit(name: str, folder: Path | None) -> Any:
     from drbo import DrBO, Settings
 
     options = dict(SEARCHES[name])
-    if "settings" in options:
-        options["settings"] = Settings(**options["settings"])
+    options["settings"] = Settings.preset(options.get("preset", "default")).with_(**options["settings"])
     save_always()
     return DrBO(random_state=1, checkpoint=folder, **options).fit(table()).result_
 
@@ -68,6 +71,24 @@ def fingerprint(result: Any) -> str:
     trace = {name: column.tolist() for name, column in result.trace_columns.items() if name != "seconds"}
     parts = [result.dag.tolist(), result.searched_dag.tolist(), result.score, result.pruned_score]
     return json.dumps([*parts, result.local.tolist(), trace, result.stopped, result.n_evals, result.n_local])
+
+
+def state_digest(folder: Path) -> str:
+    """Return a digest of all arrays of the last save: history, cache, networks, optimiser, generators, counters.
+
+    The clock is no part of them: it is in the JSON beside them.
+    """
+    from drbo.search import checkpoint
+
+    with np.load(io.BytesIO(checkpoint.load(folder)._raw)) as archive:
+        arrays = {name: archive[name] for name in sorted(archive.files) if name != "skeleton"}
+    parts = [f"{name} {array.dtype} {array.shape}".encode() + array.tobytes() for name, array in arrays.items()]
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def everything(name: str, folder: Path) -> str:
+    """Run a search to its end; return its fingerprint with that of its last save."""
+    return fingerprint(fit(name, folder)) + state_digest(folder)
 
 
 def in_child(work: Callable[[], str], answer: Path) -> int:
@@ -93,13 +114,13 @@ def kill_once(name: str, folder: Path, seconds: float) -> str:
     def go_on() -> str:
         save_always()
         try:
-            return fingerprint(DrBO.resume(folder / "run").result_)
+            return fingerprint(DrBO.resume(folder / "run").result_) + state_digest(folder / "run")
         except CheckpointError as error:
             if "holds no saved search" not in error.message:  # killed before the first save: nothing was done yet
                 raise
-            return fingerprint(fit(name, folder / "run"))
+            return everything(name, folder / "run")
 
-    child = in_child(lambda: fingerprint(fit(name, folder / "run")), folder / "first")
+    child = in_child(lambda: everything(name, folder / "run"), folder / "first")
     time.sleep(seconds)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -108,42 +129,58 @@ def kill_once(name: str, folder: Path, seconds: float) -> str:
     return (folder / "second").read_text() if (folder / "second").exists() else ""
 
 
-def kills(times: int, seed: int = 0) -> dict[str, Any]:
+def kills(times: int, seed: int = 0) -> list[dict[str, Any]]:
     """Kill searches at random moments, and compare what became of them with the uninterrupted ones."""
     import torch
 
     torch.set_num_threads(1)
-    rng, same, rows = random.Random(seed), 0, []
-    expected, whole = {}, {}
-    for name in SEARCHES:
-        for _ in range(
-            2
-        ):  # once for the compiler: what it made goes along with a fork, as long as there are no threads
-            start = time.monotonic()
-            expected[name] = fingerprint(fit(name, None))
-            whole[name] = time.monotonic() - start
-    for number in range(times):
-        name = list(SEARCHES)[number % len(SEARCHES)]
+    return [_kills_of(name, times, random.Random(f"{seed} {name}")) for name in SEARCHES]
+
+
+def _kills_of(name: str, times: int, rng: random.Random) -> dict[str, Any]:
+    for _ in range(2):  # once for the compiler: what it made goes along with a fork, as long as there are no threads
         with tempfile.TemporaryDirectory() as place:
-            moment = rng.random() * whole[name]
-            found = kill_once(name, Path(place), moment)
-        same += found == expected[name]
-        rows.append(round(moment / whole[name], 3))
-    return {"tried": times, "failed": times - same, "note": f"kills at {min(rows):.0%} to {max(rows):.0%} of the run"}
+            start = time.monotonic()
+            expected = everything(name, Path(place))
+            whole = time.monotonic() - start
+    same, moments = 0, []
+    for _ in range(times):
+        with tempfile.TemporaryDirectory() as place:
+            moments.append(rng.random())
+            same += kill_once(name, Path(place), moments[-1] * whole) == expected
+    note = f"kills at {min(moments):.0%} to {max(moments):.0%} of a run of {whole:.1f} s"
+    return {"search": name, "tried": times, "failed": times - same, "note": note}
 
 
 def fuzzed(times: int, seed: int = 11) -> list[dict[str, Any]]:
-    """Fuzz every reader."""
+    """Fuzz every reader: with mutants drawn at random, and with as many that atheris chooses, where it is installed."""
     from tests.faults.fuzz import READERS
 
     rows = []
     for reader in READERS:
-        command = [sys.executable, "-m", "tests.faults.fuzz", reader, "--cases", str(times), "--seed", str(seed)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-        outcome = json.loads(done.stdout) if done.stdout else {"cases": 0, "escapes": 1, "slowest": 0.0}
-        note = f"slowest case {outcome['slowest']} s"
-        rows.append({"reader": reader, "tried": outcome["cases"], "failed": outcome["escapes"], "note": note})
+        found = [_fuzzed(reader, times, seed, [])]
+        if find_spec("atheris") is not None:
+            found.append(_fuzzed(reader, times, seed, ["--guided"]))
+        note = " + ".join(f"{one['cases']:,} {how}" for one, how in zip(found, ("at random", "guided"), strict=False))
+        note += (
+            f"; {max(one['answers'] for one in found)} kinds of answers; slowest {max(o['slowest'] for o in found)} s"
+        )
+        tried, failed = sum(one["cases"] for one in found), sum(one["escapes"] for one in found)
+        rows.append({"reader": reader, "tried": tried, "failed": failed, "note": note})
     return rows
+
+
+def _fuzzed(reader: str, times: int, seed: int, words: list[str]) -> dict[str, Any]:
+    command = [sys.executable, "-m", "tests.faults.fuzz", reader, "--cases", str(times), "--seed", str(seed), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    lines = done.stdout.strip().splitlines()
+    if not lines:  # the process died
+        print(done.stderr[-2000:], file=sys.stderr)
+        return {"cases": 0, "answers": 0, "escapes": 1, "slowest": 0.0}
+    outcome: dict[str, Any] = json.loads(lines[-1])
+    if outcome["escapes"]:
+        print(outcome["examples"], file=sys.stderr)
+    return outcome
 
 
 def size(n_nodes: int = 100, n_dags: int = 50_000) -> dict[str, Any]:
@@ -188,27 +225,31 @@ def _history(state: Any) -> Any:
     return state.proposer.history if hasattr(state, "proposer") else state.history
 
 
-def dask(times: int, every: float = 8.0) -> dict[str, Any]:
+def dask(times: int, every: float = 15.0) -> dict[str, Any]:
     """Kill workers of a Dask cluster during a search with Gaussian processes; compare with the search at home."""
     import distributed
 
     from drbo import DrBO
     from drbo.data.simulate import simulate
 
-    x = simulate("6ER2", model="gp", n=200, seed=2).X
-    options = {"score": "gp", "max_evals": 60, "random_state": 1}
-    start = time.monotonic()
-    alone = fingerprint(DrBO(**options).fit(x).result_)
-    at_home = time.monotonic() - start
+    x = simulate("8ER2", model="gp", n=800, seed=2).X
+    options: dict[str, Any] = {"score": "gp", "max_evals": 200, "random_state": 1}
+    with tempfile.TemporaryDirectory() as place:
+        start = time.monotonic()
+        found = DrBO(checkpoint=Path(place), **options).fit(x).result_
+        alone, at_home = fingerprint(found) + state_digest(Path(place)), time.monotonic() - start
     killed, runs, same = 0, 0, 0
-    cluster = distributed.LocalCluster(4, threads_per_worker=1, dashboard_address=None)
+    cluster = distributed.LocalCluster(4, threads_per_worker=1, dashboard_address=None, silence_logs=60)
     with cluster, distributed.Client(cluster) as client:
         while killed < times:
-            stop = _killer(client, every)
-            together = fingerprint(DrBO(executor=client.get_executor(pure=False), **options).fit(x).result_)
+            with tempfile.TemporaryDirectory() as place:
+                stop = _killer(client, every)
+                executor = client.get_executor(pure=False)
+                found = DrBO(executor=executor, checkpoint=Path(place), **options).fit(x).result_
+                together = fingerprint(found) + state_digest(Path(place))
             killed, runs, same = killed + stop(), runs + 1, same + (together == alone)
-    note = f"{killed} workers killed in {runs} searches of {at_home:.0f} s at home"
-    return {"tried": killed, "failed": runs - same, "note": note}
+    note = f"4 workers, one killed every {every:g} s, in {runs} search(es) of {at_home:.0f} s at home"
+    return {"tried": killed, "failed": runs - same, "note": f"{note}; {found.n_local} local scores, none lost"}
 
 
 def _killer(client: Any, every: float) -> Callable[[], int]:
@@ -247,11 +288,11 @@ def page() -> str:
     """Return docs/faults.md."""
     outcome = {name: item["value"] for name, item in json.loads(OUTCOME.read_text()).items()}
     rows = []
-    if "kills" in outcome:
-        promise = "a search that is killed goes on, and its history is that of the uninterrupted one, byte for byte"
-        rows.append([promise, "campaign kills", outcome["kills"]])
-    for before in outcome.get("kills before", []):
-        rows.append(["the same, with an earlier order search", "campaign kills", before])
+    for row in outcome.get("kills", []):
+        promise = (
+            "a search that is killed goes on: its history and state are those of the uninterrupted one, byte for byte"
+        )
+        rows.append([f"{promise} ({row['search']})", "campaign kills", row])
     if "dask" in outcome:
         promise = "killed workers of a Dask cluster lose nothing, and the result is that of one process"
         rows.append([promise, "campaign dask", outcome["dask"]])
@@ -267,8 +308,18 @@ def page() -> str:
         "|---|---|---|---|---|",
         *(f"| {p} | `{t}` | {v['tried']:,} | {v['failed']} | {v['note']} |" for p, t, v in rows),
     ]
-    if "size" in outcome:
-        found = outcome["size"]
+    lines += _figures(outcome)
+    lines += ["", "## Tests", "", "Also in `make test`, in smaller numbers: `tests/faults`.", ""]
+    for path in sorted(Path(__file__).parent.glob("test_*.py")):
+        words = path.read_text().split('"""')[1].split("\n")[0]
+        lines.append(f"- `{path.name}`: {words}")
+    return "\n".join(lines) + "\n"
+
+
+def _figures(outcome: dict[str, Any]) -> list[str]:
+    """Return what was measured, in sentences."""
+    lines = []
+    if found := outcome.get("size"):
         lines += [
             "",
             f"A checkpoint of 50,000 evaluations of 100 nodes ({found['families']:,} distinct families) takes "
@@ -276,11 +327,18 @@ def page() -> str:
             f"{found['load_seconds']} s. Saving takes at most 2% of the time of a search: the next save waits until "
             "then.",
         ]
-    lines += ["", "## Tests", "", "Also in `make test`, in smaller numbers: `tests/faults`.", ""]
-    for path in sorted(Path(__file__).parent.glob("test_*.py")):
-        words = path.read_text().split('"""')[1].split("\n")[0]
-        lines.append(f"- `{path.name}`: {words}")
-    return "\n".join(lines) + "\n"
+    if found := outcome.get("soak"):
+        first, last = found["memory_mib"]
+        lines += [
+            "",
+            f"{found['searches']:,} searches of random shapes in one process (`make soak`, "
+            f"{found['minutes']:.0f} minutes, "
+            f"{found['failed']} failures): memory {first} MiB at half time and {last} MiB at the end, "
+            f"a slope of {found['slope_mib_per_hour']:+.1f} MiB an hour over the second half; at most "
+            f"{found['most_threads']} threads, {found['most_files']} open files and {found['most_processes']} child "
+            "process (Python's resource tracker), none of them growing.",
+        ]
+    return lines
 
 
 def main() -> int:

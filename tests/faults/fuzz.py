@@ -9,6 +9,7 @@ or time than the limit, a crash of the process. Inputs that get a new kind of an
 
 import argparse
 import base64
+import contextlib
 import gzip
 import hashlib
 import io
@@ -17,6 +18,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import struct
 import sys
@@ -27,7 +29,7 @@ import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -376,6 +378,21 @@ def _settings_seeds() -> list[bytes]:
     return [json.dumps(Settings().to_dict()).encode(), b'{"dropout": 0.3, "max_local": null, "space": "low-rank"}']
 
 
+def _config_seeds() -> list[bytes]:
+    from drbo.cli.init import KNOWLEDGE
+
+    return [
+        b'[fit]\ndata = "t.csv"\noutput = "run"\nmax-evals = 100\ntime_limit = "5m"\nrequire = ["a->b"]\n',
+        b'[fit]\nscore = "bge"\npenalty = 2.0\nseed = 3\nquiet = true\n[settings]\ndropout = 0.3\nmax_local = 50\n',
+        b"[fit]\nworkers = 2\n" + KNOWLEDGE.replace("# ", "").encode(),
+    ]
+
+
+def _resamples_seeds() -> list[bytes]:
+    graphs = [np.packbits(np.triu(np.ones((3, 3), bool), k)).tobytes().hex() for k in (1, 2)]
+    return [json.dumps({"key": "k", "graphs": graphs}).encode(), b'{"key": "other", "graphs": []}']
+
+
 def _read_table(path: Path) -> None:
     from drbo.data.check import check_table
     from drbo.data.read import read_table
@@ -476,6 +493,24 @@ def _read_checkpoint(raw: bytes, folder: Path) -> None:
     saved.course(Course(search, Recorder(), Limits(settings)))
 
 
+def _read_config(raw: bytes, folder: Path) -> None:
+    """Read options as ``drbo fit --config`` does; an error of click is one in words, too."""
+    import click
+
+    from drbo.cli.fit import fit, fit_arguments
+
+    (folder / "run.toml").write_bytes(raw)
+    with contextlib.suppress(click.ClickException, click.exceptions.Exit), contextlib.redirect_stdout(io.StringIO()):
+        fit_arguments(fit.make_context("fit", ["t.csv", "--config", str(folder / "run.toml")]).params)
+
+
+def _read_resamples(raw: bytes, folder: Path) -> None:
+    from drbo.result.confidence import Kept
+
+    (folder / "resamples.json").write_bytes(raw)
+    Kept(folder / "resamples.json", "k").load(3)
+
+
 def _read_settings(raw: bytes, folder: Path) -> None:
     from drbo import Settings
 
@@ -502,7 +537,15 @@ READERS: dict[str, tuple[Callable[[], list[bytes]], Mutator, Callable[[bytes, Pa
     "toml": (_toml_seeds, _mutated_bytes, _read_toml),
     "checkpoint": (_checkpoint_seeds, _checkpoint_mutant, _read_checkpoint),
     "settings": (_settings_seeds, _json_mutant, _read_settings),
+    "config": (_config_seeds, _mutated_bytes, _read_config),
+    "resamples": (_resamples_seeds, _json_mutant, _read_resamples),
 }
+#: Modules whose branches guide atheris: readers, and the parsers in Python under them. Compiled kernels are left alone.
+GUIDING = [
+    *("drbo.data", "drbo.knowledge", "drbo.settings", "drbo.result.export", "drbo.result.result"),
+    *("drbo.result.confidence", "drbo.search.checkpoint", "drbo.search.saving", "drbo.search.snapshot"),
+    *("drbo.cli.options", "drbo.cli.fit", "json", "tomllib", "zipfile", "gzip", "csv", "numpy.lib"),
+]
 
 
 class TooSlow(BaseException):
@@ -533,40 +576,85 @@ def answer(reader: str, raw: bytes, folder: Path) -> tuple[bool, str]:
     return True, "accepted"
 
 
-def fuzz(reader: str, cases: int, seed: int, keep: bool, seconds: float) -> dict[str, Any]:
-    """Try mutants of the seeds and the corpus; return what happened."""
-    rng = random.Random(seed)
-    make, mutate, _ = READERS[reader]
-    home = CORPUS / reader
-    pool = make() + [path.read_bytes() for path in sorted(home.glob("*"))]
-    kinds, escapes, slowest, start, tried = dict.fromkeys([""], 0), [], 0.0, time.monotonic(), 0
+class Fuzzer:
+    """Tries mutants of the seeds and the corpus of one reader, and counts what happened."""
+
+    def __init__(self, reader: str, *, keep: bool = False) -> None:
+        make, self._mutate, _ = READERS[reader]
+        self.reader, self.keep, self.home = reader, keep, CORPUS / reader
+        self.pool = make() + [path.read_bytes() for path in sorted(self.home.glob("*"))]
+        self.kinds: set[str] = set()
+        self.escapes: list[str] = []
+        self.slowest, self.tried, self.start = 0.0, 0, time.monotonic()
+
+    def mutant(self, raw: bytes, rng: random.Random) -> bytes:
+        return self._mutate(raw, self.pool, rng)
+
+    def try_one(self, raw: bytes, folder: Path) -> None:
+        """Read one input; keep it where its answer is new."""
+        begun = time.monotonic()
+        good, kind = answer(self.reader, raw, folder)
+        self.slowest, self.tried = max(self.slowest, time.monotonic() - begun), self.tried + 1
+        new = kind not in self.kinds
+        self.kinds.add(kind)
+        if not good:
+            self.escapes.append(kind)
+        if new and len(raw) <= 50_000:
+            self.pool.append(raw)
+        room = new and len(raw) <= KEPT_BYTES and len(list(self.home.glob("*"))) < KEPT
+        if self.keep and (room or not good):
+            self.home.mkdir(parents=True, exist_ok=True)
+            (self.home / hashlib.sha256(raw).hexdigest()[:16]).write_bytes(raw)
+
+    def outcome(self) -> dict[str, Any]:
+        return {
+            "reader": self.reader,
+            "cases": self.tried,
+            "answers": len(self.kinds),
+            "escapes": len(self.escapes),
+            "slowest": round(self.slowest, 3),
+            "seconds": round(time.monotonic() - self.start, 1),
+            "examples": sorted(set(self.escapes))[:5],
+        }
+
+
+def fuzz(fuzzer: Fuzzer, cases: int, seed: int, seconds: float) -> dict[str, Any]:
+    """Try mutants drawn at random, the seeds and the corpus first."""
+    rng, queue = random.Random(seed), list(fuzzer.pool)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        queue = list(pool)
-        while tried < cases and time.monotonic() - start < seconds:
-            raw = queue.pop() if queue else mutate(rng.choice(pool), pool, rng)
-            begun = time.monotonic()
-            good, kind = answer(reader, raw, folder)
-            slowest, tried = max(slowest, time.monotonic() - begun), tried + 1
-            new = kind not in kinds
-            kinds[kind] = kinds.get(kind, 0) + 1
-            if not good:
-                escapes.append(kind)
-            if new and len(raw) <= 50_000:
-                pool.append(raw)
-            if keep and ((new and len(raw) <= KEPT_BYTES and len(list(home.glob("*"))) < KEPT) or not good):
-                home.mkdir(parents=True, exist_ok=True)
-                (home / hashlib.sha256(raw).hexdigest()[:16]).write_bytes(raw)
-    del kinds[""]
-    return {
-        "reader": reader,
-        "cases": tried,
-        "answers": len(kinds),
-        "escapes": len(escapes),
-        "slowest": round(slowest, 3),
-        "seconds": round(time.monotonic() - start, 1),
-        "examples": sorted(set(escapes))[:5],
-    }
+        while fuzzer.tried < cases and time.monotonic() - fuzzer.start < seconds:
+            raw = queue.pop() if queue else fuzzer.mutant(rng.choice(fuzzer.pool), rng)
+            fuzzer.try_one(raw, Path(name))
+    return fuzzer.outcome()
+
+
+def fuzz_guided(make: Callable[[], Fuzzer], cases: int, seed: int) -> NoReturn:
+    """Try mutants that atheris (libFuzzer) chooses by the branches that they reach; prints the outcome and exits."""
+    import atheris
+
+    with atheris.instrument_imports(include=GUIDING, enable_loader_override=False):
+        fuzzer = make()
+        limit_memory()
+    folder, start = Path(tempfile.mkdtemp()), Path(tempfile.mkdtemp())
+    for number, raw in enumerate(fuzzer.pool):
+        (start / str(number)).write_bytes(raw)
+
+    def one(raw: bytes) -> None:
+        fuzzer.try_one(raw, folder)
+        if fuzzer.tried == cases:
+            shutil.rmtree(folder)
+            shutil.rmtree(start)
+            print(json.dumps(fuzzer.outcome()), flush=True)
+            os._exit(1 if fuzzer.escapes else 0)  # libFuzzer would not give control back
+
+    def mutate(raw: bytes, most: int, number: int) -> bytes:
+        return fuzzer.mutant(raw, random.Random(number))[:most]
+
+    # Time and memory have limits of our own.
+    words = [sys.argv[0], f"-seed={seed + 1}", "-timeout=0", "-rss_limit_mb=0", "-max_len=400000", "-verbosity=0"]
+    atheris.Setup([*words, str(start)], one, custom_mutator=mutate)
+    atheris.Fuzz()
+    raise AssertionError("libFuzzer ended before its cases did")
 
 
 def limit_memory() -> None:
@@ -587,10 +675,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=1e9, help="stop earlier")
     parser.add_argument("--keep", action="store_true", help="add inputs with new answers to the corpus")
+    parser.add_argument("--guided", action="store_true", help="let atheris choose inputs by the branches they reach")
     options = parser.parse_args()
     signal.signal(signal.SIGALRM, _ring)
+    if options.guided:
+        fuzz_guided(lambda: Fuzzer(options.reader, keep=options.keep), options.cases, options.seed)
     limit_memory()
-    outcome = fuzz(options.reader, options.cases, options.seed, options.keep, options.seconds)
+    outcome = fuzz(Fuzzer(options.reader, keep=options.keep), options.cases, options.seed, options.seconds)
     print(json.dumps(outcome))
     return 1 if outcome["escapes"] else 0
 

@@ -102,6 +102,17 @@ def _known(monkeypatch):
 
 
 @pytest.mark.usefixtures("_known")
+def test_memory_that_no_tensor_sees_is_not_saved():
+    wide, thing = torch.full((3, 5), 7.0), Thing()
+    thing.parts = {"part": wide[:, 1:3], "expanded": wide[0, :1].expand(4, 2)}
+    _, arrays = capture(thing)
+    assert sorted(next(iter(arrays.values())).tolist()) == 6 * [0.0] + 7 * [7.0]
+    again = restore(Thing(), *capture(thing))
+    assert torch.equal(again.parts["part"], wide[:, 1:3])
+    assert torch.equal(again.parts["expanded"], torch.full((4, 2), 7.0))
+
+
+@pytest.mark.usefixtures("_known")
 def test_every_kind_of_value_comes_back():
     flat = torch.arange(12.0)
     thing = Thing()

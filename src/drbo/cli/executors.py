@@ -1,5 +1,7 @@
 """Where a command computes: in this process, on processes of this machine, or on a Dask cluster."""
 
+import logging
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -46,7 +48,7 @@ def executor_for(workers: int | None, dask: str | None) -> Iterator[Executor | N
         with _client(dask) as client:
             yield client.get_executor(pure=False)
     elif workers is not None:
-        from drbo.search.workers import WorkerPool
+        from drbo.search.pool import WorkerPool
 
         with WorkerPool(workers) as pool:
             try:
@@ -64,7 +66,11 @@ def _client(address: str) -> Iterator[Any]:
         distributed: Any = import_module("distributed")
     except ImportError as error:
         raise SettingsError("--dask needs Dask, which is not installed", hint="pip install 'drbo[dask]'") from error
-    place = {} if address == "local" else {"address": address}
+    # What goes wrong is told once, by drbo: Dask's own log would tell it again for every worker.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
+    place: dict[str, Any] = {"address": address}
+    if address == "local":
+        place = {"n_workers": os.cpu_count(), "threads_per_worker": 1, "dashboard_address": None}
     try:
         client = distributed.Client(**place, timeout=DASK_SECONDS, set_as_default=False)
     except (OSError, ValueError, RuntimeError) as error:

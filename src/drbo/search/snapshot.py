@@ -102,15 +102,17 @@ class _Writer:
         return node
 
     def finish(self) -> None:
-        """Write the memory behind tensors, as far as they see it: the rest may be anything."""
+        """Write the memory behind tensors, as far as they see it; what is between, which may be anything, as zeros."""
         for number, views in self._views.items():
             first = views[0][0]
             low = min(int(view.storage_offset()) for view, _ in views)
             high = max(_end(view) for view, _ in views)
-            flat = torch.as_strided(first, (max(0, high - low),), (1,), low)
-            self.nodes[number] = {"memory": self._array(flat.cpu().numpy()), "device": str(first.device)}
+            flat = torch.zeros(max(0, high - low), dtype=first.dtype)
             for view, node in views:
                 node["offset"] = int(view.storage_offset()) - low
+                seen = _once(view.detach())
+                flat.as_strided(seen.shape, seen.stride(), node["offset"]).copy_(seen)
+            self.nodes[number] = {"memory": self._array(flat.numpy()), "device": str(first.device)}
 
     def _dict(self, value: dict[Any, Any], path: list[Any]) -> dict[str, Any]:
         widths = {len(key) if isinstance(key, bytes) else -1 for key in value}
@@ -127,6 +129,14 @@ class _Writer:
         ordered = sorted(value) if kind in ("set", "frozenset") else list(value)
         size = value.maxlen if kind == "deque" else None
         return {"sequence": kind, "items": self._items(ordered, path), "size": size}
+
+
+def _once(view: Tensor) -> Tensor:
+    """Return a view that sees each place once: along an expanded axis all places are the same."""
+    for axis in reversed(range(view.dim())):
+        if view.stride(axis) == 0 and view.shape[axis] > 1:
+            view = view.select(axis, 0)
+    return view
 
 
 def _end(view: Tensor) -> int:

@@ -7,17 +7,12 @@ not hold it yet asks for it. What a worker loses when it dies is given to anothe
 import hashlib
 import os
 import pickle
-import queue
 import threading
 import time
-import traceback
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, field
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
-from multiprocessing.connection import wait as wait_for_any
 from typing import Any
 
 import numpy as np
@@ -26,6 +21,7 @@ import torch
 
 from drbo.errors import ScoreError, SettingsError, WorkerError
 from drbo.scores.base import Families, Score
+from drbo.search.pool import WorkerLost
 
 #: Seconds of work in one piece: less is lost in sending it, more is lost with a worker that dies.
 LEAST_SECONDS, MOST_SECONDS = 0.5, 2.0
@@ -36,7 +32,11 @@ MAX_LOSSES = 3
 #: Scores that a worker holds at a time.
 HELD_SCORES = 2
 
+#: So often is a Dask cluster asked for its workers while no answer comes, and so long may it have none.
+ASK_SECONDS, NO_WORKER_SECONDS = 5.0, 60.0
+
 _held: "OrderedDict[str, Score]" = OrderedDict()
+_holding = threading.Lock()  # a Dask worker may have several threads
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,15 @@ def compute(digest: str, blob: bytes | None, keys: Sequence[bytes], n_threads: i
     """
     if torch.get_num_threads() != n_threads:
         torch.set_num_threads(n_threads)
-    if blob is not None:
-        _held[digest] = pickle.loads(blob)  # from the process that started this one, as every task of a pool is
-        while len(_held) > HELD_SCORES:
-            _held.popitem(last=False)
-    score = _held.get(digest)
-    if score is None:
-        return Answer(wanted=True)
-    _held.move_to_end(digest)
+    with _holding:
+        if blob is not None and digest not in _held:
+            _held[digest] = pickle.loads(blob)  # from the process that started this one, as every task of a pool is
+            while len(_held) > HELD_SCORES:
+                _held.popitem(last=False)
+        score = _held.get(digest)
+        if score is None:
+            return Answer(wanted=True)
+        _held.move_to_end(digest)
     start = time.perf_counter()
     try:
         values = local_scores(score, Families.from_keys(keys, score.n_nodes))
@@ -207,13 +208,14 @@ class Workers:
     def _elsewhere(self, families: Families, pieces: list[_Piece], values: npt.NDArray[np.float64]) -> None:
         """Give pieces to the executor, a few more than it has workers, until all are answered."""
         waiting, running = deque(pieces), dict[Future[Answer], tuple[_Piece, float]]()
-        room = 2 * n_workers(self.executor)
+        room, cluster = 2 * n_workers(self.executor), _Cluster(self.executor)
         try:
             while waiting or running:
                 while waiting and len(running) < room:
                     piece = waiting.popleft()
                     running[self._submit(piece, families)] = piece, time.monotonic()
-                done, _ = wait(running, timeout=1.0 if self.timeout else None, return_when=FIRST_COMPLETED)
+                done, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
+                cluster.check(answered=bool(done))
                 for future in done:
                     self._take(future, running.pop(future)[0], families, values, waiting)
                 self._check_timeout(running, families)
@@ -282,11 +284,47 @@ class Workers:
                 )
 
 
+class _Cluster:
+    """The health of a Dask cluster; other executors fail the tasks that they cannot do.
+
+    A client that lost its scheduler cancels what was under way and lets new tasks wait for ever, and so does a
+    scheduler without workers.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self._client = getattr(executor, "_client", None)
+        self._answered = self._asked = time.monotonic()
+
+    def check(self, answered: bool) -> None:
+        """Raise a WorkerError where no answer can be expected any more."""
+        if self._client is None:
+            return
+        if self._client.status != "running":
+            raise _gone(ConnectionError(f"the connection to the Dask scheduler is {self._client.status}"))
+        now = time.monotonic()
+        if answered:
+            self._answered = self._asked = now
+        if now - self._asked >= ASK_SECONDS:
+            self._asked = now
+            if _dask_threads(self._client) > 0:
+                self._answered = now
+            elif now - self._answered >= NO_WORKER_SECONDS:
+                raise _gone(ConnectionError(f"the Dask cluster has had no worker for {NO_WORKER_SECONDS:g} s"))
+
+
+def _dask_threads(client: Any) -> int:
+    """Return how many tasks a cluster works on at a time."""
+    try:
+        return int(sum(client.nthreads().values()))
+    except Exception as error:  # a scheduler that does not answer: an OSError, a closed client: a RuntimeError, ...
+        raise _gone(error) from error
+
+
 def n_workers(executor: Executor) -> int:
     """Return how many pieces an executor works on at a time, as far as it tells."""
     client = getattr(executor, "_client", None)  # Dask's
     if client is not None:
-        return max(1, int(sum(client.nthreads().values())))
+        return max(1, _dask_threads(client))
     return int(getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
 
 
@@ -324,138 +362,3 @@ def _lost_for_good(score: Score, families: Families, piece: _Piece, why: str) ->
         f"the worker of {words}{more} was lost {MAX_LOSSES} times: {why}",
         hint="does this family need more memory than a worker has? 'drbo resume' continues a saved search",
     )
-
-
-class WorkerLost(Exception):
-    """The process that worked on a task ended before it answered."""
-
-
-class WorkerPool(Executor):
-    """A number of processes; one that dies is replaced, and its task fails with :class:`WorkerLost`.
-
-    Unlike ``ProcessPoolExecutor``, a dead process breaks neither the pool nor the tasks of others. Processes are
-    started afresh, not forked: threads of the parent can do no harm. They end with the pool, and with the parent.
-
-    Examples
-    --------
-    >>> with WorkerPool(1) as pool:
-    ...     pool.submit(pow, 2, 5).result()
-    32
-    """
-
-    def __init__(self, n_workers: int) -> None:
-        if isinstance(n_workers, bool) or not isinstance(n_workers, int) or n_workers < 1:
-            raise SettingsError(f"workers must be a whole number at least 1, got {n_workers!r}")
-        self._max_workers = n_workers
-        self._tasks: queue.SimpleQueue[tuple[Future[Any], bytes] | None] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._closed = False
-        self._threads: list[threading.Thread] = []
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        """Give a task to the next free process."""
-        task = pickle.dumps((fn, args, kwargs), protocol=pickle.HIGHEST_PROTOCOL)
-        future: Future[Any] = Future()
-        with self._lock:
-            if self._closed:
-                raise RuntimeError("the pool is closed")
-            if len(self._threads) < self._max_workers:
-                thread = threading.Thread(target=self._serve, name="drbo-worker", daemon=True)
-                self._threads.append(thread)
-                thread.start()
-            self._tasks.put((future, task))
-        return future
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more tasks; let the processes end."""
-        with self._lock:
-            first, self._closed = not self._closed, True
-        if cancel_futures:
-            while not self._tasks.empty():
-                task = self._tasks.get()
-                if task is not None:
-                    task[0].cancel()
-        if first:
-            for _ in self._threads:
-                self._tasks.put(None)
-        if wait:
-            for thread in self._threads:
-                thread.join()
-
-    def _serve(self) -> None:
-        """Hand tasks to one process after the other; runs in a thread of its own for each process."""
-        worker: _Worker | None = None
-        while (task := self._tasks.get()) is not None:
-            future, content = task
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                if worker is None or not worker.process.is_alive():
-                    worker = _Worker()
-                good, value = worker.ask(content)
-            except WorkerLost as error:
-                worker = None
-                future.set_exception(error)
-            except Exception as error:  # the process could not be started, or its answer not be read
-                future.set_exception(error)
-            else:
-                future.set_result(value) if good else future.set_exception(value)
-        if worker is not None:
-            worker.end()
-
-
-class _Worker:
-    """One process and the line to it."""
-
-    def __init__(self) -> None:
-        context = get_context("spawn")
-        self.line, there = context.Pipe()
-        self.process = context.Process(target=_work, args=(there,), name="drbo-worker", daemon=True)
-        self.process.start()
-        there.close()  # or the end of the process would not end the line
-
-    def ask(self, task: bytes) -> tuple[bool, Any]:
-        """Return whether a task succeeded, and its value or exception."""
-        try:
-            self.line.send_bytes(task)
-            wait_for_any([self.line, self.process.sentinel])
-            answer = pickle.loads(self.line.recv_bytes())  # from a process that this one started
-        except (EOFError, OSError) as error:
-            self.process.join(timeout=5)
-            self.end()
-            raise WorkerLost(f"process {self.process.pid} ended with code {self.process.exitcode}") from error
-        return bool(answer[0]), answer[1]
-
-    def end(self) -> None:
-        self.line.close()
-        self.process.join(timeout=5)
-        if self.process.is_alive():
-            self.process.kill()
-            self.process.join()
-
-
-def _work(line: Connection) -> None:
-    """Answer tasks until the line ends; runs in a process of its own."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends the line
-    while True:
-        try:
-            task = line.recv_bytes()
-        except (EOFError, OSError):
-            return
-        try:
-            function, args, kwargs = pickle.loads(task)
-            answer = True, function(*args, **kwargs)
-        except Exception as error:
-            answer = False, _sendable(error)
-        line.send_bytes(pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL))
-
-
-def _sendable(error: Exception) -> Exception:
-    """Return an exception that survives the way back."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError("".join(traceback.format_exception_only(error)).strip())
-    return error
