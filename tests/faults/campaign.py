@@ -232,7 +232,7 @@ def dask(times: int, every: float = 15.0) -> dict[str, Any]:
     from drbo import DrBO
     from drbo.data.simulate import simulate
 
-    x = simulate("8ER2", model="gp", n=800, seed=2).X
+    x = simulate("8ER2", model="gp", n=1200, seed=2).X
     options: dict[str, Any] = {"score": "gp", "max_evals": 200, "random_state": 1}
     with tempfile.TemporaryDirectory() as place:
         start = time.monotonic()
