@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from drbo import DrBO, Knowledge, Settings
+from drbo import DrBO, Knowledge, Settings, judge
 from drbo.cli.fit import fit
 from drbo.cli.options import config_values
 from drbo.data.check import check_table
@@ -22,6 +22,9 @@ from drbo.data.read import read_table
 from drbo.errors import DrboError
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "bad-input.md"
+
+
+SIZES = [1.81, 1.65, 1.7, 1.92, 1.59, 1.77, 1.83]
 
 
 class Case(NamedTuple):
@@ -107,6 +110,12 @@ def _bootstrap(**options: Any) -> Callable[[], Any]:
     )
 
 
+def _judge(**options: Any) -> Callable[[], Any]:
+    """Return a call that judges a graph of two nodes on 7 rows."""
+    table = pd.DataFrame({"height": SIZES, "weight": SIZES[::-1]})
+    return lambda: judge([[0, 1], [0, 0]], table, score="bic-nv", **options)
+
+
 _HOLES = pd.DataFrame({"height": [1.8, 1.6, 1.7, 1.9, 1.5, 1.75], "weight": [70.0, None, None, 95.0, None, None]})
 
 
@@ -125,7 +134,6 @@ def _config(text: str) -> Callable[[], Any]:
     return make
 
 
-SIZES = [1.81, 1.65, 1.7, 1.92, 1.59, 1.77, 1.83]
 NUMBERS = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0])
 OTHERS = np.array([2.0, 7.0, 1.0, 8.0, 2.0, 8.0])
 CSV = "height,weight\n1.8,75\n1.6,60\n1.7,68\n"
@@ -227,6 +235,9 @@ CASES = [
     Case("no resamples", _bootstrap(n=0), "at least 1, got 0", "try 100"),
     Case("unknown resampling", _bootstrap(kind="jackknife"), "got 'jackknife'", "'bootstrap'"),
     Case("blocks longer than the table", _bootstrap(kind="block", block=99), "block must be in 1..7", "leave it out"),
+    Case("judging by other columns", _judge(names=["height", "age"]), "no column 'age'", "height, weight"),
+    Case("judging by no random graph", _judge(n_random=0), "n_random must be", "try 100"),
+    Case("judging by an unknown test", _judge(test="t"), "got 't'", "auto"),
     Case("clusters that are missing", _bootstrap(kind="cluster"), "needs clusters", "group of every row"),
     # configuration files
     Case(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from drbo.estimator import DrBO as DrBO
     from drbo.knowledge import Knowledge as Knowledge
+    from drbo.result.judge import judge as judge
     from drbo.result.result import Result as Result
     from drbo.search.pool import WorkerPool as WorkerPool
     from drbo.settings import Settings as Settings
@@ -22,8 +23,9 @@ _HOMES = {
     "Result": "drbo.result.result",
     "Settings": "drbo.settings",
     "WorkerPool": "drbo.search.pool",
+    "judge": "drbo.result.judge",
 }
-__all__ = ["DrBO", "Knowledge", "Result", "Settings", "WorkerPool", "__version__"]
+__all__ = ["DrBO", "Knowledge", "Result", "Settings", "WorkerPool", "__version__", "judge"]
 
 
 def __getattr__(name: str) -> Any:

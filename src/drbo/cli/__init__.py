@@ -19,6 +19,7 @@ from drbo.cli.demo import demo
 from drbo.cli.export import export
 from drbo.cli.fit import INTERRUPTED, fit
 from drbo.cli.init import init
+from drbo.cli.judge import judge
 from drbo.cli.messages import OutputError, say_error, say_warning
 from drbo.cli.report import report
 from drbo.cli.resume import resume
@@ -108,5 +109,5 @@ def main(ctx: click.Context, debug: bool) -> None:  # noqa: ARG001 - read by Pro
         click.echo(ctx.get_help())
 
 
-for command in (fit, resume, demo, check, report, export, score, compare, simulate, datasets, init):
+for command in (fit, resume, demo, check, report, export, judge, score, compare, simulate, datasets, init):
     main.add_command(command)

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import math
+import warnings
 import zipfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from drbo.result.judge import Judgement
 
 FORMAT, FORMAT_VERSION = "drbo-result", 1
 MAX_TRACE = 10**7
@@ -333,6 +336,24 @@ class Result:
         from drbo.result.plot import plot_compare
 
         return plot_compare(self, truth, path=path, ax=ax)
+
+    def judge(self, X: Any, **options: Any) -> "Judgement":
+        """Judge the graph on rows that it was not learned from, with its own score; see :func:`drbo.judge`.
+
+        Warns if these are the rows of the fit.
+        """
+        from drbo.data.check import check_table
+        from drbo.data.read import as_frame
+        from drbo.result.judge import judge
+
+        frame = as_frame(X)
+        if all(name in frame for name in self.names):
+            table, _ = check_table(frame[list(self.names)], on_collinear="keep")
+            if table.digest() == self.data_hash:
+                warnings.warn("the graph was learned from these rows: the judgement is too good", stacklevel=2)
+        kept = {name: value for name, value in self.score_options.items() if not str(value).startswith("array (")}
+        given = {"score": self.score_name, "score_options": kept, "seed": self.seed, **options}
+        return judge(self.dag, frame, names=self.names, **given)
 
     def report(self, path: str | Path) -> Path:
         """Write one HTML file that explains this result; see :func:`drbo.result.report.page.write_report`."""

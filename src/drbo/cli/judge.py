@@ -1,0 +1,164 @@
+"""``drbo judge``: what rows that a graph was not learned from say about it."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from drbo.cli.messages import say, show
+from drbo.cli.options import data_options, json_option, read_frame, score_choice, score_options
+from drbo.errors import SettingsError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from drbo.result.result import Result
+
+
+@click.command(short_help="Judge a graph without the truth.")
+@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("graph", type=click.Path(path_type=Path))
+@click.option(
+    "--as-is", is_flag=True, help="Judge on these rows even if the graph was learned from them: too good to be true."
+)
+@click.option(
+    "--test",
+    type=click.Choice(["auto", "gaussian", "g-test", "kci"]),
+    default="auto",
+    show_default=True,
+    help="Independence test: partial correlation, counts, or kernels (slow).",
+)
+@click.option("--random", "n_random", type=click.IntRange(min=1), default=100, show_default=True, metavar="N",
+              help="Random graphs of the same density.")  # fmt: skip
+@click.option("--permutations", "n_permutations", type=click.IntRange(min=1), metavar="N",
+              help="Graphs with permuted nodes.  [default: 20 to 200, by the test]")  # fmt: skip
+@click.option("--no-path", is_flag=True, help="Do not search at rising penalties.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the split and the graphs.")
+@score_options
+@data_options
+@json_option
+def judge(data: Path, graph: Path, as_is: bool, as_json: bool, **options: Any) -> None:
+    """Judge the graph in GRAPH on the table in DATA: score, random graphs, independences, permuted nodes, penalties.
+
+    GRAPH is a result folder, or what 'drbo compare' reads. DATA should be rows that the graph was not learned from. If
+    it is the very table of a result, its rows are split: the graph is learned again from one half, with the same
+    settings, and judged on the other.
+
+    \b
+    Examples:
+      drbo judge new-rows.csv result
+      drbo judge table.csv result          (the table of the result: split and fitted again)
+      drbo judge table.csv graph.csv --score bge --json
+    """
+    from drbo.data.read import as_frame
+    from drbo.result.judge import judge as judged
+    from drbo.result.result import Result
+
+    frame = _complete(as_frame(read_frame(data, options["separator"], options["no_header"])), options)
+    result = Result.load(graph) if graph.is_dir() else None
+    if result is None:
+        dag, names, choice = _from_file(frame, graph, options)
+    else:
+        result, frame = _unseen(result, frame, as_is=as_is, seed=options["seed"])
+        dag, names = result.dag, result.names
+        choice = result.score_name, _plain(result.score_options)
+        if options["score"] != "auto" or options["penalty"] is not None:
+            choice = _asked(frame[list(names)], options)
+    found = judged(
+        dag, frame, names=names, score=choice[0], score_options=choice[1], test=options["test"],
+        n_random=options["n_random"], n_permutations=options["n_permutations"], path=not options["no_path"],
+        seed=options["seed"],
+    )  # fmt: skip
+    show(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else found.summary(), machine=as_json)
+
+
+def _complete(frame: "pd.DataFrame", options: dict[str, Any]) -> "pd.DataFrame":
+    """Return the rows that can be judged by."""
+    from drbo.data.missing import complete_rows, missing_cells, note
+
+    if options["missing"] in ("em", "impute"):
+        raise SettingsError(
+            f"--missing {options['missing']} is for a fit: a graph is judged on complete rows",
+            hint="use --missing drop",
+        )
+    missing = missing_cells(frame)
+    if options["missing"] == "drop" and missing.any():
+        say(f"note: {note(frame, missing, 'drop')}")
+        frame = frame.loc[complete_rows(frame)].reset_index(drop=True)
+    return frame
+
+
+def _from_file(frame: "pd.DataFrame", graph: Path, options: dict[str, Any]) -> tuple[Any, Any, tuple[Any, Any]]:
+    from drbo.result.export import read_graph
+
+    dag, names = read_graph(graph, names=[str(name) for name in frame])
+    say("note: a graph without its run: make sure that it was not learned from these rows")
+    return dag, names, _asked(frame, options)
+
+
+def _asked(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the score that a fit of this table would use, and its options."""
+    from drbo.data.check import check_table
+
+    table, notes = check_table(frame, on_constant=options["on_constant"], on_collinear="keep")
+    for note in notes:
+        say(f"note: {note}")
+    name, chosen, _ = score_choice(table, options["score"], options["penalty"])
+    return name, chosen
+
+
+def _unseen(
+    result: "Result", frame: "pd.DataFrame", *, as_is: bool, seed: int
+) -> tuple["Result", "pd.DataFrame"]:  # fmt: skip
+    """Return a result and rows that it has not seen: fitted again on one half if these are the rows of the fit."""
+    import numpy as np
+
+    missing = [name for name in result.names if name not in frame]
+    if missing or not _is_seen(result, frame):
+        return result, frame  # a missing column is reported by the judge
+    if as_is:
+        say("warning: the graph was learned from these rows: everything below is too good to be true")
+        return result, frame
+    order = np.random.default_rng(seed).permutation(len(frame))
+    train, held = np.sort(order[: len(frame) // 2]), np.sort(order[len(frame) // 2 :])
+    say(
+        f"note: the graph was learned from these rows. They are split: {len(train)} to learn it again with the same "
+        f"settings, {len(held)} to judge it. --as-is judges the graph itself, on rows that it has seen"
+    )
+    again = _fitted_again(result, frame.iloc[train])
+    return again, frame.iloc[held].reset_index(drop=True)
+
+
+def _is_seen(result: "Result", frame: "pd.DataFrame") -> bool:
+    from drbo.data.check import check_table
+
+    return check_table(frame[list(result.names)], on_collinear="keep")[0].digest() == result.data_hash
+
+
+def _fitted_again(result: "Result", frame: "pd.DataFrame") -> "Result":
+    from drbo.estimator import DrBO
+    from drbo.knowledge import Knowledge
+    from drbo.scores.base import SCORES
+    from drbo.settings import Settings
+
+    if result.score_name not in SCORES:
+        raise SettingsError(
+            f"the result has a score of its own, '{result.score_name}', which cannot be fitted again from here",
+            hint="fit one half of the rows yourself, and judge with the other; or use --as-is",
+        )
+    model = DrBO(
+        score=result.score_name, score_options=_plain(result.score_options), settings=Settings(**result.settings),
+        prune=result.pruner, knowledge=Knowledge.from_mapping(result.knowledge), random_state=result.seed,
+        exact=False, on_collinear="keep",
+    )  # fmt: skip
+    again: Result = model.fit(frame[list(result.names)]).result_
+    same = int((again.mpdag & result.mpdag).sum())
+    say(f"note: the graph of the half has {int(again.dag.sum())} edges, that of all rows {int(result.dag.sum())}; "
+        f"{same} marks of the classes agree")  # fmt: skip
+    return again
+
+
+def _plain(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a score without arrays, which a result only keeps the shape of."""
+    return {name: value for name, value in options.items() if not str(value).startswith("array (")}

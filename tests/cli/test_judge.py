@@ -1,0 +1,72 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import Result
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> tuple[Path, Path]:
+    """A table to learn from and new rows, of a graph of 6 nodes."""
+    dag = np.triu(np.random.default_rng(0).random((6, 6)) < 0.5, 1)
+    mix = np.linalg.inv(np.eye(6) - 0.8 * dag)
+    paths = []
+    for seed, name in enumerate(("seen.csv", "new.csv")):
+        rows = np.random.default_rng(seed).normal(size=(300, 6)) @ mix
+        pd.DataFrame(rows, columns=list("abcdef")).to_csv(tmp_path / name, index=False)
+        paths.append(tmp_path / name)
+    return paths[0], paths[1]
+
+
+def test_new_rows_judge_a_run(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
+    seen, new = tables
+    assert run("fit", str(seen), "--score", "bic-nv", "-o", str(tmp_path / "run"), "-q").exit_code == 0
+    done = run("judge", str(new), str(tmp_path / "run"))
+    assert done.exit_code == 0, done.stderr
+    assert "judged on 300 rows with score bic-nv" in done.stdout
+    assert "split" not in done.stderr
+
+
+def test_rows_of_the_run_are_split(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
+    seen, _ = tables
+    run("fit", str(seen), "--score", "bic-nv", "-o", str(tmp_path / "run"), "-q")
+    done = run("judge", str(seen), str(tmp_path / "run"), "--json", "--no-path")
+    assert done.exit_code == 0, done.stderr
+    assert "They are split: 150 to learn it again" in done.stderr
+    content = json.loads(done.stdout)
+    assert content["n_rows"] == 150
+    assert content["falsified"] is False
+    as_is = run("judge", str(seen), str(tmp_path / "run"), "--as-is", "--no-path")
+    assert "too good to be true" in as_is.stderr
+    assert "judged on 300 rows" in as_is.stdout
+
+
+def test_a_graph_file(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
+    _, new = tables
+    graph = tmp_path / "graph.csv"
+    graph.write_text("source,target\na,b\nb,c\n")
+    done = run("judge", str(new), str(graph), "--score", "bge", "--penalty", "2", "--no-path")
+    assert done.exit_code == 0, done.stderr
+    assert "with score bge" in done.stdout
+    assert "make sure that it was not learned from these rows" in done.stderr
+
+
+def test_bad_input(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
+    _, new = tables
+    assert run("judge", str(new), str(tmp_path / "nothing")).exit_code == 2
+    (tmp_path / "graph.csv").write_text("source,target\na,zz\n")
+    assert run("judge", str(new), str(tmp_path / "graph.csv")).exit_code == 2
+    (tmp_path / "graph.csv").write_text("source,target\na,b\n")
+    assert run("judge", str(new), str(tmp_path / "graph.csv"), "--missing", "em").exit_code == 2
+    frame = pd.read_csv(new)
+    frame.loc[3, "a"] = np.nan
+    frame.to_csv(new, index=False)
+    assert run("judge", str(new), str(tmp_path / "graph.csv")).exit_code == 2
+    done = run("judge", str(new), str(tmp_path / "graph.csv"), "--missing", "drop", "--no-path")
+    assert done.exit_code == 0, done.stderr
+    assert "left out 1 of 300 rows" in done.stderr
