@@ -116,6 +116,14 @@ def _judge(**options: Any) -> Callable[[], Any]:
     return lambda: judge([[0, 1], [0, 0]], table, score="bic-nv", **options)
 
 
+def _effects(source: str, target: str) -> Callable[[], Any]:
+    """Return a call that asks for an effect in a graph of two nodes."""
+    table = pd.DataFrame({"height": SIZES, "weight": SIZES[::-1]})
+    return lambda: (
+        DrBO(score="bic-nv", random_state=0, on_collinear="keep").fit(table).result_.effects(table, source, target)
+    )
+
+
 _HOLES = pd.DataFrame({"height": [1.8, 1.6, 1.7, 1.9, 1.5, 1.75], "weight": [70.0, None, None, 95.0, None, None]})
 
 
@@ -238,6 +246,8 @@ CASES = [
     Case("judging by other columns", _judge(names=["height", "age"]), "no column 'age'", "height, weight"),
     Case("judging by no random graph", _judge(n_random=0), "n_random must be", "try 100"),
     Case("judging by an unknown test", _judge(test="t"), "got 't'", "auto"),
+    Case("effect of an unknown column", _effects("height", "age"), "no variable 'age'", "height, weight"),
+    Case("effect of a column on itself", _effects("height", "height"), "source and target at once", "two variables"),
     Case("clusters that are missing", _bootstrap(kind="cluster"), "needs clusters", "group of every row"),
     # configuration files
     Case(

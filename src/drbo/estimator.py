@@ -27,6 +27,7 @@ from drbo.errors import DataError, SettingsError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.knowledge import Constraints, Knowledge
 from drbo.result.confidence import Confidence, Kept, bootstrap, check_resampling
+from drbo.result.effects import Effects, resampled_effects
 from drbo.result.kci import MAX_ROWS
 from drbo.result.pool import pooled
 from drbo.result.prune import BY_MOMENTS, PRUNERS, linear_weights, prune
@@ -342,6 +343,66 @@ class DrBO(BaseEstimator):
             saved.check_data(model._checked(X)[1])
         vars(model)["_saved"] = saved
         return model.fit(X)
+
+    @classmethod
+    def like(cls, result: Result, **changes: Any) -> Self:
+        """Return an estimator with the score, settings, pruning, knowledge and seed of a result, not yet fitted.
+
+        ``changes`` are parameters that differ.
+
+        Examples
+        --------
+        >>> table = np.random.default_rng(0).normal(size=(50, 3))
+        >>> result = DrBO(score="bge", random_state=3).fit(table).result_
+        >>> DrBO.like(result).fit(table).result_.score == result.score
+        True
+        """
+        if result.score_name not in SCORES:
+            raise SettingsError(
+                f"the result has a score of its own, '{result.score_name}', which cannot be made again from its name",
+                hint="make the estimator yourself, with that score",
+            )
+        options = {name: value for name, value in result.score_options.items() if not str(value).startswith("array (")}
+        given: dict[str, Any] = {
+            "score": result.score_name,
+            "score_options": options,
+            "settings": Settings(**result.settings),
+            "prune": result.pruner,
+            "knowledge": Knowledge.from_mapping(result.knowledge),
+            "random_state": result.seed,
+            "on_constant": "drop",
+            "on_collinear": "keep",
+        }
+        return cls(**given | changes)
+
+    def effects(
+        self,
+        X: Any,
+        source: str,
+        target: str,
+        n: int = 100,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Effects:
+        """Fit the table, then estimate a linear effect over the graphs of n bootstrap resamples.
+
+        Each resample chooses its own graph, so the interval takes the choice of the graph into account; see
+        :func:`drbo.result.effects.resampled_effects`.
+
+        Examples
+        --------
+        >>> x = np.random.default_rng(0).normal(size=(300, 3))
+        >>> x[:, 2] += x[:, 0] + x[:, 1]
+        >>> found = DrBO(score="bic-nv", random_state=0).effects(x, "x0", "x2", n=10).effects[0]
+        >>> found.low < 1 < found.high
+        True
+        """
+        self._check_resampled()
+        check_resampling(n, "bootstrap", None, None, n_rows=len(as_frame(X)))
+        refit = self.fit(X)._refit(X, warm=True)
+        table = self._table_of(as_frame(X))
+        pairs = [(source, target)]
+        return resampled_effects(refit, table, pairs, n=n, seed=self.result_.seed, progress=progress)
 
     def _checked(self, X: Any) -> tuple[list[str], Table, tuple[str, ...]]:
         frame = as_frame(X)

@@ -16,6 +16,7 @@ from drbo.cli.check import check
 from drbo.cli.compare import compare
 from drbo.cli.datasets import datasets
 from drbo.cli.demo import demo
+from drbo.cli.effects import effects
 from drbo.cli.export import export
 from drbo.cli.fit import INTERRUPTED, fit
 from drbo.cli.init import init
@@ -109,5 +110,5 @@ def main(ctx: click.Context, debug: bool) -> None:  # noqa: ARG001 - read by Pro
         click.echo(ctx.get_help())
 
 
-for command in (fit, resume, demo, check, report, export, judge, score, compare, simulate, datasets, init):
+for command in (fit, resume, demo, check, report, export, judge, effects, score, compare, simulate, datasets, init):
     main.add_command(command)

@@ -138,24 +138,9 @@ def _is_seen(result: "Result", frame: "pd.DataFrame") -> bool:
 
 def _fitted_again(result: "Result", frame: "pd.DataFrame") -> "Result":
     from drbo.estimator import DrBO
-    from drbo.knowledge import Knowledge
-    from drbo.scores.base import SCORES
-    from drbo.settings import Settings
 
-    if result.score_name not in SCORES:
-        raise SettingsError(
-            f"the result has a score of its own, '{result.score_name}', which cannot be fitted again from here",
-            hint="fit one half of the rows yourself, and judge with the other; or use --as-is",
-        )
-    model = DrBO(
-        score=result.score_name, score_options=_plain(result.score_options), settings=Settings(**result.settings),
-        prune=result.pruner, knowledge=Knowledge.from_mapping(result.knowledge), random_state=result.seed,
-        exact=False, on_collinear="keep",
-    )  # fmt: skip
-    again: Result = model.fit(frame[list(result.names)]).result_
-    same = int((again.mpdag & result.mpdag).sum())
-    say(f"note: the graph of the half has {int(again.dag.sum())} edges, that of all rows {int(result.dag.sum())}; "
-        f"{same} marks of the classes agree")  # fmt: skip
+    again: Result = DrBO.like(result, exact=False).fit(frame[list(result.names)]).result_
+    say(f"note: the graph of the half has {int(again.dag.sum())} edges, that of all rows {int(result.dag.sum())}")
     return again
 
 

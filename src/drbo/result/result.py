@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from drbo.result.effects import Effects
     from drbo.result.judge import Judgement
 
 FORMAT, FORMAT_VERSION = "drbo-result", 1
@@ -354,6 +355,41 @@ class Result:
         kept = {name: value for name, value in self.score_options.items() if not str(value).startswith("array (")}
         given = {"score": self.score_name, "score_options": kept, "seed": self.seed, **options}
         return judge(self.dag, frame, names=self.names, **given)
+
+    def effects(
+        self, X: Any, source: str | None = None, target: str | None = None, *, missing: str = "error"
+    ) -> "Effects":
+        """Return total and direct linear effects in the graphs of the class, estimated from a table.
+
+        The answer says whether these are held-out rows or the rows of the fit. Over bootstrap graphs:
+        :meth:`drbo.DrBO.effects`.
+
+        Parameters
+        ----------
+        X : rows that the graph was not learned from.
+        source, target : names of columns; None: every one, and only pairs with an effect are kept.
+        missing : ``"error"`` or ``"drop"``, for rows with missing values.
+        """
+        from drbo.data.check import check_table
+        from drbo.data.read import as_frame
+        from drbo.result import effects
+
+        frame = as_frame(X)
+        for name in self.names:
+            if name not in frame:
+                raise DataError(f"the table has no column '{name}'", hint="give the columns of the graph")
+        policy: Any = missing
+        table, _ = check_table(frame[list(self.names)], on_collinear="keep", missing=policy)
+        basis = effects.SEEN if table.digest() == self.data_hash else effects.HELD_OUT
+        pairs = None
+        if source is not None or target is not None:
+            sources = self.names if source is None else (source,)
+            targets = self.names if target is None else (target,)
+            pairs = [(a, b) for a in sources for b in targets if a != b or source == target]
+        found = effects.effects(self._answer, table, basis=basis, pairs=pairs)
+        if source is not None and target is not None:
+            return found
+        return replace(found, effects=tuple(one for one in found.effects if any(one.total)))
 
     def report(self, path: str | Path) -> Path:
         """Write one HTML file that explains this result; see :func:`drbo.result.report.page.write_report`."""

@@ -1,0 +1,298 @@
+"""Total and direct linear effects as sets: one value for each graph of the class that the data cannot tell apart.
+
+What is estimated is only as good as the graph: no hidden common causes, linear relations, and rows that the graph was
+not chosen by, or a bootstrap that chooses it again.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.data.moments import Moments, moments
+from drbo.data.table import Table
+from drbo.errors import DataError
+from drbo.graph import check_pdag
+from drbo.result.adjustment import member_dags, minimal_set, optimal_set
+from drbo.result.confidence import Refit, resamples
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+NORMAL_95 = 1.959963984540054  # standard errors of a 95% interval
+TAILS = (2.5, 97.5)  # percentiles of an interval over resamples
+SEEN = "conditional on this graph: estimated from the rows that it was learned from"
+HELD_OUT = "held-out rows"
+ASSUMED = "linear relations, no hidden common causes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """What a change of the source by one unit does to the target, in each graph of the class.
+
+    ``total`` has an entry for each parent set that the source can have, ``direct`` for each that the target can have;
+    both keep different values only. The intervals (95%) cover the values of all graphs.
+
+    Examples
+    --------
+    >>> Effect(source="a", target="b", total=(0.0, 1.5), direct=(0.0, 1.5), low=-0.1, high=1.8, adjust_for=(None, ()),
+    ...     minimal=(None, ()), identified=False).least
+    0.0
+    """
+
+    source: str
+    target: str
+    total: tuple[float, ...]
+    direct: tuple[float, ...]
+    low: float
+    high: float
+    adjust_for: tuple[tuple[str, ...] | None, ...]  # optimal set behind each total effect; None: no effect, no set
+    minimal: tuple[tuple[str, ...] | None, ...]  # a minimal set instead
+    identified: bool  # all graphs of the class agree
+    share_nonzero: float | None = None  # of resamples
+
+    @property
+    def least(self) -> float:
+        """The smallest size of the total effect in the class: a lower bound (Maathuis et al. 2009)."""
+        return min(abs(value) for value in self.total)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effects:
+    """Effects between pairs of columns, and what they rest on; see :meth:`drbo.Result.effects`.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(500, 3))
+    >>> x[:, 2] += x[:, 0] + 2 * x[:, 1]
+    >>> collider = [[0, 0, 1], [0, 0, 1], [0, 0, 0]]
+    >>> found = effects(collider, Table.from_array(x, names=["a", "b", "c"]), basis=HELD_OUT, pairs=[("b", "c")])
+    >>> [round(value) for value in found.effects[0].total], found.effects[0].adjust_for
+    ([2], (('a',),))
+    """
+
+    effects: tuple[Effect, ...]
+    basis: str
+    n_rows: int
+
+    def table(self) -> "pd.DataFrame":
+        """Return one row per pair: the range of the total and direct effects, and the interval of the total one."""
+        import pandas as pd
+
+        rows = [
+            {
+                "source": one.source,
+                "target": one.target,
+                "total_min": min(one.total),
+                "total_max": max(one.total),
+                "low": one.low,
+                "high": one.high,
+                "direct_min": min(one.direct),
+                "direct_max": max(one.direct),
+                "identified": one.identified,
+            }
+            for one in self.effects
+        ]
+        return pd.DataFrame(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, fit for JSON."""
+        return {"basis": self.basis, "assumed": ASSUMED, "n_rows": self.n_rows,
+                "effects": [asdict(one) | {"least": one.least} for one in self.effects]}  # fmt: skip
+
+    def summary(self) -> str:
+        """Return the effects in plain words."""
+        lines = [f"Linear effects, {self.basis} ({self.n_rows} rows); assumed: {ASSUMED}"]
+        if not self.effects:
+            lines.append("  no column has an effect on another in any graph of the class")
+        for one in self.effects:
+            lines += ["", *_words(one)]
+        return "\n".join(lines)
+
+
+def _words(one: Effect) -> list[str]:
+    total = ", ".join(f"{value:.4g}" for value in one.total)
+    lines = [
+        f"{one.source} -> {one.target}",
+        f"  total effect   {total}   95% interval {one.low:.4g} to {one.high:.4g}",
+    ]
+    lines.append(f"  direct effect  {', '.join(f'{value:.4g}' for value in one.direct)}")
+    if one.share_nonzero is not None:
+        lines.append(f"  resamples      {100 * one.share_nonzero:.0f}% have an effect in every graph of their class")
+        return lines
+    sets = ["no directed path" if chosen is None else ", ".join(chosen) or "nothing" for chosen in one.adjust_for]
+    lines.append(f"  adjusted for   {'; '.join(sets)}")
+    fewer = [", ".join(chosen) or "nothing" for chosen in one.minimal if chosen is not None]
+    if one.minimal != one.adjust_for:
+        lines.append(f"  enough is      {'; '.join(fewer)}")
+    if not one.identified:
+        lines.append("  the class leaves it open which of these values it is")
+    return lines
+
+
+def effects(
+    graph: npt.ArrayLike,  # (d, d) DAG, CPDAG or MPDAG
+    table: Table,
+    *,
+    basis: str,
+    pairs: list[tuple[str, str]] | None = None,
+) -> Effects:
+    """Return the effects of pairs of columns, or of all pairs with an effect in some graph of the class.
+
+    The total effect is the coefficient of the source in the regression of the target on the source and the optimal
+    adjustment set of each member of the class (Witte et al. 2020), 0 without a directed path; the direct one that in
+    the regression on the target's parents.
+
+    Parameters
+    ----------
+    graph : over the columns of the table.
+    table : the rows to estimate from.
+    basis : what kind of rows these are, in words.
+    pairs : names of sources and targets.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(400, 2))
+    >>> x[:, 1] += x[:, 0]
+    >>> open_edge = [[0, 1], [1, 0]]
+    >>> found = effects(open_edge, Table.from_array(x), basis=HELD_OUT, pairs=[("x0", "x1")])
+    >>> [round(value, 1) for value in found.effects[0].total], found.effects[0].identified
+    ([1.0, 0.0], False)
+    """
+    given = check_pdag(graph, table.names)
+    _check_numbers(table)
+    rows = moments(table.values, table.weights) if table.moments is None else table.moments
+    wanted = _pairs(pairs, table.names)
+    members: dict[int, list[Bools]] = {}
+
+    def dags(node: int) -> list[Bools]:
+        if node not in members:
+            members[node] = list(member_dags(given, node))
+        return members[node]
+
+    found = []
+    for source, target in wanted:
+        one = _effect(rows, table.names, source, target, dags(source), dags(target))
+        if pairs is not None or any(one.total):
+            found.append(one)
+    return Effects(effects=tuple(found), basis=basis, n_rows=table.n_rows)
+
+
+def resampled_effects(
+    refit: Refit, table: Table, pairs: list[tuple[str, str]], *, n: int, seed: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> Effects:  # fmt: skip
+    """Return effects over bootstrap graphs: each resample chooses its own graph and gives its own set of effects.
+
+    ``total`` and ``direct`` are the means over resamples of the smallest and the largest value of their sets; the
+    interval goes from the 2.5th percentile of the smallest to the 97.5th of the largest values.
+
+    Parameters
+    ----------
+    refit : takes rows and a seed and returns a graph over the columns of the table.
+    table : the whole table.
+    pairs, n, seed, progress : which effects, from how many resamples.
+    """
+    _check_numbers(table)
+    ranges: dict[tuple[str, str], list[list[float]]] = {pair: [] for pair in pairs}
+    for k, rows in enumerate(resamples(table.n_rows, n, seed=seed)):
+        graph = refit(rows, int(np.random.default_rng([seed, k]).integers(2**31)))
+        part = effects(graph, table.take(rows, np.arange(table.n_columns)), basis="", pairs=pairs)
+        for one in part.effects:
+            values = [min(one.total), max(one.total), min(one.direct), max(one.direct), one.least]
+            ranges[one.source, one.target].append(values)
+        if progress is not None:
+            progress(k + 1, n)
+    found = []
+    for (source, target), sets in ranges.items():
+        spread = np.array(sets)
+        mean = spread.mean(axis=0)
+        found.append(
+            Effect(
+                source=source, target=target, total=_distinct(mean[:2]), direct=_distinct(mean[2:4]),
+                low=float(np.percentile(spread[:, 0], TAILS[0])), high=float(np.percentile(spread[:, 1], TAILS[1])),
+                adjust_for=(), minimal=(), identified=bool((spread[:, 0] == spread[:, 1]).all()),
+                share_nonzero=float((spread[:, 4] > 0).mean()),
+            )
+        )  # fmt: skip
+    return Effects(effects=tuple(found), basis=f"over the graphs of {n} bootstrap resamples", n_rows=table.n_rows)
+
+
+def _check_numbers(table: Table) -> None:
+    for name, levels in zip(table.names, table.levels, strict=True):
+        if levels is not None:
+            raise DataError(
+                f"column '{name}' is categorical: linear effects are for numbers",
+                hint="hand the graph over to DoWhy: result.to_networkx(), see docs/handover.md",
+            )
+
+
+def _pairs(pairs: list[tuple[str, str]] | None, names: tuple[str, ...]) -> list[tuple[int, int]]:
+    if pairs is None:
+        return [(i, j) for i in range(len(names)) for j in range(len(names)) if i != j]
+    for name in (name for pair in pairs for name in pair):
+        if name not in names:
+            raise DataError(f"there is no variable '{name}'", hint=f"the variables are {', '.join(names)}"[:300])
+    same = next((a for a, b in pairs if a == b), None)
+    if same is not None:
+        raise DataError(f"'{same}' is source and target at once", hint="name two variables")
+    return [(names.index(a), names.index(b)) for a, b in pairs]
+
+
+def _effect(
+    rows: Moments, names: tuple[str, ...], source: int, target: int, by_source: list[Bools], by_target: list[Bools]
+) -> Effect:
+    """Collect the different values of one pair over the members of the class."""
+    values: dict[tuple[int, ...] | None, tuple[float, float]] = {}
+    fewest: dict[tuple[int, ...] | None, list[int] | None] = {}
+    for dag in by_source:
+        chosen = optimal_set(dag, source, target)
+        key = None if chosen is None else tuple(chosen)
+        if key not in values:
+            values[key] = (0.0, 0.0) if chosen is None else _slope(rows, source, target, chosen)
+            fewest[key] = minimal_set(dag, source, target)
+    direct = []
+    for dag in by_target:
+        parents = np.flatnonzero(dag[:, target]).tolist()
+        others = [node for node in parents if node != source]
+        direct.append(_slope(rows, source, target, others)[0] if source in parents else 0.0)
+    return Effect(
+        source=names[source],
+        target=names[target],
+        total=tuple(value for value, _ in values.values()),
+        direct=_distinct(direct),
+        low=min(value - NORMAL_95 * error for value, error in values.values()),
+        high=max(value + NORMAL_95 * error for value, error in values.values()),
+        adjust_for=tuple(_named(key, names) for key in values),
+        minimal=tuple(_named(fewest[key], names) for key in values),
+        identified=len(values) == 1,
+    )
+
+
+def _named(chosen: Any, names: tuple[str, ...]) -> tuple[str, ...] | None:
+    return None if chosen is None else tuple(names[node] for node in chosen)
+
+
+def _distinct(values: Any) -> tuple[float, ...]:
+    return tuple(dict.fromkeys(float(value) for value in values))
+
+
+def _slope(rows: Moments, source: int, target: int, others: list[int]) -> tuple[float, float]:
+    """Return the coefficient of the source, and its standard error, in a regression with an intercept."""
+    used = [source, *others]
+    inner, cross = rows.covariance[np.ix_(used, used)], rows.covariance[used, target]
+    inverse = np.linalg.pinv(inner, hermitian=True)
+    slopes = inverse @ cross
+    left = max(float(rows.covariance[target, target] - cross @ slopes), 0.0)
+    freedom = rows.n - 1 - len(used)
+    if freedom < 1:
+        raise DataError(
+            f"{rows.n:.0f} rows are too few to adjust for {len(others)} columns",
+            hint="give more rows, or a sparser graph",
+        )
+    return float(slopes[0]), float(np.sqrt(left * inverse[0, 0] / freedom))
