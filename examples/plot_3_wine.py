@@ -19,7 +19,8 @@ result = model.result_
 print("gap to the best of", result.bound_valid_for, "is", result.gap)
 
 # %%
-# A gap of zero: no graph scores higher. Arrows are directions that the whole equivalence class shares.
+# A gap of zero: no graph scores higher. Drawn is what is left of it after a test of every edge; arrows are directions
+# that the whole equivalence class shares.
 
 result.plot()
 

@@ -58,7 +58,8 @@ print("score:", model.result_.score_name)
 print("proof:", model.result_.bound_valid_for)
 
 # %%
-# How sure? Links first, then directions. Most links come back in every resample; few directions among views do.
+# How sure? ``link_frequency`` is about the link, ``frequency`` about the arrow. Views are linked for sure; which of
+# them comes first is not.
 
 edges = model.result_.edges().round(2)
 edges[["source", "target", "link_frequency", "frequency", "reason"]]

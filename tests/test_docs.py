@@ -1,17 +1,138 @@
+"""What the pages promise exists: examples run, commands have these options, named calls and tests are there."""
+
+import ast
 import re
+import shlex
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 
+import click
+import numpy as np
+import pandas as pd
 import pytest
+from click.testing import CliRunner
 
-DOCS = Path(__file__).parent.parent / "docs"
-BLOCKS = [
-    (page.name, number, code)
-    for page in sorted(DOCS.glob("*.md"))
-    for number, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+from drbo import DrBO, Knowledge, Result
+from drbo.cli import main
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXTS = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+SPAN = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
+
+EXAMPLES = [
+    (page, number, code)
+    for page, text in TEXTS.items()
+    for number, (kind, code) in enumerate(part for part in FENCE.findall(text) if part[0] == "python")
+    if kind
 ]
 
 
-@pytest.mark.parametrize(("page", "number", "code"), BLOCKS, ids=[f"{page}-{number}" for page, number, _ in BLOCKS])
-def test_the_examples_of_the_docs_run(page, number, code, tmp_path, monkeypatch):
+def _typed(lines: list[str]) -> list[str]:
+    """Return the commands among lines of a shell, without remarks."""
+    parts = [part.strip() for line in lines for part in re.split(r"&&|\|", line.partition(" #")[0])]
+    return [part for part in parts if re.match(r"drbo( -| [a-z]|$)", part)]
+
+
+def _blocks(text: str) -> list[str]:
+    return [line for kind, block in FENCE.findall(text) if kind in ("", "console") for line in block.splitlines()]
+
+
+def _commands(text: str) -> list[str]:
+    """Return what a page tells to type into a shell, in blocks and within sentences."""
+    return _typed(_blocks(text) + SPAN.findall(FENCE.sub("", text)))
+
+
+COMMANDS = sorted({(page, command) for page, text in TEXTS.items() for command in _commands(text)})
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """The table that pages call table.csv, in the current folder."""
     monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    names = ["age", "sex", "dose", "weight", "outcome", "income", "rain", "wet"]
+    pd.DataFrame(rng.normal(size=(200, len(names))), columns=names).to_csv("table.csv", index=False)
+
+
+@pytest.mark.usefixtures("table")
+@pytest.mark.parametrize(("page", "number", "code"), EXAMPLES, ids=[f"{page}-{number}" for page, number, _ in EXAMPLES])
+def test_the_examples_of_the_docs_run(page, number, code):
     exec(compile(code, f"{page}, example {number}", "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS, ids=[f"{page}: {line}" for page, line in COMMANDS])
+def test_commands_exist_with_their_options(page, line):
+    words = shlex.split(line)[1:]
+    if not words or words[0].startswith("-"):
+        assert {"--version", "--help", "--debug"} >= set(words)
+        return
+    command = main.commands.get(words[0])
+    assert command is not None, f"{page}: there is no command {words[0]!r}"
+    with click.Context(command, info_name=words[0]) as context:
+        command.make_parser(context).parse_args(words[1:])
+
+
+@pytest.mark.usefixtures("table")
+def test_the_commands_of_the_first_five_minutes_run():
+    ran = _typed(_blocks(TEXTS["getting-started.md"]))
+    assert len(ran) >= 6
+    for line in ran:
+        done = CliRunner().invoke(main, shlex.split(line)[1:])
+        assert done.exit_code == 0, f"{line}: {done.output}"
+
+
+@cache
+def _tests_of(path: Path) -> set[str]:
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return {node.name for node in nodes if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")}
+
+
+WISHES = TEXTS["wishes.md"]
+ROWS = [[cell.strip() for cell in line.strip("| \n").split(" | ")] for line in WISHES.splitlines() if line[:2] == "| "]
+NAMED = sorted(set(SPAN.findall(WISHES)))
+PUBLIC = {"DrBO": DrBO, "Result": Result, "Knowledge": Knowledge}
+
+
+def test_every_wish_has_a_place_a_call_and_a_test():
+    numbers = [int(row[0]) for row in ROWS if row[0].isdigit()]
+    assert numbers == list(range(1, 21))
+    for row in ROWS:
+        if row[0].isdigit() or "tests/" in row[-1]:
+            assert LINK.search(row[-3]), row
+            assert SPAN.search(row[-2]), row
+            assert re.search(r"`tests/", row[-1]), row
+
+
+@pytest.mark.parametrize("name", [name for name in NAMED if name.startswith("tests/")])
+def test_named_tests_exist(name):
+    path, _, test = name.partition("::")
+    assert (ROOT / path).is_file()
+    assert not test or test in _tests_of(ROOT / path)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMED if re.fullmatch(r"(DrBO|Result|Knowledge)(\.\w+)?", name)])
+def test_named_calls_exist(name):
+    owner, _, attribute = name.partition(".")
+    fitted = attribute.endswith("_") and f"{attribute} : " in (PUBLIC[owner].__doc__ or "")
+    known = hasattr(PUBLIC[owner], attribute) or attribute in getattr(PUBLIC[owner], "__dataclass_fields__", {})
+    assert not attribute or fitted or known
+
+
+@pytest.mark.parametrize("name", [name for name in NAMED if re.fullmatch(r"drbo(\.\w+)+", name)])
+def test_named_functions_exist(name):
+    parts = name.split(".")
+    place = next(n for n in range(len(parts), 0, -1) if (ROOT / "src" / Path(*parts[:n])).with_suffix(".py").is_file())
+    found = import_module(".".join(parts[:place]))
+    for part in parts[place:]:
+        found = getattr(found, part)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page):
+    for target in LINK.findall(FENCE.sub("", TEXTS[page.name])):
+        if not re.match(r"\w+:", target):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"

@@ -1,6 +1,7 @@
-"""A page with the source of every module, and links to files of the package lead there.
+"""A page with the source of every module, and links to files of the repository lead to the pages made of them.
 
-Pages say ``[loop.py](../src/drbo/search/loop.py)``, which GitHub follows; on the site the same link opens the module.
+Pages say ``[loop.py](../src/drbo/search/loop.py)``, which GitHub follows; on the site the same link opens the module,
+and a link to an example opens its page of the gallery.
 """
 
 from pathlib import Path
@@ -14,22 +15,30 @@ from sphinx.ext.viewcode import OUTPUT_DIRNAME
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.transforms import SphinxTransform
 
-SOURCE = Path(__file__).parents[2] / "src"
+ROOT = Path(__file__).parents[2]
+SOURCE, EXAMPLES = ROOT / "src", ROOT / "examples"
 
 
-class LinksToSource(SphinxTransform):
-    """Turn links to modules, which MyST takes for downloads, into links to their pages."""
+class LinksToFiles(SphinxTransform):
+    """Turn links to files, which MyST takes for downloads, into links to the pages made of them."""
 
     default_priority = 400
 
     def apply(self, **options: Any) -> None:
         for link in list(self.document.findall(addnodes.download_reference)):
             path = (Path(self.env.doc2path(self.env.docname)).parent / link["reftarget"]).resolve()
-            if SOURCE not in path.parents or path.suffix != ".py":
-                continue
-            page = f"{OUTPUT_DIRNAME}/{module_of(path).replace('.', '/')}"
-            uri = self.app.builder.get_relative_uri(self.env.docname, page)
-            link.replace_self(nodes.reference("", "", *link.children, internal=True, refuri=uri))
+            if page := page_of(path):
+                uri = self.app.builder.get_relative_uri(self.env.docname, page)
+                link.replace_self(nodes.reference("", "", *link.children, internal=True, refuri=uri))
+
+
+def page_of(path: Path) -> str | None:
+    """Return the page that is made of a file of the repository."""
+    if path.is_relative_to(EXAMPLES):
+        return f"gallery/{path.stem}"
+    if path.is_relative_to(SOURCE) and path.suffix == ".py":
+        return f"{OUTPUT_DIRNAME}/{module_of(path).replace('.', '/')}"
+    return None
 
 
 def module_of(path: Path) -> str:
@@ -52,6 +61,6 @@ def collect_modules(app: Sphinx, env: BuildEnvironment) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the transform and the collector."""
     app.setup_extension("sphinx.ext.viewcode")
-    app.add_transform(LinksToSource)
+    app.add_transform(LinksToFiles)
     app.connect("env-updated", collect_modules)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
