@@ -24,11 +24,12 @@ extensions = [
     "commands",
     "docstrings",
     "fields",
+    "live",
     "sources",
     "tables",
 ]
-exclude_patterns = ["_build"]
-myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
+exclude_patterns = ["_live"]
+myst_enable_extensions = ["attrs_block", "colon_fence"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
@@ -49,6 +50,7 @@ sphinx_gallery_conf = {
 
 html_theme = "furo"
 html_static_path = ["_static"]
+html_extra_path = ["_live"]  # filled by _ext/live.py
 html_css_files = ["site.css"]
 html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"

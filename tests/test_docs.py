@@ -38,7 +38,8 @@ def _typed(lines: list[str]) -> list[str]:
 
 
 def _blocks(text: str) -> list[str]:
-    return [line for kind, block in FENCE.findall(text) if kind in ("", "console") for line in block.splitlines()]
+    blocks = [block for kind, block in FENCE.findall(text) if kind in ("", "console")]
+    return [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
 
 
 def _commands(text: str) -> list[str]:

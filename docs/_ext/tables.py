@@ -1,4 +1,4 @@
-"""Figures in tables: a value and its spread are printed as one word, ``0.9 ± 1.1``."""
+"""Tables of figures: a value and its spread are one word, ``0.9 ± 1.1``; a page of wide tables gets a wide column."""
 
 import re
 from typing import Any
@@ -8,6 +8,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 SPREAD = re.compile(r" \+- ")
+WIDE = 5  # columns of a table that the usual width cannot hold
 
 
 class Spreads(SphinxTransform):
@@ -22,7 +23,15 @@ class Spreads(SphinxTransform):
                     text.parent.replace(text, nodes.Text(SPREAD.sub("\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}", text)))
 
 
+def widen(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+    """Leave out the list of sections beside a page with a wide table; the style then gives it the room."""
+    columns = [group["cols"] for group in doctree.findall(nodes.tgroup)] if doctree else []
+    if max(columns, default=0) >= WIDE and page != "api":
+        context["meta"] = {**(context.get("meta") or {}), "hide-toc": True}
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the transform."""
+    """Register the transform; the theme reads the context with the default priority."""
     app.add_transform(Spreads)
+    app.connect("html-page-context", widen, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

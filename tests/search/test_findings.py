@@ -53,6 +53,26 @@ def test_asked_for_it_is_spent_even_where_rationed(run):
     assert found.n_evals == evaluator.n_evals > 1
 
 
+def test_a_search_that_kept_few_families_looks_one_edge_around(rng):
+    x = rng.normal(size=(200, 3))
+    x[:, 1] += 0.3 * x[:, 0] ** 2
+    score = build_score("splines", Table.from_array(x))
+    dag = np.array([[[0, 1, 0], [0, 0, 0], [0, 0, 0]]], dtype=bool)
+
+    def seen(exact):
+        evaluator = Evaluator(score, Settings())
+        outcome = Outcome(evaluator.evaluate(dag), "order search", 1, 3, "test")
+        return look_back(outcome, evaluator, Constraints.none(3), exact, rationed=False)[1]
+
+    assert np.isnan(seen("off").margins.removed[0, 1])
+    known = seen("auto")
+    empty, turned = np.zeros((1, 3, 3), dtype=bool), dag.transpose(0, 2, 1)
+    all_known = Evaluator(score, Settings()).evaluate(np.concatenate([dag, empty, turned])).scores
+    assert known.margins.removed[0, 1] == pytest.approx(all_known[0] - all_known[1])
+    assert known.margins.reversed[0, 1] == pytest.approx(all_known[0] - all_known[2])
+    assert known.posterior[0, 1] < 1
+
+
 def test_when_all_families_are_known_the_proof_is_free(run, monkeypatch):
     outcome, evaluator = run
     monkeypatch.setattr(findings, "compiled_work", lambda score: None)

@@ -72,7 +72,7 @@ def look_back(
     """
     findings = Findings()
     try:
-        tables = _tables(evaluator, constraints, exact, rationed)
+        tables = _tables(evaluator, outcome.best, constraints, exact, rationed)
         if tables is None:
             findings = _near(evaluator, outcome.best, constraints, spend=exact != "off" and not rationed)
         elif tables.complete and exact != "off":
@@ -90,7 +90,9 @@ def look_back(
     return replace(outcome, n_evals=evaluator.n_evals, n_local=evaluator.n_local), findings
 
 
-def _tables(evaluator: Evaluator, constraints: Constraints, exact: str, rationed: bool) -> FamilyTables | None:
+def _tables(
+    evaluator: Evaluator, best: Evaluated, constraints: Constraints, exact: str, rationed: bool
+) -> FamilyTables | None:
     d = evaluator.score.n_nodes
     if exact == "on":
         check_size(d, evaluator.settings.max_memory)
@@ -98,7 +100,18 @@ def _tables(evaluator: Evaluator, constraints: Constraints, exact: str, rationed
     work = compiled_work(evaluator.score)
     if exact == "auto" and not rationed and work is not None and work <= FREE_WORK:
         return all_tables(evaluator, constraints)
-    return known_tables(evaluator, constraints) if d <= MAX_KNOWN_NODES else None
+    if d > MAX_KNOWN_NODES:
+        return None
+    if exact != "off" and not rationed:
+        _know_neighbours(evaluator, best, constraints)
+    return known_tables(evaluator, constraints)
+
+
+def _know_neighbours(evaluator: Evaluator, best: Evaluated, constraints: Constraints) -> None:
+    """Score the families one edge away where fewer are known: compiled climbs over orders keep none of theirs."""
+    families = neighbours(best.dags[0])
+    if len(evaluator.known()[0]) < len(families):
+        evaluator.families(families[legal_rows(families, constraints)])
 
 
 def _alternatives(findings: Findings, tables: FamilyTables, score: Score, best: Evaluated) -> Findings:
