@@ -31,6 +31,7 @@ extensions = [
 exclude_patterns = ["_live"]
 myst_enable_extensions = ["attrs_block", "colon_fence"]
 myst_heading_anchors = 3
+highlight_language = "text"  # of blocks that name none: shell commands
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # signatures of types are long; the parameters are described in words
