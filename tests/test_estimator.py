@@ -61,6 +61,7 @@ def _true_score(kind, frame, dag, **options):
 # What scikit-learn asks of an estimator.
 
 
+@pytest.mark.filterwarnings("ignore:neighbouring rows:UserWarning")  # some of its tables are sorted
 @parametrize_with_checks([DrBO(max_evals=12, settings=SMALL.with_(batch_size=4, n_candidates=16))])
 def test_scikit_learns_contract(estimator, check):
     state = np.random.get_state()  # noqa: NPY002

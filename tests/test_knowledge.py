@@ -343,7 +343,9 @@ def test_unknown_keys_list_the_allowed_ones():
     with pytest.raises(KnowledgeError) as caught:
         Knowledge.from_mapping({"tier": [], "banned": []})
     assert "'tier', 'banned'" in caught.value.message
-    assert caught.value.hint == ("allowed: forbidden, required, tiers, forbid_within_tiers, roots, leaves, max_parents")
+    assert caught.value.hint == (
+        "allowed: forbidden, required, tiers, forbid_within_tiers, roots, leaves, max_parents, context"
+    )
 
 
 def test_numpy_numbers_are_numbers():
@@ -393,3 +395,27 @@ def test_joined_says_all_that_both_say():
             first.joined(Knowledge(**part))
     with pytest.raises(KnowledgeError, match="max_parents is given twice"):
         second.joined(Knowledge(max_parents={"a": 1}))
+
+
+class TestContext:
+    def test_nothing_but_context_causes_context(self):
+        limits = Knowledge(context=["site", "arm"]).compile(["a", "site", "b", "arm"])
+        assert limits.allowed[:, 1].tolist() == [False, False, False, True]
+        assert limits.allowed[:, 3].tolist() == [False, True, False, False]
+        assert limits.allowed[1, 0]
+        assert limits.allowed[0, 2]
+
+    def test_it_is_kept_joined_and_checked(self):
+        known = Knowledge(context=["site"]).joined(Knowledge.from_strings(context=["arm"]))
+        assert Knowledge.from_mapping(known.to_mapping()) == known
+        assert known.context == ("site", "arm")
+        with pytest.raises(KnowledgeError, match="'a -> site' is required but 'site' is a context variable"):
+            Knowledge(context=["site"], required=["a -> site"]).compile(["a", "site"])
+        with pytest.raises(KnowledgeError, match=r"'sight' \(in context\) is not a column; did you mean 'site'"):
+            Knowledge(context=["sight"]).compile(["a", "site"])
+
+    def test_a_broken_statement_is_told(self):
+        limits = Knowledge(context=["site"]).compile(["a", "site"])
+        assert limits.violations([[0, 1], [0, 0]]) == [
+            "'a -> site' is present but 'site' is a context variable and 'a' is none"
+        ]

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import drbo
-from drbo.data.audit import audit, audit_arrows
+from drbo.data.audit import audit, audit_arrows, audit_time
 from drbo.data.check import check_table
 from drbo.data.impute import imputations
 from drbo.data.missing import POLICIES, complete_rows, missing_cells, note
@@ -166,6 +166,8 @@ class DrBO(BaseEstimator):
         self._check_parameters()
         saved: Saved | None = vars(self).pop("_saved", None)
         columns, table, notes = self._checked(X) if saved is None else saved.data()
+        if saved is None:
+            notes = (*notes, *_warned_of_time(table))
         if self.missing == "impute" and table.incomplete:
             self.result_ = self._fit_completed(columns, table, notes, settings, clashes)
         else:
@@ -826,6 +828,15 @@ def _exactness(settings: Settings, outcome: Outcome) -> str:
 
 def _assumption(score: Score) -> str:
     return "rows set by intervention" if score.targets is not None else score.assumption
+
+
+def _warned_of_time(table: Table) -> list[str]:
+    """Warn of rows in the order of time, which no score takes into account; return the words."""
+    found = audit_time(table)
+    for finding in found:
+        if finding.serious:
+            warnings.warn(finding.text, stacklevel=3)
+    return [finding.text for finding in found]
 
 
 def _preflight(table: Table, dag: npt.NDArray[np.bool_], is_class: bool) -> dict[str, Any]:

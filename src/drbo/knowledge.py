@@ -35,6 +35,8 @@ class Knowledge:
         (an error) or leave one edge to do so (not allowed). Put every variable in a tier to rule all of it out.
     forbid_within_tiers : also forbid all edges between variables of one tier.
     roots : variables without parents.
+    context : variables that stand outside of what is studied, such as site, batch or treatment arm: a tier before all
+        others. They may cause each other and everything else; nothing else causes them.
     leaves : variables without children.
     max_parents : the most parents of every variable, or of each variable named in a mapping.
 
@@ -57,6 +59,7 @@ class Knowledge:
     roots: Sequence[str] = ()
     leaves: Sequence[str] = ()
     max_parents: int | Mapping[str, int] | None = None
+    context: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         clean = {
@@ -65,6 +68,7 @@ class Knowledge:
             "tiers": tuple(_names(f"tier {k}", tier) for k, tier in enumerate(_listed("tiers", self.tiers), 1)),
             "roots": _names("roots", self.roots),
             "leaves": _names("leaves", self.leaves),
+            "context": _names("context", self.context),
             "max_parents": _limits(self.max_parents),
         }
         for key, value in clean.items():
@@ -136,7 +140,7 @@ class Knowledge:
         for part, single in (("tiers", (self.tiers, other.tiers)), ("max_parents", _limits_of(self, other))):
             if all(single):
                 raise KnowledgeError(f"{part} is given twice", hint="keep one of the two")
-        lists = ("forbidden", "required", "tiers", "roots", "leaves")
+        lists = ("forbidden", "required", "tiers", "roots", "leaves", "context")
         together: dict[str, Any] = {part: (*getattr(self, part), *getattr(other, part)) for part in lists}
         limit = self.max_parents if other.max_parents is None else other.max_parents
         within = self.forbid_within_tiers or other.forbid_within_tiers
@@ -152,6 +156,7 @@ class Knowledge:
         leaves: Iterable[str] = (),
         max_parents: int | None = None,
         forbid_within_tiers: bool = False,
+        context: Iterable[str] = (),
     ) -> Self:
         """Build from words of the command line: edges ``a->b``, tiers ``a,b;c,d`` from early to late.
 
@@ -169,6 +174,7 @@ class Knowledge:
             roots=list(roots),
             leaves=list(leaves),
             max_parents=max_parents,
+            context=list(context),
         )
 
     def to_mapping(self) -> dict[str, Any]:
@@ -180,6 +186,7 @@ class Knowledge:
             "forbid_within_tiers": self.forbid_within_tiers,
             "roots": list(self.roots),
             "leaves": list(self.leaves),
+            "context": list(self.context),
         }
         full = {key: value for key, value in parts.items() if value}
         return full if self.max_parents is None else {**full, "max_parents": self.max_parents}
@@ -204,6 +211,8 @@ class Knowledge:
             allowed[index[a], index[b]] = False
         allowed[:, [index[name] for name in self.roots]] = False
         allowed[[index[name] for name in self.leaves]] = False
+        outside = np.array([name in self.context for name in names])
+        allowed &= ~(~outside[:, None] & outside)  # so that no path leads from what is studied to its context
         if self.forbid_within_tiers:
             allowed &= (tier[:, None] != tier) | (tier == 0)
         full = required.sum(axis=0) == max_parents  # no room beside the required parents
@@ -219,6 +228,8 @@ class Knowledge:
             reasons.append(f"'{b}' is a root")
         if a in self.leaves:
             reasons.append(f"'{a}' is a leaf")
+        if b in self.context and a not in self.context:
+            reasons.append(f"'{b}' is a context variable and '{a}' is none")
         first, second = self._tier_of.get(a, 0), self._tier_of.get(b, 0)
         if first > second > 0:
             reasons.append(f"'{a}' is in tier {first} and '{b}' in tier {second}")
@@ -241,7 +252,12 @@ class Knowledge:
         for number, tier in enumerate(self.tiers, 1):
             yield from ((name, f"tier {number}") for name in tier)
         limited = self.max_parents if isinstance(self.max_parents, Mapping) else ()
-        for kind, group in (("roots", self.roots), ("leaves", self.leaves), ("max_parents", limited)):
+        for kind, group in (
+            ("roots", self.roots),
+            ("leaves", self.leaves),
+            ("max_parents", limited),
+            ("context", self.context),
+        ):
             yield from ((name, kind) for name in group)
 
     def _check_names(self, names: Sequence[str]) -> None:

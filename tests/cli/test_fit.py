@@ -297,6 +297,7 @@ def test_settings_and_budget_are_merged_before_the_estimator_sees_them() -> None
         "exact": None,
         "missing": "error",
         "imputations": None,
+        "context": (),
     }
     arguments = fit_arguments(options)
     settings = arguments["settings"]

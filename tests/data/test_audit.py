@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from drbo.data.audit import audit, audit_arrows, explained, sortability
+from drbo.data.audit import audit, audit_arrows, audit_time, explained, sortability
 from drbo.data.check import check_table
 from drbo.data.table import Table
 
@@ -126,3 +126,24 @@ class TestArrows:
 
     def test_units_do_not_matter_for_the_range(self, rng):
         assert self.findings(self.collider(rng) * 1e140).keys() == self.findings(self.collider(rng)).keys()
+
+
+class TestTime:
+    def test_random_rows_are_no_series(self, rng):
+        assert audit_time(Table.from_array(rng.normal(size=(300, 4)))) == ()
+
+    def test_a_counter_and_a_walk_are(self, rng):
+        walk = np.cumsum(rng.normal(size=(300, 2)), axis=0)
+        found = audit_time(Table.from_array(np.column_stack([np.arange(300), walk])))
+        assert [finding.topic for finding in found] == ["time", "time"]
+        assert "like a counter or a clock" in found[0].text
+        assert "drbo lag" in found[1].text
+
+    def test_a_lagged_table_is_no_reason_to_worry(self, rng):
+        walk = np.cumsum(rng.normal(size=(301, 2)), axis=0)
+        found = audit_time(Table.from_array(np.hstack([walk[1:], walk[:-1]])))
+        assert [(finding.topic, finding.serious) for finding in found] == [("lags", False)]
+
+    def test_categories_alone_tell_nothing(self):
+        table = Table(np.repeat([[0.0], [1.0]], 50, axis=0), ("g",), ("categorical",), (("a", "b"),))
+        assert audit_time(table) == ()

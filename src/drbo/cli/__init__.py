@@ -21,6 +21,7 @@ from drbo.cli.export import export
 from drbo.cli.fit import INTERRUPTED, fit
 from drbo.cli.init import init
 from drbo.cli.judge import judge
+from drbo.cli.lag import lag
 from drbo.cli.messages import OutputError, say_error, say_warning
 from drbo.cli.report import report
 from drbo.cli.resume import resume
@@ -110,5 +111,20 @@ def main(ctx: click.Context, debug: bool) -> None:  # noqa: ARG001 - read by Pro
         click.echo(ctx.get_help())
 
 
-for command in (fit, resume, demo, check, report, export, judge, effects, score, compare, simulate, datasets, init):
+for command in (
+    fit,
+    resume,
+    demo,
+    check,
+    report,
+    export,
+    judge,
+    effects,
+    score,
+    compare,
+    lag,
+    simulate,
+    datasets,
+    init,
+):
     main.add_command(command)

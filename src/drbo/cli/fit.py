@@ -74,6 +74,9 @@ INTERRUPTED = 130  # exit code: 128 + SIGINT
 @click.option("--forbid-within-tiers", is_flag=True, help="Also no edge between variables of one tier.")
 @click.option("--root", "roots", multiple=True, metavar="A", help="A variable without parents; repeatable.")
 @click.option("--leaf", "leaves", multiple=True, metavar="A", help="A variable without children; repeatable.")
+@click.option(
+    "--context", multiple=True, metavar="A", help="A variable that no other causes, such as site; repeatable."
+)
 @click.option("--max-parents", type=click.IntRange(min=0), metavar="N", help="The most parents of a variable.")
 @click.option(
     "--knowledge",
@@ -125,6 +128,7 @@ def fit(
       drbo fit table.csv
       drbo fit table.csv -o result --time-limit 5m --penalty 2
       drbo fit table.csv --tiers "age,sex;dose;outcome" --json
+      drbo fit trial.csv --context site --context arm
       drbo fit table.csv -o result --bootstrap 100 --workers 2
       drbo fit survey.csv --missing impute --imputations 20
       drbo fit table.csv --start result --require "dose->outcome" -o edited
@@ -192,7 +196,7 @@ def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
         arguments["imputations"] = options["imputations"]
     if options["exact"] is not None:
         arguments["exact"] = options["exact"]
-    words = ("require", "forbid", "tiers", "forbid_within_tiers", "roots", "leaves", "max_parents")
+    words = ("require", "forbid", "tiers", "forbid_within_tiers", "roots", "leaves", "max_parents", "context")
     knowledge = Knowledge.from_strings(**{name: options[name] for name in words})
     if options["knowledge_file"] is not None:
         knowledge = Knowledge.from_toml(options["knowledge_file"]).joined(knowledge)

@@ -28,6 +28,7 @@ KNOWLEDGE = """
 # forbid_within_tiers = false
 # roots = ["age"]
 # leaves = ["outcome"]
+# context = ["site"]  # nothing else causes it
 # max_parents = 4
 """
 

@@ -35,6 +35,9 @@ SORTED = 0.8  # a sortability above it, or below 1 minus it, gives the order awa
 EQUAL_LEVEL = 0.001  # p-value under which noise variances differ
 RIDGE = 1e-9  # a correlation matrix with exact copies in it still has an inverse
 BINS = 12  # of the little histograms
+PAST_ROWS = 200  # looked at to find out whether a column is the past of another
+PAST_SHARE = 0.9  # of the rows: series of several persons break off
+PAST_LEVELS = 10  # a column with no more distinct values may repeat itself by chance
 MUCH_MISSING = 0.2  # share of the cells
 MIN_COMPLETE = 10  # complete rows that are worth a look
 
@@ -314,6 +317,40 @@ def _outliers(values: Floats, names: list[str]) -> list[Finding]:
     return [Finding("outliers", text, serious=bool(counts.max() > 0.01 * len(values)))]
 
 
+def audit_time(table: Table) -> tuple[Finding, ...]:
+    """Say what looks like time: columns that count, neighbouring rows that are alike.
+
+    Examples
+    --------
+    >>> walk = np.cumsum(np.random.default_rng(0).normal(size=(300, 2)), axis=0)
+    >>> [finding.topic for finding in audit_time(Table.from_array(walk))]
+    ['time']
+    """
+    whole = table.complete_rows
+    numeric = [j for j, levels in enumerate(whole.levels) if levels is None]
+    if not numeric or whole.n_rows < MIN_COMPLETE or (np.ptp(whole.values[:, numeric], axis=0) == 0).any():
+        return ()
+    return tuple(_serial(whole.values[:, numeric], [whole.names[j] for j in numeric]))
+
+
+def holds_its_past(values: Floats) -> bool:
+    """Tell whether a column is another one of the row before, as ``drbo lag`` makes them.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(50, 1))
+    >>> holds_its_past(np.hstack([x[1:], x[:-1]])), holds_its_past(np.hstack([x, x]))
+    (True, False)
+    """
+    part = values[:PAST_ROWS]
+    many = [column for column in part.T if len(np.unique(column)) > PAST_LEVELS]
+    return any(
+        (late[:-1] == early[1:]).mean() > PAST_SHARE
+        for j, late in enumerate(many)
+        for early in many[:j] + many[j + 1 :]
+    )
+
+
 def _serial(values: Floats, names: list[str]) -> list[Finding]:
     n = len(values)
     steady = [names[j] for j in range(len(names)) if n > 3 and _is_clock(values[:, j])]
@@ -327,11 +364,17 @@ def _serial(values: Floats, names: list[str]) -> list[Finding]:
     centred = values - values.mean(axis=0)
     lagged = (centred[1:] * centred[:-1]).sum(axis=0) / np.maximum((centred**2).sum(axis=0), np.finfo(float).tiny)
     serial = [j for j in range(len(names)) if lagged[j] > SERIAL / np.sqrt(n) and names[j] not in steady]
-    if len(serial) > SERIAL_SHARE * len(names):
+    if len(serial) > SERIAL_SHARE * len(names) and holds_its_past(values):
         text = (
-            f"neighbouring rows are alike in {len(serial)} of {len(names)} columns, as in a time series "
-            f"({_named(names, serial, [f'{value:.2f}' for value in lagged])} lag-1 correlation): the scores take rows "
-            "as independent, so they find too many edges; use lagged columns with tiers, or sort or thin the rows"
+            "the table holds its own past: rows are taken as independent given it, which is right if there are lags "
+            "enough and tiers keep the present from causing the past"
+        )
+        findings.append(Finding("lags", text, serious=False))
+    elif len(serial) > SERIAL_SHARE * len(names):
+        text = (
+            f"neighbouring rows are alike in {len(serial)} of {len(names)} columns, as in a time series or a sorted "
+            f"table ({_named(names, serial, [f'{value:.2f}' for value in lagged])} lag-1 correlation): the scores take "
+            "rows as independent, so they find too many edges; 'drbo lag' puts the past beside the present, with tiers"
         )
         findings.append(Finding("time", text, serious=True))
     return findings

@@ -427,6 +427,7 @@ class Result:
             f"search       {self.n_evals} evaluations, {self.n_local} local scores, {self.seconds:.1f} s",
             *self._insight_lines(),
             *self._frequency_lines(),
+            "assumed      no hidden common causes; FCI of causal-learn does without (to_causallearn(), docs/hidden.md)",
             f"found by     {text(self.found_by) or 'not recorded'}",
             f"stopped      {text(self.stopped) or 'not recorded'}",
         ]

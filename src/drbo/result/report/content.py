@@ -155,7 +155,8 @@ class Content:
         name = self.result.score_name
         words = [
             "Every common cause of two variables is a column of the table. A hidden one can put an edge between its "
-            "effects or turn an arrow.",
+            "effects or turn an arrow. If you doubt it, hand the class to a method that allows hidden causes, such as "
+            "FCI of causal-learn (result.to_causallearn(), docs/hidden.md), and compare.",
             "Rows are independent of each other, and selection into the table does not depend on the variables.",
             *MODEL.get(name, ()),
         ]

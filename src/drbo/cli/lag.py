@@ -1,0 +1,56 @@
+"""``drbo lag``: a table of a time series with its own past, and the tiers that go with it."""
+
+import json
+from pathlib import Path
+
+import click
+
+from drbo.cli.messages import say
+from drbo.cli.output import writing
+from drbo.errors import SettingsError
+
+
+@click.command(short_help="Put the past of a time series beside it.")
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option(
+    "--lags", type=click.IntRange(min=1), default=1, show_default=True, metavar="K", help="Rows to look back."
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE", help="A .csv file.")
+@click.option(
+    "--time", metavar="COLUMN", help="Sort by this column first, and leave it out.  [default: rows as they are]"
+)
+@click.option("--group", metavar="COLUMN", help="Series that do not continue each other, such as persons; left out.")
+@click.option("--separator", metavar="CHAR", help="Between the cells of a text file, or tab.  [default: found]")
+@click.option("--no-header", is_flag=True, help="The text file begins with data; columns are called x0, x1, ...")
+def lag(
+    data: Path, lags: int, output: Path, time: str | None, group: str | None, separator: str | None, no_header: bool
+) -> None:
+    """Write the table in DATA with the past of every column beside it, and what is known about its order.
+
+    Column x of k rows before is called x_lagk. Beside FILE a .toml file of the same name is written: its tiers say that
+    the present never causes the past.
+
+    \b
+    Example:
+      drbo lag series.csv --lags 2 --time day -o lagged.csv
+      drbo fit lagged.csv --knowledge lagged.toml -o result
+    """
+    from drbo.cli.options import read_frame
+    from drbo.data.files import write_file
+    from drbo.data.lag import lagged
+
+    if output.suffix.lower() != ".csv":
+        raise SettingsError(f"a lagged table is written as .csv, got '{output}'", hint="change the ending of the name")
+    frame = read_frame(data, separator, no_header)
+    table, tiers, notes = lagged(frame, lags, time=time, group=group)
+    for note in notes:
+        say(f"note: {note}")
+    known = output.with_suffix(".toml")
+    lines = [f"# Made by 'drbo lag {data.name} --lags {lags}': early to late; the present never causes the past.", ""]
+    lines += ["tiers = [", *(f"  {json.dumps(tier, ensure_ascii=False)}," for tier in tiers), "]", ""]
+    with writing(output):
+        write_file(output, table.to_csv(index=False).encode())
+    with writing(known):
+        write_file(known, "\n".join(lines).encode())
+    say(f"{len(table):,} rows of {table.shape[1]} columns -> {output}, tiers -> {known}")
+    say(f"next: drbo fit {output} --knowledge {known}")
