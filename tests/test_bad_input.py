@@ -18,6 +18,7 @@ from drbo import DrBO, Knowledge, Settings, judge
 from drbo.cli.fit import fit
 from drbo.cli.options import config_values
 from drbo.data.check import check_table
+from drbo.data.lag import lagged
 from drbo.data.read import read_table
 from drbo.errors import DrboError
 
@@ -114,6 +115,15 @@ def _judge(**options: Any) -> Callable[[], Any]:
     """Return a call that judges a graph of two nodes on 7 rows."""
     table = pd.DataFrame({"height": SIZES, "weight": SIZES[::-1]})
     return lambda: judge([[0, 1], [0, 0]], table, score="bic-nv", **options)
+
+
+def _weighted(weights: list[float], score: str = "bic-nv") -> Callable[[], Any]:
+    """Return a call that fits 7 rows with these weights."""
+    answers = {"height": [0, 1, 0, 1, 0, 1, 1], "weight": [1, 1, 0, 0, 1, 0, 1]}
+    table = pd.DataFrame(
+        answers if score == "bdeu" else {"height": SIZES, "weight": [2.0, 1.0, 4.0, 3.0, 7.0, 5.0, 6.0]}
+    )
+    return lambda: DrBO(score=score, random_state=0).fit(table, sample_weight=weights)
 
 
 def _effects(source: str, target: str) -> Callable[[], Any]:
@@ -246,6 +256,17 @@ CASES = [
     Case("judging by other columns", _judge(names=["height", "age"]), "no column 'age'", "height, weight"),
     Case("judging by no random graph", _judge(n_random=0), "n_random must be", "try 100"),
     Case("judging by an unknown test", _judge(test="t"), "got 't'", "auto"),
+    Case("a weight too few", _weighted([1] * 6), "each of 7 rows, got shape (6,)", "per row"),
+    Case("negative weight", _weighted([1, 1, -1, 1, 1, 1, 1]), "got -1 in row 2", "the weight 0"),
+    Case("weights that sum to 1", _weighted([1 / 7] * 7), "sum to 1: a weight counts rows", "multiply"),
+    Case("one seed", lambda: DrBO().stability(np.eye(4), seeds=1), "at least 2, got 1", "10"),
+    Case("lags that are none", lambda: lagged(pd.DataFrame({"a": SIZES}), lags=0), "at least 1, got 0", "1 or 2"),
+    Case(
+        "time column that is not there",
+        lambda: lagged(pd.DataFrame({"a": SIZES}), lags=1, time="day"),
+        "no time column 'day'",
+        "the columns are a",
+    ),
     Case("effect of an unknown column", _effects("height", "age"), "no variable 'age'", "height, weight"),
     Case("effect of a column on itself", _effects("height", "height"), "source and target at once", "two variables"),
     Case("clusters that are missing", _bootstrap(kind="cluster"), "needs clusters", "group of every row"),
@@ -282,6 +303,8 @@ CASES = [
     Case("BGe on text", _misfit({"group": list("aabbab")}, score="bge"), "bge needs numbers", "mixed"),
     Case("kernel test with 20,000 rows", _misfit(n=20_000, prune="kci"), "at most 5000 rows", "prune='cam'"),
     Case("F test on text", _misfit({"group": list("abcabc")}, prune="f-test"), "3 levels: prune", "prune='auto'"),
+    Case("weights for a nonlinear score", _weighted([2] * 7, score="splines"), "cannot use sample weights", "bic-nv"),
+    Case("parts of rows for counts", _weighted([1.5] * 7, "bdeu"), "whole numbers, got 1.5", "how often"),
     Case("EM for a column of text", _holes("em", group=list("aabbab")), "'group' is categorical", 'missing="impute"'),
     Case("EM for a nonlinear score", _holes("em", score="splines"), "'splines' needs complete rows", 'score="bic-nv"'),
     Case("EM with a kernel test", _holes("em", prune="kci"), "needs complete rows", "prune='auto'"),

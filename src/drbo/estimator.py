@@ -23,6 +23,7 @@ from drbo.data.impute import imputations
 from drbo.data.missing import POLICIES, complete_rows, missing_cells, note
 from drbo.data.read import as_frame
 from drbo.data.table import Table
+from drbo.data.weights import checked_weights, weights_in_words
 from drbo.errors import DataError, SettingsError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.knowledge import Constraints, Knowledge
@@ -154,18 +155,20 @@ class DrBO(BaseEstimator):
         self.start = start
         self.checkpoint = checkpoint
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Learn the graph of a table: a data frame (pandas, polars, arrow) or an array.
 
         Parameters
         ----------
         X : (n, d) table.
         y : ignored.
+        sample_weight : (n,) a row of weight w counts as w equal rows; for the linear scores and BGe, and as whole
+            numbers for the discrete ones. A row of weight 0 does not count.
         """
         settings, clashes = self._settings()
         self._check_parameters()
         saved: Saved | None = vars(self).pop("_saved", None)
-        columns, table, notes = self._checked(X) if saved is None else saved.data()
+        columns, table, notes = self._checked(X, sample_weight) if saved is None else saved.data()
         if saved is None:
             notes = (*notes, *_warned_of_time(table))
         if self.missing == "impute" and table.incomplete:
@@ -342,7 +345,8 @@ class DrBO(BaseEstimator):
         saved.check_versions(_versions())
         model = cls(**saved.arguments(max_evals, time_limit), executor=executor, callbacks=callbacks, checkpoint=path)
         if X is not None:
-            saved.check_data(model._checked(X)[1])
+            table, weights = model._checked(X)[1], saved.table.weights
+            saved.check_data(table if weights is None else replace(table, weights=np.resize(weights, table.n_rows)))
         vars(model)["_saved"] = saved
         return model.fit(X)
 
@@ -406,8 +410,11 @@ class DrBO(BaseEstimator):
         pairs = [(source, target)]
         return resampled_effects(refit, table, pairs, n=n, seed=self.result_.seed, progress=progress)
 
-    def _checked(self, X: Any) -> tuple[list[str], Table, tuple[str, ...]]:
+    def _checked(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> tuple[list[str], Table, tuple[str, ...]]:
         frame = as_frame(X)
+        weights = None if sample_weight is None else self._weights(sample_weight, frame)
+        if weights is not None:
+            frame, weights = frame.loc[weights > 0], weights[weights > 0]
         missing = missing_cells(frame)
         policy = {"em": "keep", "impute": "keep"}.get(self.missing, self.missing)
         policies: dict[str, Any] = {"on_constant": self.on_constant, "on_collinear": self.on_collinear}
@@ -420,7 +427,20 @@ class DrBO(BaseEstimator):
             )
         if missing.any() and policy == "keep":
             notes = (note(frame, missing, self.missing) + self._effective(table), *notes)
+        if weights is not None:
+            weights = weights[complete_rows(frame)] if self.missing == "drop" else weights
+            table, notes = replace(table, weights=weights), (*notes, weights_in_words(weights))
         return list(frame.columns), table, notes
+
+    def _weights(self, sample_weight: npt.ArrayLike, frame: "pd.DataFrame") -> npt.NDArray[np.float64] | None:
+        """Return checked weights; None where all rows count once, which is the same as no weights."""
+        weights = checked_weights(sample_weight, len(frame))
+        if (weights == 0).any() and (self.score_options or {}).get("targets") is not None:
+            raise SettingsError(
+                "targets are given row by row, and rows of weight 0 are left out",
+                hint="leave these rows out yourself, from the table, the weights and targets",
+            )
+        return None if (weights == 1).all() else weights
 
     def _effective(self, table: Table) -> str:
         """Return how many complete rows an incomplete table is worth, in words; nothing for imputed ones."""
@@ -475,6 +495,7 @@ class DrBO(BaseEstimator):
         executor: Executor | None = None,
         progress: Callable[[int, int], None] | None = None,
         keep: str | Path | None = None,
+        sample_weight: npt.ArrayLike | None = None,
     ) -> Confidence:
         """Fit the table, then resamples of its rows, and return how often each edge and path is found again.
 
@@ -489,6 +510,7 @@ class DrBO(BaseEstimator):
             other scores a warm start was seen to overstate the confidence: they always start from nothing.
         executor : computes resamples at the same time, such as a ``ProcessPoolExecutor``.
         keep : a file for finished resamples; the same bootstrap, or one with more resamples, goes on from it.
+        sample_weight : as in :meth:`fit`; a row keeps its weight in every resample.
 
         Examples
         --------
@@ -500,9 +522,10 @@ class DrBO(BaseEstimator):
         """
         check_resampling(n, kind, block, clusters, n_rows=len(as_frame(X)))
         self._check_resampled()
-        return self.fit(X).resample(
-            X, n, kind, block=block, clusters=clusters, warm=warm, executor=executor, progress=progress, keep=keep
-        )
+        return self.fit(X, sample_weight=sample_weight).resample(
+            X, n, kind, block=block, clusters=clusters, warm=warm, executor=executor, progress=progress, keep=keep,
+            sample_weight=sample_weight,
+        )  # fmt: skip
 
     def resample(
         self,
@@ -516,19 +539,60 @@ class DrBO(BaseEstimator):
         executor: Executor | None = None,
         progress: Callable[[int, int], None] | None = None,
         keep: str | Path | None = None,
+        sample_weight: npt.ArrayLike | None = None,
     ) -> Confidence:
         """Do what :meth:`bootstrap` does, on the table that was just fitted."""
         check_is_fitted(self)
         self._check_resampled()
-        refit = self._refit(X, warm)
-        if clusters is not None and self.missing == "drop":
-            clusters = np.asarray(clusters)[complete_rows(as_frame(X))]
+        refit = self._refit(X, warm, sample_weight)
+        if clusters is not None:
+            clusters = np.asarray(clusters)[self._used_rows(as_frame(X), sample_weight)]
         kept = None if keep is None else Kept(Path(keep), self._plan(kind, block, clusters, warm))
         found = bootstrap(
             refit, refit.table.n_rows, self.result_.names, n=n, kind=kind, block=block, clusters=clusters,
             seed=self.result_.seed, executor=executor, progress=progress, kept=kept,
         )  # fmt: skip
         self.result_ = self.result_.with_confidence(found)
+        return found
+
+    def stability(self, X: Any, seeds: int = 10, *, sample_weight: npt.ArrayLike | None = None) -> Confidence:
+        """Fit the table with several seeds, and return how often each edge and path is found.
+
+        An edge that comes and goes with the seed hangs on the search or on a near tie of scores, not on the data. The
+        shares are also kept in ``result_``, the most typical of the results.
+
+        Parameters
+        ----------
+        X : (n, d) table.
+        seeds : how many; the first is that of this estimator, the others count up from it.
+        sample_weight : as in :meth:`fit`.
+
+        Examples
+        --------
+        >>> x = np.random.default_rng(0).normal(size=(200, 2))
+        >>> x[:, 1] += 2 * x[:, 0]
+        >>> found = DrBO(score="bic-nv", random_state=0).stability(x, seeds=3)
+        >>> float(found.adjacent[0, 1]), found.kind
+        (1.0, 'seeds')
+        """
+        if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 2:
+            raise SettingsError(f"seeds must be a whole number of at least 2, got {seeds!r}", hint="the default is 10")
+        if self.missing == "impute":
+            raise SettingsError(
+                "stability over seeds and missing='impute' both count graphs", hint="use missing='em' or 'drop'"
+            )
+        first, models = _seed(self.random_state), list[DrBO]()
+        for seed in range(first, first + seeds):
+            given = {**self.get_params(deep=False), "random_state": seed, "checkpoint": None}
+            models.append(type(self)(**given).fit(X, sample_weight=sample_weight))
+            if models[-1].result_.stopped == "interrupted":
+                break
+        result = pooled([model.result_ for model in models], "seeds", first)
+        typical = models[result.seed - first]
+        self._scored_with, self.result_ = typical._scored_with, result
+        self._set_fitted(typical._columns, X)
+        found = result.confidence
+        assert found is not None  # pooled results have one
         return found
 
     def _check_resampled(self) -> None:
@@ -548,7 +612,7 @@ class DrBO(BaseEstimator):
         )
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
-    def _refit(self, X: Any, warm: bool) -> TableRefit:
+    def _refit(self, X: Any, warm: bool, sample_weight: npt.ArrayLike | None = None) -> TableRefit:
         """Return what fits a resample of a table that was just fitted; its rows are those of X, in their order."""
         name, options = self._scored_with
         if not isinstance(name, (str, type)):
@@ -556,7 +620,7 @@ class DrBO(BaseEstimator):
                 "a ready-made score object knows only its own data", hint="give the score by name or as a class"
             )
         names, frame, settings = self.result_.names, as_frame(X), Settings(**self.result_.settings)
-        table = self._table_of(frame)
+        table = self._table_of(frame, sample_weight)
         job = _Job(table, list(frame.columns), self.result_.seed, movable=True, sort_rows=False)
         targets = (self.score_options or {}).get("targets")
         device = _device(self.device)
@@ -577,7 +641,9 @@ class DrBO(BaseEstimator):
 
     @property
     def score(self) -> Callable[..., float]:
-        """The method ``score(X, y=None)``: score of the learned graph on another table with the same columns.
+        """The method ``score(X, y=None, sample_weight=None)``: score of the learned graph on another table.
+
+        The table has the same columns.
 
         scikit-learn asks for a method of this name, so the parameter of the same name is read with
         ``get_params()["score"]``. Rows set by intervention (``targets``) are those of the table that was fitted and do
@@ -600,7 +666,7 @@ class DrBO(BaseEstimator):
         """Return the parameters; scikit-learn's way to read them."""
         return {**super().get_params(deep), "score": vars(self)["score"]}  # type: ignore[no-untyped-call]
 
-    def _score_of(self, X: Any, y: Any = None) -> float:
+    def _score_of(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> float:
         check_is_fitted(self)
         validate_data(self, X, reset=False, skip_check_array=True)  # names and number of columns
         name, options = self._scored_with
@@ -608,18 +674,28 @@ class DrBO(BaseEstimator):
             raise SettingsError(
                 "a ready-made score object knows only its own data", hint="give the score by name or as a class"
             )
-        table = self._table_of(as_frame(X).set_axis(self._columns, axis=1))
+        table = self._table_of(as_frame(X).set_axis(self._columns, axis=1), sample_weight)
         job = _Job(table, self._columns, self.result_.seed, movable=True)
         score = build_score(name, job.table, job.ordered_options(options))
         dag = self.result_.dag[np.ix_(job.columns, job.columns)]
         return float(Evaluator(score, Settings()).evaluate(dag[None]).scores[0])
 
-    def _table_of(self, frame: "pd.DataFrame") -> Table:
-        """Return the columns of the result, checked, with missing values treated as in the fit."""
-        if self.missing == "drop":
-            frame = frame.loc[complete_rows(frame)]
+    def _table_of(self, frame: "pd.DataFrame", sample_weight: npt.ArrayLike | None = None) -> Table:
+        """Return the columns of the result, checked, with missing values and weights treated as in the fit."""
+        used = self._used_rows(frame, sample_weight)
         policy: Any = "keep" if self.missing == "em" else "error"
-        return check_table(frame[list(self.result_.names)], on_collinear="keep", missing=policy)[0]
+        table, _ = check_table(frame.loc[used, list(self.result_.names)], on_collinear="keep", missing=policy)
+        weights = None if sample_weight is None else self._weights(sample_weight, frame)
+        return table if weights is None else replace(table, weights=weights[used])
+
+    def _used_rows(self, frame: "pd.DataFrame", sample_weight: npt.ArrayLike | None) -> npt.NDArray[np.bool_]:
+        """Return (n,) True for the rows that a fit of this table uses."""
+        used = np.ones(len(frame), dtype=bool)
+        if sample_weight is not None:
+            used &= checked_weights(sample_weight, len(frame)) > 0
+        if self.missing == "drop":
+            used[used] = complete_rows(frame.loc[used])
+        return used
 
     def _set_fitted(self, columns: Any, X: Any) -> None:
         self._columns = list(columns)

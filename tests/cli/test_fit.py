@@ -298,6 +298,8 @@ def test_settings_and_budget_are_merged_before_the_estimator_sees_them() -> None
         "missing": "error",
         "imputations": None,
         "context": (),
+        "seeds": None,
+        "weights": None,
     }
     arguments = fit_arguments(options)
     settings = arguments["settings"]
@@ -371,3 +373,22 @@ def test_missing_values_by_policy(run, tmp_path):
     saved = run("fit", str(path), "--missing", "impute", "--imputations", "3", "-o", str(tmp_path / "out"), "-q")
     assert saved.exit_code == 0, saved.stderr
     assert "copies of the table with missing values filled in" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_weights_and_seeds(run, tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120, 3))
+    x[:, 1] += x[:, 0]
+    frame = pd.DataFrame(x, columns=["a", "b", "c"]).assign(times=rng.integers(1, 4, size=120))
+    path = tmp_path / "weighted.csv"
+    frame.to_csv(path, index=False)
+    done = run("fit", str(path), "--weights", "times", "--score", "bic-nv", "--bootstrap", "3", "-q")
+    assert done.exit_code == 0, done.stderr
+    assert f"120 rows count as {frame['times'].sum()}" in done.stdout
+    assert "times ->" not in done.stdout
+    seeds = run("fit", str(path), "--weights", "times", "--seeds", "2", "-q", "-o", str(tmp_path / "out"))
+    assert seeds.exit_code == 0, seeds.stderr
+    assert "2 seeds" in seeds.stdout
+    assert run("fit", str(path), "--weights", "weight").exit_code == 2
+    assert run("fit", str(path), "--weights", "c", "--score", "bic-nv").exit_code == 2
+    assert run("fit", str(path), "--seeds", "2", "--bootstrap", "3").exit_code == 2

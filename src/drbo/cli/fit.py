@@ -104,6 +104,10 @@ INTERRUPTED = 130  # exit code: 128 + SIGINT
     help="Rows with replacement, half of the rows, or blocks of neighbours.",
 )
 @click.option("--clusters", metavar="COLUMN", help="Resample whole groups of rows; the column is no variable then.")
+@click.option(
+    "--seeds", type=click.IntRange(min=2), metavar="N", help="Fit with N seeds: which edges hang on the seed? Try 10."
+)
+@click.option("--weights", metavar="COLUMN", help="A row of weight w counts as w rows; the column is no variable then.")
 @worker_options
 @click.option(
     "--imputations",
@@ -131,6 +135,7 @@ def fit(
       drbo fit trial.csv --context site --context arm
       drbo fit table.csv -o result --bootstrap 100 --workers 2
       drbo fit survey.csv --missing impute --imputations 20
+      drbo fit counts.csv --weights times --seeds 10
       drbo fit table.csv --start result --require "dose->outcome" -o edited
       drbo fit --config run.toml
     """
@@ -141,6 +146,7 @@ def fit(
     frame = read_frame(data, options["separator"], options["no_header"])
     if not quiet:
         say(f"{data}: {len(frame):,} rows, {frame.shape[1]} columns")
+    frame, weights = _weights(frame, options["weights"])
     if dry_run:
         expected = estimate(frame, arguments)
         show(expected.as_json() if as_json else expected.lines(), machine=as_json)
@@ -151,16 +157,31 @@ def fit(
     if options["start"] is not None:
         arguments["start"] = _start(options["start"], [str(name) for name in frame])
     with executor_for(options["workers"], options["dask"]) as executor:
-        one_search = output is not None and options["missing"] != "impute"
+        one_search = output is not None and options["missing"] != "impute" and options["seeds"] is None
         where = {"executor": executor, "checkpoint": output / CHECKPOINT if output and one_search else None}
-        found = search(frame, arguments | where, quiet=quiet, resampling=resampling)
+        extra = {"resampling": resampling, "weights": weights, "seeds": options["seeds"]}
+        found = search(frame, arguments | where, quiet=quiet, **extra)
     result = replace(found, call=command_line(click.get_current_context()))
     finish(result, output, as_json=as_json, quiet=quiet)
     exit_if_interrupted(result)
 
 
+def _weights(frame: "pd.DataFrame", column: str | None) -> tuple["pd.DataFrame", Any]:
+    """Return the table without the column of weights, and the weights."""
+    if column is None:
+        return frame, None
+    if column not in frame:
+        raise SettingsError(
+            f"--weights: there is no column '{column}'", hint=f"columns: {', '.join(map(str, frame))}"[:300]
+        )
+    return frame.drop(columns=column), frame[column].to_numpy()
+
+
 def _check_imputed(options: dict[str, Any], dry_run: bool) -> None:
-    """Refuse what does not go together with several completed tables."""
+    """Refuse what does not go together: frequencies over completed tables, seeds and resamples."""
+    if options["seeds"] is not None and (options["bootstrap"] is not None or options["missing"] == "impute"):
+        other = "--bootstrap" if options["bootstrap"] is not None else "--missing impute"
+        raise SettingsError(f"--seeds does not go with {other}: both count graphs", hint="leave one of them out")
     if options["missing"] != "impute":
         if options["imputations"] is not None:
             raise SettingsError("--imputations is for --missing impute", hint="add --missing impute")
@@ -230,7 +251,13 @@ def _resampling(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple["pd.Dat
 
 
 def search(
-    frame: "pd.DataFrame", arguments: dict[str, Any], *, quiet: bool, resampling: dict[str, Any] | None = None
+    frame: "pd.DataFrame",
+    arguments: dict[str, Any],
+    *,
+    quiet: bool,
+    resampling: dict[str, Any] | None = None,
+    weights: Any = None,
+    seeds: int | None = None,
 ) -> "Result":
     """Fit the estimator and show its progress; then the resamples, if any are wanted."""
     # Read when torch is loaded. Its threads otherwise spin while they wait for work: on a busy machine several times
@@ -241,9 +268,13 @@ def search(
     settings = arguments.get("settings") or Settings.preset(arguments.get("preset", "default"))
     budget = {name: arguments[name] for name in ("max_evals", "time_limit") if name in arguments}
     with watch_for(settings.with_(**budget), quiet=quiet) as watch, interruptible(watch) as stop:
-        model = DrBO(**arguments, callbacks=[watch, stop]).fit(frame)
+        model = DrBO(**arguments, callbacks=[watch, stop])
+        if seeds is None:
+            model.fit(frame, sample_weight=weights)
+        else:
+            model.stability(frame, seeds, sample_weight=weights)
     if resampling is not None and model.result_.stopped != "interrupted":
-        _refit(model, frame, resampling, quiet=quiet)
+        _refit(model, frame, resampling | {"sample_weight": weights}, quiet=quiet)
     result: Result = model.result_
     return result
 

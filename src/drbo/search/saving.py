@@ -161,7 +161,8 @@ def _listed(levels: tuple[str, ...] | None) -> list[str] | None:
 
 
 def _write_table(folder: Path, table: Table) -> str:
-    content = npz_bytes({"values": table.values})
+    weights = {} if table.weights is None else {"weights": table.weights}
+    content = npz_bytes({"values": table.values, **weights})
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_file(folder / TABLE, content)
@@ -174,8 +175,11 @@ def _write_table(folder: Path, table: Table) -> str:
 def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         values = read_member(archive, "values", f"{path} values", kinds="f", limit=MAX_TABLE_BYTES)
+        weights = None
+        if "weights.npy" in archive.namelist():
+            weights = read_member(archive, "weights", f"{path} weights", kinds="f", shape=values.shape[:1])
     what = about["table"]
     levels = tuple(None if one is None else tuple(one) for one in what["levels"])
     if values.ndim != 2 or not len(what["names"]) == len(what["kinds"]) == len(levels) == values.shape[1]:
         raise CheckpointError(f"{path} does not fit its description", hint="it was changed")
-    return Table(np.ascontiguousarray(values), tuple(what["names"]), tuple(what["kinds"]), levels)
+    return Table(np.ascontiguousarray(values), tuple(what["names"]), tuple(what["kinds"]), levels, weights)

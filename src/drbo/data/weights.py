@@ -1,0 +1,64 @@
+"""Weights of rows: a row of weight w counts as w equal rows."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.errors import DataError
+
+Floats = npt.NDArray[np.float64]
+
+MIN_TOTAL = 3  # rows that a table needs
+
+
+def checked_weights(weights: Any, n_rows: int) -> Floats:
+    """Return the weights of rows as an array; an error if they cannot be counts.
+
+    Examples
+    --------
+    >>> checked_weights([1, 2.5, 0], n_rows=3).tolist()
+    [1.0, 2.5, 0.0]
+    """
+    try:
+        found = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError("sample weights must be numbers", hint="one number >= 0 per row") from error
+    if found.shape != (n_rows,):
+        raise DataError(
+            f"sample weights must be one number for each of {n_rows} rows, got shape {found.shape}",
+            hint="one number >= 0 per row",
+        )
+    wrong = ~np.isfinite(found) | (found < 0)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(
+            f"sample weights must be finite and at least 0, got {found[row]:g} in row {row}",
+            hint="drop the row, or give it the weight 0",
+        )
+    if not found.any():
+        raise DataError("all sample weights are zero", hint="a row of weight 0 does not count")
+    if found.sum() < MIN_TOTAL:
+        raise DataError(
+            f"sample weights sum to {found.sum():.6g}: a weight counts rows, and at least {MIN_TOTAL} are needed",
+            hint="multiply weights that sum to 1 by the number of rows they stand for",
+        )
+    return found
+
+
+def weights_in_words(weights: Floats) -> str:
+    """Return what weights do to a table; for those that are no counts, what they are worth (Kish 1965).
+
+    Examples
+    --------
+    >>> weights_in_words(np.array([1.0, 2.0, 3.0]))
+    'sample weights: 3 rows count as 6'
+    """
+    words = f"sample weights: {len(weights)} rows count as {weights.sum():.6g}"
+    if (weights == np.round(weights)).all():
+        return words
+    kish = weights.sum() ** 2 / np.square(weights).sum()
+    return (
+        f"{words}; if they correct for how rows were sampled, rows are worth {kish:.6g} (Kish): "
+        f"multiply the weights by {kish / weights.sum():.4g} to count so many"
+    )
