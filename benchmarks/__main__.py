@@ -25,6 +25,7 @@ EXPERIMENTS = {
     "orders": "the order search beside FLOP and BOSS (standardised) or DAGMA, GOLEM and EqVar (raw) on the same data",
     "scale": "the same with 1,000 nodes",
     "pages": "size of reports and seconds to open them in Chromium; the pictures of docs/report.md",
+    "workers": "what other processes gain for an expensive score, and what the seam costs a cheap one",
     "report": "write docs/results.md and the README's table from the committed rows",
 }
 #: Experiments that share a module: its name, and the options that make the difference.

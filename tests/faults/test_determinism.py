@@ -9,9 +9,16 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from drbo import DrBO, Settings
+from drbo.data.check import check_table
 from drbo.data.simulate import simulate
+from drbo.scores.base import SCORES, Families, build_score
+from drbo.search import workers
+from drbo.search.workers import Workers, local_scores
+
+KERNELS, DISCRETE = ("gp", "gp-ev", "gp-nv"), ("bdeu", "bic-discrete")
 
 #: Route, score and budget: the networks, the order search, and an expensive score.
 ROUTES = {
@@ -60,13 +67,58 @@ def test_threads_and_processes(route):
     assert len(found) == 1
 
 
-@pytest.mark.parametrize("score", ["gp", "splines", "bic-nv"])
-def test_executors(score):
-    frame, options = _frame(), {"score": score, "max_evals": 10, "random_state": 1}
-    alone = _fingerprint(DrBO(**options).fit(frame))
+def test_threads_of_kernel_scores():
+    """Their last bits may change with the threads; the graph does not."""
+    found = []
+    for threads in ("1", "2"):
+        command = [sys.executable, "-c", PROGRAM, "gp", threads]
+        environment = os.environ | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        found.append(json.loads(done.stdout))
+    assert found[0][1] == found[1][1]
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-9)
+
+
+@pytest.fixture
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("_one_thread")  # as many at home as in a process that is forked
+@pytest.mark.parametrize("score", ["splines", "mixed", "bic-nv", "bdeu"])
+def test_executors_and_sizes_of_pieces(score, monkeypatch):
+    """Work that would stay at home is sent away, in pieces of several sizes."""
+    frame, options = _frames()[score], {"score": score, "max_evals": 10, "random_state": 1}
+    alone, counts = _fingerprint(DrBO(**options).fit(frame)), []
+    real = Workers._elsewhere
+    monkeypatch.setattr(Workers, "_elsewhere", lambda self, *given: (counts.append(len(given[1])), real(self, *given)))
     with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2) as processes:
-        for executor in (threads, processes):
+        for executor, most in ((threads, 1e-6), (threads, 1e-3), (processes, 1e-5)):
+            monkeypatch.setattr(workers, "LEAST_SECONDS", most / 10)
+            monkeypatch.setattr(workers, "MOST_SECONDS", most)
             assert _fingerprint(DrBO(executor=executor, **options).fit(frame)) == alone
+    assert max(counts) > 2
+
+
+@pytest.mark.usefixtures("_one_thread")
+@pytest.mark.parametrize("name", [*KERNELS, "logistic"])
+def test_pieces_of_scores_that_are_computed_in_cells(name, rng, monkeypatch):
+    """More families than two cells hold, cut as finely as they can be."""
+    score = build_score(name, check_table(_frames()[name])[0])
+    count = 2 * score.cell + 5
+    parents, nodes = rng.random((count, 4)) < 0.4, rng.integers(4, size=count)
+    parents[np.arange(count), nodes] = False
+    families = Families(nodes.astype(np.intp), parents)
+    monkeypatch.setattr(workers, "LEAST_SECONDS", 1e-7)
+    monkeypatch.setattr(workers, "MOST_SECONDS", 1e-6)
+    with ThreadPoolExecutor(2) as threads:
+        seam = Workers(score, threads)
+        seam.seconds_each = 1.0
+        assert np.array_equal(seam.local(families), local_scores(score, families))
+    assert seam.n_sent == count
 
 
 def test_chunks_of_the_networks():
@@ -80,17 +132,35 @@ def test_chunks_of_the_networks():
     assert len(found) == 1
 
 
-@pytest.mark.parametrize("route", list(ROUTES))
-def test_order_and_names_of_columns_and_order_of_rows(route, rng):
+def _frames():
+    """Return a table for every score."""
+    numbers = _frame(d=4, n=40)
+    middle = numbers > numbers.median()
+    groups = middle.replace({True: "high", False: "low"}).astype("category")
+    mixed = numbers.assign(a=groups["a"])
+    kinds = dict.fromkeys(DISCRETE, groups) | dict.fromkeys(("mixed", "mixed-cg"), mixed) | {"logistic": middle}
+    return {name: kinds.get(name, numbers) for name in SCORES}
+
+
+#: Every score on every route that can take it; an order search with a Gaussian process would take minutes.
+CASES = [
+    *((score, "networks", {"max_evals": 6 if score in KERNELS else 30, "score": score}) for score in SCORES),
+    *((score, "orders", {"score": score}) for score in SCORES if score not in KERNELS),
+]
+
+
+@pytest.mark.parametrize(("score", "route", "options"), CASES, ids=[f"{case[0]}-{case[1]}" for case in CASES])
+def test_order_and_names_of_columns_and_order_of_rows(score, route, options, rng):
     """By names bit for bit; under other names the same class of graphs."""
-    frame = _frame()
-    first = DrBO(random_state=1, **ROUTES[route]).fit(frame)
+    frame = _frames()[score]
+    options = {**options, "settings": Settings(route=route, order_patience=5)}
+    first = DrBO(random_state=1, **options).fit(frame)
     columns, rows = rng.permutation(frame.columns), rng.permutation(len(frame))
-    moved = DrBO(random_state=1, **ROUTES[route]).fit(frame.iloc[rows][list(columns)])
+    moved = DrBO(random_state=1, **options).fit(frame.iloc[rows][list(columns)])
     assert moved.score_ == first.score_
     assert _edges(moved.result_.dag, moved.result_.names) == _edges(first.result_.dag, first.result_.names)
     names = dict(zip(frame.columns, rng.permutation(list("pqrstuvwxyz"))[: frame.shape[1]].tolist(), strict=True))
-    renamed = DrBO(random_state=1, **ROUTES[route]).fit(frame.iloc[rows][list(columns)].rename(columns=names))
+    renamed = DrBO(random_state=1, **options).fit(frame.iloc[rows][list(columns)].rename(columns=names))
     expected = {(names[a], names[b]) for a, b in _edges(first.result_.cpdag, first.result_.names)}
     assert _edges(renamed.result_.cpdag, renamed.result_.names) == expected
 

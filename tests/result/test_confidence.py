@@ -116,6 +116,10 @@ class TestResampling:
         assert all((a == b).all() for a, b in zip(few, many, strict=False))
 
 
+def _coin(rows, seed):
+    return np.triu(np.random.default_rng(seed).random((3, 3)) < 0.5, 1)
+
+
 class TestBootstrap:
     def test_the_refit_gets_rows_and_a_seed_of_its_own(self):
         calls = []
@@ -129,13 +133,23 @@ class TestBootstrap:
         assert len({seed for _, seed in calls}) == 4
 
     def test_an_executor_changes_nothing(self):
-        def refit(rows, seed):
-            return np.triu(np.random.default_rng(seed).random((3, 3)) < 0.5, 1)
-
-        alone = bootstrap(refit, 30, names=list("abc"), n=20, seed=5)
+        alone = bootstrap(_coin, 30, names=list("abc"), n=20, seed=5)
         with ThreadPoolExecutor(3) as pool:
-            together = bootstrap(refit, 30, names=list("abc"), n=20, seed=5, executor=pool)
+            together = bootstrap(_coin, 30, names=list("abc"), n=20, seed=5, executor=pool)
         assert (alone.directed == together.directed).all()
+
+    def test_what_was_done_before_an_error_is_kept(self, tmp_path):
+        def refit(rows, seed):
+            done.append(seed)
+            if len(done) > 3:
+                raise MemoryError
+            return CHAIN
+
+        done: list[int] = []
+        kept = Kept(tmp_path / "resamples.json", "k")
+        with pytest.raises(MemoryError):
+            bootstrap(refit, 30, names=list("abc"), n=20, kept=kept)
+        assert len(kept.load(3)) == 3
 
     def test_progress_is_told(self):
         told = []

@@ -113,9 +113,21 @@ def test_work_is_timed_not_guessed(table, families):
     score = Slow(table)
     score.seconds = 0.12
     workers = Workers(score, Inline())
-    workers.local(families)
-    assert workers.n_sent == len(families)
+    assert (workers.local(families) == Slow(table).local(families)).all()
+    assert workers.n_sent == len(families) - 1  # the first one was timed here, and is not computed again
     assert 0.1 < workers.seconds_each < 0.4
+
+
+def test_what_is_timed_here_is_computed_once(table, families):
+    class Counting(Slow):
+        asked: list[bytes] = []  # noqa: RUF012 - shared on purpose
+
+        def local(self, families):
+            self.asked.extend(families.keys())
+            return super().local(families)
+
+    Workers(Counting(table), Inline()).local(families)
+    assert Counting.asked == families.keys()
 
 
 def test_a_score_with_cells_is_cut_between_them_alone(table, families):

@@ -237,7 +237,7 @@ def _resampling(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple["pd.Dat
     """Return the table without the column of clusters, and the arguments of the bootstrap, if there is to be one."""
     column, n = options["clusters"], options["bootstrap"]
     if column is None:
-        wish = {"n": n, "kind": options["resampling"], "workers": options["workers"] or 1}
+        wish = {"n": n, "kind": options["resampling"]}
         return frame, wish if n is not None else None
     if n is None:
         raise SettingsError("--clusters is for a bootstrap", hint="add --bootstrap 100")
@@ -246,7 +246,7 @@ def _resampling(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple["pd.Dat
             f"--clusters: there is no column '{column}'", hint=f"columns: {', '.join(map(str, frame))}"[:300]
         )
     clusters = frame[column].astype(str).to_numpy()
-    wish = {"n": n, "kind": "cluster", "clusters": clusters, "workers": options["workers"] or 1}
+    wish = {"n": n, "kind": "cluster", "clusters": clusters}
     return frame.drop(columns=column), wish
 
 
@@ -279,21 +279,14 @@ def search(
     return result
 
 
-def _refit(model: Any, frame: "pd.DataFrame", resampling: dict[str, Any], *, quiet: bool) -> None:
+def _refit(model: Any, frame: "pd.DataFrame", wish: dict[str, Any], *, quiet: bool) -> None:
     """Add the shares of resamples to the result of a fitted model."""
-    from concurrent.futures import ProcessPoolExecutor
-
-    wish = dict(resampling)
-    workers = wish.pop("workers")
+    executor = model.executor
     model.set_params(executor=None)  # resamples are the unit of work now
     if "keep" in wish:
         save_result(model.result_, wish["keep"].parent)  # the graph is safe before hours of resamples begin
     with counting("resamples", quiet=quiet) as progress:
-        if workers == 1:
-            model.resample(frame, progress=progress, **wish)
-            return
-        with ProcessPoolExecutor(workers) as pool:
-            model.resample(frame, progress=progress, executor=pool, **wish)
+        model.resample(frame, progress=progress, executor=executor, **wish)
 
 
 def finish(result: "Result", output: Path | None, *, as_json: bool = False, quiet: bool = False) -> None:

@@ -19,13 +19,12 @@ from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json, refusing, wri
 from drbo.errors import DataError, ResultError, SettingsError
 from drbo.graph import descendants
 from drbo.result.export import check_names
+from drbo.search.spread import spread
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["bootstrap", "subsample", "block", "cluster"]
-#: A pool of processes gets the resamples in about so many pieces: each piece carries the table.
-CHUNKS = 16
 SAVE_SECONDS = 5.0  # between two writes of finished resamples
 KINDS: tuple[str, ...] = get_args(Kind)
 #: What refits one resample: rows and a seed in, a DAG or PDAG (d, d) out. With an executor it must pickle.
@@ -243,8 +242,9 @@ def bootstrap(
     except KeyboardInterrupt:
         if not graphs:
             raise
-    if kept is not None and len(graphs) > done:
-        kept.save(graphs)
+    finally:  # also what was done before workers were lost
+        if kept is not None and len(graphs) > done:
+            kept.save(graphs)
     return Confidence.of(graphs, names, kind, seed)
 
 
@@ -252,11 +252,10 @@ def _refitted(refit: Refit, draws: list[tuple[Rows, int]], executor: Executor | 
     """Yield the graphs of resamples in their order, whoever computes them."""
     if not draws:
         return
-    rows, seeds = zip(*draws, strict=True)
     if executor is None:
-        yield from map(refit, rows, seeds)
+        yield from (refit(rows, seed) for rows, seed in draws)
     else:
-        yield from executor.map(refit, rows, seeds, chunksize=max(1, len(draws) // CHUNKS))
+        yield from spread(refit, draws, executor)
 
 
 def resamples(

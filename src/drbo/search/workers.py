@@ -35,7 +35,7 @@ HELD_SCORES = 2
 #: So often is a Dask cluster asked for its workers while no answer comes, and so long may it have none.
 ASK_SECONDS, NO_WORKER_SECONDS = 5.0, 60.0
 
-_held: "OrderedDict[str, Score]" = OrderedDict()
+_held: "OrderedDict[str, Any]" = OrderedDict()  # scores, and other work
 _holding = threading.Lock()  # a Dask worker may have several threads
 
 
@@ -60,6 +60,25 @@ def compute(digest: str, blob: bytes | None, keys: Sequence[bytes], n_threads: i
     >>> compute("0", None, [], torch.get_num_threads()).wanted
     True
     """
+    score: Score | None = held(digest, blob, n_threads)
+    if score is None:
+        return Answer(wanted=True)
+    start = time.perf_counter()
+    try:
+        values = local_scores(score, Families.from_keys(keys, score.n_nodes))
+    except ScoreError as error:
+        return Answer(problem=error.message)
+    return Answer(values, time.perf_counter() - start)
+
+
+def held(digest: str, blob: bytes | None, n_threads: int) -> Any:
+    """Return what a worker holds under a digest, from ``blob`` the first time; None: it must be sent.
+
+    Examples
+    --------
+    >>> held("1", pickle.dumps(pow), torch.get_num_threads())(2, 5), held("1", None, torch.get_num_threads())(2, 3)
+    (32, 8)
+    """
     if torch.get_num_threads() != n_threads:
         torch.set_num_threads(n_threads)
     with _holding:
@@ -67,16 +86,9 @@ def compute(digest: str, blob: bytes | None, keys: Sequence[bytes], n_threads: i
             _held[digest] = pickle.loads(blob)  # from the process that started this one, as every task of a pool is
             while len(_held) > HELD_SCORES:
                 _held.popitem(last=False)
-        score = _held.get(digest)
-        if score is None:
-            return Answer(wanted=True)
-        _held.move_to_end(digest)
-    start = time.perf_counter()
-    try:
-        values = local_scores(score, Families.from_keys(keys, score.n_nodes))
-    except ScoreError as error:
-        return Answer(problem=error.message)
-    return Answer(values, time.perf_counter() - start)
+        if digest in _held:
+            _held.move_to_end(digest)
+        return _held.get(digest)
 
 
 def local_scores(score: Score, families: Families) -> npt.NDArray[np.float64]:
@@ -173,33 +185,46 @@ class Workers:
 
     def local(self, families: Families) -> npt.NDArray[np.float64]:
         """Return the local scores of families, wherever they are computed."""
+        values, done = np.empty(len(families)), 0
         if self.timeout is not None:  # only work elsewhere can be cut off, and it must be known whose it is
             self.seconds_each = MOST_SECONDS
         elif self.seconds_each is None:
-            self._probe(families)
-        pieces = self._pieces(len(families))
-        if len(pieces) > 1 or self.timeout is not None:
-            values = np.empty(len(families))
-            self._elsewhere(families, pieces, values)
+            done = self._probe(families, values)
+        rest = families[done:] if done else families
+        if len(rest) == 0:
             return values
-        start = time.perf_counter()
-        values = local_scores(self.score, families)
-        self.seconds_each = (time.perf_counter() - start) / len(families)
+        pieces = self._pieces(len(rest))
+        if len(pieces) > 1 or self.timeout is not None:
+            self._elsewhere(rest, pieces, values[done:])
+        else:
+            self._here(rest, values[done:])
         return values
 
-    def _probe(self, families: Families) -> None:
-        """Time a few families here: the first call of all does work that later ones do not, so more and more."""
-        size = seconds = 0.0
-        while seconds < PROBE_SECONDS and 2 * size < len(families):
-            size = 2 * size + 1
-            start = time.perf_counter()
-            local_scores(self.score, families[: int(size)])
-            seconds = time.perf_counter() - start
-        self.seconds_each = seconds / size
+    def _here(self, families: Families, values: npt.NDArray[np.float64]) -> float:
+        """Score families in this process; return the seconds it took."""
+        start = time.perf_counter()
+        values[:] = local_scores(self.score, families)
+        seconds = time.perf_counter() - start
+        self.seconds_each = seconds / len(families)
+        return seconds
+
+    def _probe(self, families: Families, values: npt.NDArray[np.float64]) -> int:
+        """Time work here, in steps that double as the first call does work that later ones do not.
+
+        Return how many families were scored.
+        """
+        done, size, seconds = 0, self.score.cell or 1, 0.0  # whole cells: their values may depend on each other
+        while done < len(families) and seconds < PROBE_SECONDS:
+            end = min(done + size, len(families))
+            seconds = self._here(families[done:end], values[done:end])
+            done, size = end, 2 * size
+        return done
 
     def _pieces(self, count: int) -> list[_Piece]:
         """Cut work into pieces of a good size: for every worker one, if that leaves LEAST_SECONDS for each."""
         total = count * (self.seconds_each or 0.0)
+        if total < min(2 * LEAST_SECONDS, MOST_SECONDS):  # the usual case of cheap scores, decided at once
+            return [_Piece(np.arange(count))]
         wanted = max(int(np.ceil(total / MOST_SECONDS)), min(n_workers(self.executor), int(total / LEAST_SECONDS)))
         cell = self.score.cell or 1
         cells = np.array_split(np.arange(0, count, cell), max(1, min(wanted, -(-count // cell))))
@@ -208,7 +233,7 @@ class Workers:
     def _elsewhere(self, families: Families, pieces: list[_Piece], values: npt.NDArray[np.float64]) -> None:
         """Give pieces to the executor, a few more than it has workers, until all are answered."""
         waiting, running = deque(pieces), dict[Future[Answer], tuple[_Piece, float]]()
-        room, cluster = 2 * n_workers(self.executor), _Cluster(self.executor)
+        room, cluster = 2 * n_workers(self.executor), Cluster(self.executor)
         try:
             while waiting or running:
                 while waiting and len(running) < room:
@@ -232,7 +257,7 @@ class Workers:
         try:
             return self.executor.submit(compute, self._digest, blob, keys, n_threads(self.executor))
         except Exception as error:  # a pool that broke, a client that is closed, a scheduler that is gone
-            raise _gone(error) from error
+            raise gone(error) from error
 
     def _take(
         self,
@@ -266,7 +291,7 @@ class Workers:
         piece.losses += 1
         piece.why.append(f"{type(error).__name__}: {error}".rstrip(": "))
         if isinstance(error, BrokenExecutor):  # a ProcessPoolExecutor never recovers
-            raise _gone(error) from error
+            raise gone(error) from error
         if piece.losses >= MAX_LOSSES:
             raise _lost_for_good(self.score, families, piece, piece.why[-1]) from error
 
@@ -284,7 +309,7 @@ class Workers:
                 )
 
 
-class _Cluster:
+class Cluster:
     """The health of a Dask cluster; other executors fail the tasks that they cannot do.
 
     A client that lost its scheduler cancels what was under way and lets new tasks wait for ever, and so does a
@@ -300,7 +325,7 @@ class _Cluster:
         if self._client is None:
             return
         if self._client.status != "running":
-            raise _gone(ConnectionError(f"the connection to the Dask scheduler is {self._client.status}"))
+            raise gone(ConnectionError(f"the connection to the Dask scheduler is {self._client.status}"))
         now = time.monotonic()
         if answered:
             self._answered = self._asked = now
@@ -309,7 +334,7 @@ class _Cluster:
             if _dask_threads(self._client) > 0:
                 self._answered = now
             elif now - self._answered >= NO_WORKER_SECONDS:
-                raise _gone(ConnectionError(f"the Dask cluster has had no worker for {NO_WORKER_SECONDS:g} s"))
+                raise gone(ConnectionError(f"the Dask cluster has had no worker for {NO_WORKER_SECONDS:g} s"))
 
 
 def _dask_threads(client: Any) -> int:
@@ -317,7 +342,7 @@ def _dask_threads(client: Any) -> int:
     try:
         return int(sum(client.nthreads().values()))
     except Exception as error:  # a scheduler that does not answer: an OSError, a closed client: a RuntimeError, ...
-        raise _gone(error) from error
+        raise gone(error) from error
 
 
 def n_workers(executor: Executor) -> int:
@@ -348,7 +373,8 @@ def _pickled(score: Score) -> bytes:
         ) from error
 
 
-def _gone(error: BaseException) -> WorkerError:
+def gone(error: BaseException) -> WorkerError:
+    """Return the error that an executor has ended with, in words."""
     return WorkerError(
         f"the executor takes no more work: {type(error).__name__}: {error}",
         hint="start it again; drbo.WorkerPool replaces workers that die; 'drbo resume' continues a saved search",
