@@ -82,7 +82,7 @@ def test_the_fingerprint_of_the_true_graph(data_dir):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 9, 17, 33])
 def test_padding_does_not_matter(size, rng):
-    """Sizes are rounded up and padded with dummies: compare with the determinants' ratio."""
+    """The residual variance is the ratio of two determinants."""
     correlation = np.corrcoef(rng.normal(size=(200, 40)) @ rng.normal(size=(40, 40)), rowvar=False)
     parents = [tuple(rng.permutation(39)[:size] + 1) for _ in range(4)]
     found = residual_variances(correlation, Families.from_sets(40, [(0, members) for members in parents]))
@@ -92,12 +92,11 @@ def test_padding_does_not_matter(size, rng):
         assert value == pytest.approx(math.exp(log_ratio), rel=1e-8)
 
 
-def test_batches_are_cut_without_a_trace(rng, monkeypatch):
+def test_families_are_scored_alone_and_in_company(rng):
     score = BicNV(Table.from_array(_values(rng)))
     families = Families.from_dags(_dags(rng, 30, 5))
-    whole = score.local(families)
-    monkeypatch.setattr("drbo.scores.linear.BATCH_BYTES", 1)
-    assert (score.local(families) == whole).all()
+    alone = [score.local(families[row : row + 1])[0] for row in range(len(families))]
+    assert score.local(families).tolist() == alone
 
 
 @BOTH

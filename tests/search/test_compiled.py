@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import torch
 
 from drbo.search import compiled
 
@@ -40,16 +39,3 @@ def test_random_words_look_random():
     again = np.empty(10, np.uint64)
     compiled.fill_random(again, np.uint64(12_345 + 7))
     assert (again == words[7:17]).all()  # a counter: the order of the calls does not matter
-
-
-@pytest.mark.parametrize(("size", "work", "parts"), [(10, 10**9, 3), (2, 10**9, 2), (10, 10, 1), (0, 0, 1)])
-def test_parts_cover_everything_once(size, work, parts):
-    before, seen = torch.get_num_threads(), []
-    try:
-        torch.set_num_threads(3)
-        compiled.in_threads(lambda first, last, word: seen.append((first, last, word)), size, work, "word")
-    finally:
-        torch.set_num_threads(before)
-    seen.sort()
-    assert len(seen) == parts
-    assert [i for first, last, _ in seen for i in range(first, last)] == list(range(size))

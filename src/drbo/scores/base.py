@@ -17,6 +17,8 @@ from drbo.errors import DataError, DrboError, ScoreError, SettingsError
 #: Weight of ln d per edge (Foygel & Drton 2010). With 0.5 every score whose edges are not tested after the search finds
 #: at most half an edge, on average, among 20 independent columns (benchmarks/null.py).
 EBIC_GAMMA = 0.5
+#: Bytes of one batch of families that are fitted together.
+BATCH_BYTES = 2**27
 
 
 @dataclass(frozen=True, eq=False)

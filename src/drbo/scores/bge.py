@@ -11,8 +11,8 @@ from torch import Tensor
 
 from drbo.data.table import Table, unit_free
 from drbo.errors import ScoreError, SettingsError
-from drbo.scores.base import Families, Score, row_groups
-from drbo.scores.linear import BATCH_BYTES, BicNV, effective_rows, group_moments
+from drbo.scores.base import BATCH_BYTES, Families, Score, row_groups
+from drbo.scores.linear import BicNV, effective_rows, group_moments
 
 #: Least eigenvalue of the posterior scale matrix, scaled to a unit diagonal, that leaves its determinants any digits.
 LEAST_EIGENVALUE = 1e-13

@@ -12,13 +12,12 @@ from drbo.data.moments import Moments, moments
 from drbo.data.table import Table
 from drbo.errors import DataError, ScoreError
 from drbo.scores.base import Families, Score, row_groups
+from drbo.scores.threads import in_threads
 
 #: Relative residual variance under which a fit counts as perfect: keeps ln MSE finite.
 RESIDUAL_FLOOR = 1e-12
 #: Pivots under this make the parents collinear; such families are solved by eigenvalues instead.
 COLLINEAR_PIVOT = 1e-11
-#: Bytes of one batch of factorised matrices.
-BATCH_BYTES = 2**27
 
 
 def residual_variances(
@@ -27,41 +26,20 @@ def residual_variances(
 ) -> npt.NDArray[np.float64]:
     """Return the share of each node's variance that its parents leave unexplained.
 
-    The last pivot of the Cholesky factor of the correlation matrix of (parents, node) is the residual standard
-    deviation. Families are batched by their number of parents, padded with independent dummies.
+    The last pivot of the Cholesky factor of the correlation matrix of (parents, node) is the residual variance.
     """
+    from drbo.scores.regressions import residuals  # compiled: only where it is used
+
     sizes = families.parents.sum(axis=1)
-    residual = np.ones(len(families))
-    for width, rows in _by_width(sizes):
-        extended = np.eye(len(correlation) + width)
-        extended[: len(correlation), : len(correlation)] = correlation
-        step = max(1, BATCH_BYTES // (8 * (width + 1) ** 2))
-        for start in range(0, len(rows), step):
-            part = rows[start : start + step]
-            place = np.concatenate([families.padded(part, width), families.nodes[part][:, None]], axis=1)
-            pivots = _pivots(extended[place[:, :, None], place[:, None, :]])
-            residual[part] = pivots[:, -1] ** 2
-            for row in part[~(pivots[:, :-1].min(axis=1) >= COLLINEAR_PIVOT**0.5)]:
-                residual[row] = _collinear_residual(correlation, families.nodes[row], families.parents[row])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    members = np.nonzero(families.parents)[1]
+    residual = np.empty(len(families))
+    work = int((sizes.astype(np.int64) ** 3).sum()) // 6
+    arguments = (correlation, families.nodes, starts, members, COLLINEAR_PIVOT, residual)
+    in_threads(residuals, len(families), work, *arguments)
+    for row in np.flatnonzero(np.isnan(residual)):
+        residual[row] = _collinear_residual(correlation, families.nodes[row], families.parents[row])
     return np.clip(residual, RESIDUAL_FLOOR, 1.0)
-
-
-def _pivots(matrices: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the diagonals of the Cholesky factors; NaN where a matrix has none."""
-    try:
-        return np.asarray(np.linalg.cholesky(matrices).diagonal(axis1=1, axis2=2), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        if len(matrices) == 1:
-            return np.full(matrices.shape[:2], np.nan)
-        half = len(matrices) // 2
-        return np.concatenate([_pivots(matrices[:half]), _pivots(matrices[half:])])
-
-
-def _by_width(sizes: npt.NDArray[np.intp]) -> list[tuple[int, npt.NDArray[np.intp]]]:
-    """Group families by size, rounded up so that padding stays under a fifth and groups stay few."""
-    step = 2 ** np.maximum(0, np.floor(np.log2(np.maximum(sizes, 1))).astype(np.intp) - 2)
-    widths = -(-sizes // step) * step
-    return [(int(width), np.flatnonzero(widths == width)) for width in np.unique(widths) if width > 0]
 
 
 def _collinear_residual(correlation: npt.NDArray[np.float64], node: int, parents: npt.NDArray[np.bool_]) -> float:

@@ -9,9 +9,8 @@ from torch import Tensor
 
 from drbo.data.table import Table
 from drbo.errors import ScoreError
-from drbo.scores.base import Families, Score, row_groups
+from drbo.scores.base import BATCH_BYTES, Families, Score, row_groups
 from drbo.scores.discrete import configurations, merge_rows
-from drbo.scores.linear import BATCH_BYTES
 
 #: Weight of the squared coefficients: bounds them under separation; moves the log-likelihood by less than 1e-5.
 RIDGE = 1e-10

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from drbo.errors import SettingsError
 from drbo.scores.base import Families, Score
+from drbo.scores.threads import in_threads
 from drbo.search.evaluate import Evaluator
 from drbo.search.inputs import Inputs
 from drbo.search.region import Candidates
@@ -125,7 +126,6 @@ class Acquisition:
     def _compiled(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
         """Return the same, by sums of rows for the families that differ from the centre's."""
         from drbo.search import compiled_draws  # compiled: only where it is used
-        from drbo.search.compiled import in_threads
 
         center_codes, codes, changed = self.space.codes(candidates, self.surrogate.inputs)
         d, n = changed.shape

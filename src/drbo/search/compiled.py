@@ -1,34 +1,16 @@
-"""What the compiled kernels share: sums of rows by bytes, cheap random bits, work spread over threads.
+"""What the compiled kernels share: sums of rows by bytes, cheap random bits.
 
 A parent set is a few bytes, so the sum of the rows of W1 that belong to it needs one table lookup per byte: a table
 holds, for each of the 256 values of a byte, the sum of its rows. That is a quarter of the additions at the density of
 low-rank graphs, needs no list of parents, and costs the same for every set.
 """
 
-from collections.abc import Callable
-from itertools import pairwise
-from threading import Thread
 from typing import Any
 
 import numba
 import numpy as np
-import torch
 
 F32 = np.float32
-#: Work below this many operations is done by one thread: starting another costs as much.
-SMALL_WORK = 200_000
-
-
-def in_threads(kernel: Callable[..., None], size: int, work: int, *arguments: Any) -> None:
-    """Call ``kernel(first, last, *arguments)`` on parts of ``range(size)``, in as many threads as torch uses."""
-    count = max(1, min(torch.get_num_threads(), size, work // SMALL_WORK + 1))
-    cuts = [size * part // count for part in range(count + 1)]
-    others = [Thread(target=kernel, args=(first, last, *arguments)) for first, last in pairwise(cuts[1:])]
-    for thread in others:
-        thread.start()
-    kernel(cuts[0], cuts[1], *arguments)
-    for thread in others:
-        thread.join()
 
 
 @numba.njit(cache=True, nogil=True)

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from drbo.scores.threads import in_threads
 from drbo.settings import Settings
 
 SOBOL_BITS = 30  # what torch's Sobol engine makes
@@ -136,7 +137,6 @@ def _moved_compiled(
 ) -> tuple[Tensor, Tensor]:
     """Return moved coordinates (n, room), free places dim, and their new values; on the CPU."""
     from drbo.search import compiled_draws  # compiled: only where it is used
-    from drbo.search.compiled import in_threads
 
     seed = np.uint64(int(torch.randint(2**62, (1,), generator=generator)))
     coordinate, value = torch.empty(n, room, dtype=torch.int32), torch.empty(n, room)

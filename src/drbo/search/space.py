@@ -13,6 +13,7 @@ from torch import Tensor
 
 from drbo.graph import topological_order
 from drbo.knowledge import Constraints
+from drbo.scores.threads import in_threads
 from drbo.search.inputs import Inputs
 from drbo.search.region import Candidates
 
@@ -115,7 +116,6 @@ class _PotentialSpace:
             codes = torch.as_tensor(inputs.encode(self.decode(candidates.vectors()).numpy()))
             return center_codes, codes, (codes != center_codes[:, None]).any(2).to(torch.uint8)
         from drbo.search import compiled_draws  # compiled: only where it is used
-        from drbo.search.compiled import in_threads
 
         codes = torch.empty(d, n, inputs.n_bytes, dtype=torch.uint8)
         changed = torch.empty(d, n, dtype=torch.uint8)

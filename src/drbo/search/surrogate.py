@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from drbo.scores.threads import in_threads
 from drbo.search.graphed import GraphedSteps
 from drbo.search.history import History
 from drbo.search.inputs import Inputs
@@ -115,7 +116,6 @@ class DropoutSurrogate:
     ) -> None:
         """Take one Adam step on the CPU."""
         from drbo.search import compiled_train  # compiled: only where it is used
-        from drbo.search.compiled import in_threads
 
         d, _, h = self._p["w1"].shape
         seed = np.uint64(int(torch.randint(2**62, (1,), generator=generator)))
@@ -246,7 +246,6 @@ class DropoutSurrogate:
         w1, b1 = self._p["w1"], self._p["b1"]
         if self.device.type == "cpu":
             from drbo.search import compiled_train
-            from drbo.search.compiled import in_threads
 
             mean, second = torch.empty_like(b1), torch.empty_like(b1)
             arrays = (history.codes, rows, w1, b1, mean, second)
