@@ -31,7 +31,8 @@ SAME = 0.01
 def one_run(graph: str, seed: int, surrogate: str, options: argparse.Namespace) -> table.Row:
     """Search one data set and return its row, with the way to the best score."""
     data = simulate(graph, "gp", n=options.rows, seed=seed)
-    settings = Settings(route="networks", surrogate=surrogate, max_local=options.local * len(data.dag), max_evals=1_000_000)
+    most = options.local * len(data.dag)
+    settings = Settings(route="networks", surrogate=surrogate, max_local=most, max_evals=1_000_000)
     start = time.perf_counter()
     model = DrBO("gp", random_state=seed, settings=settings, device=options.device, time_limit=options.limit)
     result = model.fit(data.X).result_

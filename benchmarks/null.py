@@ -75,10 +75,14 @@ LINEAR = [
     for graph, model, score in (
         ("20ER2", "linear z", "bic-nv"),
         ("20ER4", "linear", "bic-nv"),
-        ("20ER4", "linear", "bic-ev"),
     )
     for n in (200, 1_000)
 ] + [("none", kind, "bic-nv", n) for kind in ("gaussian", "t3") for n in ROWS]
+EQUAL_VARIANCES = [(graph, "linear", "bic-ev", n) for graph in ("20ER2", "20ER4") for n in (200, 1_000)]
+EQUAL_VARIANCES += [
+    ("30ER8", "linear", "bic-ev", 1_000),
+    *[("none", kind, "bic-ev", 100) for kind in ("gaussian", "t3")],
+]
 NONLINEAR = [
     ("6ER1.5", "gp", "gp", 200),
     ("6ER1.5", "cos", "gp", 200),
@@ -206,10 +210,13 @@ def errors(
 def choose(options: argparse.Namespace) -> None:
     """Compare penalties and pruners."""
     seeds = range(FIRST_SEED, FIRST_SEED + options.sets)
-    for cases, penalties, pruners in (
-        (LINEAR, tuple(PENALTIES), ("none", "f-test")),
-        (NONLINEAR, ("1", "ebic 0.5"), ("none", "cam", "cam-sequential")),
+    for name, cases, penalties, pruners in (
+        ("bic-nv", LINEAR, tuple(PENALTIES), ("none", "f-test")),
+        ("bic-ev", EQUAL_VARIANCES, ("1", "2", "ebic 0.5"), ("none", "f-test", "odds")),
+        ("gp,splines", NONLINEAR, ("1", "ebic 0.5"), ("none", "cam", "cam-sequential")),
     ):
+        if not set(name.split(",")) & set(options.scores.split(",")):
+            continue
         jobs = [(*case, seed, penalty, pruners) for case in cases for penalty in penalties for seed in seeds]
         rows = [
             {**dict(zip(CHOICE_KEY, (*job[:6], pruner), strict=True)), "errors": value, **table.stamp("cpu")}

@@ -38,7 +38,7 @@ from drbo.scores.auto import choose_score
 from drbo.scores.base import SCORES, Families, Score, build_score, score_class
 from drbo.scores.bge import BGe
 from drbo.scores.gp import KernelScore
-from drbo.scores.linear import BicNV
+from drbo.scores.linear import BicEV, BicNV
 from drbo.scores.splines import SplineScore
 from drbo.search.certificate import check_size
 from drbo.search.evaluate import Evaluator
@@ -62,7 +62,7 @@ PAPER_CHOICES: dict[str, tuple[str, dict[str, Any], str]] = {
     "paper-sachs": ("gp-nv", {"alpha": 1e-8, "median_scale": True, "standardize": True}, "kci"),
 }
 #: Pruners that test every edge: penalty 1 is enough where one follows (measured by benchmarks/null.py --choose).
-EDGE_TESTS = ("f-test", "cam", "cam-sequential", "kci")
+EDGE_TESTS = ("f-test", "odds", "cam", "cam-sequential", "kci")
 
 
 class DrBO(BaseEstimator):
@@ -75,7 +75,7 @@ class DrBO(BaseEstimator):
     preset : ``"default"``, or ``"paper"`` for Algorithm 1 of Duong, Gupta & Nguyen (2025) unchanged.
     max_evals : DAG evaluations that may be spent (those with at least one unknown family).
     time_limit : seconds.
-    prune : ``"auto"``, ``"none"``, ``"f-test"``, ``"threshold"``, ...
+    prune : ``"auto"``, ``"none"``, ``"f-test"``, ``"odds"``, ``"threshold"``, ...
     knowledge : edges, tiers and limits that every evaluated graph obeys.
     random_state : an int for the same answer every time.
     device : ``"auto"``, ``"cpu"`` or ``"cuda"``.
@@ -832,7 +832,7 @@ class DrBO(BaseEstimator):
         if self.preset in PAPER_CHOICES:
             return PAPER_CHOICES[self.preset][2]
         if issubclass(kind, (BicNV, BGe)):
-            return "f-test"
+            return "odds" if issubclass(kind, BicEV) else "f-test"  # equal variances make weights comparable
         # CAM asks for additive effects, as splines do; of the joint effects that gp finds it removes true edges.
         return "cam-sequential" if issubclass(kind, SplineScore) else "none"
 

@@ -169,8 +169,8 @@ class Settings:
     # Pruning (Sec. 4.6, App. C.3)
     prune_threshold: float | None = _knob(
         None,
-        "what an edge must pass when the result is pruned: the weight for 'threshold', the significance level for "
-        "tests; None: 0.3, 0.01 for 'f-test', 0.001 for 'cam' and 'kci'",
+        "what an edge must pass when the result is pruned: the weight for 'threshold', the probability for 'odds', the "
+        "significance level for tests; None: 0.3, 0.5, 0.01 for 'f-test', 0.001 for 'cam' and 'kci'",
         low=0.0,
         optional=True,
     )

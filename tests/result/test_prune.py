@@ -242,7 +242,7 @@ class TestPrune:
     @pytest.mark.parametrize(
         ("name", "arguments", "message"),
         [
-            ("hope", {}, "prune must be one of none, threshold, f-test, cam, cam-sequential, kci, got 'hope'"),
+            ("hope", {}, "prune must be one of none, threshold, f-test, odds, cam, cam-sequential, kci, got 'hope'"),
             ("f-test", {"threshold": 0.0}, r"in \(0, 1\], got 0.0"),
             ("f-test", {"threshold": 1.5}, r"in \(0, 1\], got 1.5"),
             ("threshold", {"threshold": -0.1}, "at least 0, got -0.1"),

@@ -63,7 +63,7 @@ INTERRUPTED = 130  # exit code: 128 + SIGINT
     metavar="NAME",
     default="auto",
     show_default=True,
-    help="How weak edges are removed at the end: auto, none, f-test, threshold, cam, cam-sequential, kci.",
+    help="How weak edges are removed at the end: auto, none, f-test, odds, threshold, cam, cam-sequential, kci.",
 )
 @click.option(
     "--set", "changes", multiple=True, metavar="NAME=VALUE", help="Any other setting, such as dropout=0.3; repeatable."

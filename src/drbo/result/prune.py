@@ -1,9 +1,11 @@
 """Pruning: which edges of the best graph the data support by themselves, and the linear weights of edges.
 
-Every test uses the parents of the unpruned graph, and all removals happen together.
+Tests use the parents of the unpruned graph, and all removals happen together; ``odds`` and ``cam-sequential`` drop the
+weakest edge of a node first and fit again.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -42,11 +44,13 @@ def prune(
     ----------
     name : ``none``; ``threshold``: keep linear weights above 0.3 in size (Duong, Gupta & Nguyen 2025; depends on the
         units); ``f-test``: keep edges with a significant partial F test, corrected for all d(d-1) pairs, at 0.01
-        (unit-free); ``cam``: significance in a nonlinear additive model, at 0.001, all edges at once as in the paper;
-        ``cam-sequential``: the same, the weakest first, with a new fit after each; ``kci``: conditional dependence.
-    values : the data, categorical columns as codes; or, for ``none``, ``threshold`` and ``f-test``, its moments.
+        (unit-free); ``odds``: keep edges that are likelier than not, by comparison with the clear edges of the graph
+        (for equal noise variances, which make weights comparable); ``cam``: significance in a nonlinear additive
+        model, at 0.001, all edges at once as in the paper; ``cam-sequential``: the same, the weakest first, with a new
+        fit after each; ``kci``: conditional dependence.
+    values : the data, categorical columns as codes; or, for the linear ones, its moments.
     required : True for edges that stay whatever the test says.
-    threshold : another threshold or significance level than the pruner's default.
+    threshold : another threshold, significance level or probability than the pruner's default.
 
     Examples
     --------
@@ -131,6 +135,37 @@ def _from_covariance(covariance: Floats) -> tuple[Floats, Floats]:
     return correlation, deviation
 
 
+@dataclass(frozen=True)
+class Regressions:
+    """Linear regressions of nodes on their parents, both standardised, from one correlation matrix."""
+
+    correlation: Floats  # (d, d)
+    deviation: Floats  # (d,) standard deviations of the columns
+    rows: Floats  # (d, d) how many rows show both columns
+
+    @classmethod
+    def of(cls, values: npt.ArrayLike | Moments, d: int) -> "Regressions":
+        """Return the regressions for a table or its moments."""
+        if isinstance(values, Moments):
+            return cls(*_from_covariance(values.covariance), values.pairs)
+        data = _checked(values, d)
+        return cls(*_correlation(data), np.full((d, d), float(len(data))))
+
+    def fit(self, node: int, parents: npt.NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
+        """Return weights, standard errors and degrees of freedom of a node's parents, in rising order.
+
+        A parent that is collinear with stronger ones, or has no degree of freedom, has an infinite error.
+        """
+        used, found, spread, residual = _regress(self.correlation, node, parents)
+        freedom = self.rows[parents, node] - 1 - len(used)
+        weights, errors = np.zeros(len(parents)), np.full(len(parents), np.inf)
+        place = np.searchsorted(parents, used)
+        weights[place] = found
+        variance = spread * residual / np.maximum(freedom[place], 1)
+        errors[place] = np.where(freedom[place] > 0, np.sqrt(variance), np.inf)
+        return weights, errors, freedom
+
+
 def _regress(
     correlation: Floats, node: int, parents: npt.NDArray[np.intp]
 ) -> tuple[npt.NDArray[np.intp], Floats, Floats, float]:
@@ -196,24 +231,17 @@ def f_test(values: npt.ArrayLike | Moments, dag: npt.ArrayLike) -> Floats:
     0.000107
     """
     graph = check_dag(dag)
-    if isinstance(values, Moments):
-        correlation, _ = _from_covariance(values.covariance)
-        rows = values.pairs
-    else:
-        data = _checked(values, len(graph))
-        correlation, _ = _correlation(data)
-        rows = np.full(graph.shape, float(len(data)))
+    regressions = Regressions.of(values, len(graph))
     p_values = np.where(graph, 1.0, np.nan)
     for node in np.flatnonzero(graph.any(axis=0)):
-        parents, weights, spread, residual = _regress(correlation, int(node), np.flatnonzero(graph[:, node]))
-        freedom = rows[parents, node] - 1 - len(parents)
-        p_value = fdtrc(1, np.maximum(freedom, 1), weights**2 / spread * freedom / residual)
-        p_values[parents, node] = np.where(freedom > 0, p_value, 1.0)
+        parents = np.flatnonzero(graph[:, node])
+        weights, errors, freedom = regressions.fit(int(node), parents)
+        p_values[parents, node] = fdtrc(1, np.maximum(freedom, 1), (weights / errors) ** 2)
     return p_values
 
 
 def _imported(module: str, function: str, **options: bool) -> Pruner:
-    """Return a pruner that is imported when it is used: the core must start without what it needs.
+    """Return a test that is imported when it is used: the core must start without what it needs.
 
     The function has the signature of a pruner and returns the pruned DAG and the (d, d) p-values.
     """
@@ -226,19 +254,27 @@ def _imported(module: str, function: str, **options: bool) -> Pruner:
     return pruner
 
 
+def _prune_odds(values: Floats | Moments, dag: Bools, *, required: Bools, alpha: float) -> tuple[Bools, Details]:
+    from drbo.result.odds import prune_odds  # which needs this module
+
+    return prune_odds(values, dag, required=required, alpha=alpha)
+
+
 PRUNERS: dict[str, Pruner] = {
     "none": _prune_none,
     "threshold": _prune_threshold,
     "f-test": _prune_f_test,
+    "odds": _prune_odds,
     "cam": _imported("drbo.result.cam", "prune_cam"),
     "cam-sequential": _imported("drbo.result.cam", "prune_cam", sequential=True),
     "kci": _imported("drbo.result.kci", "prune_kci"),
 }
-BY_MOMENTS = ("none", "threshold", "f-test")  # pruners that need no more than a covariance
+BY_MOMENTS = ("none", "threshold", "f-test", "odds")  # pruners that need no more than a covariance
 DEFAULT_THRESHOLDS = {
     "none": 1.0,
     "threshold": 0.3,
     "f-test": 0.01,
+    "odds": 0.5,
     "cam": 0.001,
     "cam-sequential": 0.001,
     "kci": 0.001,
