@@ -92,7 +92,6 @@ def test_weights_follow_their_rows():
     other = DrBO(score="bge", random_state=0).fit(frame.iloc[order], sample_weight=times[order])
     assert one.score_ == pytest.approx(other.score_, rel=1e-12)
     assert one.result_.data_hash == other.result_.data_hash
-    assert one.result_.data_hash != DrBO(score="bge", random_state=0).fit(frame).result_.data_hash
 
 
 def test_weights_and_missing_values_together():
@@ -116,9 +115,18 @@ def test_a_weighted_bootstrap_and_a_resumed_search(tmp_path):
     )
     assert found.adjacent[2, 3] == 1.0
     first = DrBO(score="bge", max_evals=10, random_state=0, checkpoint=tmp_path).fit(frame, sample_weight=times)
-    longer = DrBO.resume(tmp_path, max_evals=5)
+    longer = DrBO.resume(tmp_path, frame[times > 0], max_evals=5)
     assert longer.result_.data_hash == first.result_.data_hash
     assert longer.result_.n_evals > first.result_.n_evals
+
+
+def test_kept_resamples_of_other_weights_are_not_used(tmp_path):
+    frame, times = _numbers(), _times()
+    model = DrBO(score="bic-nv", random_state=0)
+    model.bootstrap(frame, n=2, keep=tmp_path / "kept.json", sample_weight=times)
+    first = (tmp_path / "kept.json").read_text()
+    model.bootstrap(frame, n=2, keep=tmp_path / "kept.json", sample_weight=times[::-1])
+    assert (tmp_path / "kept.json").read_text() != first
 
 
 def test_scores_without_weights_refuse_them():

@@ -345,8 +345,7 @@ class DrBO(BaseEstimator):
         saved.check_versions(_versions())
         model = cls(**saved.arguments(max_evals, time_limit), executor=executor, callbacks=callbacks, checkpoint=path)
         if X is not None:
-            table, weights = model._checked(X)[1], saved.table.weights
-            saved.check_data(table if weights is None else replace(table, weights=np.resize(weights, table.n_rows)))
+            saved.check_data(model._checked(X)[1])
         vars(model)["_saved"] = saved
         return model.fit(X)
 
@@ -547,7 +546,8 @@ class DrBO(BaseEstimator):
         refit = self._refit(X, warm, sample_weight)
         if clusters is not None:
             clusters = np.asarray(clusters)[self._used_rows(as_frame(X), sample_weight)]
-        kept = None if keep is None else Kept(Path(keep), self._plan(kind, block, clusters, warm))
+        plan = self._plan(kind, block, clusters, warm, refit.table.weights)
+        kept = None if keep is None else Kept(Path(keep), plan)
         found = bootstrap(
             refit, refit.table.n_rows, self.result_.names, n=n, kind=kind, block=block, clusters=clusters,
             seed=self.result_.seed, executor=executor, progress=progress, kept=kept,
@@ -602,13 +602,21 @@ class DrBO(BaseEstimator):
                 hint="use missing='em' or 'drop' with a bootstrap",
             )
 
-    def _plan(self, kind: str, block: int | None, clusters: npt.ArrayLike | None, warm: bool) -> str:
+    def _plan(
+        self,
+        kind: str,
+        block: int | None,
+        clusters: npt.ArrayLike | None,
+        warm: bool,
+        weights: npt.NDArray[np.float64] | None,
+    ) -> str:
         """Return a digest of all that decides the graphs of resamples."""
         result = self.result_
         groups = None if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1].tolist()
         parts = (
             *(result.data_hash, result.names, result.seed, result.score_name, result.score_options, result.settings),
             *(result.knowledge, result.pruner, result.versions, kind, block, groups, warm),
+            *(() if weights is None else weights.tolist()),
         )
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 

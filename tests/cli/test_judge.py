@@ -46,6 +46,21 @@ def test_rows_of_the_run_are_split(run: Run, tables: tuple[Path, Path], tmp_path
     assert "judged on 300 rows" in as_is.stdout
 
 
+def test_rows_with_missing_values_are_recognised(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
+    seen, _ = tables
+    frame = pd.read_csv(seen)
+    frame.loc[::20, "b"] = np.nan
+    frame.to_csv(seen, index=False)
+    for policy in ("em", "drop"):
+        folder = tmp_path / policy
+        run("fit", str(seen), "--score", "bic-nv", "--missing", policy, "-o", str(folder), "-q")
+        done = run("judge", str(seen), str(folder), "--missing", "drop", "--no-path")
+        assert done.exit_code == 0, done.stderr
+        assert "They are split" in done.stderr
+        effects = run("effects", str(folder), str(seen), "--from", "a", "--to", "b", "--missing", "drop")
+        assert "conditional on this graph" in effects.stdout
+
+
 def test_a_graph_file(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
     _, new = tables
     graph = tmp_path / "graph.csv"

@@ -338,23 +338,40 @@ class Result:
 
         return plot_compare(self, truth, path=path, ax=ax)
 
+    def has_seen(self, X: Any) -> bool:
+        """Tell whether a table is the one that the graph was learned from; some of its rows are not recognised.
+
+        Examples
+        --------
+        >>> one = Result(names=("a",), dag=[[0]], searched_dag=[[0]], score=0.0, pruned_score=0.0, score_name="bge",
+        ...     score_equivalent=True, local=[0.5], price=[0.0])
+        >>> one.has_seen(np.eye(3))
+        False
+        """
+        from drbo.data.check import check_table
+        from drbo.data.read import as_frame
+
+        frame = as_frame(X)
+        if not self.data_hash or any(name not in frame for name in self.names):
+            return False
+        policies: tuple[Any, ...] = ("keep", "drop")  # what a fit with missing values may have used
+        return any(
+            check_table(frame[list(self.names)], on_collinear="keep", missing=policy)[0].digest() == self.data_hash
+            for policy in policies
+        )
+
     def judge(self, X: Any, **options: Any) -> "Judgement":
         """Judge the graph on rows that it was not learned from, with its own score; see :func:`drbo.judge`.
 
         Warns if these are the rows of the fit.
         """
-        from drbo.data.check import check_table
-        from drbo.data.read import as_frame
         from drbo.result.judge import judge
 
-        frame = as_frame(X)
-        if all(name in frame for name in self.names):
-            table, _ = check_table(frame[list(self.names)], on_collinear="keep")
-            if table.digest() == self.data_hash:
-                warnings.warn("the graph was learned from these rows: the judgement is too good", stacklevel=2)
+        if self.has_seen(X):
+            warnings.warn("the graph was learned from these rows: the judgement is too good", stacklevel=2)
         kept = {name: value for name, value in self.score_options.items() if not str(value).startswith("array (")}
         given = {"score": self.score_name, "score_options": kept, "seed": self.seed, **options}
-        return judge(self.dag, frame, names=self.names, **given)
+        return judge(self.dag, X, names=self.names, **given)
 
     def effects(
         self, X: Any, source: str | None = None, target: str | None = None, *, missing: str = "error"
@@ -380,7 +397,7 @@ class Result:
                 raise DataError(f"the table has no column '{name}'", hint="give the columns of the graph")
         policy: Any = missing
         table, _ = check_table(frame[list(self.names)], on_collinear="keep", missing=policy)
-        basis = effects.SEEN if table.digest() == self.data_hash else effects.HELD_OUT
+        basis = effects.SEEN if self.has_seen(frame) else effects.HELD_OUT
         pairs = None
         if source is not None or target is not None:
             sources = self.names if source is None else (source,)
