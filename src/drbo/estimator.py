@@ -21,6 +21,7 @@ from drbo.data.audit import audit, audit_arrows, audit_time
 from drbo.data.check import check_table
 from drbo.data.impute import imputations
 from drbo.data.missing import POLICIES, complete_rows, missing_cells, note
+from drbo.data.moments import effective_rows
 from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.data.weights import checked_weights, weights_in_words
@@ -443,9 +444,9 @@ class DrBO(BaseEstimator):
 
     def _effective(self, table: Table) -> str:
         """Return how many complete rows an incomplete table is worth, in words; nothing for imputed ones."""
-        if self.missing != "em" or table.moments is None:
+        if self.missing != "em":
             return ""
-        return f"; it counts as {table.moments.n:.1f} rows"
+        return f"; it counts as {effective_rows(table.values):.1f} rows"
 
     def _searched(self, course: Course, table: Table, about: dict[str, Any]) -> Outcome:
         """Run a search, saved every so often if there is a folder for it."""
@@ -817,7 +818,7 @@ class DrBO(BaseEstimator):
     def _check_pruner(self, table: Table) -> None:
         """Refuse, before anything is spent, a kernel test that the table is too long for, or numbers made of codes."""
         wanted = PAPER_CHOICES[self.preset][2] if self.prune == "auto" and self.preset in PAPER_CHOICES else self.prune
-        if table.moments is not None and wanted not in ("auto", *BY_MOMENTS):
+        if table.by_moments and wanted not in ("auto", *BY_MOMENTS):
             raise SettingsError(
                 f"prune '{wanted}' needs complete rows of equal weight",
                 hint=f"use prune='auto', or one of {', '.join(BY_MOMENTS)}",
@@ -858,6 +859,7 @@ class _Job:
         if not sort_rows:
             self.rows = np.arange(table.n_rows)
         self.table = table.take(self.rows, self.columns)
+        table.adopt_moments(self.table, self.columns)  # the order of the input must not decide their last bits
 
     def ordered_options(self, options: dict[str, Any]) -> dict[str, Any]:
         """Bring options that speak of rows and columns into the canonical order."""

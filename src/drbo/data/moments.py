@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,11 @@ from drbo.errors import DataError
 Floats = npt.NDArray[np.float64]
 
 #: EM ends when no correlation moves by more than this in a round, or after so many rounds.
-EM_TOLERANCE = 1e-8
+EM_TOLERANCE = 1e-7
 EM_ROUNDS = 2_000
-#: Added to the correlations of the cells that are seen: an exact copy still has a regression.
+#: Added to the variances of standardised columns: an exact copy still has a regression.
 EM_RIDGE = 1e-10
+ROOM = 2**23  # numbers of one batch of small matrices
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,11 @@ class Moments:
     covariance: Floats  # (d, d)
     n: float  # the (effective) number of rows
     pairs: Floats  # (d, d) rows in which both columns are seen; the diagonal: one column
+
+    def take(self, columns: npt.NDArray[np.intp]) -> "Moments":
+        """Return the moments of these columns, in this order."""
+        both = np.ix_(columns, columns)
+        return Moments(self.mean[columns], self.covariance[both], self.n, self.pairs[both])
 
 
 def moments(
@@ -66,12 +72,29 @@ def moments(
         return Moments(mean, centred.T @ centred / total, total, np.full((values.shape[1],) * 2, total))
     pairs = (seen * weight[:, None]).T @ seen.astype(np.float64)
     _check_pairs(pairs, [str(j) for j in range(len(pairs))] if names is None else names)
-    upper = pairs[np.triu_indices(len(pairs), 1)]
-    n = 1.0 / float(np.mean(1.0 / upper))
+    n = _effective(pairs)
     low, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     mean, covariance = _em((values - low) / spread, seen, weight)
     return Moments(mean * spread + low, covariance * np.outer(spread, spread), n, pairs)
+
+
+def effective_rows(values: Floats, weights: Floats | None = None) -> float:
+    """Return the effective number of rows alone: see :func:`moments`.
+
+    Examples
+    --------
+    >>> effective_rows(np.array([[1.0, 2.0], [2.0, np.nan], [3.0, 1.0]]))
+    2.0
+    """
+    seen = ~np.isnan(values)
+    weight = np.ones(len(values)) if weights is None else weights
+    return _effective((seen * weight[:, None]).T @ seen.astype(np.float64))
+
+
+def _effective(pairs: Floats) -> float:
+    upper = pairs[np.triu_indices(len(pairs), 1)]
+    return 1.0 / float(np.mean(1.0 / upper)) if upper.all() else 0.0
 
 
 def _check_pairs(pairs: Floats, names: Sequence[str]) -> None:
@@ -84,38 +107,59 @@ def _check_pairs(pairs: Floats, names: Sequence[str]) -> None:
         )
 
 
+class _Lost(NamedTuple):
+    """The rows with m missing cells: which cells, pattern by pattern."""
+
+    rows: npt.NDArray[np.intp]  # (R,)
+    cells: npt.NDArray[np.intp]  # (P, m) columns
+    pattern: npt.NDArray[np.intp]  # (R,) of each row
+    weight: Floats  # (P,) of the rows of each pattern
+
+
 def _em(values: Floats, seen: npt.NDArray[np.bool_], weight: Floats) -> tuple[Floats, Floats]:
-    """Return mean and covariance of standardised columns; rows with the same missing cells are treated together."""
+    """Return mean and covariance of standardised columns; rows without any cell say nothing."""
+    kept = seen.any(axis=1)
+    values, seen, weight = values[kept], seen[kept], weight[kept]
     patterns, member = np.unique(seen, axis=0, return_inverse=True)
+    member, n_lost = member.ravel(), (~patterns).sum(axis=1)
     groups = []
-    for number, pattern in enumerate(patterns):
-        rows = member.ravel() == number
-        if pattern.any():
-            groups.append((np.flatnonzero(pattern), np.flatnonzero(~pattern), values[rows], weight[rows]))
+    for m in np.unique(n_lost[n_lost > 0]).tolist():
+        which = np.flatnonzero(n_lost == m)
+        cells = np.nonzero(~patterns[which])[1].reshape(-1, m)
+        rows = np.flatnonzero(n_lost[member] == m)
+        pattern = np.searchsorted(which, member[rows])
+        heavy = np.bincount(pattern, weight[rows], minlength=len(which)).astype(np.float64)
+        groups.append(_Lost(rows, cells, pattern, heavy))
     mean, covariance = np.zeros(values.shape[1]), np.eye(values.shape[1])
     for _ in range(EM_ROUNDS):
         before = mean, covariance
-        mean, covariance = _em_round(groups, *before)
+        mean, covariance = _em_round(values, seen, weight, groups, *before)
         if max(np.abs(mean - before[0]).max(), np.abs(covariance - before[1]).max()) < EM_TOLERANCE:
             break
     return mean, covariance
 
 
-def _em_round(groups: list[Any], mean: Floats, covariance: Floats) -> tuple[Floats, Floats]:
-    """Expected sums of the completed rows under the last moments, and the moments that they give."""
-    d, total = len(mean), 0.0
-    sums, products = np.zeros(d), np.zeros((d, d))
-    for known, lost, rows, weight in groups:
-        filled = rows.copy()
-        if len(lost):
-            inner = covariance[np.ix_(known, known)] + EM_RIDGE * np.eye(len(known))
-            slopes = np.linalg.solve(inner, covariance[np.ix_(known, lost)])
-            filled[:, lost] = mean[lost] + (rows[:, known] - mean[known]) @ slopes
-            rest = covariance[np.ix_(lost, lost)] - covariance[np.ix_(lost, known)] @ slopes
-            products[np.ix_(lost, lost)] += weight.sum() * rest
-        sums += weight @ filled
-        products += (filled * weight[:, None]).T @ filled
-        total += float(weight.sum())
-    centre = sums / total
+def _em_round(
+    values: Floats, seen: npt.NDArray[np.bool_], weight: Floats, groups: list[_Lost], mean: Floats, covariance: Floats
+) -> tuple[Floats, Floats]:
+    """Expected sums of the completed rows under the last moments, and the moments that they give.
+
+    With K the inverse of the covariance, lost cells given those that are seen have the covariance inv(K_lost) and the
+    mean mu_lost - inv(K_lost) K_lost,seen (x - mu)_seen.
+    """
+    d, total = len(mean), float(weight.sum())
+    precision = np.linalg.inv(covariance + EM_RIDGE * np.eye(d))
+    pull = np.where(seen, values - mean, 0.0) @ precision
+    filled, products = np.where(seen, values, 0.0), np.zeros((d, d))
+    for lost in groups:
+        rest = np.linalg.inv(precision[lost.cells[:, :, None], lost.cells[:, None, :]])  # (P, m, m)
+        np.add.at(products, (lost.cells[:, :, None], lost.cells[:, None, :]), lost.weight[:, None, None] * rest)
+        step = max(1, ROOM // rest.shape[1] ** 2)
+        for start in range(0, len(lost.rows), step):
+            rows, pattern = lost.rows[start : start + step, None], lost.pattern[start : start + step]
+            cells = lost.cells[pattern]
+            filled[rows, cells] = mean[cells] - np.einsum("rij,rj->ri", rest[pattern], pull[rows, cells])
+    centre = weight @ filled / total
+    products += (filled * weight[:, None]).T @ filled
     spread = products / total - np.outer(centre, centre)
     return centre, (spread + spread.T) / 2

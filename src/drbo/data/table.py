@@ -62,12 +62,21 @@ class Table:
         """Whether a cell is missing."""
         return bool(np.isnan(self.values).any())
 
+    @property
+    def by_moments(self) -> bool:
+        """Whether rows are weighted or incomplete, so that :attr:`moments` stand for them."""
+        return self.weights is not None or self.incomplete
+
     @cached_property
     def moments(self) -> Moments | None:
         """Mean and covariance of rows that are weighted or incomplete; None: the rows themselves say it."""
-        if self.weights is None and not self.incomplete:
-            return None
-        return moments(self.values, self.weights, self.names)
+        return moments(self.values, self.weights, self.names) if self.by_moments else None
+
+    def adopt_moments(self, ordered: "Table", columns: npt.NDArray[np.intp]) -> None:
+        """Take over the moments of the same rows in another order; new column k is the old ``columns[k]``."""
+        if ordered.moments is not None:
+            place = np.argsort(columns)
+            vars(self)["moments"] = ordered.moments.take(place)
 
     @property
     def rows_or_moments(self) -> npt.NDArray[np.float64] | Moments:

@@ -51,22 +51,24 @@ def member_dags(graph: npt.ArrayLike, node: int) -> Iterator[Bools]:
                 continue
 
 
-def causal_nodes(dag: Bools, source: int, target: int) -> Bools:
+def causal_nodes(dag: Bools, source: int, target: int, below: Bools | None = None) -> Bools:
     """Return (d,) True for the nodes on directed paths from the source to the target, without the source.
+
+    ``below`` is the transitive closure, for those who have it.
 
     Examples
     --------
     >>> causal_nodes(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]) > 0, 0, 2).tolist()
     [False, True, True]
     """
-    below = descendants(dag)
+    below = descendants(dag) if below is None else below
     on_path: Bools = below[source] & below[:, target]
     if below[source, target]:
         on_path[target] = True
     return on_path
 
 
-def forbidden_nodes(dag: Bools, source: int, target: int) -> Bools:
+def forbidden_nodes(dag: Bools, source: int, target: int, below: Bools | None = None) -> Bools:
     """Return (d,) True for what must not be adjusted for: the source, causal nodes, and all that comes after them.
 
     Examples
@@ -74,13 +76,14 @@ def forbidden_nodes(dag: Bools, source: int, target: int) -> Bools:
     >>> forbidden_nodes(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]) > 0, 0, 1).tolist()
     [True, True, True]
     """
-    causal = causal_nodes(dag, source, target)
-    found: Bools = causal | descendants(dag)[causal].any(axis=0)
+    below = descendants(dag) if below is None else below
+    causal = causal_nodes(dag, source, target, below)
+    found: Bools = causal | below[causal].any(axis=0)
     found[source] = True
     return found
 
 
-def optimal_set(dag: npt.ArrayLike, source: int, target: int) -> list[int] | None:
+def optimal_set(dag: npt.ArrayLike, source: int, target: int, below: Bools | None = None) -> list[int] | None:
     """Return the adjustment set with the least asymptotic variance (Henckel, Perković & Maathuis 2022).
 
     It holds the parents of the causal nodes that are not forbidden. None: the source has no effect on the target.
@@ -90,12 +93,13 @@ def optimal_set(dag: npt.ArrayLike, source: int, target: int) -> list[int] | Non
     >>> optimal_set([[0, 1, 1], [0, 0, 1], [0, 0, 0]], source=1, target=2)
     [0]
     """
-    graph = check_dag(dag)
-    causal = causal_nodes(graph, source, target)
+    graph = check_dag(dag) if below is None else np.asarray(dag)
+    below = descendants(graph) if below is None else below
+    causal = causal_nodes(graph, source, target, below)
     if not causal.any():
         return None
     parents = graph[:, causal].any(axis=1)
-    return np.flatnonzero(parents & ~forbidden_nodes(graph, source, target)).tolist()
+    return np.flatnonzero(parents & ~forbidden_nodes(graph, source, target, below)).tolist()
 
 
 def is_valid(dag: npt.ArrayLike, source: int, target: int, chosen: list[int]) -> bool:
@@ -110,11 +114,10 @@ def is_valid(dag: npt.ArrayLike, source: int, target: int, chosen: list[int]) ->
     (True, False)
     """
     graph = check_dag(dag)
-    if any(forbidden_nodes(graph, source, target)[node] for node in chosen):
+    below = descendants(graph)
+    if forbidden_nodes(graph, source, target, below)[chosen].any():
         return False
-    cut = graph.copy()
-    cut[source, causal_nodes(graph, source, target)] = False
-    return d_separated(cut, source, target, chosen)
+    return d_separated(_without_effect(graph, source, target, below), source, target, chosen)
 
 
 def d_separated(dag: Bools, x: int, y: int, given: list[int]) -> bool:
@@ -142,7 +145,7 @@ def d_separated(dag: Bools, x: int, y: int, given: list[int]) -> bool:
         reached = further
 
 
-def minimal_set(dag: npt.ArrayLike, source: int, target: int) -> list[int] | None:
+def minimal_set(dag: npt.ArrayLike, source: int, target: int, below: Bools | None = None) -> list[int] | None:
     """Return a valid adjustment set of which no node can be left out: the optimal one, thinned in the order of nodes.
 
     Examples
@@ -150,11 +153,21 @@ def minimal_set(dag: npt.ArrayLike, source: int, target: int) -> list[int] | Non
     >>> minimal_set([[0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 1, 0]], source=1, target=2)
     [0]
     """
-    chosen = optimal_set(dag, source, target)
+    graph = check_dag(dag) if below is None else np.asarray(dag)
+    below = descendants(graph) if below is None else below
+    chosen = optimal_set(graph, source, target, below)
     if chosen is None:
         return None
+    cut = _without_effect(graph, source, target, below)
     for node in list(chosen):
         fewer = [other for other in chosen if other != node]
-        if is_valid(dag, source, target, fewer):
+        if d_separated(cut, source, target, fewer):  # and none of them is forbidden: they are of the optimal set
             chosen = fewer
     return chosen
+
+
+def _without_effect(dag: Bools, source: int, target: int, below: Bools) -> Bools:
+    """Return the graph without the first arrows of causal paths."""
+    cut = dag.copy()
+    cut[source, causal_nodes(dag, source, target, below)] = False
+    return cut

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from drbo.data.moments import Moments, moments
 from drbo.data.table import Table
 from drbo.errors import DataError
-from drbo.graph import check_pdag
+from drbo.graph import check_pdag, descendants
 from drbo.result.adjustment import member_dags, minimal_set, optimal_set
 from drbo.result.confidence import Refit, resamples
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+
+#: A DAG of the class and its transitive closure.
+Member = tuple[Bools, Bools]
 
 NORMAL_95 = 1.959963984540054  # standard errors of a 95% interval
 TAILS = (2.5, 97.5)  # percentiles of an interval over resamples
@@ -168,18 +171,19 @@ def effects(
     _check_numbers(table)
     rows = moments(table.values, table.weights) if table.moments is None else table.moments
     wanted = _pairs(pairs, table.names)
-    members: dict[int, list[Bools]] = {}
+    members: dict[int, list[Member]] = {}
 
-    def dags(node: int) -> list[Bools]:
+    def dags(node: int) -> list[Member]:
         if node not in members:
-            members[node] = list(member_dags(given, node))
+            members[node] = [(dag, descendants(dag)) for dag in member_dags(given, node)]
         return members[node]
 
     found = []
     for source, target in wanted:
+        if pairs is None and not any(below[source, target] for _, below in dags(source)):
+            continue
         one = _effect(rows, table.names, source, target, dags(source), dags(target))
-        if pairs is not None or any(one.total):
-            found.append(one)
+        found.append(one)
     return Effects(effects=tuple(found), basis=basis, n_rows=table.n_rows)
 
 
@@ -245,19 +249,19 @@ def _pairs(pairs: list[tuple[str, str]] | None, names: tuple[str, ...]) -> list[
 
 
 def _effect(
-    rows: Moments, names: tuple[str, ...], source: int, target: int, by_source: list[Bools], by_target: list[Bools]
+    rows: Moments, names: tuple[str, ...], source: int, target: int, by_source: list[Member], by_target: list[Member]
 ) -> Effect:
     """Collect the different values of one pair over the members of the class."""
     values: dict[tuple[int, ...] | None, tuple[float, float]] = {}
     fewest: dict[tuple[int, ...] | None, list[int] | None] = {}
-    for dag in by_source:
-        chosen = optimal_set(dag, source, target)
+    for dag, below in by_source:
+        chosen = optimal_set(dag, source, target, below)
         key = None if chosen is None else tuple(chosen)
         if key not in values:
             values[key] = (0.0, 0.0) if chosen is None else _slope(rows, source, target, chosen)
-            fewest[key] = minimal_set(dag, source, target)
+            fewest[key] = minimal_set(dag, source, target, below)
     direct = []
-    for dag in by_target:
+    for dag, _ in by_target:
         parents = np.flatnonzero(dag[:, target]).tolist()
         others = [node for node in parents if node != source]
         direct.append(_slope(rows, source, target, others)[0] if source in parents else 0.0)

@@ -82,7 +82,7 @@ def choose_score(table: Table) -> tuple[str, tuple[str, ...]]:
     if categorical:
         reasons = [f"score mixed: {_named(table, categorical)} categorical, the others are numbers"]
         return "mixed", (*reasons, *_about_codes(table, discrete))
-    if table.moments is not None:
+    if table.by_moments:
         what = "missing values leave a covariance" if table.incomplete else "of weighted rows a covariance is used"
         return "bic-nv", (f"score bic-nv: all columns are numeric; {what}, so relations are taken as straight lines",)
     found, untested = _tested(table, [column for column, few in enumerate(discrete) if not few])

@@ -80,7 +80,7 @@ class BicNV(Score):
         self._need_numbers(table)
         self.score_equivalent = self.score_equivalent and self.targets is None
         groups = row_groups(self.targets, table.n_rows, self.n_nodes)
-        if table.moments is None:
+        if not table.by_moments:
             self._set_groups([(members, _covariance(table.values[rows])) for members, rows in groups])
             return
         found = [(members, group_moments(table, table.values, rows)) for members, rows in groups]
@@ -206,6 +206,8 @@ class BicEV(BicNV):
 
 def group_moments(table: Table, values: npt.NDArray[np.float64], rows: npt.NDArray[np.intp]) -> Moments:
     """Return the moments of some rows of ``values``, which stand for those of a weighted or incomplete table."""
+    if table.moments is not None and values is table.values and len(rows) == len(values):
+        return table.moments  # EM takes its time: once is enough
     return moments(values[rows], None if table.weights is None else table.weights[rows])
 
 
