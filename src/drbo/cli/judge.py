@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Independence test: partial correlation, counts, or kernels (slow).",
 )
-@click.option("--random", "n_random", type=click.IntRange(min=1), default=100, show_default=True, metavar="N",
+@click.option("--random", "n_random", type=click.IntRange(min=19), default=100, show_default=True, metavar="N",
               help="Random graphs of the same density.")  # fmt: skip
-@click.option("--permutations", "n_permutations", type=click.IntRange(min=1), metavar="N",
+@click.option("--permutations", "n_permutations", type=click.IntRange(min=19), metavar="N",
               help="Graphs with permuted nodes.  [default: 20 to 200, by the test]")  # fmt: skip
 @click.option("--no-path", is_flag=True, help="Do not search at rising penalties.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the split and the graphs.")

@@ -31,6 +31,7 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 LEVEL = 0.05  # of the tests, and of the shares that falsify a graph
+LEAST = 19  # graphs to compare with: the share of the best among them is 1 / 20
 #: Permuted graphs that are tested, where nothing is said: as many as take seconds.
 PERMUTATIONS = {"gaussian": 200, "g-test": 100, "kci": 20}
 #: Penalties at which the graph is searched again.
@@ -183,8 +184,9 @@ def judge(
     score, score_options : as in :class:`~drbo.DrBO`, without rows.
     test : ``"gaussian"``: partial correlation, categories as indicators; ``"g-test"`` for categories; ``"kci"``, kernel
         test for nonlinear relations, slow; ``"auto"``: by the score and the kinds of the columns.
-    n_random : random DAGs with as many edges.
-    n_permutations : permutations of the nodes; None: 200 for ``"gaussian"``, 100 for ``"g-test"``, 20 for ``"kci"``.
+    n_random : random DAGs with as many edges, at least 19.
+    n_permutations : permutations of the nodes, at least 19; None: 200 for ``"gaussian"``, 100 for ``"g-test"``, 20 for
+        ``"kci"``.
     path : also search at rising penalties, for linear and discrete scores.
     seed : of the random graphs and permutations.
 
@@ -200,9 +202,15 @@ def judge(
     given = check_pdag(graph, None if names is None else check_names(names, np.shape(graph)[0]))
     table = _table(frame, list(frame.columns) if names is None else list(names), len(given))
     dag = cpdag_to_dag(given)
-    for name, value in (("n_random", n_random), ("n_permutations", 1 if n_permutations is None else n_permutations)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise SettingsError(f"{name} must be a whole number of at least 1, got {value!r}", hint="try 100")
+    for name, value in (
+        ("n_random", n_random),
+        ("n_permutations", LEAST if n_permutations is None else n_permutations),
+    ):
+        if isinstance(value, bool) or not isinstance(value, int) or value < LEAST:
+            raise SettingsError(
+                f"{name} must be a whole number of at least {LEAST}, got {value!r}",
+                hint=f"with fewer no share can fall to {LEVEL:g}; try 100",
+            )
     name = choose_score(table)[0] if isinstance(score, str) and score == "auto" else score
     made = build_score(name, table, score_options)
     kind = _kind(test, made.name, table)
