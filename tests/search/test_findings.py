@@ -55,7 +55,7 @@ def test_asked_for_it_is_spent_even_where_rationed(run):
 
 def test_a_search_that_kept_few_families_looks_one_edge_around(rng):
     x = rng.normal(size=(200, 3))
-    x[:, 1] += 0.3 * x[:, 0] ** 2
+    x[:, 1] += 0.5 * x[:, 0] ** 2
     score = build_score("splines", Table.from_array(x))
     dag = np.array([[[0, 1, 0], [0, 0, 0], [0, 0, 0]]], dtype=bool)
 
@@ -71,6 +71,22 @@ def test_a_search_that_kept_few_families_looks_one_edge_around(rng):
     assert known.margins.removed[0, 1] == pytest.approx(all_known[0] - all_known[1])
     assert known.margins.reversed[0, 1] == pytest.approx(all_known[0] - all_known[2])
     assert known.posterior[0, 1] < 1
+
+
+@pytest.mark.parametrize("recombine", [True, False])
+def test_a_better_graph_of_known_families_is_taken_unless_the_paper_is_followed(run, recombine):
+    outcome, evaluator = run
+    evaluator.settings = evaluator.settings.with_(recombine=recombine, skip_known=False)
+    one_edge = np.zeros((20, 5, 5), dtype=bool)
+    for k, (i, j) in enumerate(zip(*np.nonzero(~np.eye(5, dtype=bool)), strict=True)):
+        one_edge[k, i, j] = True
+    evaluator.evaluate(one_edge)
+    before = evaluator.n_evals, evaluator.n_local
+    found, known = look_back(outcome, evaluator, Constraints.none(5), "off", rationed=False)
+    assert (evaluator.n_evals, evaluator.n_local) == before
+    assert (found.found_by == "recombination") == recombine
+    assert (found.best.scores[0] == max(other.score for other in known.classes)) == recombine
+    assert (known.classes[0].score == max(other.score for other in known.classes)) == recombine
 
 
 def test_when_all_families_are_known_the_proof_is_free(run, monkeypatch):

@@ -28,6 +28,8 @@ MAX_DAG_SUM = 16
 MAX_SAMPLED_NODES = 40
 #: Equivalence classes listed.
 TOP = 10
+#: Scores that differ by less, relative to their size, are the same.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +87,9 @@ def look_back(
             findings = replace(near, certificate=findings.certificate)
         elif tables is not None:
             findings = _alternatives(findings, tables, evaluator.score, outcome.best)
+            if (better := _better(findings, evaluator, outcome.best)) is not None:
+                outcome = replace(outcome, best=better, found_by="recombination")
+                findings = _alternatives(findings, tables, evaluator.score, better)
     except KeyboardInterrupt:
         pass
     return replace(outcome, n_evals=evaluator.n_evals, n_local=evaluator.n_local), findings
@@ -123,6 +128,15 @@ def _alternatives(findings: Findings, tables: FamilyTables, score: Score, best: 
         return findings
     posterior, prior = edge_posterior(others.shares / score.evidence_scale)
     return replace(findings, posterior=posterior, prior=prior)
+
+
+def _better(findings: Findings, evaluator: Evaluator, best: Evaluated) -> Evaluated | None:
+    """Return the best class made of known families where it beats the best DAG of the search: it costs nothing."""
+    if not evaluator.settings.recombine:
+        return None
+    top = max(findings.classes, key=lambda other: other.score)
+    better = evaluator.evaluate(top.dag[None])  # all of its families are known
+    return better if better.scores[0] > best.scores[0] + abs(best.scores[0]) * ROUNDING else None
 
 
 def _near(evaluator: Evaluator, best: Evaluated, constraints: Constraints, *, spend: bool) -> Findings:
