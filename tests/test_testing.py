@@ -236,3 +236,19 @@ def test_families_are_those_of_random_dags(table):
     check_score(Watched, table)
     assert np.mean(np.array(sizes) > 0) > 0.5
     assert max(sizes) >= 3
+
+
+class Careless(BicNV):
+    """Says that it can use weights, and does not look at them."""
+
+    name = "careless"
+
+    def __init__(self, table, **options):
+        super().__init__(Table(table.values, table.names, table.kinds, table.levels), **options)
+
+
+def test_weights_must_be_repeated_rows(rng):
+    table = Table.from_array(rng.normal(size=(60, 4)))
+    check_score("bge", table)
+    with pytest.raises(ScoreError, match="a weighted row is no repeated row"):
+        check_score(Careless, table)

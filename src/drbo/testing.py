@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from drbo.scores.base import Families, Score, build_score
 
 #: Relative difference under which two scores count as equal.
 TOLERANCE = 1e-7
+WEIGHT_TOLERANCE = 1e-6  # columns are rounded to nine digits where they are standardised
 
 
 def check_score(
@@ -23,8 +25,8 @@ def check_score(
 
     Checked: shapes and finite numbers, the same answer twice and in any batch, data left alone, independence of the
     order of rows and columns (for a name or class), shares that add up to the score, a score that survives pickling
-    (it is sent to workers), and the truth of what it declares: ``nested``, and ``score_equivalent`` among DAGs with
-    fewer parents than rows (:meth:`~drbo.scores.base.Score.credited`).
+    (it is sent to workers), and the truth of what it declares: ``nested``, ``score_equivalent`` among DAGs with fewer
+    parents than rows (:meth:`~drbo.scores.base.Score.credited`), and ``row_weights``: weights are repeated rows.
 
     Examples
     --------
@@ -53,6 +55,8 @@ def check_score(
     _check_pickle(built, families, local)
     if isinstance(score, (str, type)):
         _check_order(lambda t, o: build_score(score, t, o), table, dict(options or {}), families, local, rng)
+        if built.row_weights != "none" and table.weights is None:
+            _check_weights(score, table, dict(options or {}), families, rng)
     if not np.array_equal(before, table.values):
         raise ScoreError(f"score '{built.name}' changed the data")
     return built
@@ -168,6 +172,23 @@ def _check_pickle(score: Score, families: Families, local: npt.NDArray[np.float6
         raise ScoreError(f"score '{score.name}' cannot be pickled: {error}") from error
     if _differs(local, copy.local(families)).any():
         raise ScoreError(f"score '{score.name}' changes when it is pickled")
+
+
+def _check_weights(
+    score: Any, table: Table, options: dict[str, Any], families: Families, rng: np.random.Generator
+) -> None:
+    """Rows of weight 1 and 2 are the same as rows that occur once and twice."""
+    times = rng.integers(1, 3, size=table.n_rows)
+    rows = np.repeat(np.arange(table.n_rows), times)
+    again = dict(options)
+    if options.get("targets") is not None:
+        again["targets"] = np.asarray(options["targets"])[rows]
+    weighted = build_score(score, replace(table, weights=times.astype(np.float64)), options)
+    repeated = build_score(score, table.take(rows, np.arange(table.n_columns)), again)
+    few = weighted.credited(families) & repeated.credited(families)
+    apart = np.abs(weighted.local(families) - repeated.local(families))[few]
+    if (apart > WEIGHT_TOLERANCE * (1 + np.abs(repeated.local(families)[few]))).any():
+        raise ScoreError(f"score '{weighted.name}' says row_weights but a weighted row is no repeated row")
 
 
 def _check_order(
