@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import Any
 
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-COMMENTED = re.compile(r"    (\w+): [^#]+#\s*(.*)")
+COMMENTED = re.compile(r"^    (\w+): [^#\n]+#[ ]*(.+)$", re.MULTILINE)
+Cell = str | nodes.literal
 
 
 class Fields(SphinxDirective):
@@ -23,32 +23,37 @@ class Fields(SphinxDirective):
         module, _, name = self.arguments[0].partition(":")
         owner = getattr(import_module(module), name)
         if any(field.metadata for field in fields(owner)):
-            rows = [["name", "default", "allowed", "paper", "meaning"], *map(_knob, fields(owner))]
-        else:
-            comments = dict(COMMENTED.findall(inspect.getsource(owner)))
-            rows = [["name", "what it holds"]]
-            rows += [[f"``{field.name}``", _text(comments.get(field.name, ""))] for field in fields(owner)]
-        lines = [".. list-table::", "   :header-rows: 1", "   :class: fields", ""]
-        for row in rows:
-            lines += [f"   {'* -' if number == 0 else '  -'} {cell}" for number, cell in enumerate(row)]
-        box = nodes.container()
-        self.state.nested_parse(StringList(lines, source=owner.__module__), 0, box)
-        return box.children
+            return [_table(["name", "default", "allowed", "paper", "meaning"], [_knob(f) for f in fields(owner)])]
+        comments = dict(COMMENTED.findall(inspect.getsource(owner)))
+        rows: list[list[Cell]] = [[_code(f.name), comments.get(f.name, "")] for f in fields(owner)]
+        return [_table(["name", "what it holds"], rows)]
 
 
-def _knob(field: Field[Any]) -> list[str]:
+def _knob(field: Field[Any]) -> list[Cell]:
     limits = field.metadata
     low, high, below = limits["low"], limits["high"], limits["below"]
-    allowed = " ".join(f"``{word}``" for word in limits["options"])
+    allowed = ", ".join(limits["options"])
     if low is not None:
         top = f"{high:g}]" if high is not None else f"{below:g})" if below is not None else ""
         allowed = f"[{low:g}, {top}" if top else f"at least {low:g}"
-    default = "" if field.default is MISSING else f"``{field.default!r}``"
-    return [f"``{field.name}``", default, allowed, limits["symbol"], _text(limits["meaning"])]
+    default: Cell = "" if field.default is MISSING else _code(repr(field.default))
+    return [_code(field.name), default, allowed, limits["symbol"], limits["meaning"]]
 
 
-def _text(words: str) -> str:
-    return re.sub(r"([*|`_])", r"\\\1", words)
+def _code(text: str) -> nodes.literal:
+    return nodes.literal("", text)
+
+
+def _table(head: list[str], rows: list[list[Cell]]) -> nodes.table:
+    group = nodes.tgroup("", *[nodes.colspec(colwidth=1) for _ in head], cols=len(head))
+    group += nodes.thead("", _row(head))
+    group += nodes.tbody("", *[_row(row) for row in rows])
+    return nodes.table("", group, classes=["fields"])
+
+
+def _row(cells: list[Any]) -> nodes.row:
+    texts = [nodes.Text(cell) if isinstance(cell, str) else cell for cell in cells]
+    return nodes.row("", *[nodes.entry("", nodes.paragraph("", "", text)) for text in texts])
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -90,27 +90,27 @@ class Result:
     [{'source': 'rain', 'target': 'wet', 'directed': False, 'reason': 'tie'}]
     """
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of the columns, in the order of every array
     dag: Bools  # (d, d) the answer, after pruning
     searched_dag: Bools  # (d, d) the best DAG of the search, before pruning
     score: float  # of searched_dag
     pruned_score: float  # of dag
-    score_name: str
-    score_equivalent: bool
+    score_name: str  # what was maximised
+    score_equivalent: bool  # the score ties all DAGs of an equivalence class
     local: Floats  # (d,) local values of searched_dag
     price: Floats  # (d,) their exact part: penalty and edge prior
-    score_options: dict[str, Any] = field(default_factory=dict)
+    score_options: dict[str, Any] = field(default_factory=dict)  # penalty and whatever else the score was built with
     weights: Floats | None = None  # (d, d) linear weights of dag in the units of the data
     standardised_weights: Floats | None = None  # (d, d) the same for columns of variance 1
     margin_removed: Floats | None = None  # (d, d) what the score of searched_dag loses without an edge
     margin_reversed: Floats | None = None  # (d, d) and with it turned round
     posterior: Floats | None = None  # (d, d) probability of each edge, for scores that are a log evidence
-    trace_columns: dict[str, npt.NDArray[Any]] = field(default_factory=_no_trace)
-    settings: dict[str, Any] = field(default_factory=dict)
-    seed: int = 0
-    versions: dict[str, str] = field(default_factory=dict)
-    data_hash: str = ""
-    n_rows: int = 0
+    trace_columns: dict[str, npt.NDArray[Any]] = field(default_factory=_no_trace)  # the columns of trace
+    settings: dict[str, Any] = field(default_factory=dict)  # as Settings.to_dict()
+    seed: int = 0  # with the settings and the versions it gives the same graph
+    versions: dict[str, str] = field(default_factory=dict)  # of drbo, Python and the libraries that decide the numbers
+    data_hash: str = ""  # SHA-256 of the checked table, whatever the order of its rows and columns
+    n_rows: int = 0  # of the table
     knowledge: dict[str, Any] = field(default_factory=dict)  # as Knowledge.to_mapping()
     preflight: dict[str, Any] = field(default_factory=dict)  # what the data looked like: as Audit.to_dict()
     directed_frequency: Floats | None = None  # (d, d) shares of resamples: see Confidence
@@ -121,11 +121,11 @@ class Result:
     insight: dict[str, Any] = field(default_factory=dict)  # certificate, other classes, what margins speak of
     reasons: tuple[str, ...] = ()  # why this score; what the data check had to say
     found_by: str = ""  # the stage of the search that found searched_dag
-    pruner: str = "none"
+    pruner: str = "none"  # what removed weak edges
     stopped: str = ""  # why the search ended, in words
-    n_evals: int = 0
-    n_local: int = 0
-    seconds: float = 0.0
+    n_evals: int = 0  # evaluated DAGs
+    n_local: int = 0  # computed local scores
+    seconds: float = 0.0  # of the search
 
     def __post_init__(self) -> None:
         dag, searched = _checked_dag(self.dag, "dag"), _checked_dag(self.searched_dag, "searched_dag")
