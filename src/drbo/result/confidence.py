@@ -19,7 +19,6 @@ from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json, refusing, wri
 from drbo.errors import DataError, ResultError, SettingsError
 from drbo.graph import descendants
 from drbo.result.export import check_names
-from drbo.search.spread import spread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -255,6 +254,8 @@ def _refitted(refit: Refit, draws: list[tuple[Rows, int]], executor: Executor | 
     if executor is None:
         yield from (refit(rows, seed) for rows, seed in draws)
     else:
+        from drbo.search.spread import spread  # brings torch, which a saved result does without
+
         yield from spread(refit, draws, executor)
 
 
