@@ -36,7 +36,7 @@ between = [name for name in table if name not in earlier + later]
 known = Knowledge(tiers=[earlier, between, later], roots=earlier)
 
 model = DrBO(knowledge=known, random_state=0)
-found = model.bootstrap(table, n=100)
+found = model.bootstrap(table, n=50)
 model.result_.plot()
 
 # %%

@@ -35,7 +35,7 @@ past.head(3).round(2)
 
 known = Knowledge(tiers=tiers)
 model = DrBO(score="bic-nv", knowledge=known, random_state=0)
-found = model.bootstrap(past, n=100, kind="block", block=8)
+found = model.bootstrap(past, n=50, kind="block", block=8)
 model.result_.plot()
 
 # %%
