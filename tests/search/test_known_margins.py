@@ -84,3 +84,26 @@ def test_no_posterior_where_an_order_has_no_known_dag(solved):
     fresh = Evaluator(evaluator.score, Settings())
     fresh.evaluate(best[None])
     assert KnownAlternatives(fresh, best, None).posterior(1.0, seed=0) is None
+
+
+def test_an_edge_is_turned_within_the_order(rng):
+    evaluator = Evaluator(build_score("bic-nv", Table.from_array(rng.normal(size=(50, 8)))), Settings())
+    turned = {True: 0, False: 0}
+    for _ in range(20):
+        shuffled = rng.permutation(8)
+        dag = np.triu(rng.random((8, 8)) < 0.4, 1)[np.ix_(shuffled, shuffled)]
+        evaluator.evaluate(dag[None])
+        others = KnownAlternatives(evaluator, dag, None)
+        for a, b in np.argwhere(dag):
+            changed = dag.copy()
+            changed[a, b], changed[b, a] = False, True
+            order = others._turned_order(a, b)
+            place = np.argsort(order)
+            assert sorted(order) == list(range(8))
+            assert place[b] < place[a]
+            if is_acyclic(changed):
+                assert (place[np.argwhere(changed)[:, 0]] < place[np.argwhere(changed)[:, 1]]).all()
+            else:
+                assert place[b] == place[a] - 1
+            turned[is_acyclic(changed)] += 1
+    assert min(turned.values()) > 20

@@ -13,7 +13,7 @@ from drbo.search.evaluate import Evaluated, Evaluator
 EXACT_NODES = 12
 #: Beyond twice as many families per node only this many are kept, the best ones: the cost then stays the same however
 #: long the search goes on.
-POOL = 3_000
+POOL = 500
 #: Climbs from shuffled orders per recombination, beside the one from the incumbent.
 RESTARTS = 4
 #: Rounds of the level of a score that is additive only at a level; each round cannot lower the score.

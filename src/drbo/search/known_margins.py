@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from drbo.graph import dag_to_cpdag, is_acyclic, topological_order
+from drbo.graph import dag_to_cpdag, topological_order
 from drbo.scores.base import Families
 from drbo.search.evaluate import Evaluator
 from drbo.search.margins import Margins, OtherClass
@@ -47,6 +47,8 @@ class KnownAlternatives:
     """
 
     def __init__(self, evaluator: Evaluator, dag: Bools, level: float | None) -> None:
+        from drbo.search import orders  # compiled: only where it is used
+
         self.evaluator = evaluator
         self.dag = dag
         families, local = evaluator.known()
@@ -55,7 +57,9 @@ class KnownAlternatives:
         share = evaluator.score.share(*parts, level, torch.as_tensor(families.nodes)).numpy()
         rows = np.lexsort((-share, families.nodes))
         self._nodes, self._parents, self._share = families.nodes[rows], families.parents[rows], share[rows]
-        self._order = np.array(topological_order(dag))
+        self._words = orders.pack(self._parents)
+        self._order = topological_order(dag)
+        self._parents_in_dag = [np.flatnonzero(column).tolist() for column in dag.T]
         self._found: list[OtherClass] = []
         self.n_families = len(rows)
 
@@ -91,7 +95,7 @@ class KnownAlternatives:
         ----------
         scale : the score is this many times a log evidence.
         """
-        from drbo.search import order_sampling, orders  # compiled: only where they are used
+        from drbo.search import order_sampling  # compiled: only where it is used
 
         d = len(self.dag)
         rng = np.random.default_rng(seed)
@@ -99,7 +103,7 @@ class KnownAlternatives:
         bounds = np.searchsorted(self._nodes, np.arange(d + 1))
         if not (self._base_is_known() and np.diff(bounds).all()):
             return None
-        lists = orders.pack(self._parents), self._share / scale, bounds
+        lists = self._words, self._share / scale, bounds
         chains = order_sampling.edge_chains(starts, *lists, steps=STEPS * d, seed=seed)
         spread = float(np.ptp(chains, axis=0).max())
         return chains.mean(axis=0) if spread <= MAX_SPREAD else None
@@ -113,25 +117,33 @@ class KnownAlternatives:
         """Return the score of the best DAG found among some of the families; minus infinity: there is none."""
         from drbo.search import orders  # compiled: only where it is used
 
-        d = len(self.dag)
-        nodes, share = self._nodes[kept], self._share[kept]
-        words, starts = orders.pack(self._parents[kept]), np.searchsorted(nodes, np.arange(d + 1))
+        d, rows = len(self.dag), np.flatnonzero(kept)
+        starts = np.searchsorted(self._nodes[rows], np.arange(d + 1))
         visits = np.arange(d) if self.dag.sum() * d <= MAX_CLIMBED else np.arange(0)
-        _, chosen, total = orders.climb(order, words, share, starts, visits)
+        _, chosen, total = orders.climb(order, self._words[rows], self._share[rows], starts, visits)
         if not np.isfinite(total):
             return -np.inf
-        dag = np.ascontiguousarray(self._parents[kept][chosen].T)
+        dag = np.ascontiguousarray(self._parents[rows[chosen]].T)
         self._found.append(OtherClass(dag, self._score(dag)))
         return self._found[-1].score
 
     def _turned_order(self, a: int, b: int) -> npt.NDArray[np.intp]:
-        """Return an order of the DAG with a -> b turned; where that has a cycle, b is moved to just before a."""
-        dag = self.dag.copy()
-        dag[a, b], dag[b, a] = False, True
-        if is_acyclic(dag):
-            return np.array(topological_order(dag))
-        rest = self._order[self._order != b]
-        return np.insert(rest, int(np.flatnonzero(rest == a)[0]), b)
+        """Return an order of the DAG with a -> b turned; where that has a cycle, b is moved to just before a.
+
+        Only nodes between the two change places: what a leads to goes behind all else.
+        """
+        first, last = (int(np.flatnonzero(self._order == node)[0]) for node in (a, b))
+        below, above = [a], list[int]()
+        led_to = {a}
+        for node in self._order[first + 1 : last].tolist():
+            led = not led_to.isdisjoint(self._parents_in_dag[node])
+            (below if led else above).append(node)
+            led_to.update([node] if led else [])
+        if (led_to - {a}).isdisjoint(self._parents_in_dag[b]):
+            between = [*above, b, *below]
+        else:
+            between = [b, *self._order[first:last].tolist()]
+        return np.concatenate([self._order[:first], between, self._order[last + 1 :]]).astype(np.intp)
 
     def _score(self, dag: Bools) -> float:
         local = self.evaluator.families(Families.from_dags(dag[None]))[None]
