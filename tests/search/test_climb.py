@@ -156,3 +156,15 @@ def test_jumps_change_pairs_and_keep_the_dag_acyclic(rng):
     assert turned
     assert removed
     assert dag.sum() == D * (D - 1) / 2
+
+
+def test_values_of_many_families_are_those_of_the_formula(rng):
+    drawn = a_drawn(rng, low=-2, high=2)
+    for node in range(D):  # no node is its own parent
+        drawn.signs[node, drawn.starts[node] : drawn.starts[node + 1]] = -1.0
+    nodes = rng.integers(D, size=40)
+    parents = rng.random((40, D)) < 0.5
+    parents[np.arange(40), nodes] = False
+    for draw in range(DRAWS):
+        expected = [value(drawn, draw, node, mask) for node, mask in zip(nodes, parents, strict=True)]
+        np.testing.assert_allclose(drawn.values(draw, nodes, parents), expected, rtol=1e-12)

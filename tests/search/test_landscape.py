@@ -6,13 +6,15 @@ import torch
 from drbo.data.check import check_table
 from drbo.data.read import as_frame
 from drbo.data.table import Table
-from drbo.knowledge import Constraints
+from drbo.graph import is_acyclic
+from drbo.knowledge import Constraints, Knowledge
 from drbo.scores.base import Families
 from drbo.scores.discrete import DiscreteBIC
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search import climb, landscape
 from drbo.search.evaluate import Evaluator
 from drbo.search.landscape import Landscape
+from drbo.search.starts import repaired
 from drbo.settings import Settings
 
 D = 5
@@ -112,3 +114,50 @@ def test_bold_draws_stray_further(monkeypatch):
     place.climb(random_dags(2))
     place.climb(random_dags(2), boldness=3.0)
     assert asked == [landscape.TEMPERATURE, 3 * landscape.TEMPERATURE]
+
+
+def drawn_score(place, drawn, draw, dag):
+    return place.shares(drawn, draw, Families.from_dags(dag[None])).sum()
+
+
+@pytest.mark.parametrize("kind", [BicNV, BicEV, DiscreteBIC])
+def test_shares_of_known_families_are_those_that_climbs_see(kind):
+    place, evaluator = made(values(kind))
+    batch = evaluator.evaluate(random_dags(6))
+    place.refresh(evaluator.evaluate(batch.dags[:1]))
+    drawn = place._draw(1, 1.0)
+    for dag in batch.dags:
+        assert drawn_score(place, drawn, 0, dag) == pytest.approx(known_score(place, dag), rel=1e-9)
+
+
+@pytest.mark.parametrize("surrogate", ["gp", "dropout"])
+def test_climbs_over_orders_end_where_the_drawn_function_is_higher(surrogate, monkeypatch):
+    place, evaluator = made(values(BicNV), surrogate=surrogate)
+    batch = evaluator.evaluate(random_dags(12))
+    place.refresh(evaluator.evaluate(batch.dags[:1]))
+    place.learn(batch)
+    drawn = place._draw(3, 1.0)
+    monkeypatch.setattr(place, "_draw", lambda count, boldness: drawn)
+    before = evaluator.n_local
+    ends = place.climb_orders(batch.dags[0], 3)
+    assert evaluator.n_local == before  # nothing is evaluated
+    assert all(is_acyclic(end) for end in ends)
+    singles = climb.climb_all(np.repeat(batch.dags[:1], 3, axis=0), drawn, place.rules, place.known)
+    for draw, (end, single) in enumerate(zip(ends, singles, strict=True)):
+        assert drawn_score(place, drawn, draw, end) >= drawn_score(place, drawn, draw, batch.dags[0]) - 1e-9
+        assert np.isfinite(drawn_score(place, drawn, draw, single))
+
+
+def test_climbs_over_orders_obey_the_knowledge():
+    limits = Knowledge(required=["x0 -> x3"], forbidden=["x1 -> x2"], max_parents=2).compile(
+        [f"x{i}" for i in range(D)]
+    )
+    evaluator = Evaluator(values(BicNV), Settings())
+    place = Landscape(evaluator, Settings(), limits, np.random.default_rng(0), torch.Generator().manual_seed(0))
+    start = evaluator.evaluate(limits.required[None])
+    evaluator.evaluate(np.stack([repaired(dag, limits) for dag in random_dags(8)]))
+    place.refresh(start)
+    for end in place.climb_orders(start.dags[0], 4):
+        assert end[0, 3]
+        assert not (end & ~limits.allowed).any()
+        assert (end.sum(axis=0) <= 2).all()

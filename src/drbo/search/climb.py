@@ -57,6 +57,22 @@ class Drawn(NamedTuple):
     low: npt.NDArray[np.float64]  # (d,): values are cut to this range
     high: npt.NDArray[np.float64]  # (d,)
 
+    def values(self, draw: int, nodes: npt.NDArray[np.intp], parents: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+        """Return one drawn function's values (m,) for parents (m, d) of nodes (m,)."""
+        found = np.empty(len(nodes))
+        for node in np.unique(nodes):
+            rows = nodes == node
+            x = parents[rows].astype(np.float64)
+            known = slice(self.starts[node], self.starts[node + 1])
+            common = (2 * x - 1) @ self.signs[:, known]  # candidates on which two sets agree, less the others
+            apart = np.rint((x.shape[1] - common) / 2).astype(np.intp)
+            total = self.offset[draw, node] + x @ self.slope[draw, node]
+            total += self.decay[node][apart] @ self.weight[draw, known]
+            total += (1 - 2 * (x @ self.members[node] % 2)) @ self.amplitude[draw, node]
+            total += np.maximum(self.bias[node] + x @ self.hidden[node], 0) @ self.output[draw, node]
+            found[rows] = np.clip(total, self.low[node], self.high[node])
+        return found
+
 
 def climb_all(
     dags: npt.NDArray[np.bool_],  # (S, d, d): a start for each drawn function

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.graph import descendants, topological_order
 from drbo.knowledge import Constraints
 from drbo.scores.base import Families
 from drbo.search import climb
@@ -13,6 +14,7 @@ from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.history import History
 from drbo.search.inputs import Inputs
 from drbo.search.process import GpSurrogate
+from drbo.search.score_steps import ScoreSteps
 from drbo.search.surrogate import RANGE_MARGIN, DropoutSurrogate
 from drbo.settings import Settings
 
@@ -65,6 +67,17 @@ def _numpy(tensor: torch.Tensor) -> Floats:
     return tensor.to("cpu", torch.float64).numpy()
 
 
+class DrawnSteps(ScoreSteps):
+    """Steps of a drawn function, with true values where they are known: what a climb over orders needs."""
+
+    def __init__(self, landscape: "Landscape", drawn: Drawn, draw: int) -> None:
+        super().__init__(landscape.evaluator, landscape.constraints)
+        self.landscape, self.drawn, self.draw = landscape, drawn, draw
+
+    def _shares(self, families: Families) -> Floats:
+        return self.landscape.shares(self.drawn, self.draw, families)
+
+
 class Landscape:
     """The surrogate and the table of known families, kept up to date with the evaluator."""
 
@@ -78,6 +91,7 @@ class Landscape:
     ) -> None:
         score, d = evaluator.score, evaluator.score.n_nodes
         self.evaluator, self.settings, self.rng, self.generator = evaluator, settings, rng, generator
+        self.constraints = constraints
         self._process = GpSurrogate(d) if settings.surrogate == "gp" else None
         self._networks = _Networks(d, settings, generator) if settings.surrogate == "dropout" else None
         prices = additive_prices(score, Inputs.all_nodes(d))
@@ -117,13 +131,49 @@ class Landscape:
 
     def climb(self, starts: npt.NDArray[np.bool_], boldness: float = 1.0) -> npt.NDArray[np.bool_]:
         """Return where climbs of as many drawn functions end (S, d, d); bold draws stray further from the mean."""
+        drawn = self._draw(len(starts), boldness)
+        return starts if drawn is None else climb.climb_all(starts, drawn, self.rules, self.known)
+
+    def climb_orders(self, dag: npt.NDArray[np.bool_], count: int, boldness: float = 1.0) -> npt.NDArray[np.bool_]:
+        """Return where climbs over orders of drawn functions end (count, d, d), each from the same DAG.
+
+        A node goes to its best place and all nodes choose their parents anew: that leaves DAGs which no single edge
+        improves. Nothing is evaluated on the way.
+        """
+        from drbo.search.order_climb import OrderClimb
+        from drbo.search.stepwise import ParentSets
+
+        drawn = self._draw(count, boldness)
+        if drawn is None:
+            return np.repeat(dag[None], count, axis=0)
+        before = descendants(self.constraints.required)
+        ends = []
+        for draw in range(count):
+            sets = ParentSets(DrawnSteps(self, drawn, draw), self.constraints.required)
+            walk = OrderClimb(sets, before if before.any() else np.zeros((0, 0), dtype=bool))
+            walk.put(topological_order(dag), walk.sets.adopt(dag))
+            walk.state.open[:] = True
+            walk.climb(self.rng.permutation(len(dag)))
+            ends.append(walk.dag)
+        return np.stack(ends)
+
+    def shares(self, drawn: Drawn, draw: int, families: Families) -> Floats:
+        """Return what families add to the score at the level of the best DAG, by true values or a drawn function."""
+        rules, nodes = self.rules, families.nodes
+        local = self.evaluator.seen(families)
+        known = ~np.isnan(local)
+        values = np.empty(len(families))
+        level = rules.level or None
+        values[known] = self._values(families[np.flatnonzero(known)], local[known], level)
+        values[~known] = drawn.values(draw, nodes[~known], families.parents[~known])
+        gains = rules.gain[nodes] * (values if level is None else np.exp(values) / level)
+        shares: Floats = gains + (families.parents * rules.price.T[nodes]).sum(axis=1)
+        return shares
+
+    def _draw(self, count: int, boldness: float) -> Drawn | None:
         if self._process:
-            drawn = self._process.draw(len(starts), self.rng, boldness * TEMPERATURE)
-        elif self._networks:
-            drawn = self._networks.draw(len(starts))
-        else:
-            return starts
-        return climb.climb_all(starts, drawn, self.rules, self.known)
+            return self._process.draw(count, self.rng, boldness * TEMPERATURE)
+        return self._networks.draw(count) if self._networks else None
 
     def learn(self, batch: Evaluated) -> None:
         """Train networks on a batch of evaluated DAGs; a process learns from families, when it is asked next."""

@@ -26,6 +26,8 @@ Dags = npt.NDArray[np.bool_]  # (B, d, d)
 JUMPS = (0, 2, 6)
 #: While nothing improves, jumps grow longer and draws bolder: twice after this many rounds, ... at most so many times.
 BOLD_ROUNDS, MAX_BOLDNESS = 5, 6.0
+#: Every so many rounds without a better score, so many draws are climbed over orders instead of single edges.
+ORDER_ROUNDS, ORDER_CLIMBS = 10, 4
 #: Good DAGs of the last rounds from which a climb may start, and how often one does.
 POOL_SIZE, POOL_SHARE = 8, 0.25
 
@@ -152,8 +154,11 @@ class ClimbProposer:
         """Return the ends of the climbs that have an unknown family, each once."""
         self.landscape.refresh(best)
         boldness = min(1 + self.stalled / BOLD_ROUNDS, MAX_BOLDNESS)
-        starts = np.stack([self._start(best.dags[0], boldness) for _ in range(self.settings.n_draws)])
-        ends = self.landscape.climb(starts, boldness)
+        if self.settings.surrogate != "none" and self.stalled and self.stalled % ORDER_ROUNDS == 0:
+            ends = self.landscape.climb_orders(best.dags[0], ORDER_CLIMBS, boldness)
+        else:
+            starts = np.stack([self._start(best.dags[0], boldness) for _ in range(self.settings.n_draws)])
+            ends = self.landscape.climb(starts, boldness)
         keys = Families.from_dags(ends).keys()
         known = np.all(np.array(self.evaluator.is_known(keys)).reshape(ends.shape[:2]), axis=1)
         _, once = np.unique(np.packbits(ends.reshape(len(ends), -1), axis=1), axis=0, return_index=True)
