@@ -36,7 +36,7 @@ def one_run(graph: str, seed: int, surrogate: str, options: argparse.Namespace) 
     start = time.perf_counter()
     model = DrBO("gp", random_state=seed, settings=settings, device=options.device, time_limit=options.limit)
     result = model.fit(data.X).result_
-    trace = result.trace
+    trace = {name: np.asarray(values) for name, values in result.trace.items()}
     rises = np.flatnonzero(np.diff(np.maximum.accumulate(trace["best"]), prepend=-np.inf) > 0)
     columns = (trace["n_local"], trace["seconds"], trace["best"])
     steps = [":".join(f"{float(column[k]):.10g}" for column in columns) for k in rises]
