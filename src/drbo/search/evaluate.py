@@ -79,7 +79,7 @@ class Evaluator:
         """Tell which families have been scored."""
         return [key in self._values for key in keys]
 
-    def seen(self, families: Families) -> npt.NDArray[np.float64]:
+    def look_up(self, families: Families) -> npt.NDArray[np.float64]:
         """Return the local scores of families that have been scored, NaN for the others."""
         keys = families.keys()
         return np.array([self._values.get(key, np.nan) for key in keys])

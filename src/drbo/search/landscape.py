@@ -160,7 +160,7 @@ class Landscape:
     def shares(self, drawn: Drawn, draw: int, families: Families) -> Floats:
         """Return what families add to the score at the level of the best DAG, by true values or a drawn function."""
         rules, nodes = self.rules, families.nodes
-        local = self.evaluator.seen(families)
+        local = self.evaluator.look_up(families)
         known = ~np.isnan(local)
         values = np.empty(len(families))
         level = rules.level or None
