@@ -17,6 +17,8 @@ EXPERIMENTS = {
     "sachs": "the Sachs data with the paper's score and pruning, beside random complete graphs",
     "mixed": "tables with numbers and categories from the command line",
     "null": "independent columns: false edges of every score, and the choice of the penalty",
+    "missing": "what each policy for missing values costs in edges",
+    "judge": "how often true, learned and wrong graphs pass the tests on held-out rows",
     "bootstrap": "cost of a bootstrap, warm against cold starts, and frequencies against the truth",
     "efficiency": "how few local scores a search needs, and what each of its parts is worth",
     "speed": "iteration times beside the bare matrix product, their growth, and learning curves of the fast rules",
