@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 # One thread per test process: two processes share the two cores of a small machine.
+COVERAGE_FLOOR = 90
 RUN_TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 .PHONY: audit demo lock sbom soak test test-faults test-handover test-install test-lower test-slow coverage docs lint type bench-quick clean
@@ -58,19 +59,20 @@ test-faults: .venv/ready  ## kill, fuzz and starve it, in large numbers; writes 
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign fuzz --times 10000
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign dask --times 10
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign size
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign overhead
 	$(BIN)/python -m tests.faults.campaign page
 
 soak: .venv/ready  ## an hour of searches of random shapes in one process: does anything grow?
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.soak --minutes 60
 
-test-install: .venv/ready  ## build wheel and sdist, install the wheel into a clean environment, run the README's commands
+test-install: .venv/ready  ## wheel and sdist, each installed into a clean environment; the README's commands run from it
 	rm -rf build/install
 	$(BIN)/python -m build --quiet --outdir build/install .
 	$(PYTHON) -m venv build/install/env
-	build/install/env/bin/pip install --quiet --disable-pip-version-check -c constraints.txt build/install/*.whl
-	cd build/install && ./env/bin/drbo --version && ./env/bin/drbo simulate 6ER2 --rows 200 -o table.csv \
-	  && ./env/bin/drbo check table.csv && ./env/bin/drbo fit table.csv -o run --time-limit 60s --seed 1 \
-	  && ./env/bin/drbo resume run -q && ./env/bin/drbo score table.csv run && ./env/bin/drbo compare run run
+	build/install/env/bin/$(PIP) -c constraints.txt build/install/*.tar.gz
+	build/install/env/bin/drbo --version
+	build/install/env/bin/$(PIP) --no-deps --force-reinstall build/install/*.whl
+	build/install/env/bin/python .ci/readme.py build/install/try
 
 # torch is the pinned one: PyPI has its older versions for Linux with CUDA alone, gigabytes that a test need not load.
 # Where an index offers them for the CPU: make test-lower LOWER_TORCH=torch==2.11.0
@@ -84,8 +86,8 @@ test-lower: ## the core tests with the oldest versions that pyproject.toml allow
 	  -e ".[parquet]" causal-learn hypothesis packaging polars pytest pytest-xdist statsmodels
 	OMP_NUM_THREADS=1 build/lower/env/bin/python -m pytest -q -p no:cacheprovider $(LOWER_TESTS)
 
-coverage: .venv/ready  ## the part of src that the tests run, with a floor
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow" --cov=drbo --cov-fail-under=90
+coverage: .venv/ready  ## make test, and the part of src that it runs, with a floor
+	$(RUN_TESTS) -m "not slow" --cov --cov-report=term:skip-covered --cov-fail-under=$(COVERAGE_FLOOR)
 
 docs: .venv/ready  ## the site in build/docs; runs the examples; a warning is an error
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
