@@ -2,6 +2,7 @@
 
     python -m benchmarks workers                       seconds of a search with Gaussian processes
     python -m benchmarks workers --instructions        instructions of linear scores with and without an executor
+    python -m benchmarks workers --report              the figures in docs/scaling-out.md, from the committed rows
 
 Seconds: the same search in this process, with pools of one and two processes, and with Dask clusters of one and two
 workers; all with one thread each, so that a second worker is a second core. Processes are started before the clock is.
@@ -105,6 +106,31 @@ def overhead() -> table.Row:
     return {"where": "seam", "n": 200, "batches": BATCHES, "dags": DAGS, "nodes": NODES, **shown}
 
 
+def report(found: list[table.Row]) -> str:
+    """Return the figures in words."""
+    lines = ["| where | seconds | times as quick |", "|---|---|---|"]
+    words = {"home": "in the process", "pool": "`WorkerPool({})`", "dask": "Dask, {} worker(s)"}
+    timed_rows = {row["where"]: row for row in found if row["where"] != "seam"}
+    for name in PLACES:
+        if row := timed_rows.get(name):
+            kind, _, count = name.partition(" ")
+            lines.append(f"| {words[kind].format(count)} | {row['seconds']} | {row['speedup']} |")
+    first = next(iter(timed_rows.values()))
+    head = f"A search with `gp` on {first['n']} rows, {first['n_local']} local scores, {first['machine']}:"
+    seam = next((row for row in found if row["where"] == "seam"), None)
+    tail = ""
+    if seam is not None:
+        share, (batches, dags, nodes) = (
+            100 * float(seam["overhead"]),
+            (seam[name] for name in ("batches", "dags", "nodes")),
+        )
+        tail = (
+            f"\nWhere scores are cheap, an executor costs {share:.2f}% more instructions, counted by callgrind over the "
+            f"evaluation of {batches} batches of {dags} DAGs with {nodes} nodes (`bic-nv`), the search around it left out.\n"
+        )
+    return "\n".join([head, "", *lines, ""]) + tail
+
+
 def main(arguments: list[str]) -> None:
     """Run the experiment from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -112,9 +138,14 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--rows", type=int, default=600)
     parser.add_argument("--evals", type=int, default=150)
     parser.add_argument("--places", default=",".join(PLACES))
+    parser.add_argument("--report", action="store_true", help="write the figures into docs/scaling-out.md")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--save", type=Path, help="CSV file that gets the rows")
     options = parser.parse_args(arguments)
+    if options.report:
+        page = Path(__file__).parents[1] / "docs" / "scaling-out.md"
+        table.fill(page, "workers", report(table.load(table.FOLDER / "workers.csv")))
+        return
     torch.set_num_threads(1)
     if options.child:
         child(options.child)

@@ -97,6 +97,7 @@ def _read_text(path: Path, separator: str | None, header: bool, zipped: bool) ->
     if n_rows == 0:
         raise DataError(f"file '{path}' has column names but no rows", hint="a table needs at least 3 rows")
     options: dict[str, Any] = {"sep": separator, "names": names, "index_col": False, "low_memory": False}
+    options["float_precision"] = "round_trip"  # pandas before 3 loses the last bit otherwise
     try:
         frame: pd.DataFrame = pd.read_csv(io.BytesIO(raw), header=0 if header else None, **options)
     except ValueError as error:
@@ -324,7 +325,10 @@ def as_frame(data: Any) -> "pd.DataFrame":
     for name, dtype in frame.dtypes.items():
         if pd.api.types.is_complex_dtype(dtype):
             raise DataError(f"Complex data not supported: column '{name}'", hint="use real and imaginary parts")
-    return frame.infer_objects()
+    try:
+        return frame.infer_objects()
+    except OverflowError:  # pandas before 3 on an integer beyond floating point: the check of the columns names it
+        return frame
 
 
 def _from_array(array: npt.NDArray[Any]) -> "pd.DataFrame":

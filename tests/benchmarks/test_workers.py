@@ -1,0 +1,40 @@
+import pytest
+
+from benchmarks import workers
+
+
+def test_every_place_comes_to_the_same(monkeypatch):
+    rows = [workers.timed(name, 40, 4) for name in ("home", "pool 1")]
+    assert rows[0]["score"] == rows[1]["score"]
+    assert rows[0]["n_local"] == rows[1]["n_local"]
+
+
+def test_what_is_counted_differs_by_the_seam_alone(monkeypatch):
+    made = []
+    monkeypatch.setattr(workers, "BATCHES", 2)
+    real = workers.Evaluator
+    monkeypatch.setattr(workers, "Evaluator", lambda *given: made.append(real(*given)) or made[-1])
+    for kind in ("nothing", "home", "seam"):
+        workers.child(kind)
+    assert [evaluator.workers is not None for evaluator in made] == [False, False, True]
+    assert made[0].n_local == 0
+    assert made[1].n_local == made[2].n_local > 100
+    assert made[2].workers.n_sent == 0
+
+
+def test_the_report():
+    common = {"n": "600", "n_local": "200", "machine": "2 cores"}
+    rows = [
+        {"where": "home", "seconds": "30", "speedup": "1.0", **common},
+        {"where": "pool 2", "seconds": "20", "speedup": "1.5", **common},
+        {"where": "seam", "overhead": "0.0123", "batches": "30", "dags": "64", "nodes": "20", "n": "200"},
+    ]
+    text = workers.report(rows)
+    assert "| `WorkerPool(2)` | 20 | 1.5 |" in text
+    assert "1.23% more instructions" in text
+
+
+@pytest.mark.parametrize("kind", ["home", "pool 1"])
+def test_places_end_what_they_began(kind):
+    with workers.place(kind) as executor:
+        assert (executor is None) == (kind == "home")
