@@ -120,13 +120,10 @@ def report(found: list[table.Row]) -> str:
     seam = next((row for row in found if row["where"] == "seam"), None)
     tail = ""
     if seam is not None:
-        share, (batches, dags, nodes) = (
-            100 * float(seam["overhead"]),
-            (seam[name] for name in ("batches", "dags", "nodes")),
-        )
+        share, what = 100 * float(seam["overhead"]), f"{seam['batches']} batches of {seam['dags']} DAGs"
         tail = (
-            f"\nWhere scores are cheap, an executor costs {share:.2f}% more instructions, counted by callgrind over the "
-            f"evaluation of {batches} batches of {dags} DAGs with {nodes} nodes (`bic-nv`), the search around it left out.\n"
+            f"\nWhere scores are cheap, an executor costs {share:.2f}% more instructions, counted by callgrind over "
+            f"the evaluation of {what} with {seam['nodes']} nodes (`bic-nv`), the search around it left out.\n"
         )
     return "\n".join([head, "", *lines, ""]) + tail
 

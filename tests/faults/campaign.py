@@ -230,7 +230,6 @@ TIMED: list[tuple[str, int, dict[str, Any]]] = [
     ("50ER2", 1000, {}),
     ("20ER2", 500, {"max_evals": 500}),
     ("8ER2", 200, {"score": "gp", "max_evals": 100}),
-    ("20ER2", 500, {"score": "bic-ev", "preset": "paper", "max_evals": 5_000}),
 ]
 
 
