@@ -12,6 +12,8 @@ def test_every_place_comes_to_the_same(monkeypatch):
 def test_what_is_counted_differs_by_the_seam_alone(monkeypatch):
     made = []
     monkeypatch.setattr(workers, "BATCHES", 2)
+    for limit in ("LEAST_SECONDS", "MOST_SECONDS", "PROBE_SECONDS"):  # the child scales them: back afterwards
+        monkeypatch.setattr(workers.seam, limit, getattr(workers.seam, limit))
     real = workers.Evaluator
     monkeypatch.setattr(workers, "Evaluator", lambda *given: made.append(real(*given)) or made[-1])
     for kind in ("nothing", "home", "seam"):

@@ -114,8 +114,23 @@ def test_work_is_timed_not_guessed(table, families):
     score.seconds = 0.12
     workers = Workers(score, Inline())
     assert (workers.local(families) == Slow(table).local(families)).all()
-    assert workers.n_sent == len(families) - 1  # the first one was timed here, and is not computed again
+    assert workers.n_sent == len(families) - 2  # the first two were timed here, and are not computed again
     assert 0.1 < workers.seconds_each < 0.4
+
+
+def test_a_slow_first_call_is_no_measure(table, families):
+    class Waking(Slow):
+        awake = False
+
+        def local(self, families):
+            if not self.awake:
+                time.sleep(0.15)
+                type(self).awake = True
+            return super().local(families)
+
+    executor = Inline()
+    Workers(Waking(table), executor).local(families)
+    assert executor.tasks == []
 
 
 def test_what_is_timed_here_is_computed_once(table, families):

@@ -97,7 +97,8 @@ def _read_text(path: Path, separator: str | None, header: bool, zipped: bool) ->
     if n_rows == 0:
         raise DataError(f"file '{path}' has column names but no rows", hint="a table needs at least 3 rows")
     options: dict[str, Any] = {"sep": separator, "names": names, "index_col": False, "low_memory": False}
-    options["float_precision"] = "round_trip"  # pandas before 3 loses the last bit otherwise
+    if int(pd.__version__.split(".")[0]) < 3:  # loses the last bit otherwise
+        options["float_precision"] = "round_trip"
     try:
         frame: pd.DataFrame = pd.read_csv(io.BytesIO(raw), header=0 if header else None, **options)
     except ValueError as error:

@@ -209,15 +209,15 @@ class Workers:
         return seconds
 
     def _probe(self, families: Families, values: npt.NDArray[np.float64]) -> int:
-        """Time work here, in steps that double as the first call does work that later ones do not.
+        """Time work here, in steps that double; the first call does work that later ones do not, so it is no measure.
 
         Return how many families were scored.
         """
-        done, size, seconds = 0, self.score.cell or 1, 0.0  # whole cells: their values may depend on each other
-        while done < len(families) and seconds < PROBE_SECONDS:
+        done, size, steps = 0, self.score.cell or 1, list[float]()  # whole cells: their values may depend on each other
+        while done < len(families) and (len(steps) < 2 or steps[-1] < PROBE_SECONDS):
             end = min(done + size, len(families))
-            seconds = self._here(families[done:end], values[done:end])
-            done, size = end, 2 * size
+            steps.append(self._here(families[done:end], values[done:end]))
+            done, size = end, size if steps[-1] >= PROBE_SECONDS else 2 * size
         return done
 
     def _pieces(self, count: int) -> list[_Piece]:
