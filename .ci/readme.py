@@ -29,7 +29,9 @@ def prepare(folder: Path) -> None:
     frame = pd.DataFrame(columns)
     frame[: n // 2].to_csv(folder / "table.csv", index=False)
     frame[n // 2 :].to_csv(folder / "new-rows.csv", index=False)
-    pd.DataFrame(rng.normal(size=(60, 3)).cumsum(axis=0), columns=["x", "y", "z"]).to_csv(folder / "series.csv")
+    pd.DataFrame(rng.normal(size=(60, 3)).cumsum(axis=0), columns=["x", "y", "z"]).to_csv(
+        folder / "series.csv", index=False
+    )
     (folder / "truth.csv").write_text("source,target\nage,dose\ndose,outcome\nrain,wet\nsex,outcome\nage,weight\n")
 
 
