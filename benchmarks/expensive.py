@@ -91,7 +91,12 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--limit", type=float, help="seconds of each search")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--save", type=Path, help="CSV file that gets the rows, run by run, and is summed up")
+    parser.add_argument("--docs", action="store_true", help="write the table of docs/efficiency.md, and nothing else")
     options = parser.parse_args(arguments)
+    if options.docs:
+        page = table.FOLDER.parent.parent / "docs" / "efficiency.md"
+        table.fill(page, "expensive", summary(table.load(table.FOLDER / "expensive.csv")))
+        return
     found: list[table.Row] = []
     for nodes in options.nodes.split(","):
         for seed in range(options.first_seed, options.first_seed + options.seeds):
