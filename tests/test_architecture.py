@@ -23,6 +23,7 @@ ROOMS = [
     ["scores"],
     ["search"],
     ["result"],
+    ["choices"],
     ["estimator"],
     ["testing"],
     ["cli"],

@@ -17,7 +17,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import drbo
+from drbo.choices import Choices
 from drbo.data.audit import audit, audit_arrows, audit_time
+from drbo.data.canonical import Canonical, checked_matrix
 from drbo.data.check import check_table
 from drbo.data.impute import imputations
 from drbo.data.missing import POLICIES, complete_rows, missing_cells, note
@@ -30,24 +32,19 @@ from drbo.graph import check_dag, dag_to_cpdag
 from drbo.knowledge import Constraints, Knowledge
 from drbo.result.confidence import Confidence, Kept, bootstrap, check_resampling
 from drbo.result.effects import Effects, resampled_effects
-from drbo.result.kci import MAX_ROWS
 from drbo.result.pool import pooled
-from drbo.result.prune import BY_MOMENTS, PRUNERS, linear_weights, prune
+from drbo.result.prune import PRUNERS, linear_weights, prune
 from drbo.result.refit import TableRefit
 from drbo.result.result import Result
-from drbo.scores.auto import choose_score
 from drbo.scores.base import SCORES, Families, Score, build_score, score_class
-from drbo.scores.bge import BGe
 from drbo.scores.gp import KernelScore
-from drbo.scores.linear import BicEV, BicNV
-from drbo.scores.splines import SplineScore
+from drbo.scores.linear import BicNV
 from drbo.search.certificate import check_size
 from drbo.search.evaluate import Evaluator
 from drbo.search.findings import look_back, restored
 from drbo.search.loop import Callback, Outcome, Search, run
 from drbo.search.order_search import OrderSearch
 from drbo.search.saving import Course, Saved, Saver
-from drbo.search.score_steps import CHEAP_SECONDS, family_seconds, is_compiled
 from drbo.search.screen import screened
 from drbo.search.starts import repaired
 from drbo.search.stopping import Limits, Recorder
@@ -55,15 +52,6 @@ from drbo.settings import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: What the paper's presets mean beside the search settings: score, its options, pruner (its hyperparameter table).
-PAPER_CHOICES: dict[str, tuple[str, dict[str, Any], str]] = {
-    "paper": ("bic-ev", {}, "threshold"),
-    "paper-gp": ("gp-nv", {"alpha": 1.0}, "none"),
-    "paper-sachs": ("gp-nv", {"alpha": 1e-8, "median_scale": True, "standardize": True}, "kci"),
-}
-#: Pruners that test every edge: penalty 1 is enough where one follows (measured by benchmarks/null.py --choose).
-EDGE_TESTS = ("f-test", "odds", "cam", "cam-sequential", "kci")
 
 
 class DrBO(BaseEstimator):
@@ -237,16 +225,16 @@ class DrBO(BaseEstimator):
         device = _device(self.device)
         name, options, reasons = choice or self.score_choice(table)
         seed = _seed(self.random_state) if seed is None else seed
-        self._check_pruner(table)
+        self._choices.check_pruner(table)
         if settings.exact == "on":
             check_size(table.n_columns, settings.max_memory)
-        job = _Job(table, columns, seed, movable=isinstance(name, (str, type)))
+        job = Canonical(table, columns, seed, movable=isinstance(name, (str, type)))
         constraints = (self.knowledge or Knowledge()).compile(table.names)
         score = build_score(name, job.table, {**_where(name, device), **job.ordered_options(options)})
         limits = constraints.permuted(job.columns)
         start = self._start(columns, job, limits)
         state: Search | OrderSearch
-        by_orders, route = self._route(score, settings)
+        by_orders, route = self._choices.route(score, settings)
         if by_orders:
             state = OrderSearch(score, settings, constraints=limits, seed=seed, start=start)
         else:
@@ -265,10 +253,10 @@ class DrBO(BaseEstimator):
             warnings.warn(doubt, stacklevel=2)
             notes = (*notes, doubt)
         outcome, findings = look_back(
-            outcome, state.evaluator, limits, _exactness(settings, outcome), self._rationed(settings)
+            outcome, state.evaluator, limits, _exactness(settings, outcome), self._choices.rationed(settings)
         )
         findings = restored(findings, job.columns)
-        pruner = self._pruner(type(score))
+        pruner = self._choices.pruner(type(score))
         pruned, pruned_score = _pruned(pruner, job, outcome, state, constraints)
         local, price = outcome.best.local[0], score.family_price(Families.from_dags(outcome.best.dags))
         linear = isinstance(score, BicNV)
@@ -630,7 +618,7 @@ class DrBO(BaseEstimator):
             )
         names, frame, settings = self.result_.names, as_frame(X), Settings(**self.result_.settings)
         table = self._table_of(frame, sample_weight)
-        job = _Job(table, list(frame.columns), self.result_.seed, movable=True, sort_rows=False)
+        job = Canonical(table, list(frame.columns), self.result_.seed, movable=True, sort_rows=False)
         targets = (self.score_options or {}).get("targets")
         device = _device(self.device)
         ordered = job.ordered_options(options if targets is None else {**options, "targets": targets})
@@ -643,7 +631,7 @@ class DrBO(BaseEstimator):
             settings=settings,
             pruner=self.result_.pruner,
             columns=job.columns,
-            by_orders=self._route(build_score(name, job.table, ordered), settings)[0],
+            by_orders=self._choices.route(build_score(name, job.table, ordered), settings)[0],
             start=self.result_.searched_dag[np.ix_(job.columns, job.columns)] if warm else None,
             device=device,
         )
@@ -684,7 +672,7 @@ class DrBO(BaseEstimator):
                 "a ready-made score object knows only its own data", hint="give the score by name or as a class"
             )
         table = self._table_of(as_frame(X).set_axis(self._columns, axis=1), sample_weight)
-        job = _Job(table, self._columns, self.result_.seed, movable=True)
+        job = Canonical(table, self._columns, self.result_.seed, movable=True)
         score = build_score(name, job.table, job.ordered_options(options))
         dag = self.result_.dag[np.ix_(job.columns, job.columns)]
         return float(Evaluator(score, Settings()).evaluate(dag[None]).scores[0])
@@ -719,11 +707,11 @@ class DrBO(BaseEstimator):
         self.score_ = self.result_.score
         self.graph_ = self.result_.to_networkx()
 
-    def _start(self, columns: Any, job: "_Job", limits: Constraints) -> npt.NDArray[np.bool_] | None:
+    def _start(self, columns: Any, job: Canonical, limits: Constraints) -> npt.NDArray[np.bool_] | None:
         """Return the given start over the canonical columns, within the knowledge."""
         if self.start is None:
             return None
-        given = _matrix("start", self.start, (len(columns), len(columns)))
+        given = checked_matrix("start", self.start, (len(columns), len(columns)))
         try:
             dag = check_dag(given, list(columns))
         except DataError as error:
@@ -745,6 +733,14 @@ class DrBO(BaseEstimator):
             shown = "start" if name == "start" else shown  # a matrix: the reader knows which
             words.append(f"{name}={shown}")
         return f"DrBO({', '.join(words)}).fit(table)"
+
+    @property
+    def _choices(self) -> Choices:
+        return Choices(vars(self)["score"], self.score_options, self.preset, self.prune, self.max_evals)
+
+    def score_choice(self, table: Table) -> tuple[Any, dict[str, Any], tuple[str, ...]]:
+        """Return the score, its options and why it was chosen."""
+        return self._choices.of_score(table)
 
     def _settings(self) -> tuple[Settings, list[str]]:
         """Merge preset, settings and keywords; return the clashes in words, and warn about them."""
@@ -771,132 +767,9 @@ class DrBO(BaseEstimator):
             warnings.warn(clash, stacklevel=3)
         return chosen, clashes
 
-    def score_choice(self, table: Table) -> tuple[Any, dict[str, Any], tuple[str, ...]]:
-        """Return the score, its options and why it was chosen."""
-        given, choice = dict(self.score_options or {}), vars(self)["score"]
-        reasons: tuple[str, ...] = ()
-        if isinstance(choice, str) and choice == "auto" and self.preset in PAPER_CHOICES:
-            choice, options, _ = PAPER_CHOICES[self.preset]
-            given = {**options, **given}
-            reasons = (f"score {choice}: the choice of the preset {self.preset!r}",)
-        elif isinstance(choice, str) and choice == "auto":
-            choice, reasons = choose_score(table)
-        if self.preset == "default" and "penalty" not in given and isinstance(choice, str) and choice in SCORES:
-            given["penalty"], reason = self._penalty(score_class(choice))
-            reasons = (*reasons, reason)
-        return choice, given, reasons
-
-    def _penalty(self, kind: type[Score]) -> tuple[float | str, str]:
-        """Return the penalty that leaves at most half an edge, on average, among 20 independent columns, and why."""
-        if self._pruner(kind) in EDGE_TESTS:
-            return 1.0, "penalty 1: every edge is tested after the search"
-        if issubclass(kind, KernelScore):
-            return 1.0, "penalty 1: the evidence of a Gaussian process has its own price of flexibility"
-        return "ebic", "penalty ebic: each edge also pays for the choice among all pairs of columns, as no test follows"
-
-    def _route(self, score: Score, settings: Settings) -> tuple[bool, str]:
-        """Tell whether the order search does the work, and why: cheap scores, unless evaluations are rationed."""
-        if settings.route == "orders":
-            return True, "route: climbs over orders, as the settings ask"
-        if settings.route == "networks":
-            return False, "route: networks, as the settings or the preset ask"
-        if self._rationed(settings):
-            return False, "route: networks, as the number of evaluations is limited"
-        if is_compiled(score):
-            return True, "route: climbs over orders, compiled for this score"
-        seconds = family_seconds(score)
-        measured = f"a local score takes {1000 * seconds:.2g} ms"
-        if seconds > CHEAP_SECONDS:
-            return False, f"route: networks, as {measured}, more than {1000 * CHEAP_SECONDS:g} ms"
-        return True, f"route: climbs over orders, as {measured}, at most {1000 * CHEAP_SECONDS:g} ms"
-
-    def _rationed(self, settings: Settings) -> bool:
-        """Tell whether evaluations are to be spent sparingly: someone gave a number."""
-        given = settings.max_evals != Settings().max_evals or self.max_evals is not None
-        return given or settings.max_local is not None
-
-    def _check_pruner(self, table: Table) -> None:
-        """Refuse, before anything is spent, a kernel test that the table is too long for, or numbers made of codes."""
-        wanted = PAPER_CHOICES[self.preset][2] if self.prune == "auto" and self.preset in PAPER_CHOICES else self.prune
-        if table.by_moments and wanted not in ("auto", *BY_MOMENTS):
-            raise SettingsError(
-                f"prune '{wanted}' needs complete rows of equal weight",
-                hint=f"use prune='auto', or one of {', '.join(BY_MOMENTS)}",
-            )
-        if wanted == "kci" and table.n_rows > MAX_ROWS:
-            raise SettingsError(
-                f"prune 'kci' takes at most {MAX_ROWS} rows, the table has {table.n_rows}",
-                hint="use prune='cam', or a sample of the rows",
-            )
-        for name, levels in zip(table.names, table.levels, strict=True):
-            if wanted not in ("auto", "none") and levels is not None and len(levels) > 2:
-                raise SettingsError(
-                    f"column '{name}' is categorical with {len(levels)} levels: prune '{wanted}' needs numbers",
-                    hint="use prune='auto', which leaves such tables to the score, or 'none'",
-                )
-
-    def _pruner(self, kind: type[Score]) -> str:
-        if self.prune != "auto":
-            return self.prune
-        if self.preset in PAPER_CHOICES:
-            return PAPER_CHOICES[self.preset][2]
-        if issubclass(kind, (BicNV, BGe)):
-            return "odds" if issubclass(kind, BicEV) else "f-test"  # equal variances make weights comparable
-        # CAM asks for additive effects, as splines do; of the joint effects that gp finds it removes true edges.
-        return "cam-sequential" if issubclass(kind, SplineScore) else "none"
-
-
-class _Job:
-    """The table in canonical order, and the way back: what the user passed in cannot decide a tie by its order."""
-
-    def __init__(self, table: Table, all_names: list[str], seed: int, movable: bool, *, sort_rows: bool = True) -> None:
-        self._n_columns = len(all_names)
-        self.kept = np.array([all_names.index(name) for name in table.names])
-        if movable:
-            self.rows, self.columns = table.canonical_order(seed)
-        else:
-            self.rows, self.columns = np.arange(table.n_rows), np.arange(table.n_columns)
-        if not sort_rows:
-            self.rows = np.arange(table.n_rows)
-        self.table = table.take(self.rows, self.columns)
-        table.adopt_moments(self.table, self.columns)  # the order of the input must not decide their last bits
-
-    def ordered_options(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Bring options that speak of rows and columns into the canonical order."""
-        ordered = dict(options)
-        columns = self.kept[self.columns]
-        if ordered.get("edge_prior") is not None:
-            shape = (self._n_columns, self._n_columns)
-            ordered["edge_prior"] = _matrix("edge_prior", ordered["edge_prior"], shape)[np.ix_(columns, columns)]
-        if ordered.get("targets") is not None:
-            shape = (len(self.rows), self._n_columns)
-            ordered["targets"] = _matrix("targets", ordered["targets"], shape)[np.ix_(self.rows, columns)]
-        return ordered
-
-    def restored(self, dag: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Return a DAG over the canonical columns as one over the given columns."""
-        given = np.empty_like(dag)
-        given[np.ix_(self.columns, self.columns)] = dag
-        return given
-
-    def restored_vector(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        given = np.empty_like(values)
-        given[self.columns] = values
-        return given
-
-
-def _matrix(name: str, value: Any, shape: tuple[int, int]) -> npt.NDArray[Any]:
-    matrix = np.asarray(value)
-    if matrix.shape != shape:
-        raise SettingsError(
-            f"{name} must have shape {shape}, got {matrix.shape}",
-            hint="edge_prior, start: a row and a column per column of the table; targets: its rows and columns",
-        )
-    return matrix
-
 
 def _pruned(
-    pruner: str, job: _Job, outcome: Outcome, state: Search | OrderSearch, constraints: Constraints
+    pruner: str, job: Canonical, outcome: Outcome, state: Search | OrderSearch, constraints: Constraints
 ) -> tuple[npt.NDArray[np.bool_], float]:
     """Prune the best DAG; return the result over the given columns and its score."""
     dag = outcome.best.dags[0]

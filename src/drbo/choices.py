@@ -1,0 +1,118 @@
+"""What stands behind "auto": score, penalty, pruner and route for a table, with the reasons in words."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from drbo.data.table import Table
+from drbo.errors import SettingsError
+from drbo.result.kci import MAX_ROWS
+from drbo.result.prune import BY_MOMENTS
+from drbo.scores.auto import choose_score
+from drbo.scores.base import SCORES, Score, score_class
+from drbo.scores.bge import BGe
+from drbo.scores.gp import KernelScore
+from drbo.scores.linear import BicEV, BicNV
+from drbo.scores.splines import SplineScore
+from drbo.search.score_steps import CHEAP_SECONDS, family_seconds, is_compiled
+from drbo.settings import Settings
+
+#: What the paper's presets mean beside the search settings: score, its options, pruner (its hyperparameter table).
+PAPER_CHOICES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "paper": ("bic-ev", {}, "threshold"),
+    "paper-gp": ("gp-nv", {"alpha": 1.0}, "none"),
+    "paper-sachs": ("gp-nv", {"alpha": 1e-8, "median_scale": True, "standardize": True}, "kci"),
+}
+#: Pruners that test every edge: penalty 1 is enough where one follows (measured by benchmarks/null.py --choose).
+EDGE_TESTS = ("f-test", "odds", "cam", "cam-sequential", "kci")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What was asked for; its methods say what that means for a table.
+
+    Examples
+    --------
+    >>> Choices(score="auto", score_options=None, preset="default", prune="auto", max_evals=None).pruner(BicNV)
+    'f-test'
+    """
+
+    score: Any
+    score_options: dict[str, Any] | None
+    preset: str
+    prune: str
+    max_evals: int | None
+
+    def of_score(self, table: Table) -> tuple[Any, dict[str, Any], tuple[str, ...]]:
+        """Return the score, its options and why it was chosen."""
+        given, choice = dict(self.score_options or {}), self.score
+        reasons: tuple[str, ...] = ()
+        if isinstance(choice, str) and choice == "auto" and self.preset in PAPER_CHOICES:
+            choice, options, _ = PAPER_CHOICES[self.preset]
+            given = {**options, **given}
+            reasons = (f"score {choice}: the choice of the preset {self.preset!r}",)
+        elif isinstance(choice, str) and choice == "auto":
+            choice, reasons = choose_score(table)
+        if self.preset == "default" and "penalty" not in given and isinstance(choice, str) and choice in SCORES:
+            given["penalty"], reason = self.penalty(score_class(choice))
+            reasons = (*reasons, reason)
+        return choice, given, reasons
+
+    def penalty(self, kind: type[Score]) -> tuple[float | str, str]:
+        """Return the penalty that leaves at most half an edge, on average, among 20 independent columns, and why."""
+        if self.pruner(kind) in EDGE_TESTS:
+            return 1.0, "penalty 1: every edge is tested after the search"
+        if issubclass(kind, KernelScore):
+            return 1.0, "penalty 1: the evidence of a Gaussian process has its own price of flexibility"
+        return "ebic", "penalty ebic: each edge also pays for the choice among all pairs of columns, as no test follows"
+
+    def route(self, score: Score, settings: Settings) -> tuple[bool, str]:
+        """Tell whether the order search does the work, and why: cheap scores, unless evaluations are rationed."""
+        if settings.route == "orders":
+            return True, "route: climbs over orders, as the settings ask"
+        if settings.route == "networks":
+            return False, "route: networks, as the settings or the preset ask"
+        if self.rationed(settings):
+            return False, "route: networks, as the number of evaluations is limited"
+        if is_compiled(score):
+            return True, "route: climbs over orders, compiled for this score"
+        seconds = family_seconds(score)
+        measured = f"a local score takes {1000 * seconds:.2g} ms"
+        if seconds > CHEAP_SECONDS:
+            return False, f"route: networks, as {measured}, more than {1000 * CHEAP_SECONDS:g} ms"
+        return True, f"route: climbs over orders, as {measured}, at most {1000 * CHEAP_SECONDS:g} ms"
+
+    def rationed(self, settings: Settings) -> bool:
+        """Tell whether evaluations are to be spent sparingly: someone gave a number."""
+        given = settings.max_evals != Settings().max_evals or self.max_evals is not None
+        return given or settings.max_local is not None
+
+    def check_pruner(self, table: Table) -> None:
+        """Refuse, before anything is spent, a kernel test that the table is too long for, or numbers made of codes."""
+        wanted = PAPER_CHOICES[self.preset][2] if self.prune == "auto" and self.preset in PAPER_CHOICES else self.prune
+        if table.by_moments and wanted not in ("auto", *BY_MOMENTS):
+            raise SettingsError(
+                f"prune '{wanted}' needs complete rows of equal weight",
+                hint=f"use prune='auto', or one of {', '.join(BY_MOMENTS)}",
+            )
+        if wanted == "kci" and table.n_rows > MAX_ROWS:
+            raise SettingsError(
+                f"prune 'kci' takes at most {MAX_ROWS} rows, the table has {table.n_rows}",
+                hint="use prune='cam', or a sample of the rows",
+            )
+        for name, levels in zip(table.names, table.levels, strict=True):
+            if wanted not in ("auto", "none") and levels is not None and len(levels) > 2:
+                raise SettingsError(
+                    f"column '{name}' is categorical with {len(levels)} levels: prune '{wanted}' needs numbers",
+                    hint="use prune='auto', which leaves such tables to the score, or 'none'",
+                )
+
+    def pruner(self, kind: type[Score]) -> str:
+        """Return the name of the pruner for a kind of score."""
+        if self.prune != "auto":
+            return self.prune
+        if self.preset in PAPER_CHOICES:
+            return PAPER_CHOICES[self.preset][2]
+        if issubclass(kind, (BicNV, BGe)):
+            return "odds" if issubclass(kind, BicEV) else "f-test"  # equal variances make weights comparable
+        # CAM asks for additive effects, as splines do; of the joint effects that gp finds it removes true edges.
+        return "cam-sequential" if issubclass(kind, SplineScore) else "none"

@@ -1,0 +1,78 @@
+"""A table in an order that depends on its content alone: what was passed in cannot decide a tie by its order."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.data.table import Table
+from drbo.errors import SettingsError
+
+
+class Canonical:
+    """A table in canonical order, and the way back.
+
+    Parameters
+    ----------
+    table : checked.
+    all_names : of the columns that were passed in, of which the table may have lost some.
+    seed : decides between columns with the same content.
+    movable : False: the score is bound to the given order, nothing moves.
+    sort_rows : False: only columns move.
+
+    Examples
+    --------
+    >>> given = Table.from_array(np.array([[3.0, 0.0], [1.0, 5.0]]), ["b", "a"])
+    >>> ordered = Canonical(given, ["b", "a"], seed=0, movable=True)
+    >>> edge = np.zeros((2, 2), dtype=bool)
+    >>> edge[0, 1] = True
+    >>> np.argwhere(ordered.restored(edge)).tolist() == [ordered.columns.tolist()]
+    True
+    """
+
+    def __init__(self, table: Table, all_names: list[str], seed: int, movable: bool, *, sort_rows: bool = True) -> None:
+        self._n_columns = len(all_names)
+        self.kept = np.array([all_names.index(name) for name in table.names])
+        if movable:
+            self.rows, self.columns = table.canonical_order(seed)
+        else:
+            self.rows, self.columns = np.arange(table.n_rows), np.arange(table.n_columns)
+        if not sort_rows:
+            self.rows = np.arange(table.n_rows)
+        self.table = table.take(self.rows, self.columns)
+        table.adopt_moments(self.table, self.columns)  # the order of the input must not decide their last bits
+
+    def ordered_options(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Bring options that speak of rows and columns into the canonical order."""
+        ordered = dict(options)
+        columns = self.kept[self.columns]
+        if ordered.get("edge_prior") is not None:
+            shape = (self._n_columns, self._n_columns)
+            ordered["edge_prior"] = checked_matrix("edge_prior", ordered["edge_prior"], shape)[np.ix_(columns, columns)]
+        if ordered.get("targets") is not None:
+            shape = (len(self.rows), self._n_columns)
+            ordered["targets"] = checked_matrix("targets", ordered["targets"], shape)[np.ix_(self.rows, columns)]
+        return ordered
+
+    def restored(self, dag: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return a DAG over the canonical columns as one over the given columns."""
+        given = np.empty_like(dag)
+        given[np.ix_(self.columns, self.columns)] = dag
+        return given
+
+    def restored_vector(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return values of the canonical columns as those of the given columns."""
+        given = np.empty_like(values)
+        given[self.columns] = values
+        return given
+
+
+def checked_matrix(name: str, value: Any, shape: tuple[int, int]) -> npt.NDArray[Any]:
+    """Return an array of the given shape, or say what is wrong with it."""
+    matrix = np.asarray(value)
+    if matrix.shape != shape:
+        raise SettingsError(
+            f"{name} must have shape {shape}, got {matrix.shape}",
+            hint="edge_prior, start: a row and a column per column of the table; targets: its rows and columns",
+        )
+    return matrix

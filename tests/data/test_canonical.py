@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+
+from drbo.data.canonical import Canonical, checked_matrix
+from drbo.data.table import Table
+from drbo.errors import SettingsError
+
+
+def _canonical(values, **options):
+    names = [f"x{j}" for j in range(values.shape[1])]
+    return Canonical(Table.from_array(values, names), names, seed=3, movable=True, **options)
+
+
+def test_the_order_of_rows_and_columns_does_not_show(rng):
+    values = rng.normal(size=(20, 4))
+    shuffled = values[np.ix_(rng.permutation(20), rng.permutation(4))]
+    assert (_canonical(values).table.values == _canonical(shuffled).table.values).all()
+
+
+def test_graphs_and_vectors_find_their_way_back(rng):
+    job = _canonical(rng.normal(size=(20, 4)))
+    dag = np.triu(np.ones((4, 4), dtype=bool), 1)
+    ordered = dag[np.ix_(job.columns, job.columns)]
+    assert (job.restored(ordered) == dag).all()
+    assert job.restored_vector(np.arange(4.0)[job.columns]).tolist() == [0, 1, 2, 3]
+
+
+def test_what_is_bound_to_its_order_stays():
+    values = np.array([[3.0, 1.0], [2.0, 5.0], [0.0, 4.0]])
+    table = Table.from_array(values)
+    fixed = Canonical(table, ["x0", "x1"], seed=0, movable=False)
+    assert (fixed.table.values == values).all()
+    assert _canonical(values, sort_rows=False).rows.tolist() == [0, 1, 2]
+
+
+def test_options_that_speak_of_rows_and_columns_follow(rng):
+    values = rng.normal(size=(5, 3))
+    job = _canonical(values)
+    prior, targets = rng.normal(size=(3, 3)), rng.random((5, 3)) < 0.5
+    ordered = job.ordered_options({"edge_prior": prior, "targets": targets, "penalty": 2})
+    assert (ordered["edge_prior"] == prior[np.ix_(job.columns, job.columns)]).all()
+    assert (ordered["targets"] == targets[np.ix_(job.rows, job.columns)]).all()
+    assert ordered["penalty"] == 2
+
+
+def test_a_wrong_shape_is_named():
+    with pytest.raises(SettingsError, match=r"edge_prior must have shape \(3, 3\), got \(2, 2\)"):
+        checked_matrix("edge_prior", np.zeros((2, 2)), (3, 3))

@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+
+from drbo.choices import Choices
+from drbo.data.table import Table
+from drbo.errors import SettingsError
+from drbo.scores.base import score_class
+from drbo.scores.linear import BicNV
+from drbo.settings import Settings
+
+
+def _choices(**changes):
+    return Choices(
+        **{"score": "auto", "score_options": None, "preset": "default", "prune": "auto", "max_evals": None} | changes
+    )
+
+
+def _table(n=50):
+    return Table.from_array(np.random.default_rng(0).normal(size=(n, 3)))
+
+
+@pytest.mark.parametrize(
+    ("score", "pruner", "penalty"),
+    [
+        ("bic-nv", "f-test", 1.0),
+        ("bic-ev", "odds", 1.0),
+        ("bge", "f-test", 1.0),
+        ("splines", "cam-sequential", 1.0),
+        ("gp", "none", 1.0),
+        ("bdeu", "none", "ebic"),
+        ("mixed", "none", "ebic"),
+    ],
+)
+def test_every_score_has_a_pruner_and_a_penalty_that_go_together(score, pruner, penalty):
+    kind = score_class(score)
+    assert _choices().pruner(kind) == pruner
+    assert _choices().penalty(kind)[0] == penalty
+
+
+def test_presets_of_the_paper_choose_as_the_paper_did():
+    name, options, reasons = _choices(preset="paper-gp").of_score(_table())
+    assert (name, options) == ("gp-nv", {"alpha": 1.0})
+    assert "preset" in reasons[0]
+    assert _choices(preset="paper").pruner(BicNV) == "threshold"
+
+
+def test_what_was_given_stands():
+    name, options, reasons = _choices(score="bic-nv", score_options={"penalty": 3}).of_score(_table())
+    assert (name, options, reasons) == ("bic-nv", {"penalty": 3}, ())
+    assert _choices(prune="cam").pruner(BicNV) == "cam"
+
+
+def test_cheap_scores_climb_over_orders_unless_evaluations_are_rationed():
+    score = BicNV(_table())
+    assert _choices().route(score, Settings())[0]
+    by_orders, why = _choices(max_evals=20).route(score, Settings(max_evals=20))
+    assert not by_orders
+    assert "limited" in why
+    assert not _choices().route(score, Settings(route="networks"))[0]
+    assert not _choices().route(score, Settings(max_local=100))[0]
+
+
+def test_a_slow_score_takes_the_networks(monkeypatch):
+    monkeypatch.setattr("drbo.choices.is_compiled", lambda score: False)
+    monkeypatch.setattr("drbo.choices.family_seconds", lambda score: 0.5)
+    by_orders, why = _choices().route(BicNV(_table()), Settings())
+    assert not by_orders
+    assert "5e+02 ms" in why
+
+
+def test_a_kernel_test_of_a_long_table_is_refused():
+    with pytest.raises(SettingsError, match="kci"):
+        _choices(prune="kci").check_pruner(_table(6_000))
