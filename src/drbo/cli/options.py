@@ -98,7 +98,8 @@ def score_options(command: F) -> F:
         "--penalty",
         type=penalty,
         metavar="X",
-        help="Factor of the BIC penalty, 1 as in the paper, or ebic for fewer edges.  [default: ebic]",
+        help="Factor of the BIC penalty, 1 as in the paper, or ebic for fewer edges.  [default: 1 where a test of each "
+        "edge follows, else ebic]",
     )(command)
     return click.option(
         "--score",
