@@ -39,8 +39,9 @@ def alone():
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch):
     """Send what would be computed at home."""
-    monkeypatch.setattr(workers, "LEAST_SECONDS", 1e-4)
-    monkeypatch.setattr(workers, "MOST_SECONDS", 0.02)
+    monkeypatch.setattr(workers, "LEAST_SECONDS", 1e-5)
+    monkeypatch.setattr(workers, "MOST_SECONDS", 1e-4)
+    monkeypatch.setattr(workers, "PROBE_SECONDS", 1e-5)
 
 
 @pytest.fixture(scope="module")

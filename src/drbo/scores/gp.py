@@ -22,7 +22,7 @@ MAX_ROWS = 2_000
 #: Bytes of the kernel matrices in work at one time: the cache of a CPU core, a small part of a GPU.
 CHUNK_BYTES = {"cpu": 2**23, "cuda": 2**30}
 #: Families in one call on a CPU: the last bit of what is vectorised depends on what is computed together.
-CPU_CELL = 16
+CPU_CELL = 4
 
 #: Values further than this many interquartile ranges outside the quartiles are "far out" (Tukey 1977).
 FAR_OUT = 3.0
