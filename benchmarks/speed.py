@@ -64,6 +64,7 @@ def timed(state: Search) -> np.ndarray:
     clock.append(_now(state))
     state.learn(batch)
     clock.append(_now(state))
+    state.iteration += 1  # in the first iteration a design is proposed, not the surrogate's choice
     return np.diff(clock, axis=0).T
 
 

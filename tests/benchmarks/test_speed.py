@@ -16,6 +16,15 @@ def test_a_row_of_the_iteration_table(monkeypatch):
     assert row["nodes"] == 5
 
 
+def test_only_the_first_timed_iteration_proposes_a_design(monkeypatch):
+    state = speed.new_search("5ER1", 0, "cpu", {"n_candidates": 200})
+    designs, first = [], state.proposer.first
+    monkeypatch.setattr(state.proposer, "first", lambda room: designs.append(room) or first(room))
+    for _ in range(3):
+        speed.timed(state)
+    assert len(designs) == 1
+
+
 def test_a_row_of_the_growth_table(monkeypatch):
     monkeypatch.setattr(speed, "REPEATS", 1)
     row = speed.growth_row("evaluations", 5, 200, 100, "cpu")
