@@ -22,7 +22,7 @@ from drbo.data.audit import audit, audit_arrows, audit_time
 from drbo.data.canonical import Canonical, checked_matrix
 from drbo.data.check import check_table
 from drbo.data.impute import imputations
-from drbo.data.missing import POLICIES, complete_rows, missing_cells, note
+from drbo.data.missing import POLICIES, complete_rows, missing_cells, note, table_policy
 from drbo.data.moments import effective_rows
 from drbo.data.read import as_frame
 from drbo.data.table import Table
@@ -356,10 +356,9 @@ class DrBO(BaseEstimator):
                 f"the result has a score of its own, '{result.score_name}', which cannot be made again from its name",
                 hint="make the estimator yourself, with that score",
             )
-        options = {name: value for name, value in result.score_options.items() if not str(value).startswith("array (")}
         given: dict[str, Any] = {
             "score": result.score_name,
-            "score_options": options,
+            "score_options": result.plain_score_options,
             "settings": Settings(**result.settings),
             "prune": result.pruner,
             "knowledge": Knowledge.from_mapping(result.knowledge),
@@ -404,9 +403,9 @@ class DrBO(BaseEstimator):
         if weights is not None:
             frame, weights = frame.loc[weights > 0], weights[weights > 0]
         missing = missing_cells(frame)
-        policy = {"em": "keep", "impute": "keep"}.get(self.missing, self.missing)
+        policy = table_policy(self.missing)
         policies: dict[str, Any] = {"on_constant": self.on_constant, "on_collinear": self.on_collinear}
-        table, notes = check_table(frame, **policies, missing=policy)  # type: ignore[arg-type]
+        table, notes = check_table(frame, **policies, missing=policy)
         if self.missing == "em" and table.incomplete and "categorical" in table.kinds:
             name = table.names[table.kinds.index("categorical")]
             raise DataError(

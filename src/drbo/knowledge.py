@@ -339,6 +339,11 @@ class Constraints:
         return cls(names, ~np.eye(d, dtype=bool), np.zeros((d, d), dtype=bool), np.zeros(d, dtype=np.intp), limits)
 
     @cached_property
+    def before(self) -> BoolMatrix:
+        """(d, d) True where i comes before j in every order, by the required edges; (0, 0) where there are none."""
+        return descendants(self.required) if self.required.any() else np.zeros((0, 0), dtype=bool)
+
+    @cached_property
     def is_trivial(self) -> bool:
         """Whether every DAG is allowed."""
         d = len(self.names)

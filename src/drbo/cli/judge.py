@@ -64,7 +64,7 @@ def judge(data: Path, graph: Path, as_is: bool, as_json: bool, **options: Any) -
         if result.has_seen(rows):
             result, frame = _unseen(result, frame, as_is=as_is, seed=options["seed"])
         dag, names = result.dag, result.names
-        choice = result.score_name, _plain(result.score_options)
+        choice = result.score_name, result.plain_score_options
         if options["score"] != "auto" or options["penalty"] is not None:
             choice = _asked(frame[list(names)], options)
     found = judged(
@@ -135,8 +135,3 @@ def _fitted_again(result: "Result", frame: "pd.DataFrame") -> "Result":
     again: Result = DrBO.like(result, exact=False).fit(frame[list(result.names)]).result_
     say(f"note: the graph of the half has {int(again.dag.sum())} edges, that of all rows {int(result.dag.sum())}")
     return again
-
-
-def _plain(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a score without arrays, which a result only keeps the shape of."""
-    return {name: value for name, value in options.items() if not str(value).startswith("array (")}

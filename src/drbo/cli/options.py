@@ -205,11 +205,11 @@ def read_frame(path: Path, separator: str | None, no_header: bool) -> "pd.DataFr
 def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[str, ...]]:
     """Read and check the table of a command that has :func:`data_options`; also return the notes of the check."""
     from drbo.data.check import check_table
+    from drbo.data.missing import table_policy
 
     frame = read_frame(path, options["separator"], options["no_header"])
-    missing = {"em": "keep", "impute": "keep"}.get(options["missing"], options["missing"])
-    policies = {"on_constant": options["on_constant"], "on_collinear": options["on_collinear"], "missing": missing}
-    return check_table(frame, **policies)
+    policies = {"on_constant": options["on_constant"], "on_collinear": options["on_collinear"]}
+    return check_table(frame, **policies, missing=table_policy(options["missing"]))
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Cells without a value: where they are, and what the policies make of them in words."""
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,17 @@ Policy = Literal["error", "drop", "em", "impute"]
 POLICIES: tuple[str, ...] = get_args(Policy)
 MIN_ROWS = 3
 SHOWN = 5  # columns in a message
+
+
+def table_policy(policy: str) -> Any:
+    """Return what the check of a table does about missing values, so that an estimator can follow a policy.
+
+    Examples
+    --------
+    >>> [table_policy(policy) for policy in POLICIES]
+    ['error', 'drop', 'keep', 'keep']
+    """
+    return "keep" if policy in ("em", "impute") else policy
 
 
 def missing_cells(frame: "pd.DataFrame") -> Bools:

@@ -338,6 +338,11 @@ class Result:
 
         return plot_compare(self, truth, path=path, ax=ax)
 
+    @property
+    def plain_score_options(self) -> dict[str, Any]:
+        """The options of the score without arrays, of which a result keeps the shape alone."""
+        return {name: value for name, value in self.score_options.items() if not str(value).startswith("array (")}
+
     def has_seen(self, X: Any) -> bool:
         """Tell whether a table is the one that the graph was learned from; some of its rows are not recognised.
 
@@ -354,11 +359,13 @@ class Result:
         frame = as_frame(X)
         if not self.data_hash or any(name not in frame for name in self.names):
             return False
-        policies: tuple[Any, ...] = ("keep", "drop")  # what a fit with missing values may have used
-        return any(
-            check_table(frame[list(self.names)], on_collinear="keep", missing=policy)[0].digest() == self.data_hash
-            for policy in policies
-        )
+        frame = frame[list(self.names)]
+        table = check_table(frame, on_collinear="keep", missing="keep")[0]
+        if table.digest() == self.data_hash:
+            return True
+        if not table.incomplete:
+            return False
+        return check_table(frame, on_collinear="keep", missing="drop")[0].digest() == self.data_hash  # what a fit used
 
     def judge(self, X: Any, **options: Any) -> "Judgement":
         """Judge the graph on rows that it was not learned from, with its own score; see :func:`drbo.judge`.
@@ -369,8 +376,7 @@ class Result:
 
         if self.has_seen(X):
             warnings.warn("the graph was learned from these rows: the judgement is too good", stacklevel=2)
-        kept = {name: value for name, value in self.score_options.items() if not str(value).startswith("array (")}
-        given = {"score": self.score_name, "score_options": kept, "seed": self.seed, **options}
+        given = {"score": self.score_name, "score_options": self.plain_score_options, "seed": self.seed, **options}
         return judge(self.dag, X, names=self.names, **given)
 
     def effects(

@@ -133,14 +133,17 @@ class KnownAlternatives:
         Only nodes between the two change places: what a leads to goes behind all else.
         """
         first, last = (int(np.flatnonzero(self._order == node)[0]) for node in (a, b))
-        below, above = [a], list[int]()
         led_to = {a}
         for node in self._order[first + 1 : last].tolist():
-            led = not led_to.isdisjoint(self._parents_in_dag[node])
-            (below if led else above).append(node)
-            led_to.update([node] if led else [])
+            if not led_to.isdisjoint(self._parents_in_dag[node]):
+                led_to.add(node)
         if (led_to - {a}).isdisjoint(self._parents_in_dag[b]):
-            between = [*above, b, *below]
+            window = self._order[first:last].tolist()
+            between = [
+                *(node for node in window if node not in led_to),
+                b,
+                *(node for node in window if node in led_to),
+            ]
         else:
             between = [b, *self._order[first:last].tolist()]
         return np.concatenate([self._order[:first], between, self._order[last + 1 :]]).astype(np.intp)

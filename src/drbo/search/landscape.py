@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from drbo.graph import descendants, topological_order
+from drbo.graph import topological_order
 from drbo.knowledge import Constraints
 from drbo.scores.base import Families
 from drbo.search import climb
@@ -146,11 +146,10 @@ class Landscape:
         drawn = self._draw(count, boldness)
         if drawn is None:
             return np.repeat(dag[None], count, axis=0)
-        before = descendants(self.constraints.required)
         ends = []
         for draw in range(count):
             sets = ParentSets(DrawnSteps(self, drawn, draw), self.constraints.required)
-            walk = OrderClimb(sets, before if before.any() else np.zeros((0, 0), dtype=bool))
+            walk = OrderClimb(sets, self.constraints.before)
             walk.put(topological_order(dag), walk.sets.adopt(dag))
             walk.state.open[:] = True
             walk.climb(self.rng.permutation(len(dag)))

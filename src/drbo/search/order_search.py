@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from drbo.graph import descendants, topological_order
+from drbo.graph import topological_order
 from drbo.knowledge import Constraints
 from drbo.scores.base import Families, Score
 from drbo.scores.linear import BicEV
@@ -68,8 +68,6 @@ class OrderSearch:
         self.constraints = constraints or Constraints.none(score.n_nodes)
         self.rng = np.random.default_rng(seed)
         self.evaluator = Evaluator(score, settings.with_(max_evals=NO_LIMIT, max_local=None, count_known=False))
-        before = descendants(self.constraints.required)
-        self._before = before if before.any() else np.zeros((0, 0), dtype=bool)
         self.start = start
         self.max_searches = MAX_SEARCHES
         self.best: Evaluated | None = None
@@ -187,7 +185,7 @@ class OrderSearch:
 
         self._bound_level = level
         steps = steps_of(self.evaluator, self.constraints, level)
-        return OrderClimb(ParentSets(steps, self.constraints.required), self._before)
+        return OrderClimb(ParentSets(steps, self.constraints.required), self.constraints.before)
 
     def _at(self, level: float | None, order: Order, dag: npt.NDArray[np.bool_]) -> "OrderClimb":
         """Return a climb that stands at an order and a DAG along it."""
@@ -260,7 +258,7 @@ class OrderSearch:
 
     def _consistent(self, order: Order) -> Order:
         """Return the order with required parents put before their children and all else as it was."""
-        if not len(self._before):
+        if not len(self.constraints.before):
             return order
         place = np.empty(len(order))
         place[order] = np.arange(len(order))

@@ -4,13 +4,14 @@ import hashlib
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from drbo.errors import WorkerError
 from drbo.search.pool import WorkerLost
-from drbo.search.workers import MAX_LOSSES, Cluster, gone, held, n_threads, n_workers
+from drbo.search.workers import MAX_LOSSES, dispatched, gone, held, n_threads
 
 
 @dataclass(frozen=True)
@@ -51,28 +52,18 @@ def spread(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], execu
         hint = "define it, and the class of your score, at the top level of a module"
         raise WorkerError(f"the work cannot be sent to a worker: {error}", hint=hint) from error
     digest = hashlib.sha256(blob).hexdigest()
-    waiting, running = deque(_Task(number) for number in range(len(arguments))), dict[Future[_Done], _Task]()
-    room, cluster, values, given = 2 * n_workers(executor), Cluster(executor), dict[int, Any](), 0
-    try:
-        while given < len(arguments):
-            while waiting and len(running) < room:
-                task = waiting.popleft()
-                sent = blob if task.with_work else None
-                try:
-                    future = executor.submit(call, digest, sent, arguments[task.number], n_threads(executor))
-                except Exception as error:  # a pool that broke, a client that is closed, a scheduler that is gone
-                    raise gone(error) from error
-                running[future] = task
-            done, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
-            cluster.check(answered=bool(done))
-            for future in done:
-                _take(future, running.pop(future), values, waiting)
+    waiting, values, given = deque(_Task(number) for number in range(len(arguments))), dict[int, Any](), 0
+
+    def submit(task: _Task) -> "Future[_Done]":
+        sent = blob if task.with_work else None
+        return executor.submit(call, digest, sent, arguments[task.number], n_threads(executor))
+
+    with closing(dispatched(waiting, submit, executor)) as answers:
+        for task, future in answers:
+            _take(future, task, values, waiting)
             while given in values:
                 yield values.pop(given)
                 given += 1
-    finally:
-        for future in running:
-            future.cancel()
 
 
 def _take(future: "Future[_Done]", task: _Task, values: dict[int, Any], waiting: "deque[_Task]") -> None:

@@ -10,16 +10,17 @@ import pickle
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from drbo.errors import ScoreError, SettingsError, WorkerError
+from drbo.errors import DrboError, ScoreError, SettingsError, WorkerError
 from drbo.scores.base import Families, Score
 from drbo.search.pool import WorkerLost
 
@@ -37,6 +38,11 @@ ASK_SECONDS, NO_WORKER_SECONDS = 5.0, 60.0
 
 _held: "OrderedDict[str, Any]" = OrderedDict()  # scores, and other work
 _holding = threading.Lock()  # a Dask worker may have several threads
+
+Task = TypeVar("Task")
+Reply = TypeVar("Reply")
+#: What is under way: tasks, and since when.
+Running = dict[Future[Reply], tuple[Task, float]]
 
 
 @dataclass(frozen=True)
@@ -231,22 +237,18 @@ class Workers:
         return [_Piece(np.arange(part[0], min(part[-1] + cell, count))) for part in cells]
 
     def _elsewhere(self, families: Families, pieces: list[_Piece], values: npt.NDArray[np.float64]) -> None:
-        """Give pieces to the executor, a few more than it has workers, until all are answered."""
-        waiting, running = deque(pieces), dict[Future[Answer], tuple[_Piece, float]]()
-        room, cluster = 2 * n_workers(self.executor), Cluster(self.executor)
-        try:
-            while waiting or running:
-                while waiting and len(running) < room:
-                    piece = waiting.popleft()
-                    running[self._submit(piece, families)] = piece, time.monotonic()
-                done, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
-                cluster.check(answered=bool(done))
-                for future in done:
-                    self._take(future, running.pop(future)[0], families, values, waiting)
-                self._check_timeout(running, families)
-        finally:
-            for future in running:
-                future.cancel()
+        """Give pieces to the executor until all are answered."""
+        waiting = deque(pieces)
+
+        def submit(piece: _Piece) -> "Future[Answer]":
+            return self._submit(piece, families)
+
+        def watch(running: "Running[Answer, _Piece]") -> None:
+            self._check_timeout(running, families)
+
+        with closing(dispatched(waiting, submit, self.executor, watch)) as answers:
+            for piece, future in answers:
+                self._take(future, piece, families, values, waiting)
 
     def _submit(self, piece: _Piece, families: Families) -> "Future[Answer]":
         if self._blob is None:
@@ -254,10 +256,7 @@ class Workers:
             self._digest = hashlib.sha256(self._blob).hexdigest()
         keys = families[piece.rows].keys()
         blob = self._blob if piece.with_score else None
-        try:
-            return self.executor.submit(compute, self._digest, blob, keys, n_threads(self.executor))
-        except Exception as error:  # a pool that broke, a client that is closed, a scheduler that is gone
-            raise gone(error) from error
+        return self.executor.submit(compute, self._digest, blob, keys, n_threads(self.executor))
 
     def _take(
         self,
@@ -295,7 +294,7 @@ class Workers:
         if piece.losses >= MAX_LOSSES:
             raise _lost_for_good(self.score, families, piece, piece.why[-1]) from error
 
-    def _check_timeout(self, running: "dict[Future[Answer], tuple[_Piece, float]]", families: Families) -> None:
+    def _check_timeout(self, running: "Running[Answer, _Piece]", families: Families) -> None:
         if self.timeout is None:
             return
         for future, (piece, since) in running.items():
@@ -307,6 +306,39 @@ class Workers:
                     + (f" and {len(piece.rows) - 1} more" if len(piece.rows) > 1 else ""),
                     hint="raise score_timeout, or find out why the score hangs there",
                 )
+
+
+def dispatched(
+    waiting: "deque[Task]",
+    submit: "Callable[[Task], Future[Reply]]",
+    executor: Executor,
+    watch: "Callable[[Running[Reply, Task]], None]" = lambda _running: None,
+) -> "Generator[tuple[Task, Future[Reply]], None, None]":
+    """Give tasks to an executor, a few more than it has workers; yield each with its future once that is done.
+
+    Whoever puts a task back into ``waiting`` has it done again. ``watch`` sees what is under way, about every second.
+    """
+    running: Running[Reply, Task] = {}
+    room, cluster = 2 * n_workers(executor), Cluster(executor)
+    try:
+        while waiting or running:
+            while waiting and len(running) < room:
+                task = waiting.popleft()
+                try:
+                    future = submit(task)
+                except DrboError:
+                    raise
+                except Exception as error:  # a pool that broke, a client that is closed, a scheduler that is gone
+                    raise gone(error) from error
+                running[future] = task, time.monotonic()
+            done, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
+            cluster.check(answered=bool(done))
+            for future in done:
+                yield running.pop(future)[0], future
+            watch(running)
+    finally:
+        for future in running:
+            future.cancel()
 
 
 class Cluster:
