@@ -22,7 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import rows as table
-from benchmarks.rivals import Task, Worker, as_text, dag_score, judge, library, pgmpy_score, timed
+from benchmarks.methods import Task, Worker, library, timed
+from benchmarks.methods.libraries import as_text, pgmpy_score
+from benchmarks.metrics import dag_score, judge
 from drbo import DrBO
 from drbo.data.check import check_table
 from drbo.data.table import Table

@@ -17,7 +17,8 @@ import numpy.typing as npt
 import torch
 
 from benchmarks import rows as table
-from benchmarks.rivals import Task, Worker, dag_score, judge, library, timed
+from benchmarks.methods import Task, Worker, library, timed
+from benchmarks.metrics import dag_score, judge
 from drbo import DrBO
 from drbo.data.simulate import simulate
 from drbo.data.table import Table

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks import rows as table
-from benchmarks.rivals import Task, Worker, dag_score, judge, library
+from benchmarks.methods import Task, Worker, library
+from benchmarks.metrics import dag_score, judge
 from drbo import DrBO
 from drbo.data.simulate import Simulated, simulate, standardize
 from drbo.data.table import Table
@@ -39,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--first-seed", type=int, default=0)
     options.add_argument("--penalty", type=float, default=1.0)
     options.add_argument("--seconds", type=float, help="time limit of ours; default: until it stops by itself")
-    options.add_argument("--rivals", default="", help="comma-separated names of benchmarks/rivals.py")
+    options.add_argument("--rivals", default="", help="comma-separated names of benchmarks/methods/registry.py")
     options.add_argument("--limit", type=float, default=300.0, help="seconds after which a rival is stopped")
     options.add_argument("--save", type=Path, help="CSV file that gets the rows")
     return options
@@ -73,7 +74,7 @@ def ours(data: Simulated, score: Score, options: argparse.Namespace, seed: int) 
 def theirs(rival: str, worker: Worker, task: Task, score: Score, data: Simulated, limit: float) -> table.Row:
     """Return a rival's part of the row."""
     answer = worker.ask(rival, task, limit)
-    row: dict[str, Any] = {"method": library(rival) if " " in rival else rival, **judge(answer, score, data.dag)}
+    row: dict[str, Any] = {"method": library(rival), **judge(answer, score, data.dag)}
     if answer.graph is not None:
         row["shd"] = shd(answer.graph, data.dag)
     return {**row, "seconds": round(answer.seconds, 2)}

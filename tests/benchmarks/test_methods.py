@@ -5,8 +5,9 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import rivals
-from benchmarks.rivals import Answer, Task
+from benchmarks.methods import METHODS, Answer, Task, Worker, attempt, library, timed
+from benchmarks.methods.libraries import _from_marks, _SameScore, as_text
+from benchmarks.metrics import dag_score, judge
 from drbo.data.check import check_table
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
@@ -23,15 +24,15 @@ def task(seed=0):
 def test_marks_of_causal_learn_become_edges():
     marks = np.array([[0, -1, -1, 1], [1, 0, 0, 0], [-1, 0, 0, 0], [1, 0, 0, 0]])  # 0 -> 1, 0 - 2, 0 <-> 3
     expected = [[0, 1, 1, 1], [0, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]
-    assert rivals._from_marks(marks).astype(int).tolist() == expected
+    assert _from_marks(marks).astype(int).tolist() == expected
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["causal-learn GES", "causal-learn GES (our score)", "causal-learn BOSS (our score)"])
 def test_rivals_find_the_equivalence_class_of_an_easy_table(name):
     given, truth = task()
-    answer = rivals.timed(rivals.RIVALS[name](given))
-    found = rivals.judge(answer, build_score(given.score, given.table, given.options), truth)
+    answer = timed(METHODS[name].ready(given))
+    found = judge(answer, build_score(given.score, given.table, given.options), truth)
     assert (found["shd_c"], found["note"]) == (0, "")
 
 
@@ -40,14 +41,14 @@ def test_the_same_score_is_that_of_the_task():
     score = build_score(given.score, given.table, given.options)
     dag = np.zeros((5, 5), dtype=bool)
     dag[[0, 3], 2] = dag[2, 4] = True
-    same = rivals._SameScore(given)
+    same = _SameScore(given)
     total = sum(same.score(node, np.flatnonzero(dag[:, node]).tolist()) for node in range(5))
-    assert total == pytest.approx(rivals.dag_score(score, dag))
+    assert total == pytest.approx(dag_score(score, dag))
 
 
 def test_a_missing_library_is_an_answer(monkeypatch):
     monkeypatch.setitem(sys.modules, "dagma.linear", None)
-    answer = rivals.attempt(lambda: rivals.RIVALS["dagma 0.03"](task()[0]))
+    answer = attempt(lambda: METHODS["dagma 0.03"].ready(task()[0]))
     assert answer.graph is None
     assert answer.note.startswith("ModuleNotFoundError: import of dagma")
 
@@ -56,7 +57,7 @@ def test_a_rival_that_fails_is_an_answer():
     def learn():
         raise ZeroDivisionError("on line one\nand two")
 
-    answer = rivals.attempt(lambda: rivals.timed(learn))
+    answer = attempt(lambda: timed(learn))
     assert answer.graph is None
     assert answer.note == "ZeroDivisionError: on line one"
 
@@ -66,9 +67,9 @@ def test_judge_scores_a_dag_of_the_class_and_measures_the_class():
     score = build_score(given.score, given.table, given.options)
     truth = np.zeros((5, 5), dtype=bool)
     truth[0, 1] = True
-    found = rivals.judge(Answer(truth | truth.T, 0.0, 0.0), score, truth)
+    found = judge(Answer(truth | truth.T, 0.0, 0.0), score, truth)
     assert found["shd_c"] == 0
-    assert float(found["found_score"]) == pytest.approx(rivals.dag_score(score, truth.T))
+    assert float(found["found_score"]) == pytest.approx(dag_score(score, truth.T))
 
 
 def test_judge_says_where_no_dag_fits():
@@ -76,23 +77,29 @@ def test_judge_says_where_no_dag_fits():
     score = build_score(given.score, given.table, given.options)
     cycle = np.zeros((5, 5), dtype=bool)
     cycle[[0, 1, 2], [1, 2, 0]] = True
-    found = rivals.judge(Answer(cycle, 0.0, 0.0), score, truth)
+    found = judge(Answer(cycle, 0.0, 0.0), score, truth)
     assert (found["found_score"], found["note"], found["n_found"]) == ("", "no DAG has these edges", 3)
-    assert rivals.judge(Answer(None, 1.0, 0.5, "no answer in 1 s"), score, truth)["note"] == "no answer in 1 s"
+    assert judge(Answer(None, 1.0, 0.5, "no answer in 1 s"), score, truth)["note"] == "no answer in 1 s"
 
 
 def test_a_worker_answers_and_outlives_a_rival_that_takes_too_long():
     given, _ = task()
-    with rivals.Worker() as worker:
+    with Worker() as worker:
         late = worker.ask("causal-learn GES", given, limit=0.0)
         answer = worker.ask("causal-learn GES", given, limit=60.0)
     assert (late.graph, late.note) == (None, "no answer in 0 s")
     assert answer.note == ""
-    assert np.array_equal(answer.graph, rivals.timed(rivals.RIVALS["causal-learn GES"](given)).graph)
+    assert np.array_equal(answer.graph, timed(METHODS["causal-learn GES"].ready(given)).graph)
 
 
 def test_text_is_read_back_as_the_same_table():
     table, _ = check_table([["a", "x"], ["b", "y"], ["a", "x"], ["b", "z"]], on_collinear="keep")
-    again, _ = check_table(rivals.as_text(table), on_collinear="keep")
+    again, _ = check_table(as_text(table), on_collinear="keep")
     assert again.levels == table.levels
     assert np.array_equal(again.values, table.values)
+
+
+def test_a_method_names_its_library_with_its_version():
+    assert library("causal-learn GES").startswith("causal-learn 0.")
+    assert library("EqVar") == "EqVar"
+    assert library("drbo").startswith("drbo ")

@@ -1,0 +1,82 @@
+"""What a method is: a name, how it is made ready, its settings with their source, and what its answer is."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed_version
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.data.table import Table
+
+Graph = npt.NDArray[np.bool_]
+#: Called by sequential methods with the number of the step and the graph they would return there.
+Record = Callable[[int, Graph], None]
+#: A method that is ready to learn: only this call is timed.
+Learn = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A table and the score that a method with the same score maximises."""
+
+    table: Table
+    score: str
+    options: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    record: Record | None = None  # set in the process that learns
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The graph of a method, a DAG or a PDAG, or in ``note`` why there is none."""
+
+    graph: Graph | None
+    seconds: float
+    cpu_seconds: float  # says more than seconds where other work shares the machine
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method with its settings.
+
+    Attributes
+    ----------
+    make : imports what it needs and returns the call that learns; gets the task and the settings.
+    settings : everything that is not left at a default, in one place.
+    source : where the settings come from.
+    same_score : it maximises the score of the task.
+    kind : what it returns.
+    package : its distribution on PyPI; empty for one of our own.
+    anytime : it stops when told to, and is given the seconds of the task.
+    seeded : the same seed gives the same answer; else it is run several times.
+    """
+
+    make: Callable[..., Learn]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    source: str = "defaults of the library"
+    same_score: bool = False
+    kind: Literal["DAG", "CPDAG"] = "DAG"
+    package: str = ""
+    anytime: bool = False
+    seeded: bool = True
+
+    def ready(self, task: Task) -> Learn:
+        """Return the call that learns, with the library imported."""
+        return self.make(task, **self.settings)
+
+    @property
+    def library(self) -> str:
+        """The package with its installed version; empty for one of our own."""
+        return installed(self.package) if self.package else ""
+
+
+def installed(package: str) -> str:
+    """Return a package with its installed version."""
+    try:
+        return f"{package} {installed_version(package)}"
+    except PackageNotFoundError:
+        return f"{package} not installed"

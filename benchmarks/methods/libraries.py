@@ -1,0 +1,197 @@
+"""Other libraries on the same data.
+
+A function here imports its library and returns another one, which learns: only the second is timed.
+"""
+
+import random
+import time
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from benchmarks.methods.base import Graph, Learn, Task
+from drbo.data.table import Table
+from drbo.scores.base import Families, build_score
+
+
+def gcastle_pc(task: Task) -> Learn:
+    """PC at its defaults."""
+    from castle.algorithms import PC
+
+    return lambda: _gcastle(PC(), task)
+
+
+def gcastle_ges(task: Task) -> Learn:
+    """GES at its defaults: BIC from the covariance."""
+    from castle.algorithms import GES
+
+    return lambda: _gcastle(GES(), task)
+
+
+def _gcastle(model: Any, task: Task) -> Any:
+    model.learn(task.table.values)
+    return model.causal_matrix
+
+
+def causal_learn_pc(task: Task) -> Learn:
+    """PC at its defaults."""
+    from causallearn.search.ConstraintBased.PC import pc
+
+    return lambda: _from_marks(pc(task.table.values, show_progress=False).G.graph)
+
+
+def causal_learn_ges(task: Task) -> Learn:
+    """GES at its defaults: BIC from the covariance."""
+    from causallearn.search.ScoreBased.GES import ges
+
+    return lambda: _from_marks(ges(task.table.values)["G"].graph)
+
+
+def causal_learn_ges_same(task: Task) -> Learn:
+    """GES of causal-learn with our score: its own BDeu has a fixed prior over graphs, and no discrete BIC exists."""
+    from causallearn.search.ScoreBased import GES
+
+    def learn() -> Graph:
+        with mock.patch.object(GES, "LocalScoreClass", return_value=_SameScore(task)):
+            return _from_marks(GES.ges(task.table.values, "local_score_BDeu")["G"].graph)
+
+    return learn
+
+
+def causal_learn_boss_same(task: Task) -> Learn:
+    """BOSS of causal-learn with our score, for the same reason."""
+    from causallearn.search.PermutationBased import BOSS
+
+    def learn() -> Graph:
+        random.seed(task.seed)  # of the order in which BOSS moves the nodes
+        with mock.patch.object(BOSS, "LocalScoreClass", return_value=_SameScore(task)):
+            return _from_marks(BOSS.boss(task.table.values, "local_score_BDeu", verbose=False).graph)
+
+    return learn
+
+
+class _SameScore:
+    """What causal-learn's searches ask of a score, answered by the score of the task."""
+
+    def __init__(self, task: Task) -> None:
+        self.data = task.table.values
+        self._score = build_score(task.score, task.table, task.options)
+        self._known: dict[tuple[int, ...], float] = {}
+
+    def score(self, node: int, parents: list[int]) -> float:
+        key = (node, *sorted(parents))
+        if key not in self._known:
+            family = Families.from_sets(self.data.shape[1], [(node, parents)])
+            local, price = self._score.local(family), self._score.family_price(family)
+            self._known[key] = float(self._score.share(torch.as_tensor(local), torch.as_tensor(price))[0])
+        return self._known[key]
+
+    score_nocache = score
+
+
+def _from_marks(marks: npt.NDArray[Any]) -> Graph:
+    """Return causal-learn's marks as adjacency: -1 is a tail; two arrowheads contradict each other, left open."""
+    edges: Graph = (marks == -1) | ((marks == 1) & (marks.T == 1))
+    return edges
+
+
+def dagma_logistic(task: Task, lambda1: float) -> Learn:
+    """DAGMA with the logistic loss; everything else at its defaults, the threshold of 0.3 too."""
+    from dagma.linear import DagmaLinear
+
+    return lambda: DagmaLinear(loss_type="logistic").fit(task.table.values.copy(), lambda1=lambda1) != 0
+
+
+def dagma_linear(task: Task) -> Learn:
+    """DAGMA for equal variances at its defaults: lambda 0.03, threshold 0.3."""
+    from dagma.linear import DagmaLinear
+
+    return lambda: DagmaLinear(loss_type="l2").fit(task.table.values - task.table.values.mean(axis=0)) != 0
+
+
+def gcastle_golem(task: Task) -> Learn:
+    """GOLEM-EV at its defaults, threshold 0.3 too; its answer may have cycles."""
+    from castle.algorithms import GOLEM
+
+    return lambda: _gcastle(GOLEM(seed=task.seed), task)
+
+
+def flop(task: Task) -> Learn:
+    """FLOP with the penalty of the task, from 1 restart on doubled until it had the seconds of the task.
+
+    Its own ``timeout`` was seen not to end.
+    """
+    from flopsearch import flop as search
+
+    def learn() -> Any:
+        start, restarts = time.perf_counter(), 1
+        while True:
+            found = search(task.table.values, task.options["penalty"], restarts=restarts)
+            if time.perf_counter() - start >= task.options["seconds"]:
+                return found != 0
+            restarts *= 2
+
+    return learn
+
+
+def causal_learn_boss(task: Task) -> Learn:
+    """BOSS with BIC from the covariance: penalty 1 on our scale, its default."""
+    from causallearn.search.PermutationBased.BOSS import boss
+
+    def learn() -> Graph:
+        random.seed(task.seed)  # of the order in which BOSS moves the nodes
+        return _from_marks(boss(task.table.values, "local_score_BIC_from_cov", verbose=False).graph)
+
+    return learn
+
+
+def eqvar(task: Task) -> Learn:
+    """Top-down order by residual variance (Chen, Drton & Wang 2019), regression on all before, threshold 0.3."""
+
+    def learn() -> Graph:
+        values = task.table.values - task.table.values.mean(axis=0)
+        covariance = values.T @ values / len(values)
+        d, order = len(covariance), list[int]()
+        left, rows, graph = np.diag(covariance).copy(), np.empty((d, d)), np.zeros((d, d), dtype=bool)
+        for k in range(d):
+            left[order] = np.inf
+            node = int(np.argmin(left))
+            weights = np.linalg.solve(covariance[np.ix_(order, order)], covariance[order, node]) if order else []
+            graph[np.array(order, dtype=int)[np.abs(weights) > 0.3], node] = True
+            rows[k] = (covariance[node] - rows[:k, node] @ rows[:k]) / np.sqrt(left[node])
+            left = left - rows[k] ** 2
+            order.append(node)
+        return graph
+
+    return learn
+
+
+def pgmpy_hill_climb(task: Task) -> Learn:
+    """Hill climbing with pgmpy's own BDeu or BIC, at its defaults."""
+    from pgmpy.causal_discovery import HillClimbSearch
+
+    def learn() -> Any:
+        frame = as_text(task.table)
+        model = HillClimbSearch(pgmpy_score(task), return_type="dag", show_progress=False).fit(frame)
+        return model.adjacency_matrix_.loc[frame.columns, frame.columns].to_numpy()
+
+    return learn
+
+
+def pgmpy_score(task: Task) -> Any:
+    """Return pgmpy's score of the same name; ours is twice its BIC."""
+    from pgmpy.structure_score import BIC, BDeu
+
+    frame = as_text(task.table)
+    return BDeu(frame, equivalent_sample_size=task.options["ess"]) if task.score == "bdeu" else BIC(frame)
+
+
+def as_text(table: Table) -> Any:
+    """Return a table of categories as a data frame of text."""
+    import pandas as pd
+
+    columns = zip(table.names, table.values.T.astype(int), table.levels, strict=True)
+    return pd.DataFrame({name: [levels[code] for code in codes] for name, codes, levels in columns if levels})

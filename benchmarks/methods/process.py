@@ -1,0 +1,97 @@
+"""A method in a process of its own, with a time limit: one that fails or takes too long says so."""
+
+import os
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from benchmarks.methods.base import Answer, Learn, Task
+from benchmarks.methods.registry import METHODS
+
+#: Seconds in which a library must be imported.
+IMPORT_LIMIT = 300.0
+#: Seconds in which an idle process ends by itself when nobody listens any more.
+GRACE = 2.0
+
+
+class Worker:
+    """A process that runs one method at a time; it is ended when a method takes too long, and replaced."""
+
+    def __init__(self) -> None:
+        self._process: Any = None
+        self._connection: Any = None
+
+    def __enter__(self) -> "Worker":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def ask(self, method: str, task: Task, limit: float) -> Answer:
+        """Return what a method answers within ``limit`` seconds."""
+        if self._process is None:
+            self._start()
+        try:
+            self._connection.send((method, task))
+            ready = self._connection.poll(IMPORT_LIMIT) and self._connection.recv()
+            if isinstance(ready, Answer):  # it could not be imported
+                return ready
+            if ready and self._connection.poll(limit):
+                answer: Answer = self._connection.recv()
+                return answer
+            note = f"no answer in {limit:g} s" if ready else f"no import in {IMPORT_LIMIT:g} s"
+        except (EOFError, OSError):
+            note = "its process died"
+        self._end()
+        return Answer(None, limit, 0.0, note)
+
+    def _start(self) -> None:
+        os.environ.setdefault("PYTHONHASHSEED", "0")  # pgmpy breaks ties by the order of a set of names
+        context = get_context("spawn")
+        self._connection, other = context.Pipe()
+        self._process = context.Process(target=_serve, args=(other,), daemon=True)
+        self._process.start()
+        other.close()
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._connection.close()
+            self._process.join(GRACE)
+            self._process.kill()
+            self._process.join()
+        self._process = None
+
+
+def _serve(connection: Connection) -> None:
+    """Answer requests until the other side is gone."""
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        warnings.simplefilter("ignore")
+        with suppress(EOFError):
+            while True:
+                method, task = connection.recv()
+                learn = attempt(partial(METHODS[method].ready, task))
+                connection.send(learn if isinstance(learn, Answer) else "ready")
+                if not isinstance(learn, Answer):
+                    connection.send(attempt(partial(timed, learn)))
+
+
+def attempt(step: Callable[[], Any]) -> Any:
+    """Return what a step of a method returns, or an answer that says how it failed."""
+    try:
+        return step()
+    except Exception as error:  # a method may fail in any way
+        return Answer(None, 0.0, 0.0, f"{type(error).__name__}: {error}".splitlines()[0][:200])
+
+
+def timed(learn: Learn) -> Answer:
+    """Return the answer of a method that is ready to learn."""
+    start, cpu_start = time.perf_counter(), time.process_time()
+    graph = np.asarray(learn(), dtype=bool)
+    return Answer(graph, time.perf_counter() - start, time.process_time() - cpu_start)
