@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from drbo.scores.threads import in_threads
+from drbo.scores.threads import in_threads, together
 
 
 @pytest.mark.parametrize(("size", "work", "parts"), [(10, 10**9, 3), (2, 10**9, 2), (10, 10, 1), (0, 0, 1)])
@@ -15,3 +15,21 @@ def test_parts_cover_everything_once(size, work, parts):
     seen.sort()
     assert len(seen) == parts
     assert [i for first, last, _ in seen for i in range(first, last)] == list(range(size))
+
+
+def _fail():
+    raise ValueError("no")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_jobs_run_together_and_fail_together(threads):
+    before, given_up = torch.get_num_threads(), []
+    try:
+        torch.set_num_threads(threads)
+        assert together([lambda: 1, lambda: 2, lambda: 3], give_up=_fail) == [1, 2, 3]
+        assert together([], give_up=_fail) == []
+        with pytest.raises(ValueError, match="no"):
+            together([lambda: 1, _fail], give_up=lambda: given_up.append(True))
+    finally:
+        torch.set_num_threads(before)
+    assert len(given_up) == threads - 1  # one after the other there is nobody left to tell

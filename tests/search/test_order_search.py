@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import torch
 
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
@@ -7,6 +8,7 @@ from drbo.knowledge import Knowledge
 from drbo.scores.base import Families, Score
 from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.linear import BicEV, BicNV
+from drbo.search.ascent import Ascent
 from drbo.search.evaluate import Evaluator
 from drbo.search.exact import best_dag
 from drbo.search.order_search import OrderSearch
@@ -147,3 +149,47 @@ def test_any_score_and_its_time_limit(rng):
     assert outcome.n_local <= 6 * 2**5
     limited = Settings(time_limit=0.0)
     assert "time limit" in OrderSearch(score, limited).run([Limits(limited)]).stopped
+
+
+@pytest.mark.parametrize("kind", [BicNV, BicEV])
+def test_threads_change_nothing(kind):
+    score = kind(Table.from_array(simulate("15ER4", n=200, seed=1).X))
+    threads, found = torch.get_num_threads(), []
+    try:
+        for count in (1, 2):
+            torch.set_num_threads(count)
+            curve = []
+            search = OrderSearch(score, QUICK, seed=7)
+            outcome = search.run([lambda progress, curve=curve: curve.append(progress.best)])
+            found.append((outcome.best.dags.tolist(), outcome.n_local, outcome.stopped, search.ends, curve))
+    finally:
+        torch.set_num_threads(threads)
+    assert found[0] == found[1]
+
+
+def test_searches_begin_side_by_side_and_know_nothing_of_each_other():
+    score = BicNV(Table.from_array(simulate("12ER3", n=200, seed=1).X))
+    together = OrderSearch(score, QUICK, seed=7)
+    together.run()
+    alone = OrderSearch(score, QUICK, seed=7)
+    alone.max_searches = 1
+    alone.run()
+    assert len(together.ends) >= 2
+    assert alone.ends[0] in together.ends[:2]
+
+
+def test_an_interrupt_ends_the_searches_of_all_threads(monkeypatch):
+    search = OrderSearch(BicNV(Table.from_array(simulate("12ER3", n=200, seed=1).X)), QUICK, seed=7)
+    shake = Ascent.shake
+
+    def interrupted(self, climb):
+        if self is search.ascents[0] and search.rounds == 2:
+            raise KeyboardInterrupt
+        return shake(self, climb)
+
+    monkeypatch.setattr(Ascent, "shake", interrupted)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    outcome = search.run()
+    assert outcome.stopped == "interrupted"
+    assert not search.whole
+    assert search.deadline.late()

@@ -115,13 +115,14 @@ def estimate(frame: "pd.DataFrame", arguments: dict[str, Any]) -> Estimate:
     500
     """
     from drbo.estimator import DrBO
+    from drbo.search.order_search import abreast
 
     settings = arguments.get("settings") or Settings.preset(arguments.get("preset", "default"))
     trial = Trial()
     DrBO(**{**arguments, **SEARCH_ALONE}, callbacks=[trial]).fit(frame)
     per_eval, local_per_eval, per_iteration = trial.pace
     if trial.limit is None:
-        climbs = 2 * (settings.order_patience + 1)  # two searches that agree, at least
+        climbs = 2 // abreast(trial.nodes) * (settings.order_patience + 1)  # two searches that agree, at least
         seconds = trial.seconds[-1] + per_iteration * max(0, climbs - len(trial.seconds))
         return Estimate(climbs, None, trial.local[-1], _limited(seconds, arguments, settings), *_peaks(), True)
     left = max(0, trial.limit - trial.evals[-1])

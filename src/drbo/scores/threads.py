@@ -1,6 +1,7 @@
 """Compiled work, spread over threads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from threading import Thread
 from typing import Any
@@ -24,3 +25,24 @@ def in_threads(kernel: Callable[..., None], size: int, work: int, *arguments: An
     kernel(cuts[0], cuts[1], *arguments)
     for thread in others:
         thread.join()
+
+
+def together(jobs: Sequence[Callable[[], Any]], give_up: Callable[[], None]) -> list[Any]:
+    """Return the results of jobs that release the interpreter's lock, all at once, or in turn with a single thread.
+
+    ``give_up`` is called when one fails or is interrupted: it must make the others end soon.
+
+    Examples
+    --------
+    >>> together([lambda: 1, lambda: 2], give_up=lambda: None)
+    [1, 2]
+    """
+    if len(jobs) < 2 or torch.get_num_threads() == 1:
+        return [job() for job in jobs]
+    with ThreadPoolExecutor(len(jobs) - 1) as pool:
+        try:
+            others = [pool.submit(job) for job in jobs[1:]]
+            return [jobs[0](), *(other.result() for other in others)]
+        except BaseException:
+            give_up()
+            raise

@@ -71,6 +71,11 @@ class OrderClimb:
         )
 
     @property
+    def compiled(self) -> bool:
+        """Steps are learned within compiled code, which lets other threads run."""
+        return isinstance(self.sets.expander, LinearSteps)
+
+    @property
     def value(self) -> float:
         """Sum of the values of the chosen families."""
         return float(self.sets.pool.sets["value"][self.state.chosen].sum())
@@ -115,7 +120,7 @@ class OrderClimb:
         """
         self.state.visits[:] = visits
         self.state.clock[:] = 0
-        problem = self.sets.expander if isinstance(self.sets.expander, LinearSteps) else None
+        problem = self.sets.expander if self.compiled else None
         while not _run(thorough, self.state, self.sets.pool, problem):
             if late() and self.state.clock[0] != REPAIR:
                 break
@@ -125,7 +130,7 @@ class OrderClimb:
                 self.sets.make_room()
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _run(thorough: bool, state: Any, pool: Any, problem: Any) -> bool:
     """Climb until the end, or until steps must be learned outside (False)."""
     d = len(state.order)
