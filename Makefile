@@ -5,7 +5,7 @@ BIN = .venv/bin
 COVERAGE_FLOOR = 80
 RUN_TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: audit demo lock sbom soak test test-faults test-handover test-install test-lower test-slow coverage docs lint type bench-quick clean
+.PHONY: audit demo lock sbom soak test test-faults test-handover test-install test-lower test-slow coverage docs lint type bench bench-quick clean
 
 # Every file is checked against its hash, but that of torch (.ci/lock says why). The lock is for Python 3.11 on Linux;
 # elsewhere: make LOCKED= ...
@@ -103,9 +103,16 @@ lint: .venv/ready
 type: .venv/ready
 	$(BIN)/mypy
 
-bench-quick: .venv/ready  ## a small slice of every benchmark
+bench-quick: .venv/ready  ## a small slice of every benchmark; libraries that are not installed give rows that say so
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks run all --quick --workers 2
 	OMP_WAIT_POLICY=passive $(BIN)/python -m benchmarks linear --preset paper --graphs 10ER2 --seeds 2 --evals 640 --candidates 2000
 	OMP_WAIT_POLICY=passive $(BIN)/python -m benchmarks linear --preset default --graphs 10ER2,20ER4 --seeds 2 --evals 0
+
+# Hours; goes on where it stopped. The methods of others: make bench BENCH_PYTHON=rivals/bin/python, benchmarks/requirements.txt
+BENCH_PYTHON = $(BIN)/python
+bench: .venv/ready  ## every cell of every experiment, then the pages
+	OMP_NUM_THREADS=1 $(BENCH_PYTHON) -m benchmarks run all --workers $(shell nproc)
+	$(BIN)/python -m benchmarks report
 
 clean:
 	rm -rf .venv .venv-handover drbo-demo

@@ -4,6 +4,7 @@ import sys
 from importlib import import_module
 
 EXPERIMENTS = {
+    "run": "the paper's evaluation and more: every method on the same data, resumable; takes the name of an experiment",
     "linear": "linear-Gaussian data on random graphs, score bic-ev",
     "bnlearn": "linear-Gaussian data on real structures, score bic-ev",
     "bge": "small linear-Gaussian data, score bge: the best of all DAGs, PC and GES",

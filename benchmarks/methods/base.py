@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,17 @@ class Task:
     score: str
     options: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
+    prune: str = "none"  # drbo's pruner for methods that leave pruning to others
+    device: str = "cpu"
     record: Record | None = None  # set in the process that learns
+
+
+class Step(NamedTuple):
+    """A graph on the way: after how many steps, and after how many seconds."""
+
+    step: int
+    seconds: float
+    graph: Graph
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,7 @@ class Answer:
     seconds: float
     cpu_seconds: float  # says more than seconds where other work shares the machine
     note: str = ""
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -44,10 +44,17 @@ def causal_learn_pc(task: Task) -> Learn:
 
 
 def causal_learn_ges(task: Task) -> Learn:
-    """GES at its defaults: BIC from the covariance."""
+    """GES at its defaults: BIC from the covariance, ``lambda_value`` 0.5, which is penalty 1 on our scale."""
     from causallearn.search.ScoreBased.GES import ges
 
     return lambda: _from_marks(ges(task.table.values)["G"].graph)
+
+
+def causal_learn_kernel_ges(task: Task) -> Learn:
+    """GES with the generalised score by marginal likelihood in a kernel space (Huang et al. 2018), at its defaults."""
+    from causallearn.search.ScoreBased.GES import ges
+
+    return lambda: _from_marks(ges(task.table.values, "local_score_marginal_general")["G"].graph)
 
 
 def causal_learn_ges_same(task: Task) -> Learn:
@@ -112,40 +119,98 @@ def dagma_linear(task: Task) -> Learn:
     return lambda: DagmaLinear(loss_type="l2").fit(task.table.values - task.table.values.mean(axis=0)) != 0
 
 
+def dagma_nonlinear(task: Task, hidden: int, lambda1: float, lambda2: float) -> Learn:
+    """DAGMA with one hidden layer; the rest at its defaults, the threshold of 0.3 too."""
+    from dagma.nonlinear import DagmaMLP, DagmaNonlinear
+
+    def learn() -> Any:
+        torch.manual_seed(task.seed)
+        model = DagmaMLP(dims=[task.table.values.shape[1], hidden, 1], bias=True, dtype=torch.double)
+        return DagmaNonlinear(model, dtype=torch.double).fit(task.table.values, lambda1=lambda1, lambda2=lambda2) != 0
+
+    return learn
+
+
 def gcastle_golem(task: Task) -> Learn:
-    """GOLEM-EV at its defaults, threshold 0.3 too; its answer may have cycles."""
+    """GOLEM at its defaults, threshold 0.3 too; equal variances if the score has them; its answer may have cycles."""
     from castle.algorithms import GOLEM
 
-    return lambda: _gcastle(GOLEM(seed=task.seed), task)
+    return lambda: _gcastle(GOLEM(seed=task.seed, equal_variances=task.score.endswith("-ev")), task)
 
 
-def flop(task: Task) -> Learn:
-    """FLOP with the penalty of the task, from 1 restart on doubled until it had the seconds of the task.
+def gcastle_corl(task: Task, evals: int) -> Learn:
+    """CORL with the batch of the paper's comparison: 64, or one per node where there are more. Linear regression.
+
+    gCastle looks at the graph in the first and then in every 500th iteration alone; here in the last one.
+    """
+    from castle.algorithms import CORL
+
+    batch = max(64, task.table.values.shape[1])
+    score, rounds = "BIC" if task.score.endswith("-ev") else "BIC_different_var", -(-evals // batch)
+    model = CORL(
+        batch_size=batch,
+        iteration=rounds,
+        lambda_iter_num=rounds,
+        reward_score_type=score,
+        random_seed=task.seed,
+        device_type="gpu" if task.device == "cuda" else "cpu",
+    )
+    return lambda: _gcastle(model, task)
+
+
+def flop(task: Task, penalty: float | None, restarts: int | None) -> Learn:
+    """FLOP with the task's penalty or another; None restarts: from 1 on doubled until it had the task's seconds.
 
     Its own ``timeout`` was seen not to end.
     """
     from flopsearch import flop as search
 
     def learn() -> Any:
-        start, restarts = time.perf_counter(), 1
+        start, tries = time.perf_counter(), restarts or 1
         while True:
-            found = search(task.table.values, task.options["penalty"], restarts=restarts)
-            if time.perf_counter() - start >= task.options["seconds"]:
+            found = search(task.table.values, penalty or task.options["penalty"], restarts=tries)
+            if restarts or time.perf_counter() - start >= task.options["seconds"]:
                 return found != 0
-            restarts *= 2
+            tries *= 2
 
     return learn
 
 
-def causal_learn_boss(task: Task) -> Learn:
-    """BOSS with BIC from the covariance: penalty 1 on our scale, its default."""
-    from causallearn.search.PermutationBased.BOSS import boss
+def causal_learn_orders(task: Task, search: str, lambda_value: float | None) -> Learn:
+    """BOSS or GRaSP with BIC from the covariance; ``lambda_value`` 0.5 is penalty 1 on our scale, None its default."""
+    from causallearn.search.PermutationBased import BOSS, GRaSP
+
+    start = {"BOSS": BOSS.boss, "GRaSP": GRaSP.grasp}[search]
+    penalty = None if lambda_value is None else {"lambda_value": lambda_value}
 
     def learn() -> Graph:
-        random.seed(task.seed)  # of the order in which BOSS moves the nodes
-        return _from_marks(boss(task.table.values, "local_score_BIC_from_cov", verbose=False).graph)
+        random.seed(task.seed)  # of the order in which the nodes are moved
+        return _from_marks(
+            start(task.table.values, "local_score_BIC_from_cov", parameters=penalty, verbose=False).graph
+        )
 
     return learn
+
+
+def direct_lingam(task: Task, threshold: float) -> Learn:
+    """DirectLiNGAM as causal-learn ships it; its adaptive lasso prunes, then the threshold."""
+    from causallearn.search.FCMBased.lingam import DirectLiNGAM
+
+    def learn() -> Graph:
+        model = DirectLiNGAM(random_state=task.seed)
+        model.fit(task.table.values)
+        kept: Graph = np.abs(model.adjacency_matrix_.T) > threshold
+        return kept
+
+    return learn
+
+
+def xges(task: Task, alpha: float) -> Learn:
+    """XGES; the first call compiles and is not timed. Its ``alpha`` is a penalty on our scale."""
+    from xges import XGES
+
+    XGES(alpha=alpha).fit(np.random.default_rng(0).normal(size=(50, 3)), verbose=0)
+    return lambda: XGES(alpha=alpha).fit(task.table.values, verbose=0).to_adjacency_matrix()
 
 
 def eqvar(task: Task) -> Learn:

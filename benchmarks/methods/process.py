@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout, suppress
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -12,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.methods.base import Answer, Learn, Task
+from benchmarks.methods.base import Answer, Graph, Learn, Step, Task
 from benchmarks.methods.registry import METHODS
 
 #: Seconds in which a library must be imported.
 IMPORT_LIMIT = 300.0
 #: Seconds in which an idle process ends by itself when nobody listens any more.
 GRACE = 2.0
+#: A step is sent when the seconds have grown by this factor since the last one, counted from FIRST on.
+SPACING, FIRST = 1.1, 0.05
 
 
 class Worker:
@@ -43,14 +46,26 @@ class Worker:
             ready = self._connection.poll(IMPORT_LIMIT) and self._connection.recv()
             if isinstance(ready, Answer):  # it could not be imported
                 return ready
-            if ready and self._connection.poll(limit):
-                answer: Answer = self._connection.recv()
-                return answer
-            note = f"no answer in {limit:g} s" if ready else f"no import in {IMPORT_LIMIT:g} s"
+            if ready:
+                return self._listen(limit)
+            note = f"no import in {IMPORT_LIMIT:g} s"
         except (EOFError, OSError):
             note = "its process died"
         self._end()
         return Answer(None, limit, 0.0, note)
+
+    def _listen(self, limit: float) -> Answer:
+        """Collect the steps until the answer comes; at the limit the last step is the answer, if there is one."""
+        steps, deadline = list[Step](), time.monotonic() + limit
+        while self._connection.poll(max(0.0, deadline - time.monotonic())):
+            message = self._connection.recv()
+            if isinstance(message, Answer):
+                return replace(message, steps=tuple(steps))
+            steps.append(message)
+        self._end()
+        if not steps:
+            return Answer(None, limit, 0.0, f"no answer in {limit:g} s")
+        return Answer(steps[-1].graph, limit, 0.0, f"stopped after {limit:g} s, step {steps[-1].step}", tuple(steps))
 
     def _start(self) -> None:
         os.environ.setdefault("PYTHONHASHSEED", "0")  # pgmpy breaks ties by the order of a set of names
@@ -73,13 +88,30 @@ def _serve(connection: Connection) -> None:
     """Answer requests until the other side is gone."""
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         warnings.simplefilter("ignore")
-        with suppress(EOFError):
+        with suppress(EOFError, OSError):  # the other side is gone
             while True:
                 method, task = connection.recv()
-                learn = attempt(partial(METHODS[method].ready, task))
+                sender = _Sender(connection)
+                learn = attempt(partial(METHODS[method].ready, replace(task, record=sender)))
                 connection.send(learn if isinstance(learn, Answer) else "ready")
                 if not isinstance(learn, Answer):
+                    sender.start = time.perf_counter()
                     connection.send(attempt(partial(timed, learn)))
+
+
+class _Sender:
+    """Sends the first step, and then one whenever the seconds have grown by a tenth: as a curve is drawn."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.start = time.perf_counter()
+        self._connection = connection
+        self._due = 0.0
+
+    def __call__(self, step: int, graph: Graph) -> None:
+        seconds = time.perf_counter() - self.start
+        if seconds >= self._due:
+            self._connection.send(Step(step, seconds, np.asarray(graph, dtype=bool).copy()))
+            self._due = SPACING * max(seconds, FIRST)
 
 
 def attempt(step: Callable[[], Any]) -> Any:

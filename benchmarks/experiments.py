@@ -1,0 +1,216 @@
+"""The experiments, declared: data sets, methods, seeds and time limits. The figures of the paper are in paper.py."""
+
+from dataclasses import dataclass
+
+from benchmarks.data import DataSet
+from benchmarks.methods.registry import ABLATED
+
+OURS = ("drbo default", "drbo sparing", "drbo networks off")
+PAPER_PRESET = ("drbo paper",)
+#: The baselines of the paper that go step by step.
+SEQUENTIAL = ("dagma linear", "gcastle GOLEM", "gcastle CORL", "NOTEARS+TMPI", "COSMO", "ALIAS")
+#: Methods that find an order first.
+ORDERS = ("sortnregress", "sortnregress (lasso)", "R2-sortnregress", "SCORE", "DiffAN", "CAM", "EqVar")
+CLASSES = (
+    "gcastle PC",
+    "gcastle GES",
+    "causal-learn GES",
+    "causal-learn BOSS",
+    "causal-learn BOSS (recommended)",
+    "causal-learn GRaSP",
+    "causal-learn GRaSP (recommended)",
+    "xges XGES",
+    "xges XGES (recommended)",
+    "flopsearch FLOP",
+    "flopsearch FLOP (recommended)",
+)
+CONTROLS = ("causal-learn DirectLiNGAM", "tabu", "random graph")
+ALL = (*OURS, *SEQUENTIAL, *ORDERS, *CLASSES, *CONTROLS)
+#: Cheap ones with one per family, for the settings that are about the data.
+SOME = (
+    "drbo default",
+    "dagma linear",
+    "gcastle GOLEM",
+    "NOTEARS+TMPI",
+    "COSMO",
+    "sortnregress",
+    "sortnregress (lasso)",
+    "R2-sortnregress",
+    "EqVar",
+    "gcastle PC",
+    "causal-learn GES",
+    "causal-learn BOSS",
+    "causal-learn BOSS (recommended)",
+    "flopsearch FLOP",
+    "flopsearch FLOP (recommended)",
+    "causal-learn DirectLiNGAM",
+    "random graph",
+)
+NONLINEAR = (
+    "drbo default",
+    "dagma nonlinear",
+    "NOTEARS+TMPI",
+    "SCORE",
+    "DiffAN",
+    "CAM",
+    "sortnregress",
+    "gcastle PC",
+    "gcastle GES",
+    "causal-learn kernel GES",
+    "causal-learn DirectLiNGAM",
+    "random graph",
+)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A group of tables or figures: every method on every data set, for seeds 0 to ``seeds`` - 1."""
+
+    title: str
+    data: tuple[DataSet, ...]
+    methods: tuple[str, ...]
+    seeds: int = 10
+    limit: float = 60.0
+    curves: bool = False
+    quick: tuple[str, ...] = ("drbo default", "sortnregress", "dagma linear")
+
+
+def linear(graph: str, words: str = "raw", **changes: object) -> DataSet:
+    """Return linear-Gaussian data with equal variances, as they are drawn."""
+    return DataSet(f"{graph} {words}", graph, **changes)  # type: ignore[arg-type]
+
+
+def classes(graph: str, words: str, **changes: object) -> DataSet:
+    """Return data on which the variances are unequal, so that the score has one per node."""
+    return DataSet(f"{graph} {words}", graph, score="bic-nv", prune="f-test", **changes)  # type: ignore[arg-type]
+
+
+ABLATIONS = (
+    "drbo paper 20k",
+    *(f"drbo paper 20k, {knob} {value}" for knob, values in ABLATED.items() for value in values),
+)
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "raw": Experiment(
+        "Linear-Gaussian data with equal variances, as drawn",
+        tuple(linear(graph) for graph in ("10ER2", "20ER4", "30ER8")),
+        (*ALL, *PAPER_PRESET),
+        quick=ALL,
+    ),
+    "standardised": Experiment(
+        "Linear-Gaussian data, standardised",
+        tuple(classes(graph, "standardised", standardised=True) for graph in ("10ER2", "20ER4", "30ER8")),
+        (*ALL, *PAPER_PRESET),
+    ),
+    "standardised_large": Experiment(
+        "Standardised linear data with 100,000 rows (Fig. 9a)",
+        (classes("10ER2", "standardised, n = 100,000", standardised=True, n=100_000),),
+        ("drbo default", "drbo paper 20k", "dagma linear", "gcastle GOLEM", "NOTEARS+TMPI", "COSMO", "sortnregress"),
+        seeds=5,
+    ),
+    "iscm": Experiment(
+        "Internally standardised models: neither variances nor explained shares give the order away",
+        tuple(classes(graph, "iSCM", model="iscm") for graph in ("10ER2", "20ER4")),
+        SOME,
+    ),
+    "noises": Experiment(
+        "Five noises, 20ER4, n = 10,000 (Table 4)",
+        tuple(
+            linear("20ER4", noise, n=10_000, options={"noise": noise})
+            for noise in ("exponential", "gaussian", "gumbel", "laplace", "uniform")
+        ),
+        (*SOME, "ALIAS 20k", "drbo paper 20k"),
+    ),
+    "graphs": Experiment(
+        "Graph types, 20 nodes, n = 10,000 (Table 3)",
+        tuple(linear(graph, "n = 10,000", n=10_000) for graph in ("20ER2", "20ER8", "20SF2", "20SF8")),
+        (*SOME, "ALIAS 10k", "drbo paper"),
+    ),
+    "sizes": Experiment(
+        "Sample sizes, 20ER4 (Fig. 5)",
+        tuple(linear("20ER4", f"n = {n:,}", n=n) for n in (100, 200, 500, 1_000, 2_000, 5_000)),
+        ("drbo default", "drbo paper 20k", "dagma linear", "EqVar", "sortnregress"),
+        seeds=5,
+    ),
+    "null": Experiment(
+        "Independent columns: every edge is false",
+        (linear("10ER0", "null", model="null"), classes("20ER0", "null", model="null")),
+        SOME,
+        seeds=20,
+    ),
+    "few_rows": Experiment(
+        "Fewer rows than columns",
+        (linear("50ER1", "n = 40", n=40), classes("50ER1", "standardised, n = 40", n=40, standardised=True)),
+        SOME,
+    ),
+    "weak": Experiment(
+        "Weak edges: weights in [0.1, 0.3]",
+        tuple(linear(graph, "weak", options={"low": 0.1, "high": 0.3}) for graph in ("10ER2", "20ER4")),
+        SOME,
+    ),
+    "heavy": Experiment(
+        "Heavy tails: Student's t with 3 degrees of freedom",
+        tuple(linear(graph, "t3", model="heavy") for graph in ("10ER2", "20ER4")),
+        SOME,
+    ),
+    "confounder": Experiment(
+        "One hidden confounder: the node with the most children is left out",
+        tuple(linear(graph, "one hidden", model="confounded") for graph in ("10ER2", "20ER4")),
+        SOME,
+    ),
+    "bnlearn": Experiment(
+        "Linear-Gaussian data on real structures (Table 1)",
+        tuple(linear(graph, "structure") for graph in ("asia", "cancer", "earthquake", "child", "alarm")),
+        ("drbo default", *SEQUENTIAL, "ALIAS 20k", "sortnregress", "EqVar", "causal-learn GES", "random graph"),
+        seeds=5,
+    ),
+    "sachs": Experiment(
+        "Sachs: 853 rows, 11 proteins, 17 edges",
+        (DataSet("sachs", "sachs", "file", 853, standardised=True, score="bic-nv", prune="kci"),),
+        (
+            *NONLINEAR,
+            "gcastle GOLEM",
+            "gcastle CORL",
+            "causal-learn BOSS",
+            "flopsearch FLOP",
+            "R2-sortnregress",
+            "ALIAS",
+        ),
+        seeds=5,
+    ),
+    "gp": Experiment(
+        "Nonlinear data with Gaussian processes, 10ER4 (GraN-DAG's sets 1 to 5)",
+        (DataSet("10ER4 GP", "gran_dag", "file", score="gp-nv", prune="cam"),),
+        NONLINEAR,
+        seeds=5,
+    ),
+    "gp_standardised": Experiment(
+        "The same, standardised (Fig. 9b)",
+        (DataSet("10ER4 GP standardised", "gran_dag", "file", standardised=True, score="gp-nv", prune="cam"),),
+        NONLINEAR,
+        seeds=5,
+    ),
+    "cos": Experiment(
+        "Large nonlinear data: x = B cos(x) + e (Fig. 10)",
+        tuple(DataSet(f"{g} cos", g, "cos", score="splines", prune="cam-sequential") for g in ("50ER2", "100ER1")),
+        ("drbo default", "ALIAS", "CAM", "SCORE", "dagma nonlinear", "gcastle PC", "sortnregress", "random graph"),
+        seeds=5,
+        limit=300.0,
+    ),
+    "curves": Experiment(
+        "Learning curves (Fig. 1a and 1b)",
+        (linear("30ER8"), linear("100ER2")),
+        ("drbo default", "drbo paper 50k", "ALIAS", "COSMO", "NOTEARS+TMPI"),
+        seeds=5,
+        limit=120.0,
+        curves=True,
+    ),
+    "ablations": Experiment(
+        "One knob of the paper's preset at a time, 20ER4, 20,000 evaluations",
+        (linear("20ER4"),),
+        ABLATIONS,
+        seeds=5,
+        limit=600.0,
+        quick=("drbo paper quick",),
+    ),
+}

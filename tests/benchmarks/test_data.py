@@ -1,0 +1,54 @@
+"""Data sets that give nothing away do so; the others are those of drbo.data.simulate."""
+
+import numpy as np
+
+from benchmarks.data import DataSet, sortabilities
+from drbo.data.simulate import simulate
+
+
+def test_plain_names_are_those_of_simulate():
+    assert np.array_equal(DataSet("a", "10ER2").draw(3).X, simulate("10ER2", seed=3).X)
+
+
+def test_real_structures_come_in_a_drawn_order_of_columns():
+    data = DataSet("a", "asia", n=20).draw(1)
+    assert data.X.shape == (20, 8)
+    assert data.names != DataSet("a", "asia", n=20).draw(2).names
+
+
+def test_an_internally_standardised_model_gives_neither_variances_nor_shares_away():
+    raw = [sortabilities(DataSet("a", "20ER4").draw(seed)) for seed in range(100, 105)]
+    internal = [sortabilities(DataSet("a", "20ER4", "iscm").draw(seed)) for seed in range(100, 105)]
+    assert np.mean([one["varsortability"] for one in raw]) > 0.9
+    assert abs(np.mean([one["varsortability"] for one in internal]) - 0.5) < 0.1
+    assert abs(np.mean([one["r2_sortability"] for one in internal]) - 0.5) < 0.2
+    assert np.allclose(DataSet("a", "20ER4", "iscm").draw(0).X.std(axis=0), 1.0)
+
+
+def test_the_hidden_node_had_the_most_children():
+    full, seen = simulate("10ER2", seed=100), DataSet("a", "10ER2", "confounded").draw(100)
+    hidden = int(np.argmax(full.dag.sum(axis=1)))
+    assert np.array_equal(seen.X, np.delete(full.X, hidden, axis=1))
+    assert seen.dag.sum() == full.dag.sum() - full.dag[hidden].sum() - full.dag[:, hidden].sum()
+
+
+def test_heavy_tails_and_null_data():
+    heavy = DataSet("a", "10ER0", "heavy", n=20_000).draw(100).X
+    assert (np.abs(heavy).max(axis=0) > 8).all()
+    null = DataSet("a", "10ER0", "null").draw(100)
+    assert null.X.shape == (1000, 10)
+    assert not null.dag.any()
+    assert sortabilities(null)["varsortability"] == ""
+
+
+def test_standardised_data_keep_their_graph():
+    data = DataSet("a", "10ER2", standardised=True).draw(0)
+    assert np.allclose(data.X.std(axis=0), 1.0)
+    assert np.array_equal(data.dag, simulate("10ER2", seed=0).dag)
+
+
+def test_the_gp_sets_need_their_folder(monkeypatch):
+    monkeypatch.delenv("DRBO_DATA", raising=False)
+    assert DataSet("a", "gran_dag", "file").missing.startswith("set DRBO_DATA")
+    sachs = DataSet("a", "sachs", "file", n=20)
+    assert (sachs.missing, sachs.draw(0).X.shape) == ("", (20, 11))
