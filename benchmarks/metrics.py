@@ -57,7 +57,7 @@ def measure(answer: Answer, score: Score, truth: Graph) -> dict[str, Any]:
     graph = answer.graph
     if (graph & graph.T).any() or is_acyclic(graph):
         compared = compare(graph, truth)
-        figures = {name: round(float(getattr(compared, name)), 4) for name in COMPARED}
+        figures = {name: round(getattr(compared, name), 4) for name in COMPARED}
         figures["shd_gcastle"] = compare(graph, truth, "gcastle").shd
     else:  # cycles: only distances have a meaning
         figures = {"shd": shd(graph, truth), "shd_gcastle": shd(graph, truth)}

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+import drbo
 from drbo.data.table import Table
 
 Graph = npt.NDArray[np.bool_]
@@ -87,6 +88,8 @@ class Method:
 
 def installed(package: str) -> str:
     """Return a package with its installed version."""
+    if package == "drbo":  # also where it is not installed, but on the path
+        return f"drbo {drbo.__version__}"
     try:
         return f"{package} {installed_version(package)}"
     except PackageNotFoundError:

@@ -1,46 +1,49 @@
-"""Our estimator behind the same interface."""
+"""Our methods behind the same interface: the estimator, and the paper's loop by itself."""
 
 from typing import Any
 
 import numpy as np
 
 from benchmarks.methods.base import Graph, Learn, Task
-from drbo import DrBO, Settings
 from drbo.result.prune import prune
-from drbo.search.loop import Progress
+from drbo.scores.base import build_score
+from drbo.search.loop import Progress, Search, run
+from drbo.settings import Settings
 
 
-def drbo(
-    task: Task, preset: str = "default", score: str = "task", pruner: str = "auto", penalty: Any = None, **settings: Any
-) -> Learn:
-    """Fit the estimator; the first fit of a process compiles and is not timed.
+def estimator(task: Task, score: str = "task", **settings: Any) -> Learn:
+    """Fit the estimator at its defaults, but for these settings; the first fit of a process compiles, untimed.
 
-    ``score`` and ``pruner`` "task" are those of the data; ``settings`` change those of the preset.
+    ``score`` "task" is the one of the data.
     """
-    score, pruner = task.score if score == "task" else score, task.prune if pruner == "task" else pruner
-    options = {"penalty": penalty} if penalty is not None else {}
+    from drbo import DrBO  # it needs pandas and scikit-learn, the loop does not
 
-    def model(**more: Any) -> DrBO:
+    def model() -> DrBO:
         return DrBO(
-            score,
-            preset,
-            prune=pruner,
+            task.score if score == "task" else score,
             random_state=task.seed,
             device=task.device,
-            settings=Settings.preset(preset).with_(**settings),
-            score_options=options,
+            settings=Settings(**settings),
             on_collinear="keep",
-            **more,
         )
 
-    model(max_evals=10).fit(np.random.default_rng(0).integers(0, 2, size=(50, 4)).astype(float))
+    model().fit(np.random.default_rng(0).integers(0, 2, size=(50, 4)).astype(float))
+    return lambda: model().fit(task.table.values).result_.dag
+
+
+def paper_loop(task: Task, preset: str, evals: int, **settings: Any) -> Learn:
+    """Algorithm 1 with the score and the pruning of the data, at penalty 1; every iteration is a step."""
+    chosen = Settings.preset(preset).with_(max_evals=evals, **settings)
+    score = build_score(task.score, task.table, {"penalty": 1.0})
+
+    def pruned(dag: Graph) -> Graph:
+        return prune(task.prune, task.table.values, dag)[0]
 
     def record(progress: Progress) -> None:
         if task.record:
-            task.record(progress.n_evals, prune(pruner, task.table.values, progress.best_dag)[0])
+            task.record(progress.n_evals, pruned(progress.best_dag))
 
-    def learn() -> Graph:
-        follow = pruner in ("none", "threshold")  # the others cost more than a step
-        return model(callbacks=[record] if follow else []).fit(task.table.values).result_.dag
-
-    return learn
+    warm = chosen.with_(max_evals=2 * chosen.batch_size, n_candidates=chosen.batch_size)
+    run(Search(score, warm, seed=0, device=task.device))  # compiles, untimed
+    follow = [record] if task.prune in ("none", "threshold") else []  # the other pruners cost more than an iteration
+    return lambda: pruned(run(Search(score, chosen, seed=task.seed, device=task.device), follow).best.dags[0])

@@ -43,8 +43,8 @@ def _own(module: str, source: str = AS_PAPER, same_score: bool = False, **settin
 
 
 def _paper(evals: int, **changes: Any) -> Method:
-    settings = {"preset": "paper", "pruner": "task", "penalty": 1.0, "max_evals": evals, **changes}
-    return Method(ours.drbo, settings, "the paper's table of hyperparameters", same_score=True, package="drbo")
+    settings = {"preset": "paper", "evals": evals, **changes}
+    return Method(ours.paper_loop, settings, "the paper's table of hyperparameters", same_score=True, package="drbo")
 
 
 def _class(make: Any, package: str, source: str, **settings: Any) -> Method:
@@ -52,13 +52,13 @@ def _class(make: Any, package: str, source: str, **settings: Any) -> Method:
 
 
 OURS: dict[str, Method] = {
-    "drbo default": Method(ours.drbo, source="defaults", same_score=True, package="drbo"),
-    "drbo auto": Method(ours.drbo, {"score": "auto"}, "defaults, the score too", package="drbo"),
+    "drbo default": Method(ours.estimator, source="defaults", same_score=True, package="drbo"),
+    "drbo auto": Method(ours.estimator, {"score": "auto"}, "defaults, the score too", package="drbo"),
     "drbo sparing": Method(
-        ours.drbo, {"route": "networks"}, "the route for expensive scores", same_score=True, package="drbo"
+        ours.estimator, {"route": "networks"}, "the route for expensive scores", same_score=True, package="drbo"
     ),
     "drbo networks off": Method(
-        ours.drbo, {"route": "networks", "surrogate": "none"}, "a control", same_score=True, package="drbo"
+        ours.estimator, {"route": "networks", "surrogate": "none"}, "a control", same_score=True, package="drbo"
     ),
     "drbo paper": _paper(10_000),
     "drbo paper 20k": _paper(20_000),
