@@ -30,7 +30,7 @@ EXPERIMENTS = {
     "scale": "the same with 1,000 nodes",
     "pages": "size of reports and seconds to open them in Chromium; the pictures of docs/report.md",
     "workers": "what other processes gain for an expensive score, and what the seam costs a cheap one",
-    "report": "write docs/results.md and the README's table from the committed rows",
+    "report": "write docs/results/ and the tables of README and docs/scores.md from the committed rows",
 }
 #: Experiments that share a module: its name, and the options that make the difference.
 SHARED = {

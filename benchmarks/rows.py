@@ -53,9 +53,14 @@ def load(path: Path) -> list[Row]:
 
 def fill(page: Path, name: str, text: str) -> None:
     """Replace what stands between the marks ``name: start`` and ``name: end`` of a page."""
+    page.write_text(filled(page.read_text(), name, text))
+
+
+def filled(page: str, name: str, text: str) -> str:
+    """Return a page with another text between its marks ``name: start`` and ``name: end``."""
     start, end = f"<!-- {name}: start -->\n", f"<!-- {name}: end -->"
-    before, rest = page.read_text().split(start)
-    page.write_text(before + start + text + end + rest.split(end)[1])
+    before, rest = page.split(start)
+    return before + start + text + end + rest.split(end)[1]
 
 
 def spread(values: Iterable[float], digits: int = 1) -> str:

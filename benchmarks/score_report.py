@@ -3,25 +3,19 @@
 from collections.abc import Callable
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 
 import numpy as np
 
 from benchmarks import discrete, equivalence, null, solution
 from benchmarks import rows as table
 
-START, END = "<!-- null test: start -->", "<!-- null test: end -->"
 
-
-def write_null_table(page: Path) -> None:
-    """Put the table of the null test between its marks."""
+def null_table() -> str:
+    """Return the table of the null test."""
     rows = table.load(table.FOLDER / "null.csv")
     rows.sort(key=lambda row: (list(null.KINDS).index(row["score"]), row["kind"], int(row["n"])))
     groups = [list(part) for _, part in groupby(rows, itemgetter("score", "kind", "n"))]
-    text = page.read_text()
-    before, rest = text.split(START)
-    lines = "\n".join(null.line(part) for part in groups)
-    page.write_text(f"{before}{START}\n{null.HEADER}\n{lines}\n{END}{rest.split(END)[1]}")
+    return "\n".join([null.HEADER, *(null.line(part) for part in groups)]) + "\n"
 
 
 def sections() -> str:
@@ -110,7 +104,9 @@ def sachs(rows: list[table.Row]) -> str:
         names = (("edges_before", 1), ("edges_after", 1), ("shd", 1), ("fdr", 2), ("tpr", 2), ("f1", 2))
         figures = " | ".join(table.spread((row[name] for row in part), digits) for name, digits in names)
         text += f"| {method} | {len(part)} | {figures} |\n"
-    return text + "\nWhat these figures mean is said under [the paper's GP scores](scores.md#the-papers-gp-scores).\n"
+    return (
+        text + "\nWhat these figures mean is said under [the paper's GP scores](../scores.md#the-papers-gp-scores).\n"
+    )
 
 
 def small(rows: list[table.Row]) -> str:

@@ -18,7 +18,14 @@ from drbo.cli import main
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-TEXTS = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
+PAGES += sorted((ROOT / "docs" / "results").glob("*.md"))
+
+
+def _name(page: Path) -> str:
+    return page.name if page.parent.name != "results" else f"results/{page.name}"
+
+
+TEXTS = {_name(page): page.read_text(encoding="utf-8") for page in PAGES}
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
@@ -132,8 +139,8 @@ def test_named_functions_exist(name):
         found = getattr(found, part)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_links_lead_to_files(page):
-    for target in LINK.findall(FENCE.sub("", TEXTS[page.name])):
+    for target in LINK.findall(FENCE.sub("", TEXTS[_name(page)])):
         if not re.match(r"\w+:|gallery/", target):  # the gallery is made with the site
             assert (page.parent / target).exists(), f"{page.name}: {target}"

@@ -1,0 +1,195 @@
+"""Tables of an experiment from its rows: one line per method, mean and standard deviation, the best in bold."""
+
+from collections.abc import Callable, Iterable
+from statistics import mean, stdev
+
+from benchmarks import paper
+from benchmarks import rows as table
+from benchmarks.experiments import EXPERIMENTS
+from benchmarks.methods.registry import METHODS
+
+FOLDER = table.FOLDER / "run"
+#: Columns of a table: title, column of the rows, digits.
+COLUMNS: tuple[tuple[str, str, int], ...] = (
+    ("SHD", "shd", 1),
+    ("SHD, undirected counts as right", "shd_gcastle", 1),
+    ("SHD-C", "shd_c", 1),
+    ("adjacency precision", "adjacency_precision", 2),
+    ("recall", "adjacency_recall", 2),
+    ("arrowhead precision", "arrowhead_precision", 2),
+    ("recall", "arrowhead_recall", 2),
+    ("AID", "aid", 2),
+    ("below the best score", "gap", 1),
+    ("seconds", "seconds", 2),
+)
+#: Distances in which the least mean is bold.
+RANKED = ("shd", "shd_c")
+#: A rival misses its figure of the paper by more than so many standard deviations: not reproduced.
+DEVIATIONS = 2.0
+NOT_REPRODUCED = "not reproduced"
+
+
+def rows_of(experiment: str) -> list[table.Row]:
+    """Return the rows of an experiment, with the gap to the best score known of each data set.
+
+    Rows of the paper's preset that older experiments hold are added where the runner has none.
+    """
+    rows = table.load(FOLDER / f"{experiment}.csv")
+    there = {(row["data"], row["method"]) for row in rows}
+    rows += [row for row in borrowed(experiment) if (row["data"], row["method"]) not in there]
+    best: dict[tuple[str, str], float] = {}
+    for row in rows:
+        for name in ("found_score", "true_score"):
+            if row.get(name):
+                key = (row["data"], row["seed"])
+                best[key] = max(best.get(key, -float("inf")), float(row[name]))
+    for row in rows:
+        known = best.get((row["data"], row["seed"]))
+        row["gap"] = "" if not row.get("found_score") or known is None else known - float(row["found_score"])
+    return rows
+
+
+def borrowed(experiment: str) -> list[table.Row]:
+    """Return rows of ``linear`` and ``bnlearn`` that answer cells of an experiment; they hold fewer figures."""
+    source = {
+        "raw": ("linear", "raw", "10000", "drbo paper"),
+        "bnlearn": ("bnlearn", "structure", "20000", "drbo paper 20k"),
+    }
+    if experiment not in source:
+        return []
+    file, words, evals, method = source[experiment]
+    kept = ("shd", "shd_c", "tpr", "fdr", "seconds", "seed", "machine")
+    return [
+        {"data": f"{row['graph']} {words}", "method": method, "note": "", **{name: row[name] for name in kept}}
+        for row in table.load(table.FOLDER / f"{file}.csv")
+        if (row["preset"], row["evals"]) == ("paper", evals)
+    ]
+
+
+def numbers(part: Iterable[table.Row], column: str) -> list[float]:
+    """Return the figures of a column that are there."""
+    return [float(row[column]) for row in part if row.get(column) not in ("", None)]
+
+
+def reproduced(figures: list[float], figure: paper.Figure | None) -> bool:
+    """Return whether a rival is not worse than its figure of the paper by more than two standard deviations."""
+    if figure is None or not figures:
+        return True
+    spread = max(figure[1], stdev(figures) if len(figures) > 1 else 0.0)
+    return mean(figures) - figure[0] <= DEVIATIONS * spread
+
+
+def paper_column(method: str) -> str:
+    """Return the distance that the paper's figure of a method is compared with: gCastle's for classes."""
+    return "shd_gcastle" if METHODS[method].kind == "CPDAG" else "shd"
+
+
+def paper_figures(experiment: str, data: str) -> dict[str, paper.Figure]:
+    """Return the paper's figures by method; its DrBO stands beside both presets of ours."""
+    figures = dict(paper.SHD.get((experiment, data), {}))
+    ours = figures.pop(paper.OURS, None)
+    if ours is not None:
+        figures |= {
+            name: ours for name in METHODS if name == "drbo default" or name in ("drbo paper", "drbo paper 20k")
+        }
+    return figures
+
+
+def labels(experiment: str, data: str, parts: dict[str, list[table.Row]]) -> dict[str, str]:
+    """Return "not reproduced" for the rivals that miss their figure of the paper."""
+    figures = paper_figures(experiment, data)
+    return {
+        method: NOT_REPRODUCED
+        for method, part in parts.items()
+        if not method.startswith("drbo") and not reproduced(numbers(part, paper_column(method)), figures.get(method))
+    }
+
+
+def experiment_table(experiment: str, data: str, rows: list[table.Row]) -> str:
+    """Return the table of one data set."""
+    parts = {
+        method: part
+        for method in METHODS
+        if (part := [row for row in rows if row["data"] == data and row["method"] == method])
+    }
+    columns = [column for column in COLUMNS if any(numbers(part, column[1]) for part in parts.values())]
+    figures, missed = paper_figures(experiment, data), labels(experiment, data, parts)
+    least = {
+        name: min(
+            (mean(found) for m, part in parts.items() if m not in missed and (found := answers(part, name))),
+            default=None,
+        )
+        for name in RANKED
+    }
+    titles = [*(title for title, _, _ in columns), *(["SHD, paper"] if figures else []), "answers"]
+    lines = [f"| method | {' | '.join(titles)} |", "|---" * (len(titles) + 1) + "|"]
+    order = sorted(parts, key=lambda method: (mean(numbers(parts[method], "shd") or [float("inf")]), method))
+    for method in order:
+        part = parts[method]
+        cells = [
+            _cell(part, name, digits, least.get(name) if method not in missed else None) for _, name, digits in columns
+        ]
+        if figures:
+            cells.append(_figure(figures.get(method)) + (f", {missed[method]}" if method in missed else ""))
+        lines.append(f"| {method} | {' | '.join(cells)} | {_answers(part)} |")
+    return "\n".join(lines) + "\n" + _sortability(part=[row for row in rows if row["data"] == data])
+
+
+def answers(part: list[table.Row], column: str) -> list[float]:
+    """Return the figures of a method that answered on every data set; else none: it is not ranked."""
+    found = numbers(part, column)
+    return found if len(found) == len(part) else []
+
+
+def _cell(part: list[table.Row], column: str, digits: int, least: float | None) -> str:
+    found = numbers(part, column)
+    if not found:
+        return ""
+    text = table.spread(found, digits)
+    is_best = least is not None and len(found) == len(part) and round(mean(found), digits) <= round(least, digits)
+    return f"**{text}**" if is_best else text
+
+
+def _figure(figure: paper.Figure | None) -> str:
+    return "" if figure is None else f"{figure[0]:.1f} +- {figure[1]:.1f}"
+
+
+def _answers(part: list[table.Row]) -> str:
+    there = sum(bool(row.get("shd")) for row in part)
+    notes = sorted({row["note"].split(", step")[0] for row in part if row["note"]})
+    shown = "; ".join(note if len(note) < 70 else f"{note[:67]}..." for note in notes[:2])
+    return f"{there} of {len(part)}" + (f" ({shown})" if shown else "")
+
+
+def _sortability(part: list[table.Row]) -> str:
+    seen = {row["seed"]: row for row in part if row.get("varsortability")}
+    if not seen:
+        return ""
+    by_variance = table.spread(numbers(seen.values(), "varsortability"), 2)
+    by_share = numbers(seen.values(), "r2_sortability")
+    shares = f", R2-sortability {table.spread(by_share, 2)}" if by_share else ""
+    return f"\nVarsortability {by_variance}{shares} (0.5: no order is given away).\n"
+
+
+def section(experiment: str) -> str:
+    """Return the tables of an experiment, one per data set that has rows."""
+    declared, rows = EXPERIMENTS[experiment], rows_of(experiment)
+    present = [data.name for data in declared.data if any(row["data"] == data.name for row in rows)]
+    if not present:
+        return ""
+    source = f"Paper: {paper.SOURCES[experiment]}.\n\n" if experiment in paper.SOURCES else ""
+    tables = "\n".join(f"**{data}**\n\n{experiment_table(experiment, data, rows)}" for data in present)
+    return f"## {declared.title}\n\n`python -m benchmarks run {experiment}`\n\n{source}{tables}\n"
+
+
+def settings_table(wanted: Callable[[str], bool] = lambda _: True) -> str:
+    """Return every method with its settings and where they come from."""
+    lines = ["| method | settings | source | answer | same score | seed |", "|---|---|---|---|---|---|"]
+    for name, method in METHODS.items():
+        if wanted(name):
+            shown = ", ".join(f"{key} = {value}" for key, value in method.settings.items() if key != "module")
+            same, seeded = ("yes" if flag else "no" for flag in (method.same_score, method.seeded))
+            lines.append(
+                f"| {name} | {shown or 'none changed'} | {method.source} | {method.kind} | {same} | {seeded} |"
+            )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,140 @@
+"""The page "Where drbo is not the best tool", from the rows: every table of a method that does better than ours."""
+
+from collections.abc import Iterator
+from statistics import mean
+from typing import NamedTuple
+
+from benchmarks import rows as table
+from benchmarks import tables
+from benchmarks.experiments import EXPERIMENTS
+from benchmarks.methods.registry import METHODS
+
+OURS = "drbo default"
+#: "A fraction of the time": at most this share of our seconds.
+FRACTION = 0.2
+#: "Nobody is right": the best method misses or invents more than this share of the true edges.
+LOST = 0.5
+
+
+class Duel(NamedTuple):
+    """Ours against one rival on the data sets that both answered."""
+
+    experiment: str
+    data: str
+    rival: str
+    sets: int
+    ours: float
+    theirs: float
+    our_seconds: float
+    their_seconds: float
+
+
+def distance_of(data: str, experiment: str) -> str:
+    """Return the distance that counts: of classes where the score cannot tell their members apart."""
+    declared = next(one for one in EXPERIMENTS[experiment].data if one.name == data)
+    return "shd_c" if declared.score == "bic-nv" else "shd"
+
+
+def duels() -> Iterator[Duel]:
+    """Yield every pair of ours and a rival with common data sets; seconds and distances are means over these."""
+    for experiment, declared in EXPERIMENTS.items():
+        rows = tables.rows_of(experiment)
+        for data in (one.name for one in declared.data):
+            column = distance_of(data, experiment)
+            found = {
+                method: _by_seed([row for row in rows if (row["data"], row["method"]) == (data, method)], column)
+                for method in METHODS
+                if not method.startswith("drbo") or method == OURS
+            }
+            ours = found.pop(OURS, {})
+            for rival, theirs in found.items():
+                if seeds := sorted(ours.keys() & theirs.keys()):
+                    figures = (mean(part[seed][at] for seed in seeds) for at in (0, 1) for part in (ours, theirs))
+                    yield Duel(experiment, data, rival, len(seeds), *figures)
+
+
+def _by_seed(part: list[table.Row], column: str) -> dict[str, tuple[float, float]]:
+    """Return mean distance and seconds of each data set; methods without a seed have several rows there."""
+    return {
+        seed: (mean(tables.numbers(same, column)), mean(tables.numbers(same, "seconds")))
+        for seed in {row["seed"] for row in part}
+        if tables.numbers(same := [row for row in part if row["seed"] == seed], column)
+    }
+
+
+def failures() -> list[str]:
+    """Return in words where ours has no answer or was stopped."""
+    lines = []
+    for experiment in EXPERIMENTS:
+        rows = [row for row in tables.rows_of(experiment) if row["method"] == OURS]
+        for data in dict.fromkeys(row["data"] for row in rows):
+            part = [row for row in rows if row["data"] == data]
+            late = [row for row in part if not row.get("shd")]
+            if late:
+                notes = "; ".join(sorted({row["note"] for row in late}))
+                lines.append(f"| {experiment} | {data} | {len(late)} of {len(part)} | {notes} |")
+    return lines
+
+
+def _row(duel: Duel) -> str:
+    return (
+        f"| {duel.experiment} | {duel.data} | {duel.rival} | {duel.theirs:.1f} | {duel.ours:.1f} "
+        f"| {duel.their_seconds:.2f} | {duel.our_seconds:.2f} | {duel.sets} |"
+    )
+
+
+HEADER = (
+    "| experiment | data | method | its distance | ours | its seconds | ours | data sets |\n"
+    "|---|---|---|---|---|---|---|---|\n"
+)
+
+
+def weaknesses() -> str:
+    """Return the page."""
+    every = list(duels())
+    nearer = sorted((duel for duel in every if duel.theirs < duel.ours), key=lambda duel: duel.theirs - duel.ours)
+    equal = [duel for duel in every if duel.theirs == duel.ours and duel.their_seconds <= FRACTION * duel.our_seconds]
+    text = (
+        "# Where drbo is not the best tool\n\nMade by `python -m benchmarks report` from the rows in "
+        "`benchmarks/rows/run`, so it shrinks and grows with them. *Ours* is the estimator at its defaults (*drbo "
+        "default* in the rows), told which score to maximise. A line compares the means over the data sets that both "
+        "answered. The distance is SHD, or SHD-C where the score cannot tell members of an equivalence class apart "
+        "(standardised and internally standardised data, Sachs).\n\n"
+        f"## Another method is nearer to the truth ({len(nearer)} of {len(every)} comparisons)\n\n"
+    )
+    text += HEADER + "\n".join(_row(duel) for duel in nearer) + "\n" if nearer else "None in the rows.\n"
+    text += f"\n## As near in at most {FRACTION:.0%} of the time\n\n"
+    text += HEADER + "\n".join(_row(duel) for duel in equal) + "\n" if equal else "None in the rows.\n"
+    late = failures()
+    text += "\n## No answer within the time limit\n\n"
+    text += (
+        "| experiment | data | cells | what happened |\n|---|---|---|---|\n" + "\n".join(late) + "\n"
+        if late
+        else "None in the rows.\n"
+    )
+    return text + nobody_is_right()
+
+
+def nobody_is_right() -> str:
+    """Return the data sets on which the best of all methods is far from the truth."""
+    lines = []
+    for experiment, declared in EXPERIMENTS.items():
+        rows = tables.rows_of(experiment)
+        for data in (one.name for one in declared.data):
+            column, part = distance_of(data, experiment), [row for row in rows if row["data"] == data]
+            edges = tables.numbers(part, "n_edges")
+            means = {
+                method: mean(found)
+                for method in METHODS
+                if (found := tables.numbers((row for row in part if row["method"] == method), column))
+            }
+            if edges and means and min(means.values()) > LOST * mean(edges) > 0:
+                best = min(means, key=lambda method: means[method])
+                ours = f"{means[OURS]:.1f}" if OURS in means else ""
+                lines.append(f"| {experiment} | {data} | {mean(edges):.1f} | {best} | {means[best]:.1f} | {ours} |")
+    if not lines:
+        return ""
+    header = "| experiment | data | true edges | nearest method | its distance | ours |\n|---|---|---|---|---|---|\n"
+    return f"\n## Nobody is right\n\nThe nearest method is off by more than half of the true edges.\n\n{header}" + (
+        "\n".join(lines) + "\n"
+    )

@@ -1,0 +1,92 @@
+"""The pages are what the committed rows say, byte for byte; labels and bold follow their rules."""
+
+import pytest
+
+from benchmarks import figures, report, tables, weaknesses
+from benchmarks.experiments import EXPERIMENTS
+
+
+@pytest.fixture(scope="module")
+def pages():
+    return report.pages()
+
+
+def test_the_committed_pages_are_those_of_the_committed_rows(pages):
+    stale = [path.name for path, content in pages.items() if not path.exists() or path.read_bytes() != content]
+    assert not stale, f"run python -m benchmarks report: {', '.join(stale)}"
+    made = {path for path in report.RESULTS.iterdir() if path.suffix in (".md", ".svg")}
+    assert made <= set(pages), "a page of docs/results that no row makes"
+
+
+def test_every_experiment_of_tables_has_a_page():
+    shown = {name for _, _, names in report.GROUPS.values() for name in names}
+    assert shown | {"curves", "ablations"} == set(EXPERIMENTS)
+
+
+def row(method, shd, seed=0, **changes):
+    figures_ = {"shd": str(shd), "shd_c": str(shd), "shd_gcastle": str(shd), "seconds": "1.0", "note": ""}
+    return {"data": "10ER2 raw", "method": method, "seed": str(seed), **figures_, **changes}
+
+
+def rows(method, *distances, **changes):
+    return [row(method, shd, seed, **changes) for seed, shd in enumerate(distances)]
+
+
+def line_of(text, method):
+    return next(line for line in text.splitlines() if line.startswith(f"| {method} |"))
+
+
+def test_a_rival_far_above_its_figure_is_labelled_and_not_ranked():
+    found = rows("sortnregress", 20, 21, 22) + rows("drbo default", 4, 4, 4) + rows("EqVar", 5, 5, 5)
+    text = tables.experiment_table("raw", "10ER2 raw", found)  # sortnregress in the paper: 2.0 +- 2.6
+    assert "not reproduced" in line_of(text, "sortnregress")
+    assert "**4.0 +- 0.0**" in line_of(text, "drbo default")
+    better = rows("sortnregress", 3, 3, 4) + rows("drbo default", 4, 4, 4)
+    text = tables.experiment_table("raw", "10ER2 raw", better)
+    assert "not reproduced" not in text
+    assert "**" in line_of(text, "sortnregress")
+    assert "**" not in line_of(text, "drbo default")
+
+
+def test_classes_are_held_to_their_figure_in_gcastles_convention():
+    found = rows("gcastle PC", 40, 41, 42, shd_gcastle="11")  # 10.8 +- 5.1 in the paper
+    assert "not reproduced" not in tables.experiment_table("raw", "10ER2 raw", found)
+
+
+def test_a_method_without_all_answers_is_not_bold_and_says_why():
+    late = {**row("EqVar", 0, 1), "shd": "", "shd_c": "", "shd_gcastle": "", "note": "no answer in 60 s"}
+    text = tables.experiment_table("raw", "10ER2 raw", [row("EqVar", 0), late, *rows("drbo default", 4, 4)])
+    assert "1 of 2 (no answer in 60 s)" in line_of(text, "EqVar")
+    assert "**" not in line_of(text, "EqVar")
+    assert "**" in line_of(text, "drbo default")
+
+
+def test_weaknesses_are_found_where_a_rival_is_nearer(monkeypatch):
+    found = rows("drbo default", 4, 4) + rows("EqVar", 1, 9, seconds="0.01") + rows("SCORE", 3, 4)
+    found += rows("COSMO", 4, 4, seconds="0.1")
+    monkeypatch.setattr(tables, "rows_of", lambda name: found if name == "raw" else [])
+    nearer = [duel.rival for duel in weaknesses.duels() if duel.theirs < duel.ours]
+    assert nearer == ["SCORE"]
+    text = weaknesses.weaknesses()
+    assert "(1 of 3 comparisons)" in text
+    assert "| raw | 10ER2 raw | COSMO | 4.0 | 4.0 | 0.10 | 1.00 | 2 |" in text
+
+
+def test_a_band_is_that_of_students_t():
+    middle, half = figures.band([1.0, 2.0, 3.0])
+    assert middle == 2.0
+    assert half == pytest.approx(4.302653 * 3**-0.5, abs=1e-5)  # t with 2 degrees of freedom at 97.5%
+    assert figures.band([5.0]) == (5.0, 0.0)
+
+
+def test_a_figure_is_the_same_whenever_it_is_drawn():
+    points = {"a": [(1.0, [1.0, 2.0]), (10.0, [0.0, 1.0])]}
+    first = figures.lines(points, "rows", "SHD", log_x=True)
+    assert first == figures.lines(points, "rows", "SHD", log_x=True)
+    assert b"Date" not in first
+
+
+def test_a_curve_starts_where_all_data_sets_have_begun():
+    steps = [("0", 1, 9), ("0", 5, 3), ("1", 2, 8)]
+    found = [{"seed": seed, "step": str(step), "shd": str(shd)} for seed, step, shd in steps]
+    assert figures.curve(found, "step", [1, 2, 6]) == [(2.0, [9.0, 8.0]), (6.0, [3.0, 8.0])]
