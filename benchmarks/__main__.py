@@ -28,6 +28,7 @@ EXPERIMENTS = {
     "reliability": "edge posteriors against the truth, in simulation",
     "orders": "the order search beside FLOP and BOSS (standardised) or DAGMA, GOLEM and EqVar (raw) on the same data",
     "scale": "the same with 1,000 nodes",
+    "unique": "different DAGs among random vectors, by the rank of the search space",
     "pages": "size of reports and seconds to open them in Chromium; the pictures of docs/report.md",
     "workers": "what other processes gain for an expensive score, and what the seam costs a cheap one",
     "report": "write docs/results/ and the tables of README and docs/scores.md from the committed rows",

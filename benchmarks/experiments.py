@@ -87,6 +87,10 @@ def classes(graph: str, words: str, **changes: object) -> DataSet:
 
 ABLATIONS = (
     "drbo paper 20k",
+    "drbo paper 20k, variant retrained",
+    *(f"drbo paper 20k, variant direct, hidden {hidden}" for hidden in (64, 256, 1_024)),
+    "drbo paper 5k, n_candidates 10000",
+    "drbo paper 5k, variant exact-gp",
     *(f"drbo paper 20k, {knob} {value}" for knob, values in ABLATED.items() for value in values),
 )
 

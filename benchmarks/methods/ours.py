@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.methods.base import Graph, Learn, Task
+from benchmarks.methods.variants import VARIANTS
 from drbo.result.prune import prune
 from drbo.scores.base import build_score
 from drbo.search.loop import Progress, Search, run
@@ -31,8 +32,11 @@ def estimator(task: Task, score: str = "task", **settings: Any) -> Learn:
     return lambda: model().fit(task.table.values).result_.dag
 
 
-def paper_loop(task: Task, preset: str, evals: int, **settings: Any) -> Learn:
-    """Algorithm 1 with the score and the pruning of the data, at penalty 1; every iteration is a step."""
+def paper_loop(task: Task, preset: str, evals: int, variant: str = "", **settings: Any) -> Learn:
+    """Algorithm 1 with the score and the pruning of the data, at penalty 1; every iteration is a step.
+
+    ``variant`` replaces a part of it by one of ``benchmarks.methods.variants``.
+    """
     chosen = Settings.preset(preset).with_(max_evals=evals, **settings)
     score = build_score(task.score, task.table, {"penalty": 1.0})
 
@@ -43,7 +47,14 @@ def paper_loop(task: Task, preset: str, evals: int, **settings: Any) -> Learn:
         if task.record:
             task.record(progress.n_evals, pruned(progress.best_dag))
 
+    def search(settings: Settings, seed: int) -> Search:
+        state = Search(score, settings, seed=seed, device=task.device)
+        if variant:
+            parts = (state.evaluator, settings, state.constraints, state.rng, state.generator)
+            state.proposer = VARIANTS[variant](*parts)
+        return state
+
     warm = chosen.with_(max_evals=2 * chosen.batch_size, n_candidates=chosen.batch_size)
-    run(Search(score, warm, seed=0, device=task.device))  # compiles, untimed
+    run(search(warm, 0))  # compiles, untimed
     follow = [record] if task.prune in ("none", "threshold") else []  # the other pruners cost more than an iteration
-    return lambda: pruned(run(Search(score, chosen, seed=task.seed, device=task.device), follow).best.dags[0])
+    return lambda: pruned(run(search(chosen, task.seed), follow).best.dags[0])

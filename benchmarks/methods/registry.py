@@ -64,6 +64,13 @@ OURS: dict[str, Method] = {
     "drbo paper 20k": _paper(20_000),
     "drbo paper 50k": _paper(50_000),
     "drbo paper quick": _paper(256, n_candidates=1_000),
+    "drbo paper 20k, variant retrained": _paper(20_000, variant="retrained"),
+    **{
+        f"drbo paper 20k, variant direct, hidden {hidden}": _paper(20_000, variant="direct", hidden=hidden)
+        for hidden in (64, 256, 1_024)
+    },
+    "drbo paper 5k, n_candidates 10000": _paper(5_000, n_candidates=10_000),
+    "drbo paper 5k, variant exact-gp": _paper(5_000, variant="exact-gp", n_candidates=10_000),
     **{
         f"drbo paper 20k, {knob} {value}": _paper(20_000, **{knob: value})
         for knob, values in ABLATED.items()
