@@ -204,7 +204,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "curves": Experiment(
         "Learning curves (Fig. 1a and 1b)",
         (linear("30ER8"), linear("100ER2")),
-        ("drbo default", "drbo paper 50k", "ALIAS", "COSMO", "NOTEARS+TMPI"),
+        ("drbo default", "drbo paper 50k", "ALIAS 50k", "COSMO", "NOTEARS+TMPI"),
         seeds=5,
         limit=120.0,
         curves=True,

@@ -54,7 +54,7 @@ HOW = (
     "*AID* is the ancestor adjustment identification distance as a share of all pairs. *Below the best score* is the "
     "distance of the score (penalty 1) to the best one that any method or the true graph has on that data set. "
     "Seconds are those of a machine with two cores that other work shared, one thread a method, but for rows of a "
-    "GPU.\n\n"
+    "GPU; those of CPU are steadier. How well edge probabilities are calibrated: [confidence](../confidence.md).\n\n"
 )
 
 

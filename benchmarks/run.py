@@ -84,7 +84,7 @@ def run_cell(cell: Cell, seconds: float) -> tuple[table.Row, list[table.Row]]:
     task = Task(
         columns,
         cell.data.score,
-        {"penalty": PENALTY, "seconds": seconds},
+        {"penalty": PENALTY, "seconds": seconds, "degree": float(drawn.dag.sum() / len(drawn.dag))},
         cell.seed,
         cell.data.prune,
         cell.device,

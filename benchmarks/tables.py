@@ -21,6 +21,7 @@ COLUMNS: tuple[tuple[str, str, int], ...] = (
     ("AID", "aid", 2),
     ("below the best score", "gap", 1),
     ("seconds", "seconds", 2),
+    ("of CPU", "cpu_seconds", 2),
 )
 #: Distances in which the least mean is bold.
 RANKED = ("shd", "shd_c")

@@ -33,6 +33,7 @@ def own(task: Task, module: str, **settings: Any) -> Learn:
         "score_options": {"penalty": task.options.get("penalty", 1.0)},
         "prune": task.prune,
         "device": task.device,
+        **({"degree": task.options["degree"]} if "degree" in task.options else {}),  # of the control of equal density
     }
     taken = {name: value for name, value in given.items() if name in signature(learn).parameters}
     return lambda: learn(task.table.values, seed=task.seed, record=task.record, **{**taken, **settings})
@@ -155,7 +156,7 @@ OWN: dict[str, Method] = {
     "sortnregress (lasso)": _own("sorting", "CausalDisco", criterion="variance", prune="lasso"),
     "R2-sortnregress": _own("sorting", "CausalDisco", criterion="r2", prune="lasso"),
     "tabu": _own("controls", EQUAL, same_score=True, method="tabu"),
-    "random graph": _own("controls", "a control: as many edges as the truth has on average", method="random"),
+    "random graph": _own("controls", "a control: as dense as the truth", method="random"),
 }
 #: Names in the rows: library, then method; methods of our own have no library.
 METHODS: Mapping[str, Method] = {**OURS, **GCASTLE, **CAUSAL_LEARN, **OTHERS, **OWN}
