@@ -19,6 +19,7 @@ from drbo.metrics import compare
 from drbo.result.prune import prune
 from drbo.scores.base import Families, Score
 from drbo.scores.gp_paper import GpNV
+from drbo.scores.splines import SplineScore
 from drbo.search.evaluate import Evaluator
 from drbo.search.exact import best_dag
 from drbo.search.loop import Search, run
@@ -36,13 +37,17 @@ class TableScore(Score):
 
     def __init__(self, data: Table, values: np.ndarray) -> None:
         super().__init__(data)
-        self.values = values
+        self.data, self.values = data, values
         self.gain = torch.as_tensor(-self.n_rows)
 
     def local(self, families: Families) -> np.ndarray:
         """Look the families up."""
         found: np.ndarray = self.values[families.nodes, families.parents @ (1 << np.arange(self.n_nodes))]
         return found
+
+    def relative(self) -> Score:
+        """Additive splines, as for the score whose table this is."""
+        return SplineScore(self.data)
 
     def parameters(self, nodes: torch.Tensor, parents: torch.Tensor) -> torch.Tensor:
         """One weight per parent, as in the paper."""

@@ -88,9 +88,11 @@ class Settings:
         "DAGs near the best one are evaluated as they come",
         options=("gp", "dropout", "none"),
     )
+    relative: bool = _knob(True, "surrogate gp learns from a cheap relative of the score, where it has one")
     first_design: int | None = _knob(
         None,
-        "DAGs evaluated before the surrogate is asked, where proposals are climbs; None: one per variable",
+        "DAGs evaluated before the surrogate is asked, where proposals are climbs; None: one per variable, or per two "
+        "with a cheap relative",
         low=1,
         optional=True,
     )

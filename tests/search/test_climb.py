@@ -27,6 +27,7 @@ def a_drawn(rng, low=-100.0, high=100.0):
         hidden=rng.normal(size=(D, D, UNITS)),
         bias=rng.normal(size=(D, UNITS)),
         output=rng.normal(size=(DRAWS, D, UNITS)),
+        relative=np.empty((DRAWS, 0)),
         low=np.full(D, low),
         high=np.full(D, high),
     )

@@ -13,7 +13,7 @@ from drbo.scores.discrete import DiscreteBIC
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search import climb, landscape
 from drbo.search.evaluate import Evaluator
-from drbo.search.landscape import Landscape
+from drbo.search.landscape import CheapTable, Landscape, family_codes
 from drbo.search.starts import repaired
 from drbo.settings import Settings
 
@@ -45,7 +45,7 @@ def known_score(place, dag):
     """The score of a DAG as a climb sees it, from the table of known families."""
     total = 0.0
     for node in range(D):
-        key = place._keys(Families(np.array([node]), dag[:, node][None]))[0]
+        key = family_codes(Families(np.array([node]), dag[:, node][None]), place.known.code)[0]
         value = climb._look_up(key, tuple(place.known))
         share = climb._share(value, node, place.rules.gain, place.rules.level)
         total += share + (place.rules.price[:, node] * dag[:, node]).sum()
@@ -74,7 +74,10 @@ def test_the_table_grows_and_forgets_nothing(monkeypatch):
         place.refresh(evaluator.evaluate(batch.dags[:1]))
     families, _ = evaluator.known()
     assert len(place.known.keys) >= 2 * len(families)
-    assert not np.isnan([climb._look_up(key, tuple(place.known)) for key in place._keys(families)]).any()
+    codes = family_codes(families, place.known.code)
+    assert not np.isnan(climb.look_up_all(codes, tuple(place.known))).any()
+        [climb._look_up(key, tuple(place.known)) for key in family_codes(families, place.known.code)]
+    ).any()
 
 
 def test_networks_are_climbed_as_they_predict():
@@ -161,3 +164,61 @@ def test_climbs_over_orders_obey_the_knowledge():
         assert end[0, 3]
         assert not (end & ~limits.allowed).any()
         assert (end.sum(axis=0) <= 2).all()
+
+
+class Costly(BicNV):
+    """A score with a cheap relative that is off by a factor and by what it cannot see."""
+
+    def __init__(self, table):
+        super().__init__(table)
+        self._inner = BicNV(table)
+
+    def local(self, families):
+        return 3 * super().local(families) + 0.1 * np.sin(families.parents @ np.arange(D) + families.nodes)
+
+    def relative(self):
+        return self._inner
+
+
+def test_cheap_values_are_those_of_the_relative_and_computed_once(monkeypatch):
+    score, rng = values(BicNV), np.random.default_rng(0)
+    table = CheapTable(score, rng.integers(1, 2**63, size=(D, D + 1), dtype=np.uint64))
+    asked = []
+    local = score.local
+    monkeypatch.setattr(score, "local", lambda families: asked.append(len(families)) or local(families))
+    monkeypatch.setattr(landscape, "TABLE_GROWTH", 2)
+    for dags in (random_dags(4), random_dags(400)):
+        families = Families.from_dags(dags)
+        assert table.values(families) == pytest.approx(local(families))
+        table.values(families)
+    assert len(asked) == 2
+    assert sum(asked) == len(set(Families.from_dags(random_dags(400)).keys()))
+
+
+@pytest.mark.parametrize("relative", [True, False])
+def test_a_relative_makes_predictions_better(relative):
+    place, evaluator = made(values(Costly), relative=relative)
+    batch = evaluator.evaluate(random_dags(3))
+    place.refresh(evaluator.evaluate(batch.dags[:1]))
+    assert place.has_relative is relative
+    families = Families.from_sets(D, [(4, [j for j in range(4) if mask >> j & 1]) for mask in range(16)])
+    mean = place._process.draw(1, np.random.default_rng(0), temperature=0.0)
+    cheap = place._cheap.values(families) if relative else None
+    truth = place._values(families, evaluator.score.local(families), None)
+    error = np.sqrt(np.mean((mean.values(0, families.nodes, families.parents, cheap) - truth) ** 2)) / truth.std()
+    assert error < 0.3 if relative else error > 0.5
+
+
+def test_climbs_wait_for_cheap_values_and_end_where_no_single_edge_gains():
+    place, evaluator = made(values(Costly))
+    batch = evaluator.evaluate(random_dags(4))
+    place.refresh(evaluator.evaluate(batch.dags[:1]))
+    drawn = place._draw(3, 1.0)
+    ends = climb.climb_all(random_dags(3), drawn, place.rules, place.known, place._cheap.fill)
+    for draw, end in enumerate(ends):
+        best = drawn_score(place, drawn, draw, end)
+        for i, j in np.argwhere(~np.eye(D, dtype=bool)):
+            other = end.copy()
+            other[i, j] ^= True
+            if is_acyclic(other):
+                assert drawn_score(place, drawn, draw, other) <= best + 1e-6

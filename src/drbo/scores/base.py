@@ -241,6 +241,14 @@ class Score:
         """Return the level at which :meth:`share` is exact for the DAG with these local values; None: at any."""
         return None
 
+    def relative(self) -> "Score | None":
+        """Return a score a thousand times as cheap whose local values go along with these, if there is one.
+
+        Lower must be better for its ``local``. A surrogate asks it about many families, and learns from the true score
+        how far to follow it.
+        """
+        return None
+
 
 def row_groups(
     targets: npt.NDArray[np.bool_] | None,  # (n, d)

@@ -200,6 +200,7 @@ class KernelScore(Score):
             )
         if device not in CHUNK_BYTES or (device == "cuda" and not torch.cuda.is_available()):
             raise SettingsError(f"device must be 'cpu', or 'cuda' where there is a GPU, got {device!r}")
+        self._table = table
         self.device = device
         self.cell = CPU_CELL if device == "cpu" else None
         self._groups: list[tuple[Floats, Floats]] = []
@@ -211,6 +212,12 @@ class KernelScore(Score):
                 raise ScoreError(f"column '{self.names[constant[0]]}' is constant in the rows that count for it")
             self._groups.append(self._prepare(values))
             self._group_of[members] = number
+
+    def relative(self) -> Score:
+        """Additive splines: they see all but interactions."""
+        from drbo.scores.splines import SplineScore
+
+        return SplineScore(self._table, targets=self.targets)
 
     def _prepare(self, values: Floats) -> tuple[Floats, Floats]:
         """Return the columns as inputs and as outputs of the regressions."""

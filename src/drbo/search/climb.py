@@ -4,6 +4,7 @@ A drawn function gives every family a value, so all d (d - 1) additions and remo
 products. Families that are known have their true value. Every DAG on the way obeys the knowledge.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numba
@@ -39,8 +40,8 @@ class Drawn(NamedTuple):
     """Functions drawn from a surrogate: S for each node, of its parent vector x.
 
     ``f(x) = offset + x . slope + sum_r weight_r decay^|x - x_r| + sum_k amplitude_k (-1)^(x . member_k)
-    + sum_h output_h max(0, bias_h + x . hidden_h)``: a Gaussian process has the first four parts, a network the first
-    and the last; the others are empty.
+    + sum_h output_h max(0, bias_h + x . hidden_h) + relative c(x)``: a Gaussian process has the first four parts, a
+    network the first and the fifth; the others are empty. c is the value of a cheap score, read from a table.
     """
 
     signs: npt.NDArray[np.float64]  # (d, m): +1 where a candidate is in the parent set of a known family, else -1
@@ -54,11 +55,18 @@ class Drawn(NamedTuple):
     hidden: npt.NDArray[np.float64]  # (d, d, H): by node, candidate, unit
     bias: npt.NDArray[np.float64]  # (d, H)
     output: npt.NDArray[np.float64]  # (S, d, H)
+    relative: npt.NDArray[np.float64]  # (S, d), or (S, 0): there is no cheap score
     low: npt.NDArray[np.float64]  # (d,): values are cut to this range
     high: npt.NDArray[np.float64]  # (d,)
 
-    def values(self, draw: int, nodes: npt.NDArray[np.intp], parents: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-        """Return one drawn function's values (m,) for parents (m, d) of nodes (m,)."""
+    def values(
+        self,
+        draw: int,
+        nodes: npt.NDArray[np.intp],  # (m,)
+        parents: npt.NDArray[np.bool_],  # (m, d)
+        cheap: npt.NDArray[np.float64] | None = None,  # (m,) by the cheap score, if there is one
+    ) -> npt.NDArray[np.float64]:
+        """Return one drawn function's values (m,)."""
         found = np.empty(len(nodes))
         for node in np.unique(nodes):
             rows = nodes == node
@@ -70,8 +78,14 @@ class Drawn(NamedTuple):
             total += self.decay[node][apart] @ self.weight[draw, known]
             total += (1 - 2 * (x @ self.members[node] % 2)) @ self.amplitude[draw, node]
             total += np.maximum(self.bias[node] + x @ self.hidden[node], 0) @ self.output[draw, node]
+            if cheap is not None:
+                total += self.relative[draw, node] * cheap[rows]
             found[rows] = np.clip(total, self.low[node], self.high[node])
         return found
+
+
+#: Fills a table with the cheap scores of parent sets (m, d) of nodes (m,) and returns it.
+Fill = Callable[[npt.NDArray[np.intp], npt.NDArray[np.bool_]], Known]
 
 
 def climb_all(
@@ -79,13 +93,36 @@ def climb_all(
     drawn: Drawn,
     rules: Rules,
     known: Known,
+    fill: Fill | None = None,
 ) -> npt.NDArray[np.bool_]:
-    """Return where the climbs end (S, d, d); they run in threads and do not depend on each other."""
-    ends = dags.copy()
+    """Return where the climbs end (S, d, d); they run in threads and do not depend on each other.
+
+    Where a climb needs a cheap score that is not in the table it waits; the table is filled for all of them at once.
+    """
+    ends, d = dags.copy(), dags.shape[1]
+    change, stale = np.zeros(dags.shape), np.ones(dags.shape[:2], dtype=bool)
+    moves = np.zeros(len(dags), dtype=np.int64)
     families = drawn.signs.shape[1] + drawn.members.shape[2] + drawn.bias.shape[1]
-    work = len(dags) * dags.shape[1] ** 2 * families
-    in_threads(_climb_part, len(ends), work, ends, tuple(drawn), tuple(rules), tuple(known))
-    return ends
+    state = (ends, change, stale, moves)
+    cheap = known if fill is None else fill(*_neighbours(ends, stale))
+    while True:
+        work = int(stale.sum()) * d * families
+        in_threads(_climb_part, len(ends), work, state, tuple(drawn), tuple(rules), tuple(known), tuple(cheap))
+        if fill is None or not stale.any():
+            return ends
+        cheap = fill(*_neighbours(ends, stale))
+
+
+def _neighbours(
+    dags: npt.NDArray[np.bool_], wanted: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """Return the families of some nodes (S, d) of DAGs, as they are and with each candidate toggled."""
+    draws, nodes = np.nonzero(wanted)
+    d = dags.shape[1]
+    parents = np.repeat(dags[draws, :, nodes][:, None], d, axis=1)
+    parents[:, np.arange(d), np.arange(d)] ^= True
+    parents[np.arange(len(nodes)), nodes, nodes] = False  # no node is its own parent: the family as it is
+    return np.repeat(nodes, d), parents.reshape(-1, d)
 
 
 def jump(
@@ -169,6 +206,15 @@ def _look_up(key: Any, known: Any) -> float:
 
 
 @numba.njit(cache=True)
+def look_up_all(keys: Any, known: Any) -> Any:
+    """Return the values of families in a table, NaN for those that are not there."""
+    values = np.empty(len(keys))
+    for row in range(len(keys)):
+        values[row] = _look_up(keys[row], known)
+    return values
+
+
+@numba.njit(cache=True)
 def insert(keys: Any, values: Any, known: Any) -> None:
     """Add families to the table, which must have room."""
     mask = np.uint64(len(known[0]) - 1)
@@ -183,7 +229,7 @@ def insert(keys: Any, values: Any, known: Any) -> None:
 @numba.njit(cache=True, fastmath=True)
 def _toggled(node: int, draw: int, x: Any, drawn: Any, pull: Any, wave: Any, unit: Any, out: Any) -> float:
     """Write the drawn value of a node with each candidate j toggled in its parent signs x; return that of x."""
-    signs, starts, decay, members, offset, slope, weight, amplitude, hidden, bias, output, low, high = drawn
+    signs, starts, decay, members, offset, slope, weight, amplitude, hidden, bias, output, _, _, _ = drawn
     d, first, last = len(x), starts[node], starts[node + 1]
     base = offset[draw, node]
     for h in range(len(unit)):
@@ -227,8 +273,8 @@ def _toggled(node: int, draw: int, x: Any, drawn: Any, pull: Any, wave: Any, uni
         value += 0.5 * (near * (total + agree) + far * (total - agree))
         for h in range(len(unit)):
             value += output[draw, node, h] * max(0.0, unit[h] - x[j] * hidden[node, j, h])
-        out[j] = min(max(value, low[node]), high[node])
-    return float(min(max(base + total + total_waves + active, low[node]), high[node]))
+        out[j] = value
+    return float(base + total + total_waves + active)
 
 
 @numba.njit(cache=True)
@@ -237,8 +283,21 @@ def _share(value: float, node: int, gain: Any, level: float) -> float:
 
 
 @numba.njit(cache=True)
-def _changes(node: int, draw: int, dag: Any, drawn: Any, rules: Any, known: Any, work: Any, change: Any) -> None:
-    """Write what toggling each candidate parent of a node adds to the drawn score."""
+def _value(node: int, draw: int, value: float, key: Any, drawn: Any, cheap: Any) -> float:
+    """Return a drawn value with the part of the cheap score, cut to the range; NaN where that is not in the table."""
+    relative, low, high = drawn[11], drawn[12], drawn[13]
+    if relative.shape[1] > 0:
+        value += relative[draw, node] * _look_up(key, cheap)
+        if np.isnan(value):
+            return np.nan
+    return float(min(max(value, low[node]), high[node]))
+
+
+@numba.njit(cache=True)
+def _changes(
+    node: int, draw: int, dag: Any, drawn: Any, rules: Any, known: Any, cheap: Any, work: Any, change: Any
+) -> bool:
+    """Write what toggling each candidate parent of a node adds to the drawn score; False where a cheap score lacks."""
     _, _, _, price, gain, level = rules
     x, pull, wave, unit, out = work
     code = known[2][node]
@@ -249,12 +308,15 @@ def _changes(node: int, draw: int, dag: Any, drawn: Any, rules: Any, known: Any,
             key ^= code[j]
     value = _toggled(node, draw, x, drawn, pull, wave, unit, out)
     true = _look_up(key, known)
-    now = _share(value if np.isnan(true) else true, node, gain, level)
+    now = _share(_value(node, draw, value, key, drawn, cheap) if np.isnan(true) else true, node, gain, level)
+    whole = not np.isnan(now)
     for j in range(d):
         if j != node:
             true = _look_up(key ^ code[j], known)
-            then = _share(out[j] if np.isnan(true) else true, node, gain, level)
-            change[node, j] = then - now - x[j] * price[j, node]
+            value = _value(node, draw, out[j], key ^ code[j], drawn, cheap) if np.isnan(true) else true
+            change[node, j] = _share(value, node, gain, level) - now - x[j] * price[j, node]
+            whole &= not np.isnan(value)
+    return whole
 
 
 @numba.njit(cache=True)
@@ -294,7 +356,9 @@ def _best_move(dag: Any, reach: Any, change: Any, n_parents: Any, rules: Any) ->
 
 
 @numba.njit(cache=True)
-def _climb(dag: Any, draw: int, drawn: Any, rules: Any, known: Any) -> Any:
+def _climb(draw: int, state: Any, drawn: Any, rules: Any, known: Any, cheap: Any) -> None:
+    """Climb until no move gains, or until a cheap score lacks: the nodes that need it stay stale."""
+    dag, change, stale, moves = state[0][draw], state[1][draw], state[2][draw], state[3]
     d = len(dag)
     work = (
         np.empty(d),
@@ -303,28 +367,32 @@ def _climb(dag: Any, draw: int, drawn: Any, rules: Any, known: Any) -> Any:
         np.empty(drawn[9].shape[1]),
         np.empty(d),
     )
-    change, reach = np.zeros((d, d)), np.zeros((d, d), dtype=np.bool_)
+    reach = np.zeros((d, d), dtype=np.bool_)
     n_parents = np.zeros(d, dtype=np.int64)
     for node in range(d):
         n_parents[node] = dag[:, node].sum()
-        _changes(node, draw, dag, drawn, rules, known, work, change)
-    for _ in range(d * d):  # rounding could make moves go round in a circle
+    while True:
+        for node in range(d):
+            if stale[node]:
+                stale[node] = not _changes(node, draw, dag, drawn, rules, known, cheap, work, change)
+        if stale.any():
+            return
         _reach(dag, reach)
         kind, i, j = _best_move(dag, reach, change, n_parents, rules)
-        if kind == 0:
-            break
+        if kind == 0 or moves[draw] == d * d:  # rounding could make moves go round in a circle
+            return
+        moves[draw] += 1
         dag[i, j] = kind == 2
         n_parents[j] += 1 if kind == 2 else -1
-        _changes(j, draw, dag, drawn, rules, known, work, change)
+        stale[j] = True
         if kind == 3:
             dag[j, i] = True
             n_parents[i] += 1
-            _changes(i, draw, dag, drawn, rules, known, work, change)
-    return dag
+            stale[i] = True
 
 
 @numba.njit(cache=True, nogil=True)
-def _climb_part(first: int, last: int, dags: Any, drawn: Any, rules: Any, known: Any) -> None:
-    """Replace some of the DAGs by the ends of their climbs."""
+def _climb_part(first: int, last: int, state: Any, drawn: Any, rules: Any, known: Any, cheap: Any) -> None:
+    """Let some of the climbs go on."""
     for draw in range(first, last):
-        dags[draw] = _climb(dags[draw].copy(), draw, drawn, rules, known)
+        _climb(draw, state, drawn, rules, known, cheap)

@@ -6,7 +6,7 @@ import torch
 
 from drbo.graph import topological_order
 from drbo.knowledge import Constraints
-from drbo.scores.base import Families
+from drbo.scores.base import Families, Score
 from drbo.search import climb
 from drbo.search.acquire import additive_prices
 from drbo.search.climb import Drawn, Known, Rules
@@ -58,6 +58,7 @@ class _Networks:
             hidden=_numpy(draws.weight1),
             bias=_numpy(draws.bias1),
             output=np.ascontiguousarray(_numpy(draws.output).transpose(2, 0, 1) * spread),
+            relative=np.empty((n, 0)),
             low=_numpy(networks.low - margin)[:, 0],
             high=_numpy(networks.high + margin)[:, 0],
         )
@@ -65,6 +66,39 @@ class _Networks:
 
 def _numpy(tensor: torch.Tensor) -> Floats:
     return tensor.to("cpu", torch.float64).numpy()
+
+
+class CheapTable:
+    """The local values of a cheap relative of the score, each family computed once."""
+
+    def __init__(self, relative: Score, code: npt.NDArray[np.uint64]) -> None:
+        self.relative = relative
+        self.table = Known(np.zeros(1_024, dtype=np.uint64), np.zeros(1_024), code)
+        self._count = 0
+
+    def values(self, families: Families) -> Floats:
+        """Return the values of families, lower is better."""
+        table = self.fill(families.nodes, families.parents)
+        found: Floats = climb.look_up_all(family_codes(families, table.code), tuple(table))
+        return found
+
+    def fill(self, nodes: npt.NDArray[np.intp], parents: npt.NDArray[np.bool_]) -> Known:
+        """Compute what is not in the table; return it."""
+        keys, first = np.unique(family_codes(Families(nodes, parents), self.table.code), return_index=True)
+        new = np.isnan(climb.look_up_all(keys, tuple(self.table)))
+        keys, families = keys[new], Families(nodes, parents)[first[new]]
+        if not len(keys):
+            return self.table
+        self._count += len(keys)
+        if 2 * self._count > len(self.table.keys):
+            size = TABLE_GROWTH * len(self.table.keys)
+            while 2 * self._count > size:
+                size *= TABLE_GROWTH
+            old, used = self.table, self.table.keys != 0
+            self.table = Known(np.zeros(size, dtype=np.uint64), np.zeros(size), old.code)
+            climb.insert(old.keys[used], old.values[used], tuple(self.table))
+        climb.insert(keys, self.relative.local(families), tuple(self.table))
+        return self.table
 
 
 class DrawnSteps(ScoreSteps):
@@ -92,13 +126,15 @@ class Landscape:
         score, d = evaluator.score, evaluator.score.n_nodes
         self.evaluator, self.settings, self.rng, self.generator = evaluator, settings, rng, generator
         self.constraints = constraints
-        self._process = GpSurrogate(d) if settings.surrogate == "gp" else None
+        self._relative = score.relative() if settings.surrogate == "gp" and settings.relative else None
+        self._process = GpSurrogate(d, self._relative is not None) if settings.surrogate == "gp" else None
         self._networks = _Networks(d, settings, generator) if settings.surrogate == "dropout" else None
         prices = additive_prices(score, Inputs.all_nodes(d))
         self._price = None if prices is None else np.ascontiguousarray(prices[1].T, dtype=np.float64)
         self._n_known = 0
         code = rng.integers(1, 2**63, size=(d, d + 1), dtype=np.uint64)
         self.known = Known(np.zeros(1_024, dtype=np.uint64), np.zeros(1_024), code)
+        self._cheap = CheapTable(self._relative, code) if self._relative else None
         self.rules = Rules(
             allowed=constraints.allowed,
             required=constraints.required,
@@ -107,6 +143,11 @@ class Landscape:
             gain=-np.ones(d),
             level=0.0,
         )
+
+    @property
+    def has_relative(self) -> bool:
+        """A cheap score tells the surrogate about families that were never asked for."""
+        return self._cheap is not None
 
     def refresh(self, best: Evaluated) -> None:
         """Take in the families that became known, and the level of the best DAG."""
@@ -119,7 +160,8 @@ class Landscape:
         self._n_known += len(families)
         values = self._values(families, local, level)
         if self._process:
-            self._process.add(families.nodes, families.parents, values, best.dags[0])
+            cheap = self._cheap.values(families) if self._cheap else None
+            self._process.add(families.nodes, families.parents, values, best.dags[0], cheap)
         if 2 * self._n_known > len(self.known.keys):
             size = TABLE_GROWTH * len(self.known.keys)
             while 2 * self._n_known > size:
@@ -127,12 +169,13 @@ class Landscape:
             self.known = Known(np.zeros(size, dtype=np.uint64), np.zeros(size), self.known.code)
             families, local = self.evaluator.known()
             values = self._values(families, local, level)
-        climb.insert(self._keys(families), values, tuple(self.known))
+        climb.insert(family_codes(families, self.known.code), values, tuple(self.known))
 
     def climb(self, starts: npt.NDArray[np.bool_], boldness: float = 1.0) -> npt.NDArray[np.bool_]:
         """Return where climbs of as many drawn functions end (S, d, d); bold draws stray further from the mean."""
         drawn = self._draw(len(starts), boldness)
-        return starts if drawn is None else climb.climb_all(starts, drawn, self.rules, self.known)
+        fill = self._cheap.fill if self._cheap else None
+        return starts if drawn is None else climb.climb_all(starts, drawn, self.rules, self.known, fill)
 
     def climb_orders(self, dag: npt.NDArray[np.bool_], count: int, boldness: float = 1.0) -> npt.NDArray[np.bool_]:
         """Return where climbs over orders of drawn functions end (count, d, d), each from the same DAG.
@@ -164,7 +207,8 @@ class Landscape:
         values = np.empty(len(families))
         level = rules.level or None
         values[known] = self._values(families[np.flatnonzero(known)], local[known], level)
-        values[~known] = drawn.values(draw, nodes[~known], families.parents[~known])
+        new = families[np.flatnonzero(~known)]
+        values[~known] = drawn.values(draw, new.nodes, new.parents, self._cheap.values(new) if self._cheap else None)
         gains = rules.gain[nodes] * (values if level is None else np.exp(values) / level)
         shares: Floats = gains + (families.parents * rules.price.T[nodes]).sum(axis=1)
         return shares
@@ -198,9 +242,10 @@ class Landscape:
         )
         return -share.numpy()
 
-    def _keys(self, families: Families) -> npt.NDArray[np.uint64]:
-        code = self.known.code
-        keys: npt.NDArray[np.uint64] = code[families.nodes, -1].copy()
-        for parent in range(families.n_nodes):
-            keys ^= np.where(families.parents[:, parent], code[families.nodes, parent], np.uint64(0))
-        return keys
+
+def family_codes(families: Families, code: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return the keys of families in a table of random words (d, d + 1)."""
+    keys: npt.NDArray[np.uint64] = code[families.nodes, -1].copy()
+    for parent in range(families.n_nodes):
+        keys ^= np.where(families.parents[:, parent], code[families.nodes, parent], np.uint64(0))
+    return keys

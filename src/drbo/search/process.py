@@ -2,11 +2,13 @@
 
 The covariance of the local scores of two parent sets x and x' of one node is, up to a scale per node,
 
-    c + t (4 / d) <x, x'> + (1 - t) exp(-theta |x - x'|),
+    c + t (4 / d) <x, x'> + (1 - t) exp(-theta |x - x'|) + r m(x) m(x'),
 
 with |x - x'| the number of candidates in one set and not in the other: a level, a trend that every parent adds to, and
-what remains, alike for sets that differ little. theta, the share t of the trend and the noise are chosen by marginal
-likelihood from a small grid, the scale in closed form. A few hundred families per node make this exact and quick.
+what remains, alike for sets that differ little. Where the score has a cheap relative, m is its value, standardised: it
+is learned how far the score goes along with its relative, and what is left between them. theta, the share t of the
+trend and the noise are chosen by marginal likelihood from a small grid, the scale in closed form. A few hundred
+families per node make this exact and quick.
 """
 
 from dataclasses import dataclass, field
@@ -30,6 +32,8 @@ GROWTH = 1.5
 TUNING_ROWS = 300
 #: Prior variance of the level, in units of the scale.
 LEVEL_VARIANCE = 4.0
+#: Prior variance of the slope along a cheap relative, both standardised.
+RELATIVE_VARIANCE = 4.0
 #: Families a node keeps; beyond, those nearest to the best graph's stay.
 MAX_FAMILIES, KEPT_FAMILIES = 512, 384
 #: Random parity features in a draw from the prior.
@@ -44,8 +48,12 @@ class _Node:
     """The process of one node: its families, its hyperparameters, and the Cholesky factor of their covariance."""
 
     n_nodes: int
+    has_relative: bool = False
     sets: Floats = field(init=False)  # (n, d), 0 or 1
     values: Floats = field(init=False)  # (n,)
+    cheap: Floats = field(init=False)  # (n,) values of the relative; zeros without one
+    cheap_mean: float = 0.0
+    cheap_spread: float = 1.0
     theta: float = 0.2
     trend: float = 0.3
     noise: float = 1e-3
@@ -53,20 +61,22 @@ class _Node:
     factor: Floats = field(init=False)  # (n, n), lower
 
     def __post_init__(self) -> None:
-        self.sets, self.values = np.empty((0, self.n_nodes)), np.empty(0)
+        self.sets, self.values, self.cheap = np.empty((0, self.n_nodes)), np.empty(0), np.empty(0)
         self.factor = np.empty((0, 0))
 
-    def add(self, sets: Floats, values: Floats) -> None:
+    def add(self, sets: Floats, values: Floats, cheap: Floats) -> None:
         """Add families; the factor grows by as many rows."""
         n = len(self.values)
         self.sets, self.values = np.concatenate([self.sets, sets]), np.concatenate([self.values, values])
+        self.cheap = np.concatenate([self.cheap, cheap])
         if len(self.values) >= GROWTH * self.tuned_at:
             self._tune()
             self._refactor()
             return
-        across = solve_triangular(self.factor, self._covariance(self.sets[:n], sets), lower=True)
+        old, new = slice(n), slice(n, None)
+        across = solve_triangular(self.factor, self._covariance(old, new), lower=True)
         corner = np.linalg.cholesky(
-            self._covariance(sets, sets, self._noises(self.standardized())[n:]) - across.T @ across
+            self._covariance(new, new, self._noises(self.standardized())[n:]) - across.T @ across
         )
         grown = np.zeros((len(self.values), len(self.values)))
         grown[:n, :n], grown[n:, :n], grown[n:, n:] = self.factor, across.T, corner
@@ -76,32 +86,44 @@ class _Node:
         """Keep the families nearest to a parent set, the newest first among equals."""
         distance = np.abs(self.sets - center).sum(axis=1)
         kept = np.sort(np.lexsort((-np.arange(len(distance)), distance))[:KEPT_FAMILIES])
-        self.sets, self.values = self.sets[kept], self.values[kept]
+        self.sets, self.values, self.cheap = self.sets[kept], self.values[kept], self.cheap[kept]
         self._tune()
         self._refactor()
 
     def _refactor(self) -> None:
         noises = self._noises(self.standardized())
-        self.factor = np.asarray(np.linalg.cholesky(self._covariance(self.sets, self.sets, noises)), dtype=np.float64)
+        every = slice(None)
+        self.factor = np.asarray(np.linalg.cholesky(self._covariance(every, every, noises)), dtype=np.float64)
 
-    def _covariance(self, left: Floats, right: Floats, noise: Floats | None = None) -> Floats:
+    @property
+    def along(self) -> Floats:
+        """The cheap values, standardised."""
+        result: Floats = (self.cheap - self.cheap_mean) / self.cheap_spread
+        return result
+
+    def _covariance(self, rows: slice, columns: slice, noise: Floats | None = None) -> Floats:
+        left, right = self.sets[rows], self.sets[columns]
         common = left @ right.T
         apart = left.sum(axis=1)[:, None] + right.sum(axis=1)[None, :] - 2 * common
         matrix: Floats = LEVEL_VARIANCE + self.trend * 4 / self.n_nodes * common
         matrix += (1 - self.trend) * np.exp(-self.theta * apart)
+        if self.has_relative:
+            matrix += RELATIVE_VARIANCE * np.outer(self.along[rows], self.along[columns])
         if noise is not None:
             matrix[np.diag_indices(len(matrix))] += noise
         return matrix
 
     def _tune(self) -> None:
         """Set theta, trend and noise to the best of the grid by marginal likelihood."""
-        sets, values = self.sets[-TUNING_ROWS:], self.standardized()[-TUNING_ROWS:]
+        rows, values = slice(-TUNING_ROWS, None), self.standardized()[-TUNING_ROWS:]
+        if self.has_relative:
+            self.cheap_mean, self.cheap_spread = float(self.cheap.mean()), max(float(self.cheap.std()), MIN_SPREAD)
         best = -np.inf
         chosen = self.theta, self.trend, self.noise
         for self.theta in THETAS:
             for self.trend in TRENDS:
                 for self.noise in NOISES:
-                    factor = np.linalg.cholesky(self._covariance(sets, sets, self._noises(values)))
+                    factor = np.linalg.cholesky(self._covariance(rows, rows, self._noises(values)))
                     scale = np.mean(solve_triangular(factor, values, lower=True) ** 2)
                     likelihood = -0.5 * len(values) * np.log(scale + 1e-12) - np.log(np.diag(factor)).sum()
                     if likelihood > best:
@@ -138,9 +160,9 @@ class GpSurrogate:
     (3, 2)
     """
 
-    def __init__(self, n_nodes: int) -> None:
-        self.n_nodes = n_nodes
-        self._nodes = [_Node(n_nodes) for _ in range(n_nodes)]
+    def __init__(self, n_nodes: int, has_relative: bool = False) -> None:
+        self.n_nodes, self.has_relative = n_nodes, has_relative
+        self._nodes = [_Node(n_nodes, has_relative) for _ in range(n_nodes)]
 
     def add(
         self,
@@ -148,12 +170,14 @@ class GpSurrogate:
         parents: npt.NDArray[np.bool_],  # (m, d)
         local: Floats,  # (m,)
         center: npt.NDArray[np.bool_],  # (d, d): the best DAG
+        cheap: Floats | None = None,  # (m,) by the cheap relative, if there is one
     ) -> None:
         """Learn the values of new families."""
+        cheap = np.zeros(len(local)) if cheap is None else cheap
         for node, process in enumerate(self._nodes):
             rows = nodes == node
             if rows.any():
-                process.add(parents[rows].astype(np.float64), local[rows])
+                process.add(parents[rows].astype(np.float64), local[rows], cheap[rows])
                 if len(process.values) > MAX_FAMILIES:
                     process.forget(center[:, node].astype(np.float64))
 
@@ -179,6 +203,7 @@ class GpSurrogate:
             hidden=np.empty((d, d, 0)),
             bias=np.empty((d, 0)),
             output=np.empty((n, d, 0)),
+            relative=np.empty((n, d if self.has_relative else 0)),
             low=np.array([process.values.min() - MARGIN_LOW * np.ptp(process.values) for process in self._nodes]),
             high=np.array([process.values.max() + MARGIN_HIGH * np.ptp(process.values) for process in self._nodes]),
         )
@@ -198,10 +223,17 @@ class GpSurrogate:
         level = rng.normal(size=n) * deviation * np.sqrt(LEVEL_VARIANCE)
         noise = rng.normal(size=(n, len(targets))) * deviation * np.sqrt(process._noises(targets))
         prior = amplitude @ parity.T + slope @ process.sets.T + level[:, None] + noise
+        if process.has_relative:
+            follows = rng.normal(size=n) * deviation * np.sqrt(RELATIVE_VARIANCE)
+            prior += follows[:, None] * process.along
         weight = cho_solve((process.factor, True), (targets - prior).T).T  # (n, m)
         drawn.members[node] = member
         drawn.amplitude[:, node] = spread * amplitude
         drawn.slope[:, node] = spread * (slope + process.trend * 4 / d * (weight @ process.sets))
         level = level + LEVEL_VARIANCE * weight.sum(axis=1)
         drawn.offset[:, node] = process.values.mean() + spread * level
+        if process.has_relative:
+            follows = spread * (follows + RELATIVE_VARIANCE * (weight @ process.along)) / process.cheap_spread
+            drawn.relative[:, node] = follows
+            drawn.offset[:, node] -= follows * process.cheap_mean
         drawn.weight[:, drawn.starts[node] : drawn.starts[node + 1]] = spread * (1 - process.trend) * weight

@@ -147,7 +147,8 @@ class ClimbProposer:
 
     def first(self, count: int) -> Dags:
         """Return the sparsest DAG the knowledge allows, and random ones of many densities."""
-        wanted = self.settings.first_design or max(MIN_DESIGN, self.evaluator.score.n_nodes)
+        d = self.evaluator.score.n_nodes
+        wanted = self.settings.first_design or max(MIN_DESIGN, d // 2 if self.landscape.has_relative else d)
         return random_dags(min(wanted, count), self.constraints, self.rng)
 
     def propose(self, best: Evaluated, count: int) -> Dags:
