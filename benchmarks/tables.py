@@ -51,20 +51,32 @@ def rows_of(experiment: str) -> list[table.Row]:
 
 
 def borrowed(experiment: str) -> list[table.Row]:
-    """Return rows of ``linear`` and ``bnlearn`` that answer cells of an experiment; they hold fewer figures."""
-    source = {
-        "raw": ("linear", "raw", "10000", "drbo paper"),
-        "bnlearn": ("bnlearn", "structure", "20000", "drbo paper 20k"),
-    }
-    if experiment not in source:
-        return []
-    file, words, evals, method = source[experiment]
-    kept = ("shd", "shd_c", "tpr", "fdr", "seconds", "seed", "machine")
-    return [
-        {"data": f"{row['graph']} {words}", "method": method, "note": "", **{name: row[name] for name in kept}}
-        for row in table.load(table.FOLDER / f"{file}.csv")
-        if (row["preset"], row["evals"]) == ("paper", evals)
-    ]
+    """Return rows of older experiments that answer cells of the paper's preset; they hold fewer figures."""
+
+    def taken(file: str, method: str, data: str, shd: str, wanted: dict[str, str]) -> list[table.Row]:
+        kept = ("shd_c", "tpr", "fdr", "f1", "seconds", "machine")
+        return [
+            {
+                "data": data.format(**row),
+                "method": method,
+                "seed": row["seed"],
+                "note": "",
+                "shd": row[shd],
+                **{name: row[name] for name in kept if name in row},
+            }
+            for row in table.load(table.FOLDER / f"{file}.csv")
+            if all(row[name] == value for name, value in wanted.items())
+        ]
+
+    if experiment == "raw":
+        return taken("linear", "drbo paper", "{graph} raw", "shd", {"preset": "paper", "evals": "10000"})
+    if experiment == "bnlearn":
+        return taken("bnlearn", "drbo paper 20k", "{graph} structure", "shd", {"preset": "paper", "evals": "20000"})
+    if experiment == "sachs":
+        return taken("sachs", "drbo paper 20k", "sachs", "shd", {"method": "paper-sachs"})
+    if experiment == "gp":
+        return taken("gp", "drbo paper", "10ER4 GP", "shd_cam", {"preset": "paper-gp", "device": "cuda"})
+    return []
 
 
 def numbers(part: Iterable[table.Row], column: str) -> list[float]:
@@ -131,7 +143,7 @@ def experiment_table(experiment: str, data: str, rows: list[table.Row]) -> str:
             _cell(part, name, digits, least.get(name) if method not in missed else None) for _, name, digits in columns
         ]
         if figures:
-            cells.append(_figure(figures.get(method)) + (f", {missed[method]}" if method in missed else ""))
+            cells.append(figure(figures.get(method)) + (f", {missed[method]}" if method in missed else ""))
         lines.append(f"| {method} | {' | '.join(cells)} | {_answers(part)} |")
     return "\n".join(lines) + "\n" + _sortability(part=[row for row in rows if row["data"] == data])
 
@@ -151,8 +163,9 @@ def _cell(part: list[table.Row], column: str, digits: int, least: float | None) 
     return f"**{text}**" if is_best else text
 
 
-def _figure(figure: paper.Figure | None) -> str:
-    return "" if figure is None else f"{figure[0]:.1f} +- {figure[1]:.1f}"
+def figure(values: paper.Figure | None) -> str:
+    """Return a figure of the paper in words."""
+    return "" if values is None else f"{values[0]:.1f} +- {values[1]:.1f}"
 
 
 def _answers(part: list[table.Row]) -> str:

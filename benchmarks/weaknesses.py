@@ -16,6 +16,17 @@ FRACTION = 0.2
 LOST = 0.5
 
 
+#: What the data of an experiment do to ours, said where a rival is nearer on them.
+REASONS = {
+    "confounder": "a hidden common cause fakes edges between its children; ours keeps them (adjacency precision), and "
+    "methods that threshold or shrink weights drop some",
+    "weak": "edges near the noise: what is kept depends on the penalty more than on the search",
+    "few_rows": "fewer rows than columns: a node with enough parents is explained perfectly",
+    "standardised": "at 1,000 rows a penalty of 1 keeps edges by chance that a penalty of 2 does not",
+    "null": "the fewest edges win",
+}
+
+
 class Duel(NamedTuple):
     """Ours against one rival on the data sets that both answered."""
 
@@ -103,6 +114,8 @@ def weaknesses() -> str:
         f"## Another method is nearer to the truth ({len(nearer)} of {len(every)} comparisons)\n\n"
     )
     text += HEADER + "\n".join(_row(duel) for duel in nearer) + "\n" if nearer else "None in the rows.\n"
+    told = dict.fromkeys(duel.experiment for duel in nearer if duel.experiment in REASONS)
+    text += "".join(f"\n- {experiment}: {REASONS[experiment]}." for experiment in told) + "\n" * bool(told)
     text += f"\n## As near in at most {FRACTION:.0%} of the time\n\n"
     text += HEADER + "\n".join(_row(duel) for duel in equal) + "\n" if equal else "None in the rows.\n"
     late = failures()
