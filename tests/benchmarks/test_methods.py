@@ -28,7 +28,17 @@ def test_marks_of_causal_learn_become_edges():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["causal-learn GES", "causal-learn GES (our score)", "causal-learn BOSS (our score)"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "causal-learn GES",
+        "causal-learn GES (our score)",
+        "causal-learn BOSS",
+        "causal-learn BOSS (our score)",
+        "causal-learn GRaSP",
+        "tabu",
+    ],
+)
 def test_rivals_find_the_equivalence_class_of_an_easy_table(name):
     given, truth = task()
     answer = timed(METHODS[name].ready(given))
@@ -103,3 +113,18 @@ def test_a_method_names_its_library_with_its_version():
     assert library("causal-learn GES").startswith("causal-learn 0.")
     assert library("EqVar") == "EqVar"
     assert library("drbo").startswith("drbo ")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_direct_lingam_orients_what_is_not_gaussian():
+    data = simulate("5ER1", n=2_000, seed=100, noise="exponential")
+    graph = METHODS["causal-learn DirectLiNGAM"].ready(Task(Table.from_array(data.X), "bic-ev"))()
+    assert np.array_equal(graph, data.dag)
+
+
+def test_the_defaults_of_boss_and_grasp_are_four_times_our_penalty():
+    given, _ = task()
+    one, four = (METHODS[f"causal-learn {name}"].settings["lambda_value"] for name in ("BOSS", "BOSS (recommended)"))
+    assert (one, four) == (0.5, None)  # None: the library takes 2
+    graph = METHODS["causal-learn BOSS (recommended)"].ready(given)()
+    assert graph.sum() <= METHODS["causal-learn BOSS"].ready(given)().sum()
