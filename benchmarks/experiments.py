@@ -197,7 +197,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "cos": Experiment(
         "Large nonlinear data: x = B cos(x) + e (Fig. 10)",
         tuple(DataSet(f"{g} cos", g, "cos", score="splines", prune="cam-sequential") for g in ("50ER2", "100ER1")),
-        ("drbo default", "ALIAS", "CAM", "SCORE", "dagma nonlinear", "gcastle PC", "sortnregress", "random graph"),
+        ("drbo default", "ALIAS 20k", "CAM", "SCORE", "dagma nonlinear", "gcastle PC", "sortnregress", "random graph"),
         seeds=5,
         limit=300.0,
     ),

@@ -31,6 +31,11 @@ class Task:
     device: str = "cpu"
     record: Record | None = None  # set in the process that learns
 
+    @property
+    def follow(self) -> Record | None:
+        """The record, where pruning a graph on the way costs less than the way."""
+        return self.record if self.prune in ("none", "threshold") else None
+
 
 class Step(NamedTuple):
     """A graph on the way: after how many steps, and after how many seconds."""

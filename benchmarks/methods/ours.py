@@ -44,8 +44,8 @@ def paper_loop(task: Task, preset: str, evals: int, variant: str = "", **setting
         return prune(task.prune, task.table.values, dag)[0]
 
     def record(progress: Progress) -> None:
-        if task.record:
-            task.record(progress.n_evals, pruned(progress.best_dag))
+        if task.follow:
+            task.follow(progress.n_evals, pruned(progress.best_dag))
 
     def search(settings: Settings, seed: int) -> Search:
         state = Search(score, settings, seed=seed, device=task.device)
@@ -56,5 +56,4 @@ def paper_loop(task: Task, preset: str, evals: int, variant: str = "", **setting
 
     warm = chosen.with_(max_evals=2 * chosen.batch_size, n_candidates=chosen.batch_size)
     run(search(warm, 0))  # compiles, untimed
-    follow = [record] if task.prune in ("none", "threshold") else []  # the other pruners cost more than an iteration
-    return lambda: pruned(run(search(chosen, task.seed), follow).best.dags[0])
+    return lambda: pruned(run(search(chosen, task.seed), [record]).best.dags[0])

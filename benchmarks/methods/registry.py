@@ -36,7 +36,7 @@ def own(task: Task, module: str, **settings: Any) -> Learn:
         **({"degree": task.options["degree"]} if "degree" in task.options else {}),  # of the control of equal density
     }
     taken = {name: value for name, value in given.items() if name in signature(learn).parameters}
-    return lambda: learn(task.table.values, seed=task.seed, record=task.record, **{**taken, **settings})
+    return lambda: learn(task.table.values, seed=task.seed, record=task.follow, **{**taken, **settings})
 
 
 def _own(module: str, source: str = AS_PAPER, same_score: bool = False, **settings: Any) -> Method:
