@@ -40,7 +40,7 @@ def judge(answer: Answer, score: Score, truth: Graph) -> dict[str, Any]:
     try:
         value = repr(dag_score(score, cpdag_to_dag(graph)))
     except DataError:
-        note = "no DAG has these edges"
+        note = f"{note}; no DAG has these edges" if note else "no DAG has these edges"
     learned = dag_to_cpdag(graph) if is_acyclic(graph) else graph
     n_found = int(np.triu(graph | graph.T).sum())
     return {"found_score": value, "shd_c": shd(learned, dag_to_cpdag(truth)), "n_found": n_found, "note": note}

@@ -42,6 +42,8 @@ def test_cycles_have_distances_only(score):
     found = measure(Answer(graph((0, 1), (1, 2), (2, 0)), 1.0, 1.0), score, TRUTH)
     assert (found["shd"], found["found_score"], found["aid"]) == (2, "", "")
     assert "adjacency_precision" not in found
+    late = measure(Answer(graph((0, 1), (1, 2), (2, 0)), 1.0, 1.0, "stopped after 1 s, step 3"), score, TRUTH)
+    assert late["note"] == "stopped after 1 s, step 3; no DAG has these edges"
 
 
 def test_no_graph_no_figures(score):
