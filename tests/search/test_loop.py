@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.graph import is_acyclic
@@ -474,3 +475,15 @@ def test_an_answer_outside_the_low_rank_space_is_kept():
     outcome = run(Search(BicNV(table, penalty=20), _small(space="low-rank", rank=1, max_evals=300, **REGION)))
     assert outcome.best.dags[0].sum() <= 1
     assert outcome.found_by == "recombination"
+
+
+def test_a_device_that_is_too_small_is_named(monkeypatch):
+    state = Search(BicNV(Table.from_array(simulate("5ER2", n=50, seed=0).X)), Settings(max_evals=100))
+
+    def full():
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(state, "propose", full)
+    with pytest.raises(SettingsError, match="does not fit into the memory of cpu") as caught:
+        run(state)
+    assert "lower n_candidates" in caught.value.hint

@@ -174,6 +174,11 @@ def run(state: Search, callbacks: Iterable[Callback] = ()) -> Outcome:
         if state.best is None:
             raise
         stopped = "interrupted"
+    except torch.OutOfMemoryError as error:  # what can be done in smaller pieces was
+        raise SettingsError(
+            f"the search does not fit into the memory of {state.generator.device}",
+            hint="lower n_candidates or hidden, set candidate_parents, or use device='cpu'",
+        ) from error
     assert state.best is not None  # the first batch is never empty: max_evals and max_local have room for it
     return Outcome(state.best, state.found_by, state.evaluator.n_evals, state.evaluator.n_local, stopped)
 
