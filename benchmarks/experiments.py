@@ -170,9 +170,14 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "sachs": Experiment(
         "Sachs: 853 rows, 11 proteins, 17 edges",
-        (DataSet("sachs", "sachs", "file", 853, standardised=True, score="bic-nv", prune="kci"),),
+        (
+            DataSet("sachs", "sachs", "file", 853, score="bic-nv", prune="kci"),
+            DataSet("sachs standardised", "sachs", "file", 853, standardised=True, score="bic-nv", prune="kci"),
+        ),
         (
             *NONLINEAR,
+            "drbo auto",
+            "gcastle PC (stable)",
             "gcastle GOLEM",
             "gcastle CORL",
             "causal-learn BOSS",

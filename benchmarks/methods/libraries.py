@@ -17,11 +17,11 @@ from drbo.data.table import Table
 from drbo.scores.base import Families, build_score
 
 
-def gcastle_pc(task: Task) -> Learn:
-    """PC at its defaults."""
+def gcastle_pc(task: Task, variant: str = "original") -> Learn:
+    """PC at its defaults, or in its variant whose skeleton does not depend on the order of the columns."""
     from castle.algorithms import PC
 
-    return lambda: _gcastle(PC(), task)
+    return lambda: _gcastle(PC(variant=variant), task)
 
 
 def gcastle_ges(task: Task) -> Learn:

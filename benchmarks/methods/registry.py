@@ -80,6 +80,9 @@ OURS: dict[str, Method] = {
 }
 GCASTLE: dict[str, Method] = {
     "gcastle PC": _class(lib.gcastle_pc, "gcastle", "defaults"),
+    "gcastle PC (stable)": _class(
+        lib.gcastle_pc, "gcastle", "the skeleton does not depend on the order of columns", variant="stable"
+    ),
     "gcastle GES": _class(lib.gcastle_ges, "gcastle", "defaults"),
     "gcastle GOLEM": Method(
         lib.gcastle_golem, source="defaults, threshold 0.3 too; may have cycles", package="gcastle"
