@@ -1,6 +1,7 @@
 """Tables of an experiment from its rows: one line per method, mean and standard deviation, the best in bold."""
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from statistics import mean, stdev
 
 from benchmarks import paper
@@ -30,8 +31,9 @@ DEVIATIONS = 2.0
 NOT_REPRODUCED = "not reproduced"
 
 
+@cache
 def rows_of(experiment: str) -> list[table.Row]:
-    """Return the rows of an experiment, with the gap to the best score known of each data set.
+    """Return the rows of an experiment, with the gap to the best score known of each data set; read once.
 
     Rows of the paper's preset that older experiments hold are added where the runner has none.
     """

@@ -47,7 +47,7 @@ def distance_of(data: str, experiment: str) -> str:
 
 
 def duels() -> Iterator[Duel]:
-    """Yield every pair of ours and a rival with common data sets; seconds and distances are means over these."""
+    """Yield every pair of ours and a rival with common data sets; figures are means over these."""
     for experiment, declared in EXPERIMENTS.items():
         rows = tables.rows_of(experiment)
         for data in (one.name for one in declared.data):
@@ -65,11 +65,11 @@ def duels() -> Iterator[Duel]:
 
 
 def _by_seed(part: list[table.Row], column: str) -> dict[str, tuple[float, float]]:
-    """Return mean distance and seconds of each data set; methods without a seed have several rows there."""
+    """Return mean distance and seconds of CPU of each data set; methods without a seed have several rows there."""
     return {
-        seed: (mean(tables.numbers(same, column)), mean(tables.numbers(same, "seconds")))
+        seed: (mean(tables.numbers(same, column)), mean(tables.numbers(same, "cpu_seconds")))
         for seed in {row["seed"] for row in part}
-        if tables.numbers(same := [row for row in part if row["seed"] == seed], column)
+        if tables.numbers(same := [row for row in part if row["seed"] == seed and "cpu_seconds" in row], column)
     }
 
 
@@ -95,7 +95,7 @@ def _row(duel: Duel) -> str:
 
 
 HEADER = (
-    "| experiment | data | method | its distance | ours | its seconds | ours | data sets |\n"
+    "| experiment | data | method | its distance | ours | its seconds of CPU | ours | data sets |\n"
     "|---|---|---|---|---|---|---|---|\n"
 )
 

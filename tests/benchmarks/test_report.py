@@ -24,7 +24,7 @@ def test_every_experiment_of_tables_has_a_page():
 
 
 def row(method, shd, seed=0, **changes):
-    figures_ = {"shd": str(shd), "shd_c": str(shd), "shd_gcastle": str(shd), "seconds": "1.0", "note": ""}
+    figures_ = {"shd": str(shd), "shd_c": str(shd), "shd_gcastle": str(shd), "cpu_seconds": "1.0", "note": ""}
     return {"data": "10ER2 raw", "method": method, "seed": str(seed), **figures_, **changes}
 
 
@@ -62,8 +62,8 @@ def test_a_method_without_all_answers_is_not_bold_and_says_why():
 
 
 def test_weaknesses_are_found_where_a_rival_is_nearer(monkeypatch):
-    found = rows("drbo default", 4, 4) + rows("EqVar", 1, 9, seconds="0.01") + rows("SCORE", 3, 4)
-    found += rows("COSMO", 4, 4, seconds="0.1")
+    found = rows("drbo default", 4, 4) + rows("EqVar", 1, 9, cpu_seconds="0.01") + rows("SCORE", 3, 4)
+    found += rows("COSMO", 4, 4, cpu_seconds="0.1")
     monkeypatch.setattr(tables, "rows_of", lambda name: found if name == "raw" else [])
     nearer = [duel.rival for duel in weaknesses.duels() if duel.theirs < duel.ours]
     assert nearer == ["SCORE"]
