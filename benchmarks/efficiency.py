@@ -42,6 +42,7 @@ PARTS: dict[str, tuple[str, dict[str, Any]]] = {
     "no-surrogate": ("no surrogate: random changes of the best DAG", {"surrogate": "none"}),
     "dropout": ("dropout networks instead of Gaussian processes", {"surrogate": "dropout"}),
     "no-relative": ("no cheap relative of the score", {"relative": False}),
+    "no-bounds": ("no bounds from known families", {"bounds": False}),
     "no-climb": ("no climb: dropout networks rank a trust region", REGION),
     "no-starts": ("no first design: the empty graph alone", {"first_design": 1}),
     "no-recombination": ("no recombination", {"recombine": False, "skip_known": False}),

@@ -89,6 +89,9 @@ class Settings:
         options=("gp", "dropout", "none"),
     )
     relative: bool = _knob(True, "surrogate gp learns from a cheap relative of the score, where it has one")
+    bounds: bool = _knob(
+        True, "known families bound what surrogate gp says of others, where a superset never fits worse"
+    )
     first_design: int | None = _knob(
         None,
         "DAGs evaluated before the surrogate is asked, where proposals are climbs; None: one per variable, or per two "

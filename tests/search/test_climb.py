@@ -30,6 +30,7 @@ def a_drawn(rng, low=-100.0, high=100.0):
         relative=np.empty((DRAWS, 0)),
         low=np.full(D, low),
         high=np.full(D, high),
+        truth=np.empty(0),
     )
 
 
@@ -169,3 +170,37 @@ def test_values_of_many_families_are_those_of_the_formula(rng):
     for draw in range(DRAWS):
         expected = [value(drawn, draw, node, mask) for node, mask in zip(nodes, parents, strict=True)]
         np.testing.assert_allclose(drawn.values(draw, nodes, parents), expected, rtol=1e-12)
+
+
+def test_known_families_bound_what_is_drawn(rng):
+    """A climb of any function ends at a family between its known subsets and supersets."""
+    drawn = a_drawn(rng)
+    truth = rng.normal(size=D * ROWS)
+    bounded = drawn._replace(truth=truth)
+    nodes = np.repeat(np.arange(D), 20)
+    parents = rng.random((len(nodes), D)) < 0.5
+    parents[np.arange(len(nodes)), nodes] = False
+    free, cut = (one.values(0, nodes, parents) for one in (drawn, bounded))
+    for row, (node, x) in enumerate(zip(nodes, parents, strict=True)):
+        known = (drawn.signs[:, node * ROWS : (node + 1) * ROWS] > 0).T
+        values = truth[node * ROWS : (node + 1) * ROWS]
+        least = max([v for v, y in zip(values, known, strict=True) if not (x & ~y).any()], default=-100.0)
+        most = min([v for v, y in zip(values, known, strict=True) if not (y & ~x).any()], default=100.0)
+        assert cut[row] == pytest.approx(max(min(free[row], most), least))
+    assert (cut != free).any()
+
+
+def test_compiled_bounds_are_the_same(rng):
+    """Every end is a local optimum of the function that is cut to its bounds."""
+    drawn = a_drawn(rng)
+    drawn = drawn._replace(signs=np.sign(drawn.signs), truth=rng.normal(size=D * ROWS))
+    for node in range(D):
+        drawn.signs[node, node * ROWS : (node + 1) * ROWS] = -1.0  # no node is in its own parent set
+    rules, known = some_rules(price=-0.1), no_families(rng)
+
+    def total(draw, dag):
+        values = drawn.values(draw, np.arange(D), np.ascontiguousarray(dag.T))
+        return (rules.gain * values).sum() + (rules.price * dag).sum()
+
+    for draw, end in enumerate(climb.climb_all(np.zeros((DRAWS, D, D), dtype=bool), drawn, rules, known)):
+        assert max(total(draw, other) for other in neighbours(end, rules)) <= total(draw, end) + 1e-6

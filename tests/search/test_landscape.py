@@ -169,6 +169,7 @@ class Costly(BicNV):
 
     def __init__(self, table):
         super().__init__(table)
+        self.nested = False
         self._inner = BicNV(table)
 
     def local(self, families):

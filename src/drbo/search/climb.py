@@ -42,6 +42,9 @@ class Drawn(NamedTuple):
     ``f(x) = offset + x . slope + sum_r weight_r decay^|x - x_r| + sum_k amplitude_k (-1)^(x . member_k)
     + sum_h output_h max(0, bias_h + x . hidden_h) + relative c(x)``: a Gaussian process has the first four parts, a
     network the first and the fifth; the others are empty. c is the value of a cheap score, read from a table.
+
+    Where a superset never fits worse, the value of a parent set lies between those of the known sets that hold it and
+    of the known sets that it holds: ``truth`` are the values of the known families, and f is cut to what they allow.
     """
 
     signs: npt.NDArray[np.float64]  # (d, m): +1 where a candidate is in the parent set of a known family, else -1
@@ -58,6 +61,7 @@ class Drawn(NamedTuple):
     relative: npt.NDArray[np.float64]  # (S, d), or (S, 0): there is no cheap score
     low: npt.NDArray[np.float64]  # (d,): values are cut to this range
     high: npt.NDArray[np.float64]  # (d,)
+    truth: npt.NDArray[np.float64]  # (m,) or (0,): a superset may fit worse
 
     def values(
         self,
@@ -80,8 +84,20 @@ class Drawn(NamedTuple):
             total += np.maximum(self.bias[node] + x @ self.hidden[node], 0) @ self.output[draw, node]
             if cheap is not None:
                 total += self.relative[draw, node] * cheap[rows]
-            found[rows] = np.clip(total, self.low[node], self.high[node])
+            low, high = self._bounds(node, x)
+            found[rows] = np.clip(total, low, high)
         return found
+
+    def _bounds(self, node: int, x: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], ...]:
+        """Return the range of the values of parent sets (m, d)."""
+        known = slice(self.starts[node], self.starts[node + 1])
+        low, high = np.full(len(x), self.low[node]), np.full(len(x), self.high[node])
+        if len(self.truth):
+            inside = x @ (self.signs[:, known] < 0) == 0  # the known set holds x
+            outside = (1 - x) @ (self.signs[:, known] > 0) == 0  # x holds the known set
+            low = np.maximum(low, np.where(inside, self.truth[known], -np.inf).max(axis=1, initial=-np.inf))
+            high = np.minimum(high, np.where(outside, self.truth[known], np.inf).min(axis=1, initial=np.inf))
+        return low, np.maximum(low, high)
 
 
 #: Fills a table with the cheap scores of parent sets (m, d) of nodes (m,) and returns it.
@@ -229,7 +245,7 @@ def insert(keys: Any, values: Any, known: Any) -> None:
 @numba.njit(cache=True, fastmath=True)
 def _toggled(node: int, draw: int, x: Any, drawn: Any, pull: Any, wave: Any, unit: Any, out: Any) -> float:
     """Write the drawn value of a node with each candidate j toggled in its parent signs x; return that of x."""
-    signs, starts, decay, members, offset, slope, weight, amplitude, hidden, bias, output, _, _, _ = drawn
+    signs, starts, decay, members, offset, slope, weight, amplitude, hidden, bias, output, _, _, _, _ = drawn
     d, first, last = len(x), starts[node], starts[node + 1]
     base = offset[draw, node]
     for h in range(len(unit)):
@@ -283,14 +299,46 @@ def _share(value: float, node: int, gain: Any, level: float) -> float:
 
 
 @numba.njit(cache=True)
-def _value(node: int, draw: int, value: float, key: Any, drawn: Any, cheap: Any) -> float:
-    """Return a drawn value with the part of the cheap score, cut to the range; NaN where that is not in the table."""
-    relative, low, high = drawn[11], drawn[12], drawn[13]
+def _bounds(node: int, x: Any, drawn: Any, low: Any, high: Any) -> None:
+    """Write the range of a node's value with each candidate j toggled in its parent signs x; last, that of x."""
+    signs, starts, truth = drawn[0], drawn[1], drawn[14]
+    d = len(x)
+    low[:], high[:] = drawn[12][node], drawn[13][node]
+    for r in range(starts[node], starts[node + 1] if len(truth) else starts[node]):
+        fewer, more, one_fewer, one_more = 0, 0, -1, -1  # candidates that x has alone, and that the known set has alone
+        for j in range(d):
+            if x[j] > signs[j, r]:
+                fewer, one_fewer = fewer + 1, j
+            elif x[j] < signs[j, r]:
+                more, one_more = more + 1, j
+            if fewer > 1 and more > 1:
+                break
+        value = truth[r]
+        if fewer == 0:  # the known set holds x
+            low[d] = max(low[d], value)
+            for j in range(d):
+                if signs[j, r] > 0:
+                    low[j] = max(low[j], value)
+        elif fewer == 1:
+            low[one_fewer] = max(low[one_fewer], value)
+        if more == 0:  # x holds the known set
+            high[d] = min(high[d], value)
+            for j in range(d):
+                if signs[j, r] < 0:
+                    high[j] = min(high[j], value)
+        elif more == 1:
+            high[one_more] = min(high[one_more], value)
+
+
+@numba.njit(cache=True)
+def _value(node: int, draw: int, value: float, key: Any, drawn: Any, cheap: Any, low: float, high: float) -> float:
+    """Return a drawn value with the part of the cheap score, cut to a range; NaN where that is not in the table."""
+    relative = drawn[11]
     if relative.shape[1] > 0:
         value += relative[draw, node] * _look_up(key, cheap)
         if np.isnan(value):
             return np.nan
-    return float(min(max(value, low[node]), high[node]))
+    return float(max(min(value, high), low))
 
 
 @numba.njit(cache=True)
@@ -299,7 +347,7 @@ def _changes(
 ) -> bool:
     """Write what toggling each candidate parent of a node adds to the drawn score; False where a cheap score lacks."""
     _, _, _, price, gain, level = rules
-    x, pull, wave, unit, out = work
+    x, pull, wave, unit, out, low, high = work
     code = known[2][node]
     d, key = len(x), known[2][node, len(x)]
     for j in range(d):
@@ -307,15 +355,19 @@ def _changes(
         if dag[j, node]:
             key ^= code[j]
     value = _toggled(node, draw, x, drawn, pull, wave, unit, out)
+    _bounds(node, x, drawn, low, high)
     true = _look_up(key, known)
-    now = _share(_value(node, draw, value, key, drawn, cheap) if np.isnan(true) else true, node, gain, level)
+    if np.isnan(true):
+        true = _value(node, draw, value, key, drawn, cheap, low[d], high[d])
+    now = _share(true, node, gain, level)
     whole = not np.isnan(now)
     for j in range(d):
         if j != node:
             true = _look_up(key ^ code[j], known)
-            value = _value(node, draw, out[j], key ^ code[j], drawn, cheap) if np.isnan(true) else true
-            change[node, j] = _share(value, node, gain, level) - now - x[j] * price[j, node]
-            whole &= not np.isnan(value)
+            if np.isnan(true):
+                true = _value(node, draw, out[j], key ^ code[j], drawn, cheap, low[j], high[j])
+            change[node, j] = _share(true, node, gain, level) - now - x[j] * price[j, node]
+            whole &= not np.isnan(true)
     return whole
 
 
@@ -366,6 +418,8 @@ def _climb(draw: int, state: Any, drawn: Any, rules: Any, known: Any, cheap: Any
         np.empty(drawn[3].shape[2]),
         np.empty(drawn[9].shape[1]),
         np.empty(d),
+        np.empty(d + 1),
+        np.empty(d + 1),
     )
     reach = np.zeros((d, d), dtype=np.bool_)
     n_parents = np.zeros(d, dtype=np.int64)

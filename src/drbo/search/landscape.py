@@ -61,6 +61,7 @@ class _Networks:
             relative=np.empty((n, 0)),
             low=_numpy(networks.low - margin)[:, 0],
             high=_numpy(networks.high + margin)[:, 0],
+            truth=np.empty(0),
         )
 
 
@@ -127,10 +128,12 @@ class Landscape:
         self.evaluator, self.settings, self.rng, self.generator = evaluator, settings, rng, generator
         self.constraints = constraints
         self._relative = score.relative() if settings.surrogate == "gp" and settings.relative else None
-        self._process = GpSurrogate(d, self._relative is not None) if settings.surrogate == "gp" else None
         self._networks = _Networks(d, settings, generator) if settings.surrogate == "dropout" else None
         prices = additive_prices(score, Inputs.all_nodes(d))
         self._price = None if prices is None else np.ascontiguousarray(prices[1].T, dtype=np.float64)
+        nested = settings.bounds and score.nested and self._price is not None  # the values are without prices then
+        process = GpSurrogate(d, self._relative is not None, nested)
+        self._process = process if settings.surrogate == "gp" else None
         self._n_known = 0
         code = rng.integers(1, 2**63, size=(d, d + 1), dtype=np.uint64)
         self.known = Known(np.zeros(1_024, dtype=np.uint64), np.zeros(1_024), code)

@@ -160,8 +160,9 @@ class GpSurrogate:
     (3, 2)
     """
 
-    def __init__(self, n_nodes: int, has_relative: bool = False) -> None:
+    def __init__(self, n_nodes: int, has_relative: bool = False, nested: bool = False) -> None:
         self.n_nodes, self.has_relative = n_nodes, has_relative
+        self.nested = nested  # a superset never has a higher value
         self._nodes = [_Node(n_nodes, has_relative) for _ in range(n_nodes)]
 
     def add(
@@ -206,6 +207,7 @@ class GpSurrogate:
             relative=np.empty((n, d if self.has_relative else 0)),
             low=np.array([process.values.min() - MARGIN_LOW * np.ptp(process.values) for process in self._nodes]),
             high=np.array([process.values.max() + MARGIN_HIGH * np.ptp(process.values) for process in self._nodes]),
+            truth=np.concatenate([process.values for process in self._nodes]) if self.nested else np.empty(0),
         )
         for node, process in enumerate(self._nodes):
             self._draw_node(node, process, drawn, rng, temperature)

@@ -226,11 +226,16 @@ class Workers:
             done, size = end, size if steps[-1] >= PROBE_SECONDS else 2 * size
         return done
 
+    def is_little(self, count: int) -> bool:
+        """So many families stay here: the usual case of cheap scores."""
+        each = self.seconds_each
+        return self.timeout is None and each is not None and count * each < min(2 * LEAST_SECONDS, MOST_SECONDS)
+
     def _pieces(self, count: int) -> list[_Piece]:
         """Cut work into pieces of a good size: for every worker one, if that leaves LEAST_SECONDS for each."""
-        total = count * (self.seconds_each or 0.0)
-        if total < min(2 * LEAST_SECONDS, MOST_SECONDS):  # the usual case of cheap scores, decided at once
+        if self.is_little(count):
             return [_Piece(np.arange(count))]
+        total = count * (self.seconds_each or 0.0)
         wanted = max(int(np.ceil(total / MOST_SECONDS)), min(n_workers(self.executor), int(total / LEAST_SECONDS)))
         cell = self.score.cell or 1
         cells = np.array_split(np.arange(0, count, cell), max(1, min(wanted, -(-count // cell))))
