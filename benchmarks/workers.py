@@ -39,6 +39,8 @@ from drbo.settings import Settings
 PLACES = ("home", "pool 1", "pool 2", "dask 1", "dask 2")
 #: Batches of DAGs, DAGs in one, and columns: the default batch of a search with 20 variables.
 BATCHES, DAGS, NODES = 30, 64, 20
+#: The graph of the timed search: as many nodes as leave each round work for several processes.
+GRAPH = "20ER2"
 #: Valgrind is at most so much slower than the machine, a busy one included.
 VALGRIND = 500
 
@@ -70,7 +72,7 @@ def _warm(executor: Executor, count: int) -> None:
 
 def timed(name: str, n_rows: int, evals: int, batch: int = 8) -> table.Row:
     """Time one search; return its row."""
-    x = simulate("8ER2", model="gp", n=n_rows, seed=100).X
+    x = simulate(GRAPH, model="gp", n=n_rows, seed=100).X
     with place(name) as executor:
         start = time.perf_counter()
         settings = Settings(max_evals=evals, batch_size=batch)
@@ -78,6 +80,7 @@ def timed(name: str, n_rows: int, evals: int, batch: int = 8) -> table.Row:
         seconds = time.perf_counter() - start
     return {
         "where": name,
+        "graph": GRAPH,
         "n": n_rows,
         "batch": batch,
         "n_local": result.n_local,
@@ -129,8 +132,8 @@ def report(found: list[table.Row]) -> str:
             kind, _, count = name.partition(" ")
             lines.append(f"| {words[kind].format(count)} | {row['seconds']} | {row['speedup']} |")
     first = next(iter(timed_rows.values()))
-    head = f"A search with `gp` on {first['n']} rows, {first['n_local']} local scores, {first['machine']}, "
-    head += f"`batch_size={first['batch']}`:"
+    head = f"A search with `gp` on {first['n']} rows of {first['graph']}, {first['n_local']} local scores, "
+    head += f"{first['machine']}, `batch_size={first['batch']}`:"
     counted = next((row for row in found if row["where"] == "seam"), None)
     tail = ""
     if counted is not None:
