@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.scores.threads import in_threads
+from drbo.search.orders import pack
 
 #: A move must gain more than this, on the scale of the score.
 MIN_GAIN = 1e-7
@@ -90,14 +91,26 @@ class Drawn(NamedTuple):
 
     def _bounds(self, node: int, x: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], ...]:
         """Return the range of the values of parent sets (m, d)."""
-        known = slice(self.starts[node], self.starts[node + 1])
         low, high = np.full(len(x), self.low[node]), np.full(len(x), self.high[node])
         if len(self.truth):
-            inside = x @ (self.signs[:, known] < 0) == 0  # the known set holds x
-            outside = (1 - x) @ (self.signs[:, known] > 0) == 0  # x holds the known set
-            low = np.maximum(low, np.where(inside, self.truth[known], -np.inf).max(axis=1, initial=-np.inf))
-            high = np.minimum(high, np.where(outside, self.truth[known], np.inf).min(axis=1, initial=np.inf))
+            known = slice(self.starts[node], self.starts[node + 1])
+            _nested_bounds(pack(x > 0), pack(self.signs[:, known].T > 0), self.truth[known], low, high)
         return low, np.maximum(low, high)
+
+
+@numba.njit(cache=True)
+def _nested_bounds(sets: Any, known: Any, truth: Any, low: Any, high: Any) -> None:
+    """Narrow the ranges of parent sets, as words (m, w), by the values of known ones (r, w)."""
+    for row in range(len(sets)):
+        for r in range(len(truth)):
+            fewer, more = np.uint64(0), np.uint64(0)  # candidates of the set alone, and of the known one alone
+            for k in range(sets.shape[1]):
+                fewer |= sets[row, k] & ~known[r, k]
+                more |= known[r, k] & ~sets[row, k]
+            if fewer == 0:
+                low[row] = max(low[row], truth[r])
+            if more == 0:
+                high[row] = min(high[row], truth[r])
 
 
 #: Fills a table with the cheap scores of parent sets (m, d) of nodes (m,) and returns it.
