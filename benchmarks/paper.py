@@ -115,7 +115,7 @@ REASONS: dict[tuple[str, str], str] = {
     ("graphs", "dagma linear"): CUT,
     ("noises", "dagma linear"): CUT,
     ("gp", "gcastle GES"): "gCastle's GES at its defaults; the paper names no version",
-    ("sachs", "gcastle PC"): "the order of the columns is drawn here, and PC depends on it unless it is the stable one",
+    ("sachs", "gcastle PC"): "the order of the columns is drawn here, and PC depends on it; see its variant *stable*",
     ("sachs", "gcastle GES"): "gCastle's GES at its defaults; the paper names no version",
 }
 #: Run-time tables: evaluations, then SHD and minutes.
