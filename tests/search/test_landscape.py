@@ -221,3 +221,15 @@ def test_climbs_wait_for_cheap_values_and_end_where_no_single_edge_gains():
             other[i, j] ^= True
             if is_acyclic(other):
                 assert drawn_score(place, drawn, draw, other) <= best + 1e-6
+
+
+def test_free_draws_may_promise_more_than_known_families_allow(monkeypatch):
+    place, evaluator = made(values(BicNV))
+    batch = evaluator.evaluate(random_dags(6))
+    place.refresh(evaluator.evaluate(batch.dags[:1]))
+    seen = []
+    original = climb.climb_all
+    monkeypatch.setattr(climb, "climb_all", lambda *given: seen.append(len(given[1].truth)) or original(*given))
+    place.climb(random_dags(2))
+    place.climb(random_dags(2), bounded=False)
+    assert seen == [len(evaluator.known()[0]), 0]

@@ -174,9 +174,16 @@ class Landscape:
             values = self._values(families, local, level)
         climb.insert(family_codes(families, self.known.code), values, tuple(self.known))
 
-    def climb(self, starts: npt.NDArray[np.bool_], boldness: float = 1.0) -> npt.NDArray[np.bool_]:
-        """Return where climbs of as many drawn functions end (S, d, d); bold draws stray further from the mean."""
+    def climb(
+        self, starts: npt.NDArray[np.bool_], boldness: float = 1.0, bounded: bool = True
+    ) -> npt.NDArray[np.bool_]:
+        """Return where climbs of as many drawn functions end (S, d, d).
+
+        Bold draws stray further from the mean. Not ``bounded``: they may also promise more than known families allow.
+        """
         drawn = self._draw(len(starts), boldness)
+        if drawn is not None and not bounded:
+            drawn = drawn._replace(truth=np.empty(0))
         fill = self._cheap.fill if self._cheap else None
         return starts if drawn is None else climb.climb_all(starts, drawn, self.rules, self.known, fill)
 

@@ -28,6 +28,8 @@ JUMPS = (0, 2, 6)
 BOLD_ROUNDS, MAX_BOLDNESS = 5, 6.0
 #: Every so many rounds without a better score, so many draws are climbed over orders instead of single edges.
 ORDER_ROUNDS, ORDER_CLIMBS = 10, 4
+#: Every so many rounds without a better score draws are free of the bounds of known families: they explore more.
+FREE_ROUNDS = 3
 #: Good DAGs of the last rounds from which a climb may start, and how often one does.
 POOL_SIZE, POOL_SHARE = 8, 0.25
 
@@ -159,7 +161,7 @@ class ClimbProposer:
             ends = self.landscape.climb_orders(best.dags[0], ORDER_CLIMBS, boldness)
         else:
             starts = np.stack([self._start(best.dags[0], boldness) for _ in range(self.settings.n_draws)])
-            ends = self.landscape.climb(starts, boldness)
+            ends = self.landscape.climb(starts, boldness, bounded=self.stalled % FREE_ROUNDS != FREE_ROUNDS - 1)
         keys = Families.from_dags(ends).keys()
         known = np.all(np.array(self.evaluator.is_known(keys)).reshape(ends.shape[:2]), axis=1)
         _, once = np.unique(np.packbits(ends.reshape(len(ends), -1), axis=1), axis=0, return_index=True)
