@@ -314,33 +314,35 @@ def _share(value: float, node: int, gain: Any, level: float) -> float:
 @numba.njit(cache=True)
 def _bounds(node: int, x: Any, drawn: Any, low: Any, high: Any) -> None:
     """Write the range of a node's value with each candidate j toggled in its parent signs x; last, that of x."""
-    signs, starts, truth = drawn[0], drawn[1], drawn[14]
-    d = len(x)
+    signs, first, truth = drawn[0], drawn[1][node], drawn[14]
+    d, count = len(x), drawn[1][node + 1] - first if len(truth) else 0
     low[:], high[:] = drawn[12][node], drawn[13][node]
-    for r in range(starts[node], starts[node + 1] if len(truth) else starts[node]):
-        fewer, more, one_fewer, one_more = 0, 0, -1, -1  # candidates that x has alone, and that the known set has alone
-        for j in range(d):
-            if x[j] > signs[j, r]:
-                fewer, one_fewer = fewer + 1, j
-            elif x[j] < signs[j, r]:
-                more, one_more = more + 1, j
-            if fewer > 1 and more > 1:
-                break
-        value = truth[r]
-        if fewer == 0:  # the known set holds x
+    fewer, more = np.zeros(count), np.zeros(count)  # candidates that x has alone, and that the known set has alone
+    one_fewer, one_more = np.zeros(count), np.zeros(count)  # the sum of their numbers: where there is one, its own
+    for j in range(d):
+        for r in range(count):
+            alone = max(0.0, (x[j] - signs[j, first + r]) * 0.5)
+            fewer[r] += alone
+            one_fewer[r] += alone * j
+            alone = max(0.0, (signs[j, first + r] - x[j]) * 0.5)
+            more[r] += alone
+            one_more[r] += alone * j
+    for r in range(count):
+        value = truth[first + r]
+        if fewer[r] == 0:  # the known set holds x
             low[d] = max(low[d], value)
             for j in range(d):
-                if signs[j, r] > 0:
+                if signs[j, first + r] > 0:
                     low[j] = max(low[j], value)
-        elif fewer == 1:
-            low[one_fewer] = max(low[one_fewer], value)
-        if more == 0:  # x holds the known set
+        elif fewer[r] == 1:
+            low[int(one_fewer[r])] = max(low[int(one_fewer[r])], value)
+        if more[r] == 0:  # x holds the known set
             high[d] = min(high[d], value)
             for j in range(d):
-                if signs[j, r] < 0:
+                if signs[j, first + r] < 0:
                     high[j] = min(high[j], value)
-        elif more == 1:
-            high[one_more] = min(high[one_more], value)
+        elif more[r] == 1:
+            high[int(one_more[r])] = min(high[int(one_more[r])], value)
 
 
 @numba.njit(cache=True)
