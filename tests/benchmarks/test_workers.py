@@ -25,7 +25,7 @@ def test_what_is_counted_differs_by_the_seam_alone(monkeypatch):
 
 
 def test_the_report():
-    common = {"n": "600", "batch": "64", "n_local": "200", "machine": "2 cores"}
+    common = {"graph": "20ER2", "n": "600", "batch": "64", "n_local": "200", "machine": "2 cores"}
     rows = [
         {"where": "home", "seconds": "30", "speedup": "1.0", **common},
         {"where": "pool 2", "seconds": "20", "speedup": "1.5", **common},

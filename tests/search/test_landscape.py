@@ -224,6 +224,7 @@ def test_climbs_wait_for_cheap_values_and_end_where_no_single_edge_gains():
 
 
 def test_free_draws_may_promise_more_than_known_families_allow(monkeypatch):
+    monkeypatch.setattr(landscape, "BOUNDED_FROM", D)
     place, evaluator = made(values(BicNV))
     batch = evaluator.evaluate(random_dags(6))
     place.refresh(evaluator.evaluate(batch.dags[:1]))

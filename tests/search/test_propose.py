@@ -84,7 +84,9 @@ class TestClimb:
         seen = []
         original = proposer.landscape.climb
         monkeypatch.setattr(
-            proposer.landscape, "climb", lambda starts, boldness: seen.append(boldness) or original(starts, boldness)
+            proposer.landscape,
+            "climb",
+            lambda starts, boldness, bounded: seen.append(boldness) or original(starts, boldness),
         )
         nothing = evaluator.evaluate(np.zeros((0, D, D), dtype=bool))
         for _ in range(40):
