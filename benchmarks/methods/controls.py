@@ -18,6 +18,7 @@ import torch
 from benchmarks.methods.base import Graph, Record
 from drbo.data.simulate import random_dag
 from drbo.data.table import Table
+from drbo.graph import descendants
 from drbo.result.prune import prune as prune_dag
 from drbo.scores.base import Families, build_score
 from drbo.search.evaluate import Evaluator
@@ -123,9 +124,7 @@ class Moves:
 
     def _allowed(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
         """Return parent and child of every toggle and reversal that leaves a DAG; the last says which reverse."""
-        reach = self.dag.copy()
-        for node in range(len(reach)):
-            reach |= np.outer(reach[:, node], reach[node])
+        reach = descendants(self.dag)
         toggles = self.dag | ~(reach.T | np.eye(len(reach), dtype=bool))
         detour = (self.dag.astype(np.float64) @ reach) > 0  # a path of two or more edges
         parents, children = np.nonzero(toggles)

@@ -185,7 +185,7 @@ def test_cheap_values_are_those_of_the_relative_and_computed_once(monkeypatch):
     asked = []
     local = score.local
     monkeypatch.setattr(score, "local", lambda families: asked.append(len(families)) or local(families))
-    monkeypatch.setattr(landscape, "TABLE_GROWTH", 2)
+    monkeypatch.setattr(climb, "TABLE_GROWTH", 2)
     for dags in (random_dags(4), random_dags(400)):
         families = Families.from_dags(dags)
         assert table.values(families) == pytest.approx(local(families))

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
-from threading import Thread
 from typing import Any
 
 import torch
@@ -19,22 +19,17 @@ def in_threads(kernel: Callable[..., None], size: int, work: int, *arguments: An
     """
     count = max(1, min(torch.get_num_threads(), size, work // SMALL_WORK + 1))
     cuts = [size * part // count for part in range(count + 1)]
-    others = [Thread(target=kernel, args=(first, last, *arguments)) for first, last in pairwise(cuts[1:])]
-    for thread in others:
-        thread.start()
-    kernel(cuts[0], cuts[1], *arguments)
-    for thread in others:
-        thread.join()
+    together([partial(kernel, first, last, *arguments) for first, last in pairwise(cuts)])
 
 
-def together(jobs: Sequence[Callable[[], Any]], give_up: Callable[[], None]) -> list[Any]:
+def together(jobs: Sequence[Callable[[], Any]], give_up: Callable[[], None] = lambda: None) -> list[Any]:
     """Return the results of jobs that release the interpreter's lock, all at once, or in turn with a single thread.
 
-    ``give_up`` is called when one fails or is interrupted: it must make the others end soon.
+    ``give_up`` is called when one fails or is interrupted: it must make the others end soon, if they take long.
 
     Examples
     --------
-    >>> together([lambda: 1, lambda: 2], give_up=lambda: None)
+    >>> together([lambda: 1, lambda: 2])
     [1, 2]
     """
     if len(jobs) < 2 or torch.get_num_threads() == 1:

@@ -16,6 +16,8 @@ from drbo.search.orders import pack
 
 #: A move must gain more than this, on the scale of the score.
 MIN_GAIN = 1e-7
+#: A table of families is made anew, this many times larger, when it is half full.
+TABLE_GROWTH = 4
 
 
 class Rules(NamedTuple):
@@ -35,6 +37,18 @@ class Known(NamedTuple):
     keys: npt.NDArray[np.uint64]  # (size,), size a power of 2
     values: npt.NDArray[np.float64]  # (size,)
     code: npt.NDArray[np.uint64]  # (d, d + 1): random words; the key of a family is their exclusive or
+
+
+def with_room(table: Known, count: int) -> Known:
+    """Return a table that is at most half full with ``count`` families: itself, or a larger one that holds the same."""
+    size = len(table.keys)
+    if 2 * count <= size:
+        return table
+    while 2 * count > size:
+        size *= TABLE_GROWTH
+    larger, used = Known(np.zeros(size, dtype=np.uint64), np.zeros(size), table.code), table.keys != 0
+    insert(table.keys[used], table.values[used], tuple(larger))
+    return larger
 
 
 class Drawn(NamedTuple):
@@ -133,13 +147,12 @@ def climb_all(
     moves = np.zeros(len(dags), dtype=np.int64)
     families = drawn.signs.shape[1] + drawn.members.shape[2] + drawn.bias.shape[1]
     state = (ends, change, stale, moves)
-    cheap = known if fill is None else fill(*_neighbours(ends, stale))
     while True:
+        cheap = known if fill is None else fill(*_neighbours(ends, stale))
         work = int(stale.sum()) * d * families
         in_threads(_climb_part, len(ends), work, state, tuple(drawn), tuple(rules), tuple(known), tuple(cheap))
         if fill is None or not stale.any():
             return ends
-        cheap = fill(*_neighbours(ends, stale))
 
 
 def _neighbours(

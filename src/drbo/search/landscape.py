@@ -19,8 +19,6 @@ from drbo.search.surrogate import RANGE_MARGIN, DropoutSurrogate
 from drbo.settings import Settings
 
 Floats = npt.NDArray[np.float64]
-#: The table of known families is made anew, this many times larger, when it is half full.
-TABLE_GROWTH = 4
 #: Draws are a little nearer to the posterior's mean than the posterior: as safe, and a fifth fewer families
 #: (benchmarks/efficiency.py).
 TEMPERATURE = 0.7
@@ -82,27 +80,24 @@ class CheapTable:
 
     def values(self, families: Families) -> Floats:
         """Return the values of families, lower is better."""
-        table = self.fill(families.nodes, families.parents)
-        found: Floats = climb.look_up_all(family_codes(families, table.code), tuple(table))
+        keys = family_codes(families, self.table.code)
+        self._fill(keys, families)
+        found: Floats = climb.look_up_all(keys, tuple(self.table))
         return found
 
     def fill(self, nodes: npt.NDArray[np.intp], parents: npt.NDArray[np.bool_]) -> Known:
         """Compute what is not in the table; return it."""
-        keys, first = np.unique(family_codes(Families(nodes, parents), self.table.code), return_index=True)
-        new = np.isnan(climb.look_up_all(keys, tuple(self.table)))
-        keys, families = keys[new], Families(nodes, parents)[first[new]]
-        if not len(keys):
-            return self.table
-        self._count += len(keys)
-        if 2 * self._count > len(self.table.keys):
-            size = TABLE_GROWTH * len(self.table.keys)
-            while 2 * self._count > size:
-                size *= TABLE_GROWTH
-            old, used = self.table, self.table.keys != 0
-            self.table = Known(np.zeros(size, dtype=np.uint64), np.zeros(size), old.code)
-            climb.insert(old.keys[used], old.values[used], tuple(self.table))
-        climb.insert(keys, self.relative.local(families), tuple(self.table))
+        families = Families(nodes, parents)
+        self._fill(family_codes(families, self.table.code), families)
         return self.table
+
+    def _fill(self, keys: npt.NDArray[np.uint64], families: Families) -> None:
+        keys, first = np.unique(keys, return_index=True)
+        new = np.isnan(climb.look_up_all(keys, tuple(self.table)))
+        if new.any():
+            self._count += int(new.sum())
+            self.table = climb.with_room(self.table, self._count)
+            climb.insert(keys[new], self.relative.local(families[first[new]]), tuple(self.table))
 
 
 class DrawnSteps(ScoreSteps):
@@ -130,18 +125,17 @@ class Landscape:
         score, d = evaluator.score, evaluator.score.n_nodes
         self.evaluator, self.settings, self.rng, self.generator = evaluator, settings, rng, generator
         self.constraints = constraints
-        self._relative = score.relative() if settings.surrogate == "gp" and settings.relative else None
+        relative = score.relative() if settings.surrogate == "gp" and settings.relative else None
         self._networks = _Networks(d, settings, generator) if settings.surrogate == "dropout" else None
         prices = additive_prices(score, Inputs.all_nodes(d))
         self._price = None if prices is None else np.ascontiguousarray(prices[1].T, dtype=np.float64)
         nested = settings.bounds and score.nested and d >= BOUNDED_FROM
         nested = nested and self._price is not None  # the values are without prices then
-        process = GpSurrogate(d, self._relative is not None, nested)
-        self._process = process if settings.surrogate == "gp" else None
+        self._process = GpSurrogate(d, relative is not None, nested) if settings.surrogate == "gp" else None
         self._n_known = 0
         code = rng.integers(1, 2**63, size=(d, d + 1), dtype=np.uint64)
         self.known = Known(np.zeros(1_024, dtype=np.uint64), np.zeros(1_024), code)
-        self._cheap = CheapTable(self._relative, code) if self._relative else None
+        self._cheap = CheapTable(relative, code) if relative else None
         self.rules = Rules(
             allowed=constraints.allowed,
             required=constraints.required,
@@ -169,13 +163,7 @@ class Landscape:
         if self._process:
             cheap = self._cheap.values(families) if self._cheap else None
             self._process.add(families.nodes, families.parents, values, best.dags[0], cheap)
-        if 2 * self._n_known > len(self.known.keys):
-            size = TABLE_GROWTH * len(self.known.keys)
-            while 2 * self._n_known > size:
-                size *= TABLE_GROWTH
-            self.known = Known(np.zeros(size, dtype=np.uint64), np.zeros(size), self.known.code)
-            families, local = self.evaluator.known()
-            values = self._values(families, local, level)
+        self.known = climb.with_room(self.known, self._n_known)
         climb.insert(family_codes(families, self.known.code), values, tuple(self.known))
 
     def climb(
