@@ -10,8 +10,9 @@ WIDTHS = ("0.0", "0.05", "0.01")
 REPLACED = {
     "drbo paper 20k, variant retrained": "training from scratch in every iteration",
     **{f"drbo paper 20k, variant direct, hidden {hidden}": "one network for the DAG" for hidden in (64, 256, 1_024)},
-    "drbo paper 5k, n_candidates 10000": "5,000 evaluations, for the next line",
+    "drbo paper 5k, n_candidates 10000": "5,000 evaluations, for the next lines",
     "drbo paper 5k, variant exact-gp": "exact Gaussian processes",
+    "drbo paper 5k, variant approximate-gp": "Gaussian processes by 100 inducing points",
 }
 
 

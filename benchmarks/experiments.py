@@ -91,6 +91,7 @@ ABLATIONS = (
     *(f"drbo paper 20k, variant direct, hidden {hidden}" for hidden in (64, 256, 1_024)),
     "drbo paper 5k, n_candidates 10000",
     "drbo paper 5k, variant exact-gp",
+    "drbo paper 5k, variant approximate-gp",
     *(f"drbo paper 20k, {knob} {value}" for knob, values in ABLATED.items() for value in values),
 )
 

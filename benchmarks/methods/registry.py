@@ -72,6 +72,7 @@ OURS: dict[str, Method] = {
     },
     "drbo paper 5k, n_candidates 10000": _paper(5_000, n_candidates=10_000),
     "drbo paper 5k, variant exact-gp": _paper(5_000, variant="exact-gp", n_candidates=10_000),
+    "drbo paper 5k, variant approximate-gp": _paper(5_000, variant="approximate-gp", n_candidates=10_000),
     **{
         f"drbo paper 20k, {knob} {value}": _paper(20_000, **{knob: value})
         for knob, values in ABLATED.items()
