@@ -1,14 +1,15 @@
 """The experiments, declared: data sets, methods, seeds and time limits. The figures of the paper are in paper.py."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from benchmarks.data import DataSet
 from benchmarks.methods.registry import ABLATED
 
-OURS = ("drbo default", "drbo sparing", "drbo networks off")
-PAPER_PRESET = ("drbo paper",)
+OURS = ("drbo default", "drbo sparing", "drbo networks off", "drbo paper")
 #: The baselines of the paper that go step by step.
-SEQUENTIAL = ("dagma linear", "gcastle GOLEM", "gcastle CORL", "NOTEARS+TMPI", "COSMO", "ALIAS")
+SEQUENTIAL = ("dagma linear", "gcastle GOLEM", "NOTEARS+TMPI", "COSMO", "ALIAS 20k")
 #: Methods that find an order first.
 ORDERS = ("sortnregress", "sortnregress (lasso)", "R2-sortnregress", "SCORE", "DiffAN", "CAM", "EqVar")
 CLASSES = (
@@ -29,10 +30,10 @@ ALL = (*OURS, *SEQUENTIAL, *ORDERS, *CLASSES, *CONTROLS)
 #: Cheap ones with one per family, for the settings that are about the data.
 SOME = (
     "drbo default",
+    "drbo paper",
     "dagma linear",
     "gcastle GOLEM",
     "NOTEARS+TMPI",
-    "COSMO",
     "sortnregress",
     "sortnregress (lasso)",
     "R2-sortnregress",
@@ -44,10 +45,43 @@ SOME = (
     "flopsearch FLOP",
     "flopsearch FLOP (recommended)",
     "causal-learn DirectLiNGAM",
+    "tabu",
+    "random graph",
+)
+#: Those that take at most seconds where there are more nodes or rows.
+QUICK = (
+    "drbo default",
+    "drbo paper",
+    "dagma linear",
+    "sortnregress",
+    "R2-sortnregress",
+    "EqVar",
+    "causal-learn BOSS",
+    "flopsearch FLOP",
+    "flopsearch FLOP (recommended)",
+    "tabu",
+    "random graph",
+)
+#: Baselines of the paper's tables on dense graphs, and what has an answer there in a minute.
+DENSE = (
+    *OURS,
+    "dagma linear",
+    "gcastle GOLEM",
+    "gcastle CORL",
+    "COSMO",
+    "ALIAS 20k",
+    *ORDERS,
+    "gcastle PC",
+    "gcastle GES",
+    "flopsearch FLOP",
+    "flopsearch FLOP (recommended)",
+    "flopsearch FLOP (200 restarts)",
+    "tabu",
     "random graph",
 )
 NONLINEAR = (
     "drbo default",
+    "drbo paper",
     "dagma nonlinear",
     "NOTEARS+TMPI",
     "SCORE",
@@ -62,9 +96,23 @@ NONLINEAR = (
 )
 
 
+#: Beside the paper's two baselines where it has no more.
+COMPARED = ("drbo default", "dagma linear", "gcastle GOLEM", "EqVar", "sortnregress", "random graph")
+
+
+class Plan(NamedTuple):
+    """What is run on a data set: methods, and seeds 0 to ``seeds`` - 1."""
+
+    methods: tuple[str, ...]
+    seeds: int
+
+
 @dataclass(frozen=True)
 class Experiment:
-    """A group of tables or figures: every method on every data set, for seeds 0 to ``seeds`` - 1."""
+    """A group of tables or figures: every method on every data set, for seeds 0 to ``seeds`` - 1.
+
+    ``less`` holds the plans of data sets on which fewer methods or seeds are run.
+    """
 
     title: str
     data: tuple[DataSet, ...]
@@ -73,6 +121,11 @@ class Experiment:
     limit: float = 60.0
     curves: bool = False
     quick: tuple[str, ...] = ("drbo default", "sortnregress", "dagma linear")
+    less: Mapping[str, Plan] = field(default_factory=dict)
+
+    def plan(self, data: str) -> Plan:
+        """Return what is run on a data set."""
+        return self.less.get(data, Plan(self.methods, self.seeds))
 
 
 def linear(graph: str, words: str = "raw", **changes: object) -> DataSet:
@@ -99,13 +152,18 @@ EXPERIMENTS: dict[str, Experiment] = {
     "raw": Experiment(
         "Linear-Gaussian data with equal variances, as drawn",
         tuple(linear(graph) for graph in ("10ER2", "20ER4", "30ER8")),
-        (*ALL, *PAPER_PRESET),
+        ALL,
         quick=ALL,
+        less={
+            "20ER4 raw": Plan(tuple(name for name in ALL if name not in ("gcastle GES", "xges XGES")), 5),
+            "30ER8 raw": Plan(DENSE, 5),
+        },
     ),
     "standardised": Experiment(
         "Linear-Gaussian data, standardised",
         tuple(classes(graph, "standardised", standardised=True) for graph in ("10ER2", "20ER4", "30ER8")),
-        (*ALL, *PAPER_PRESET),
+        ALL,
+        less={"20ER4 standardised": Plan(QUICK, 5), "30ER8 standardised": Plan(QUICK, 5)},
     ),
     "standardised_large": Experiment(
         "Standardised linear data with 100,000 rows (Fig. 9a)",
@@ -117,6 +175,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Internally standardised models: neither variances nor explained shares give the order away",
         tuple(classes(graph, "iSCM", model="iscm") for graph in ("10ER2", "20ER4")),
         SOME,
+        less={"20ER4 iSCM": Plan(QUICK, 5)},
     ),
     "noises": Experiment(
         "Five noises, 20ER4, n = 10,000 (Table 4)",
@@ -124,12 +183,14 @@ EXPERIMENTS: dict[str, Experiment] = {
             linear("20ER4", noise, n=10_000, options={"noise": noise})
             for noise in ("exponential", "gaussian", "gumbel", "laplace", "uniform")
         ),
-        (*SOME, "ALIAS 20k", "drbo paper 20k"),
+        (*COMPARED, "drbo paper 20k", "ALIAS 20k", "causal-learn DirectLiNGAM"),
+        seeds=5,
     ),
     "graphs": Experiment(
         "Graph types, 20 nodes, n = 10,000 (Table 3)",
         tuple(linear(graph, "n = 10,000", n=10_000) for graph in ("20ER2", "20ER8", "20SF2", "20SF8")),
-        (*SOME, "ALIAS 10k", "drbo paper"),
+        (*COMPARED, "drbo paper", "ALIAS 10k"),
+        seeds=5,
     ),
     "sizes": Experiment(
         "Sample sizes, 20ER4 (Fig. 5)",
@@ -142,31 +203,46 @@ EXPERIMENTS: dict[str, Experiment] = {
         (linear("10ER0", "null", model="null"), classes("20ER0", "null", model="null")),
         SOME,
         seeds=20,
+        less={"20ER0 null": Plan(QUICK, 20)},
     ),
     "few_rows": Experiment(
         "Fewer rows than columns",
         (linear("50ER1", "n = 40", n=40), classes("50ER1", "standardised, n = 40", n=40, standardised=True)),
-        SOME,
+        QUICK,
+        seeds=5,
     ),
     "weak": Experiment(
         "Weak edges: weights in [0.1, 0.3]",
         tuple(linear(graph, "weak", options={"low": 0.1, "high": 0.3}) for graph in ("10ER2", "20ER4")),
         SOME,
+        less={"20ER4 weak": Plan(QUICK, 5)},
     ),
     "heavy": Experiment(
         "Heavy tails: Student's t with 3 degrees of freedom",
         tuple(linear(graph, "t3", model="heavy") for graph in ("10ER2", "20ER4")),
         SOME,
+        less={"20ER4 t3": Plan(QUICK, 5)},
     ),
     "confounder": Experiment(
         "One hidden confounder: the node with the most children is left out",
         tuple(linear(graph, "one hidden", model="confounded") for graph in ("10ER2", "20ER4")),
         SOME,
+        less={"20ER4 one hidden": Plan(QUICK, 5)},
     ),
     "bnlearn": Experiment(
         "Linear-Gaussian data on real structures (Table 1)",
         tuple(linear(graph, "structure") for graph in ("asia", "cancer", "earthquake", "child", "alarm")),
-        ("drbo default", *SEQUENTIAL, "ALIAS 20k", "sortnregress", "EqVar", "causal-learn GES", "random graph"),
+        (
+            "drbo default",
+            "drbo paper 20k",
+            *SEQUENTIAL,
+            "gcastle CORL",
+            "sortnregress",
+            "EqVar",
+            "causal-learn GES",
+            "tabu",
+            "random graph",
+        ),
         seeds=5,
     ),
     "sachs": Experiment(
@@ -184,7 +260,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "causal-learn BOSS",
             "flopsearch FLOP",
             "R2-sortnregress",
-            "ALIAS",
+            "ALIAS 20k",
         ),
         seeds=5,
     ),
@@ -196,23 +272,37 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "gp_standardised": Experiment(
         "The same, standardised (Fig. 9b)",
-        (DataSet("10ER4 GP standardised", "gran_dag", "file", standardised=True, score="gp-nv", prune="cam"),),
+        (
+            DataSet("10ER4 GP standardised", "gran_dag", "file", standardised=True, score="gp-nv", prune="cam"),
+            DataSet(
+                "10ER4 GP standardised, unpruned", "gran_dag", "file", standardised=True, score="gp-nv", prune="none"
+            ),
+        ),
         NONLINEAR,
         seeds=5,
+        less={"10ER4 GP standardised, unpruned": Plan(("drbo paper 20k", "ALIAS 20k", "random graph"), 5)},
     ),
     "cos": Experiment(
         "Large nonlinear data: x = B cos(x) + e (Fig. 10)",
         tuple(DataSet(f"{g} cos", g, "cos", score="splines", prune="cam-sequential") for g in ("50ER2", "100ER1")),
-        ("drbo default", "ALIAS 20k", "CAM", "SCORE", "dagma nonlinear", "gcastle PC", "sortnregress", "random graph"),
+        ("drbo default", "drbo paper 20k", "ALIAS 20k", "CAM", "SCORE", "gcastle PC", "sortnregress", "random graph"),
         seeds=5,
         limit=300.0,
     ),
     "curves": Experiment(
         "Learning curves (Fig. 1a and 1b)",
         (linear("30ER8"), linear("100ER2")),
-        ("drbo default", "drbo paper 50k", "ALIAS 50k", "COSMO", "NOTEARS+TMPI"),
+        ("drbo default", "drbo paper 50k", "ALIAS 50k", "COSMO", "NOTEARS+TMPI", "dagma linear"),
         seeds=5,
         limit=120.0,
+        curves=True,
+    ),
+    "curves_gp": Experiment(
+        "Learning curves on nonlinear data, nothing pruned (Fig. 1c)",
+        (DataSet("10ER4 GP unpruned", "gran_dag", "file", score="gp-nv", prune="none"),),
+        ("drbo default", "drbo paper 20k", "ALIAS 20k", "COSMO nonlinear", "dagma nonlinear"),
+        seeds=5,
+        limit=600.0,
         curves=True,
     ),
     "ablations": Experiment(

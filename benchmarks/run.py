@@ -13,7 +13,7 @@ import argparse
 import hashlib
 import json
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from benchmarks import rows as table
 from benchmarks.data import DataSet, sortabilities
 from benchmarks.experiments import EXPERIMENTS, Experiment
 from benchmarks.methods import METHODS, Answer, Task, Worker
+from benchmarks.methods.base import scoring
 from benchmarks.metrics import dag_score, measure, unpack
 from drbo.data.table import Table
 from drbo.scores.base import build_score
@@ -80,7 +81,7 @@ def run_cell(cell: Cell, seconds: float) -> tuple[table.Row, list[table.Row]]:
     """Return the row of a cell and the points of its curve; ``seconds`` is what an anytime method may take."""
     drawn = cell.data.draw(cell.seed)
     columns = Table.from_array(drawn.X)
-    score = build_score(cell.data.score, columns, {"penalty": PENALTY})
+    score = build_score(cell.data.score, columns, scoring(cell.data.score, PENALTY, cell.device))
     task = Task(
         columns,
         cell.data.score,
@@ -133,19 +134,34 @@ def _worker() -> Worker:
 
 def cells(name: str, experiment: Experiment, options: argparse.Namespace) -> Iterator[Cell]:
     """Yield the cells that were asked for."""
-    methods = options.methods.split(",") if options.methods else experiment.methods
-    sets, seeds = experiment.data, experiment.seeds
+    sets = experiment.data
     if options.quick:
         sets = (replace(sets[0], n=min(sets[0].n, QUICK_ROWS)),)
-        methods, seeds = options.methods.split(",") if options.methods else experiment.quick, 1
+    wanted = chosen(options.data, [data.name for data in sets]) if options.data else None
     limit = options.limit or (QUICK_LIMIT if options.quick else experiment.limit)
     for data in sets:
-        if options.data and data.name not in options.data.split(","):
+        if wanted is not None and data.name not in wanted:
             continue
+        methods, seeds = (experiment.quick, 1) if options.quick else experiment.plan(data.name)
+        if options.methods:
+            methods = chosen(options.methods, METHODS)
         for seed in numbers(options.seeds) if options.seeds else range(seeds):
             for method in methods:
                 for repeat in range(1 if METHODS[method].seeded or options.quick else REPEATS):
                     yield Cell(name, data, method, seed, repeat, options.device, limit, experiment.curves)
+
+
+def chosen(text: str, known: Collection[str]) -> tuple[str, ...]:
+    """Read a comma-separated list of names, some of which have commas themselves: the longest known name counts."""
+    parts, found = text.split(","), list[str]()
+    while parts:
+        ends = range(len(parts), 0, -1)
+        end = next((end for end in ends if ",".join(parts[:end]).strip() in known), None)
+        if end is None:
+            raise SystemExit(f"unknown name: {parts[0].strip()!r}; known: {', '.join(known)}")
+        found.append(",".join(parts[:end]).strip())
+        parts = parts[end:]
+    return tuple(found)
 
 
 def numbers(text: str) -> list[int]:

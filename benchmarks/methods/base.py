@@ -32,9 +32,19 @@ class Task:
     record: Record | None = None  # set in the process that learns
 
     @property
+    def scoring(self) -> dict[str, Any]:
+        """The options of the score."""
+        return scoring(self.score, self.options.get("penalty", 1.0), self.device)
+
+    @property
     def follow(self) -> Record | None:
         """The record, where pruning a graph on the way costs less than the way."""
         return self.record if self.prune in ("none", "threshold") else None
+
+
+def scoring(score: str, penalty: float, device: str) -> dict[str, Any]:
+    """Return the options of a score: its penalty, and the device where it factorises kernels."""
+    return {"penalty": penalty, **({"device": device} if score.split("-")[0] == "gp" else {})}
 
 
 class Step(NamedTuple):

@@ -38,7 +38,7 @@ def paper_loop(task: Task, preset: str, evals: int, variant: str = "", **setting
     ``variant`` replaces a part of it by one of ``benchmarks.methods.variants``.
     """
     chosen = Settings.preset(preset).with_(max_evals=evals, **settings)
-    score = build_score(task.score, task.table, {"penalty": 1.0})
+    score = build_score(task.score, task.table, task.scoring)
 
     def pruned(dag: Graph) -> Graph:
         return prune(task.prune, task.table.values, dag)[0]

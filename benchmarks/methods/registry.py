@@ -30,7 +30,7 @@ def own(task: Task, module: str, **settings: Any) -> Learn:
     learn = import_module(f"benchmarks.methods.{module}").learn
     given = {
         "score": task.score,
-        "score_options": {"penalty": task.options.get("penalty", 1.0)},
+        "score_options": task.scoring,
         "prune": task.prune,
         "device": task.device,
         **({"degree": task.options["degree"]} if "degree" in task.options else {}),  # of the control of equal density
@@ -133,6 +133,15 @@ OTHERS: dict[str, Method] = {
         anytime=True,
         seeded=False,
     ),
+    "flopsearch FLOP (200 restarts)": Method(
+        lib.flop,
+        {"penalty": None, "restarts": 200},
+        f"{EQUAL}; ten times the restarts of its documentation",
+        same_score=True,
+        kind="CPDAG",
+        package="flopsearch",
+        seeded=False,
+    ),
     "flopsearch FLOP (recommended)": Method(
         lib.flop,
         {"penalty": 2.0, "restarts": 20},
@@ -149,6 +158,7 @@ OTHERS: dict[str, Method] = {
 OWN: dict[str, Method] = {
     "NOTEARS+TMPI": _own("notears"),
     "COSMO": _own("cosmo"),
+    "COSMO nonlinear": _own("cosmo", nonlinear=True, max_steps=20_000),
     "ALIAS": _own("alias", same_score=True),
     "ALIAS 10k": _own("alias", same_score=True, max_evals=10_000),
     "ALIAS 20k": _own("alias", same_score=True, max_evals=20_000),

@@ -20,7 +20,7 @@ def test_the_committed_pages_are_those_of_the_committed_rows(pages):
 
 def test_every_experiment_of_tables_has_a_page():
     shown = {name for _, _, names in report.GROUPS.values() for name in names}
-    assert shown | {"curves", "ablations"} == set(EXPERIMENTS)
+    assert shown | {"curves", "curves_gp", "ablations"} == set(EXPERIMENTS)
 
 
 def row(method, shd, seed=0, **changes):

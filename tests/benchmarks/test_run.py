@@ -10,7 +10,7 @@ import pytest
 from benchmarks import rows as table
 from benchmarks import run
 from benchmarks.data import DataSet
-from benchmarks.experiments import EXPERIMENTS, Experiment
+from benchmarks.experiments import EXPERIMENTS, Experiment, Plan
 from benchmarks.methods import METHODS, Answer, Method, Task, Worker
 from benchmarks.methods.process import _Sender
 from drbo.data.table import Table
@@ -176,3 +176,25 @@ def test_ours_is_behind_the_same_interface():
     data = TINY.draw(3)
     graph = METHODS["drbo default"].ready(Task(Table.from_array(data.X), "bic-ev", {"penalty": 1.0}))()
     assert graph.shape == (4, 4)
+
+
+def test_names_with_commas_can_be_chosen():
+    known = ("drbo paper 20k", "drbo paper 20k, rank 2", "EqVar")
+    assert run.chosen("drbo paper 20k, rank 2,EqVar", known) == ("drbo paper 20k, rank 2", "EqVar")
+    assert run.chosen("EqVar, drbo paper 20k", known) == ("EqVar", "drbo paper 20k")
+    with pytest.raises(SystemExit, match="unknown name: 'rank 3'"):
+        run.chosen("drbo paper 20k, rank 3", known)
+
+
+def test_a_data_set_may_have_a_smaller_plan(runner, monkeypatch):
+    small = Experiment("tiny", (TINY,), ("EqVar", "random graph"), seeds=9, less={"tiny": Plan(("EqVar",), 2)})
+    monkeypatch.setitem(EXPERIMENTS, "tiny", small)
+    assert runner()[0] == 2
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_plan_names_methods_and_data_that_exist(name):
+    declared = EXPERIMENTS[name]
+    names = [data.name for data in declared.data]
+    assert set(declared.less) <= set(names)
+    assert {method for data in names for method in declared.plan(data).methods} <= METHODS.keys()
