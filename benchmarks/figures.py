@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from io import BytesIO
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import t as student
@@ -11,6 +11,18 @@ from benchmarks import rows as table
 
 Points = dict[str, list[tuple[float, list[float]]]]  # line -> (x, figures of the data sets)
 CONFIDENCE = 0.95
+#: Of a panel without a bottom, this share of its points may lie below what is shown: first graphs are far off.
+HIDDEN = 0.2
+
+
+class Panel(NamedTuple):
+    """One axis of a picture: lines with bands, points of methods without steps, and words."""
+
+    points: Points
+    marks: Points
+    x: str
+    y: str
+    bottom: float | None = 0.0
 
 
 def band(figures: Iterable[float]) -> tuple[float, float]:
@@ -39,6 +51,50 @@ def lines(points: Points, x: str, y: str, log_x: bool = False) -> bytes:
     return _svg(figure)
 
 
+def curves(panels: list[Panel]) -> bytes:
+    """Draw panels side by side over a logarithmic axis, each method in one colour, with one legend below."""
+    figure, axes = _figure(4.2 * len(panels), 3.9, 1, len(panels))
+    names = sorted({name for panel in panels for name in (*panel.points, *panel.marks)})
+    colour = {name: f"C{k % 10}" for k, name in enumerate(names)}
+    for axis, panel in zip(np.atleast_1d(axes).flat, panels, strict=True):
+        for name, line in sorted(panel.points.items()):
+            place = np.array([at for at, _ in line])
+            middle, half = np.array([band(values) for _, values in line]).T
+            axis.plot(place, middle, color=colour[name], label=name)
+            axis.fill_between(place, middle - half, middle + half, color=colour[name], alpha=0.2, linewidth=0)
+        for name, [(place, values)] in sorted(panel.marks.items()):
+            middle, half = band(values)
+            axis.errorbar([place], [middle], yerr=[half], fmt="s", markersize=5, capsize=3, color=colour[name])
+        axis.set_xscale("log")
+        axis.set_xlabel(panel.x)
+        axis.set_ylabel(panel.y)
+        every = [band(values)[0] for line in panel.points.values() for _, values in line]
+        axis.set_ylim(bottom=panel.bottom if panel.bottom is not None else float(np.quantile(every, HIDDEN)))
+    handles = [_line(colour[name], name) for name in names]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(names)), fontsize=8)
+    return _svg(figure)
+
+
+def reliability(lines: dict[str, list[tuple[float, float, int]]]) -> bytes:
+    """Draw shares found over probabilities given, with 95% intervals, beside the diagonal."""
+    figure, axis = _figure(6.4, 4.6)
+    axis.plot([0, 1], [0, 1], color="0.7", linestyle="--", linewidth=1)
+    for name, points in lines.items():
+        given, found, count = np.array(points, dtype=float).T
+        half = 1.96 * np.sqrt(np.maximum(found * (1 - found), 0.25 / count) / count)
+        axis.errorbar(given, found, yerr=half, marker="o", markersize=3, linewidth=1, capsize=2, label=name)
+    axis.set_xlabel("probability or frequency given")
+    axis.set_ylabel("share in the true graph")
+    axis.legend(fontsize=8)
+    return _svg(figure)
+
+
+def _line(colour: str, name: str) -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=colour, label=name)
+
+
 def panels(groups: dict[str, dict[str, list[float]]], y: str) -> bytes:
     """Draw one panel per knob, one point with its 95% interval per value."""
     columns = min(3, len(groups))
@@ -56,11 +112,11 @@ def panels(groups: dict[str, dict[str, list[float]]], y: str) -> bytes:
     return _svg(figure)
 
 
-def curve(rows: list[table.Row], x: str, places: np.ndarray) -> list[tuple[float, list[float]]]:
-    """Return the SHD at each place: that of the last step of a data set before it, where all data sets have begun."""
+def curve(rows: list[table.Row], x: str, places: np.ndarray, y: str = "shd") -> list[tuple[float, list[float]]]:
+    """Return a figure at each place: that of the last step of a data set before it, where all data sets have begun."""
     runs: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
-        runs.setdefault(row["seed"], []).append((float(row[x]), float(row["shd"])))
+        runs.setdefault(row["seed"], []).append((float(row[x]), float(row[y])))
     found = []
     for place in places:
         at = [max((point for point in run if point[0] <= place), default=None) for run in runs.values()]

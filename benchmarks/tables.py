@@ -105,19 +105,37 @@ def paper_figures(experiment: str, data: str) -> dict[str, paper.Figure]:
     ours = figures.pop(paper.OURS, None)
     if ours is not None:
         figures |= {
-            name: ours for name in METHODS if name == "drbo default" or name in ("drbo paper", "drbo paper 20k")
+            name: ours
+            for name in METHODS
+            if name == "drbo default" or name in ("drbo paper", "drbo paper 20k", "drbo paper 50k")
         }
     return figures
 
 
 def labels(experiment: str, data: str, parts: dict[str, list[table.Row]]) -> dict[str, str]:
-    """Return "not reproduced" for the rivals that miss their figure of the paper."""
-    figures = paper_figures(experiment, data)
-    return {
-        method: NOT_REPRODUCED
-        for method, part in parts.items()
-        if not method.startswith("drbo") and not reproduced(numbers(part, paper_column(method)), figures.get(method))
-    }
+    """Return "not reproduced" for rivals that miss their figure of the paper, here or, where it has none, elsewhere."""
+    figures, elsewhere = paper_figures(experiment, data), missed()
+    found = {}
+    for method, part in parts.items():
+        if method in figures:
+            if not method.startswith("drbo") and not reproduced(numbers(part, paper_column(method)), figures[method]):
+                found[method] = NOT_REPRODUCED
+        elif method in elsewhere:
+            found[method] = f"{NOT_REPRODUCED} on {', '.join(elsewhere[method])}"
+    return found
+
+
+@cache
+def missed() -> dict[str, list[str]]:
+    """Return the rivals that miss a figure of the paper, with the data sets."""
+    found: dict[str, list[str]] = {}
+    for (experiment, data), figures in paper.SHD.items():
+        rows = rows_of(experiment)
+        for method, figure in figures.items():
+            part = [row for row in rows if (row["data"], row["method"]) == (data, method)]
+            if part and not reproduced(numbers(part, paper_column(method)), figure):
+                found.setdefault(method, []).append(data)
+    return found
 
 
 def experiment_table(experiment: str, data: str, rows: list[table.Row]) -> str:
@@ -128,10 +146,10 @@ def experiment_table(experiment: str, data: str, rows: list[table.Row]) -> str:
         if (part := [row for row in rows if row["data"] == data and row["method"] == method])
     }
     columns = [column for column in COLUMNS if any(numbers(part, column[1]) for part in parts.values())]
-    figures, missed = paper_figures(experiment, data), labels(experiment, data, parts)
+    figures, labelled = paper_figures(experiment, data), labels(experiment, data, parts)
     least = {
         name: min(
-            (mean(found) for m, part in parts.items() if m not in missed and (found := answers(part, name))),
+            (mean(found) for part in parts.values() if (found := answers(part, name))),
             default=None,
         )
         for name in RANKED
@@ -142,12 +160,15 @@ def experiment_table(experiment: str, data: str, rows: list[table.Row]) -> str:
     for method in order:
         part = parts[method]
         cells = [
-            _cell(part, name, digits, least.get(name) if method not in missed else None) for _, name, digits in columns
+            _cell(part, name, digits, least.get(name) if method not in labelled else None)
+            for _, name, digits in columns
         ]
         if figures:
-            cells.append(figure(figures.get(method)) + (f", {missed[method]}" if method in missed else ""))
-        lines.append(f"| {method} | {' | '.join(cells)} | {_answers(part)} |")
-    return "\n".join(lines) + "\n" + _sortability(part=[row for row in rows if row["data"] == data])
+            cells.append(figure(figures.get(method)))
+        label = f"; {labelled[method]}" if method in labelled else ""
+        lines.append(f"| {method} | {' | '.join(cells)} | {_answers(part)}{label} |")
+    same = [row for row in rows if row["data"] == data]
+    return "\n".join(lines) + "\n" + _sortability(same) + "\n" + planned(experiment, data, same) + _machines(same)
 
 
 def answers(part: list[table.Row], column: str) -> list[float]:
@@ -171,10 +192,37 @@ def figure(values: paper.Figure | None) -> str:
 
 
 def _answers(part: list[table.Row]) -> str:
-    there = sum(bool(row.get("shd")) for row in part)
     notes = sorted({row["note"].split(", step")[0] for row in part if row["note"]})
     shown = "; ".join(note if len(note) < 70 else f"{note[:67]}..." for note in notes[:2])
-    return f"{there} of {len(part)}" + (f" ({shown})" if shown else "")
+    return f"{answered(part)} of {len(part)}" + (f" ({shown})" if shown else "")
+
+
+def answered(part: list[table.Row]) -> int:
+    """Return how many rows hold a graph."""
+    return sum(bool(row.get("shd")) for row in part)
+
+
+def planned(experiment: str, data: str, rows: list[table.Row]) -> str:
+    """Return how many of the planned cells of a data set have rows, and which methods have none."""
+    methods, seeds = EXPERIMENTS[experiment].plan(data)
+    there = {(row["method"], row["seed"]) for row in rows}
+    wanted = [(method, str(seed)) for method in methods for seed in range(seeds)]
+    missing = [method for method in methods if not any((method, str(seed)) in there for seed in range(seeds))]
+    text = f"{sum(cell in there for cell in wanted)} of {len(wanted)} planned cells have rows"
+    return text + (f" (none: {', '.join(missing)})" if missing else "") + ".\n"
+
+
+def _machines(rows: list[table.Row]) -> str:
+    """Return the machines of the rows, where there are several, with their methods."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row["method"] not in found.setdefault(row.get("machine", ""), []):
+            found[row.get("machine", "")].append(row["method"])
+    if len(found) < 2:
+        return "".join(f"Machine: {machine}.\n" for machine in found)
+    most = max(found, key=lambda machine: len(found[machine]))
+    others = "; ".join(f"{machine}: {', '.join(names)}" for machine, names in found.items() if machine != most)
+    return f"Machine: {most}, but {others}.\n"
 
 
 def _sortability(part: list[table.Row]) -> str:

@@ -48,6 +48,28 @@ def test_a_rival_far_above_its_figure_is_labelled_and_not_ranked():
     assert "**" not in line_of(text, "drbo default")
 
 
+def test_nobody_is_bold_where_a_rival_that_is_not_reproduced_is_the_nearest():
+    found = rows("sortnregress", 20, 21, 22) + rows("drbo default", 40, 40, 40)
+    assert "**" not in tables.experiment_table("raw", "10ER2 raw", found)
+
+
+def test_a_rival_that_misses_its_figure_elsewhere_says_so_where_it_has_none(monkeypatch):
+    monkeypatch.setattr(tables, "missed", lambda: {"EqVar": ["sachs"], "sortnregress": ["sachs"]})
+    found = rows("EqVar", 1, 1) + rows("sortnregress", 2, 2) + rows("drbo default", 2, 2)
+    text = tables.experiment_table("raw", "10ER2 raw", found)
+    assert "2 of 2; not reproduced on sachs" in line_of(text, "EqVar")
+    assert "not reproduced" not in line_of(text, "sortnregress")  # it has a figure here, and meets it
+    assert "**" not in text
+
+
+def test_a_table_says_how_much_of_the_plan_has_rows_and_on_which_machines():
+    found = [*rows("EqVar", 1, 1, machine="A"), *rows("SCORE", 2, machine="A"), *rows("drbo default", 1, machine="B")]
+    text = tables.experiment_table("raw", "10ER2 raw", found)
+    methods, seeds = EXPERIMENTS["raw"].plan("10ER2 raw")
+    assert f"4 of {len(methods) * seeds} planned cells have rows (none: drbo sparing, " in text
+    assert "Machine: A, but B: drbo default." in text
+
+
 def test_classes_are_held_to_their_figure_in_gcastles_convention():
     found = rows("gcastle PC", 40, 41, 42, shd_gcastle="11")  # 10.8 +- 5.1 in the paper
     assert "not reproduced" not in tables.experiment_table("raw", "10ER2 raw", found)

@@ -1,0 +1,170 @@
+"""The page of learning curves and run times (the paper's Fig. 1 and its three tables), from the committed rows."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks import figures, paper, tables
+from benchmarks import rows as table
+from benchmarks.experiments import EXPERIMENTS
+from benchmarks.paper_report import Cell
+
+#: Experiments with curves, and the data of the paper's figure.
+SHOWN = {"curves": ("30ER8 raw", "100ER2 raw"), "curves_gp": ("10ER4 GP unpruned",)}
+#: Figures at the end of a run: the paper's first column, in which recall is TPR and precision 1 - FDR.
+ENDS = (("SHD", "shd", 1), ("TPR", "tpr", 2), ("FDR", "fdr", 2), ("F1", "f1", 2), ("below the best score", "gap", 1))
+PLACES = 40
+#: A run counts at a number of evaluations if it got this far.
+NEARLY = 0.9
+
+
+def page(made: str) -> str:
+    """Return the page."""
+    text = (
+        f"# Learning curves and run times\n\n{made}The paper's Fig. 1 and its tables of run times. A curve shows the "
+        "graph with the best score so far, pruned as the paper prunes (|w| > 0.3 for linear data, nothing for Gaussian "
+        "processes); a gradient step counts as one evaluation. Bands are 95% intervals of the mean over data sets. "
+        "Methods that show no steps are a point over seconds. The score is that of the true graph subtracted, divided "
+        "by n d.\n\n"
+    )
+    for experiment, data in _data():
+        text += f"## {data}\n\n`python -m benchmarks run {experiment}`\n\n{ends(experiment, data)}"
+        text += f"![Learning curves on {data}]({file_name(data)})\n\n" if steps_of(experiment, data) else ""
+        text += f"SHD and minutes after so many evaluations; in brackets runs.\n\n{run_times(experiment, data)}\n"
+        text += "".join(f"- {words}\n" for words in remarks(experiment, data)) + "\n"
+    return text.rstrip("\n") + "\n"
+
+
+def _data() -> Iterator[tuple[str, str]]:
+    return ((experiment, data) for experiment, names in SHOWN.items() for data in names)
+
+
+def steps_of(experiment: str, data: str) -> list[table.Row]:
+    """Return the points of the curves on one data set."""
+    return [row for row in table.load(tables.FOLDER / f"{experiment}_curves.csv") if row["data"] == data]
+
+
+def ends(experiment: str, data: str) -> str:
+    """Return the table of figures at the end of each run."""
+    rows = [row for row in tables.rows_of(experiment) if row["data"] == data]
+    if not rows:
+        return "No rows yet.\n\n"
+    titles = " | ".join(title for title, _, _ in ENDS)
+    text = f"| method | {titles} | seconds | data sets, machine |\n" + "|---" * (len(ENDS) + 3) + "|\n"
+    for method in dict.fromkeys(row["method"] for row in rows):
+        part = [row for row in rows if row["method"] == method]
+        found = ((tables.numbers(part, name), digits) for _, name, digits in (*ENDS, ("", "seconds", 1)))
+        cells = " | ".join(table.spread(values, digits) if values else "" for values, digits in found)
+        text += f"| {method} | {cells} | {tables.answered(part)}, {part[0]['machine']} |\n"
+    return text + "\n" + tables.planned(experiment, data, rows) + "\n"
+
+
+def run_times(experiment: str, data: str) -> str:
+    """Return a run-time table: SHD and minutes after so many evaluations, the paper's and ours."""
+    methods = paper.RUN_TIMES[data]
+    marks, rows = list(methods[paper.OURS]), [*steps_of(experiment, data), *older(data)]
+    text = f"| method | {' | '.join(f'{n:,}: SHD | minutes' for n in marks)} | machine |\n"
+    text += "|---" * (2 * len(marks) + 2) + "|\n"
+    for method, cells in methods.items():
+        shown = (f"{tables.figure(shd)} | {tables.figure(minutes)}" for shd, minutes in cells.values())
+        text += f"| {method}, paper | {' | '.join(shown)} | its GPU with 16 GB |\n"
+    machines = {row["method"]: row["machine"] for row in (*tables.rows_of(experiment), *older(data))}
+    for method in dict.fromkeys(row["method"] for row in rows):
+        part = [row for row in rows if row["method"] == method]
+        text += f"| {method} | {' | '.join(_after(part, n) for n in marks)} | {machines.get(method, '')} |\n"
+    return text
+
+
+def remarks(experiment: str, data: str) -> Iterator[str]:
+    """Yield where the paper's preset is worse than the paper after so many evaluations, and why."""
+    rows = [row for row in steps_of(experiment, data) if row["method"].startswith("drbo paper")]
+    for evals, (shd, _) in paper.RUN_TIMES[data][paper.OURS].items():
+        found = tables.numbers(_ends(rows, evals), "shd")
+        cell = Cell(experiment, data, "drbo paper", shd, found)
+        if cell.worse:
+            yield f"{evals:,} evaluations, worse than the paper's {tables.figure(shd)}: {cell.reason}."
+
+
+def older(data: str) -> list[table.Row]:
+    """Return the ends of single runs of the paper's preset in other experiments, several at a time on one GPU."""
+    linear = [
+        {**row, "step": row["n_evals"], "method": f"drbo paper, runs of {int(row['evals']):,} (`linear`)"}
+        for row in table.load(table.FOLDER / "linear.csv")
+        if row["preset"] == "paper" and f"{row['graph']} raw" == data
+    ]
+    nonlinear = [
+        {**row, "step": row["n_evals"], "method": f"drbo paper, runs of {int(row['evals']):,} (`gp`)"}
+        | {"seed": f"{row['id']}-{row['seed']}"}
+        for row in table.load(table.FOLDER / "gp.csv")
+        if row["device"] == "cuda" and data == "10ER4 GP unpruned"
+    ]
+    return [{**row, "step_seconds": row["seconds"]} for row in (*linear, *nonlinear)]
+
+
+def _ends(rows: list[table.Row], evals: int) -> list[table.Row]:
+    """Return the last step at most at ``evals`` of each data set that got there."""
+    ends = []
+    for seed in sorted({row["seed"] for row in rows}):
+        part = [row for row in rows if row["seed"] == seed]
+        before = [row for row in part if int(row["step"]) <= evals]
+        if before and max(int(row["step"]) for row in part) >= NEARLY * evals:
+            last = max(before, key=lambda row: int(row["step"]))
+            if int(last["step"]) >= NEARLY * evals or len(part) > 1:
+                ends.append(last)
+    return ends
+
+
+def _after(rows: list[table.Row], evals: int) -> str:
+    """Return SHD and minutes after so many evaluations."""
+    ends = _ends(rows, evals)
+    if not ends:
+        return " | "
+    minutes = [float(row["step_seconds"]) / 60 for row in ends]
+    return f"{table.spread(tables.numbers(ends, 'shd'))} ({len(ends)}) | {table.spread(minutes, 2)}"
+
+
+def file_name(data: str) -> str:
+    """Return the name of a picture."""
+    return f"curve-{data.split()[0]}.svg"
+
+
+def pictures() -> dict[str, bytes]:
+    """Draw the score and SHD over evaluations, and SHD over seconds, of every data set with rows."""
+    return {
+        file_name(data): figures.curves([_panel(experiment, data, *axes) for axes in AXES])
+        for experiment, data in _data()
+        if steps_of(experiment, data)
+    }
+
+
+#: Panels of a picture: column of the steps, its words, what is drawn, its words.
+AXES = (
+    ("step", "evaluations or gradient steps", "excess", "score - true graph's, / (n d)"),
+    ("step", "evaluations or gradient steps", "shd", "SHD"),
+    ("step_seconds", "seconds", "shd", "SHD"),
+)
+
+
+def _panel(experiment: str, data: str, x: str, x_words: str, y: str, y_words: str) -> figures.Panel:
+    rows, steps = tables.rows_of(experiment), steps_of(experiment, data)
+    truth = {row["seed"]: float(row["true_score"]) for row in rows if row["data"] == data and row.get("true_score")}
+    declared = next(one for one in EXPERIMENTS[experiment].data if one.name == data)
+    size = declared.n * (int(declared.graph.split("ER")[0]) if declared.graph[0].isdigit() else 10)
+    for row in steps:
+        known = row["seed"] in truth and row.get("found_score")
+        row["excess"] = (float(row["found_score"]) - truth[row["seed"]]) / size if known else ""
+    usable = [row for row in steps if row.get(y) not in ("", None)]
+    last = max(float(row[x]) for row in usable)
+    places = np.geomspace(max(last / 1_000, 1e-2), last, PLACES)
+    points, marks = figures.Points(), figures.Points()
+    for method in dict.fromkeys(row["method"] for row in usable):
+        if line := figures.curve([row for row in usable if row["method"] == method], x, places, y):
+            points[method] = line
+    if x == "step_seconds":
+        for method in dict.fromkeys(
+            row["method"] for row in rows if row["data"] == data and row["method"] not in points
+        ):
+            part = [row for row in rows if (row["data"], row["method"]) == (data, method) and row.get("shd")]
+            if part:
+                marks[method] = [(float(np.mean(tables.numbers(part, "seconds"))), tables.numbers(part, "shd"))]
+    return figures.Panel(points, marks, x_words, y_words, bottom=0.0 if y == "shd" else None)

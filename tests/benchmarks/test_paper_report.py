@@ -1,0 +1,51 @@
+"""Every figure of the paper stands beside ours, and where ours differs the reason is written."""
+
+import pytest
+
+from benchmarks import curve_report, paper, paper_report, reasons, tables
+from benchmarks.paper_report import NO_REASON, SPREAD, Cell
+
+
+@pytest.fixture(scope="module")
+def pages():
+    return paper_report.page(""), curve_report.page("")
+
+
+def test_every_cell_that_is_worse_or_differs_has_a_reason(pages):
+    lacking = [line for text in pages for line in text.splitlines() if NO_REASON in line]
+    assert not lacking, "write a reason in benchmarks/reasons.py:\n" + "\n".join(lacking)
+
+
+def test_every_figure_of_drbo_in_the_paper_is_shown(pages):
+    for experiment, data in paper.SHD:
+        assert f"| {experiment} | {data} | drbo paper | " in pages[0]
+    for data in paper.RUN_TIMES:
+        assert f"## {data}\n" in pages[1]
+
+
+def test_a_difference_by_chance_is_told_from_one_that_needs_a_reason():
+    near = Cell("raw", "10ER2 raw", "drbo paper", (1.0, 2.0), [1.0, 0.0, 0.0, 0.0, 9.0])
+    assert near.worse
+    assert near.reason == SPREAD
+    far = near._replace(found=[8.0, 9.0, 9.0, 9.0, 10.0])
+    assert far.reason == NO_REASON
+    assert not near._replace(found=[1.0, 1.0]).worse
+    assert near._replace(figure=(0.0, 0.0), found=[1.0, 1.0, 1.0]).reason == NO_REASON  # no spread to hide in
+
+
+def test_a_written_reason_is_shown_where_it_is_needed(monkeypatch):
+    monkeypatch.setitem(reasons.OURS, ("raw", "10ER2 raw", "drbo paper"), "it rained")
+    assert Cell("raw", "10ER2 raw", "drbo paper", (0.0, 0.0), [1.0, 1.0]).reason == "it rained"
+
+
+def test_verdicts_on_rivals():
+    assert paper_report.verdict([10.0, 12.0], (10.0, 1.0), "x") == "agrees"
+    assert paper_report.verdict([20.0, 20.0], (10.0, 1.0), "x") == f"{tables.NOT_REPRODUCED}: x"
+    assert paper_report.verdict([1.0, 1.0], (10.0, 1.0), "x") == "better here: x"
+
+
+def test_a_reason_of_a_rival_may_be_that_of_one_data_set(monkeypatch):
+    monkeypatch.setitem(reasons.RIVALS, ("raw", "10ER2 raw", "SCORE"), "here")
+    monkeypatch.setitem(reasons.RIVALS, ("raw", "SCORE"), "everywhere")
+    assert reasons.of_rival("raw", "10ER2 raw", "SCORE") == "here"
+    assert reasons.of_rival("raw", "30ER8 raw", "SCORE") == "everywhere"
