@@ -2,6 +2,7 @@
 
     python -m benchmarks speed                                    # iteration times beside the bare layer-1 product
     python -m benchmarks speed --part growth                      # over nodes and over past evaluations
+    python -m benchmarks speed --part together                    # several data sets as one program, beside one alone
     python -m benchmarks speed --part curves --graphs 20ER4,30ER8 # fast rules against the paper's, pair by pair
     python -m benchmarks speed --part report                      # docs/speed.md and its plot from the rows
 
@@ -29,18 +30,22 @@ from drbo.search.improve import Recombiner
 from drbo.search.loop import Search, run
 from drbo.search.screen import screened
 from drbo.search.stopping import Limits, Recorder
+from drbo.search.together import Lockstep
 from drbo.settings import Settings
 
 RULES = {"fast": {"masks": "shared", "batch_norm": "training"}, "paper": {}}
 #: (graph, candidates) of the iteration table; the graph decides only what the scores look like.
 CASES = ("10ER2:10000", "30ER8:10000", "30ER8:100000", "100ER2:10000", "100ER2:100000")
 WARM_UP, REPEATS = 4, 5
+#: Cases of the table of several data sets, and how many of them.
+JOINT_CASES, JOINT = ("10ER2:10000", "10ER2:100000", "30ER8:10000", "30ER8:100000"), (1, 2, 5, 10)
 #: Evaluations at which a learning curve is read.
 STEPS = tuple(64 * 2**k for k in range(20))
 #: From this many nodes on, networks see this many candidate parents.
 SCREEN_FROM, SCREENED = 300, 48
 KEYS = {
     "iteration": ("graph", "candidates", "rules", "device"),
+    "together": ("graph", "candidates", "rules", "data_sets", "device"),
     "growth": ("over", "nodes", "past", "candidates", "device"),
     "curves": ("graph", "seed", "rules", "candidates", "n_evals"),
 }
@@ -55,27 +60,30 @@ def new_search(graph: str, seed: int, device: str, changes: dict, candidate_pare
     return Search(score, settings, constraints=constraints, seed=seed, device=device)
 
 
-def timed(state: Search) -> np.ndarray:
+def timed(state: Search | Lockstep) -> np.ndarray:
     """Return the wall seconds (row 0) and CPU seconds (row 1) of propose, evaluate and learn in one iteration."""
-    clock = [_now(state)]
+    states = state.states if isinstance(state, Lockstep) else [state]
+    device = states[0].generator.device
+    clock = [_now(device)]
     vectors = state.propose()
-    clock.append(_now(state))
+    clock.append(_now(device))
     batch = state.evaluate(vectors)
-    clock.append(_now(state))
+    clock.append(_now(device))
     state.learn(batch)
-    clock.append(_now(state))
-    state.iteration += 1  # in the first iteration a design is proposed, not the surrogate's choice
+    clock.append(_now(device))
+    for each in states:
+        each.iteration += 1  # in the first iteration a design is proposed, not the surrogate's choice
     return np.diff(clock, axis=0).T
 
 
-def best_of(state: Search) -> np.ndarray:
+def best_of(state: Search | Lockstep) -> np.ndarray:
     """Return the wall (row 0) and CPU (row 1) milliseconds of the parts, each of the best of a few iterations."""
     runs = np.array([timed(state) for _ in range(REPEATS)])  # (repeats, 2, 3)
     return 1e3 * np.stack([runs[runs[:, clock].sum(1).argmin(), clock] for clock in (0, 1)])
 
 
-def _now(state: Search) -> tuple[float, float]:
-    if state.generator.device.type == "cuda":
+def _now(device: torch.device) -> tuple[float, float]:
+    if device.type == "cuda":
         torch.cuda.synchronize()
     return time.perf_counter(), time.process_time()
 
@@ -136,6 +144,41 @@ def iteration_row(case: str, rules: str, device: str) -> table.Row:
         "threads": torch.get_num_threads(),
         **table.stamp(device),
     }
+
+
+def together_rows(case: str, rules: str, device: str) -> list[table.Row]:
+    """Time the iterations of several data sets in lockstep, beside those of a search alone."""
+    graph, candidates = case.split(":")[0], int(case.split(":")[1])
+    changes = {"n_candidates": candidates, **RULES[rules]}
+    alone = new_search(graph, 100, device, changes)
+    nodes, found = alone.evaluator.score.n_nodes, []
+    for _ in range(WARM_UP):
+        timed(alone)
+    one = float(best_of(alone)[0].sum())
+    bare = 1e3 * bare_product(nodes, candidates, device)[0]
+    for count in JOINT:
+        group = Lockstep([new_search(graph, 100 + k, device, changes) for k in range(count)])
+        for _ in range(WARM_UP):
+            timed(group)
+        parts = best_of(group)
+        total = float(parts[0].sum())
+        found.append(
+            {
+                "graph": graph,
+                "candidates": candidates,
+                "rules": rules,
+                "nodes": nodes,
+                "data_sets": count,
+                **part_columns(parts),
+                "together_ms": round(total, 1),
+                "alone_ms": round(one, 1),
+                "one_by_one_ms": round(count * one, 1),
+                "times_one": round(total / one, 2),
+                "bare_product_ms": round(bare, 1),
+                **table.stamp(device),
+            }
+        )
+    return found
 
 
 def growth_row(over: str, nodes: int, past: int, candidates: int, device: str) -> table.Row:
@@ -205,7 +248,7 @@ def curve_rows(graph: str, seed: int, rules: str, options: argparse.Namespace) -
 
 def run_iterations(options: argparse.Namespace) -> list[table.Row]:
     found = []
-    for case in options.cases.split(","):
+    for case in options.cases.split(",") if options.cases else CASES:
         for rules in options.rules.split(","):
             row = iteration_row(case, rules, options.device)
             found.append(row)
@@ -215,6 +258,22 @@ def run_iterations(options: argparse.Namespace) -> list[table.Row]:
                 f"bare product {row['bare_product_ms']} ms, ratio {row['ratio']}; {row['machine']}",
                 flush=True,
             )
+    return found
+
+
+def run_together(options: argparse.Namespace) -> list[table.Row]:
+    found = []
+    for case in options.cases.split(",") if options.cases else JOINT_CASES:
+        for rules in options.rules.split(","):
+            for row in together_rows(case, rules, options.device):
+                found.append(row)
+                print(
+                    f"d = {row['nodes']:>4}, C = {row['candidates']:>7,}, {rules} rules, {row['data_sets']:>2} data "
+                    f"sets: {row['together_ms']:>8.1f} ms (propose {row['propose_ms']}, evaluate {row['evaluate_ms']}, "
+                    f"learn {row['learn_ms']}), one by one {row['one_by_one_ms']} ms; {row['times_one']} times one "
+                    f"alone; bare product {row['bare_product_ms']} ms; {row['machine']}",
+                    flush=True,
+                )
     return found
 
 
@@ -274,7 +333,7 @@ def main(arguments: list[str]) -> None:
     """Run the experiment from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=[*KEYS, "report"], default="iteration")
-    parser.add_argument("--cases", default=",".join(CASES), help="graph:candidates, comma-separated")
+    parser.add_argument("--cases", help="graph:candidates, comma-separated; of the iteration table and of together")
     parser.add_argument("--rules", default="fast", help="fast, paper, or both with a comma")
     parser.add_argument("--graphs", default="20ER4,30ER8", help="of the curves")
     parser.add_argument("--seeds", type=int, default=10)
@@ -291,6 +350,7 @@ def main(arguments: list[str]) -> None:
 
         write()
         return
-    found = {"iteration": run_iterations, "growth": run_growth, "curves": run_curves}[options.part](options)
+    parts = {"iteration": run_iterations, "together": run_together, "growth": run_growth, "curves": run_curves}
+    found = parts[options.part](options)
     if options.save:
         table.save(options.save / f"speed_{options.part}.csv", found, KEYS[options.part])

@@ -3,6 +3,7 @@
 Each is the paper's proposer with one part replaced; everything else is drbo's own code.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,26 +36,31 @@ class ShuffledHistory(History):
     _left = torch.empty(0, dtype=torch.int64)
 
     def training_rows(self, n_new: int, settings: Settings, generator: torch.Generator) -> Tensor:
-        """Return the next minibatch, as large as one of the continual training."""
-        size = min(len(self), settings.batch_size + settings.n_replay)
-        if len(self._left) < size:
-            self._left = torch.randperm(len(self), generator=generator, device=self.device)
-        rows, self._left = self._left[:size], self._left[size:]
-        return rows
+        """Return the next minibatches, each as large as one of the continual training."""
+        size, rows = min(len(self), settings.batch_size + settings.n_replay), []
+        for _ in range(settings.n_grads):
+            if len(self._left) < size:
+                self._left = torch.randperm(len(self), generator=generator, device=self.device)
+            rows.append(self._left[:size])
+            self._left = self._left[size:]
+        return torch.stack(rows)
 
 
 class RetrainedSurrogate(DropoutSurrogate):
     """Networks that start anew in every iteration and take ``n_grads`` passes over all evaluations."""
 
-    def update(self, history: History, n_new: int, generator: torch.Generator) -> None:
+    def update_all(
+        self, histories: Sequence[History], n_new: Sequence[int], generators: Sequence[torch.Generator]
+    ) -> None:
         """Forget everything and train."""
+        (history,), (generator,) = histories, generators
         self.flat.copy_(DropoutSurrogate(self.n_nodes, self.settings, generator, self.inputs).flat)
         self.moment1.zero_()
         self.moment2.zero_()
         self.steps = 0
         size = self.settings.batch_size + self.settings.n_replay
         for _ in range(max(1, len(history) // size)):
-            super().update(history, n_new, generator)
+            super().update_all(histories, n_new, generators)
 
 
 class RetrainingProposer(RegionProposer):

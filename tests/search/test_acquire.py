@@ -7,7 +7,7 @@ from drbo.errors import SettingsError
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search import acquire
-from drbo.search.acquire import Acquisition, additive_prices, new_dags, rank_draws
+from drbo.search.acquire import Acquisition, additive_prices, drawn_scores, new_dags, rank_draws
 from drbo.search.evaluate import Evaluator
 from drbo.search.history import History
 from drbo.search.inputs import Inputs
@@ -46,7 +46,7 @@ class Scene:
         return self.acquisition.choose(_candidates(vectors), _generator(seed))
 
     def drawn(self, vectors, n_draws, seed=5):
-        return self.acquisition.drawn_scores(_candidates(vectors), n_draws, _generator(seed))
+        return drawn_scores([self.acquisition], [_candidates(vectors)], n_draws, [_generator(seed)])[0]
 
     def rows(self, vectors, seed=5):
         return self.acquisition.row_scores(vectors, _generator(seed))
@@ -99,8 +99,8 @@ def test_batched_and_compiled_values_are_the_same(rng):
         candidates = _candidates(scene.vectors(rng))
         draws = scene.surrogate.draw(5, _generator())
         compiled, batched = (
-            scene.acquisition._compiled(candidates, draws),
-            scene.acquisition._batched(candidates, draws),
+            scene.acquisition.compiled(candidates, draws),
+            scene.acquisition.batched(candidates, draws),
         )
         for ours, theirs in zip(compiled, batched, strict=True):
             assert ours.numpy() == pytest.approx(theirs.numpy(), rel=1e-4, abs=1e-4)
@@ -124,17 +124,17 @@ def test_pieces_of_any_size_give_the_same_scores(masks, low_rank, rng):
 @pytest.mark.parametrize("masks", ["row", "shared"])
 def test_when_the_device_is_full_the_pieces_are_halved(masks, rng, monkeypatch):
     scene = Scene(rng, **_rules(masks))
-    vectors, acquisition = scene.vectors(rng), scene.acquisition
+    vectors = scene.vectors(rng)
     scores = scene.rows if masks == "row" else lambda x: scene.drawn(x, 3)
     whole = scores(vectors)
     sizes = []
-    name, limit = ("sample_rows", 2) if masks == "row" else ("_compiled", 12)
-    owner = scene.surrogate if masks == "row" else acquisition
+    name, limit = ("sample_rows", 2) if masks == "row" else ("compiled", 12)
+    owner = DropoutSurrogate if masks == "row" else Acquisition
     plain = getattr(owner, name)
 
-    def small_device(first, *others):
+    def small_device(own, first, *others):
         sizes.append(len(first))
-        values = plain(first, *others)  # the random numbers are drawn before the memory is missed
+        values = plain(own, first, *others)  # the random numbers are drawn before the memory is missed
         if len(first) > limit:
             raise torch.OutOfMemoryError("CUDA out of memory")
         return values
@@ -153,7 +153,7 @@ def test_a_device_without_room_for_one_piece_is_an_error(rng, monkeypatch):
     def full(*arguments):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(scene.acquisition, "_compiled", full)
+    monkeypatch.setattr(Acquisition, "compiled", full)
     with pytest.raises(SettingsError, match="does not fit on the device"):
         scene.drawn(scene.vectors(rng), 3)
 
@@ -182,7 +182,7 @@ def test_prices_that_do_not_add_up_are_asked_for(rng):
     assert additive_prices(CountsPairs(table), Inputs.all_nodes(D)) is None
     scene = Scene(rng, CountsPairs)
     candidates = _candidates(scene.vectors(rng))
-    _, price = scene.acquisition._compiled(candidates, scene.surrogate.draw(2, _generator()))
+    _, price = scene.acquisition.compiled(candidates, scene.surrogate.draw(2, _generator()))
     dags = scene.space.decode(candidates.vectors()).numpy()
     expected = scene.score.family_price(Families.from_dags(dags)).reshape(C, D).T
     assert price.numpy() == pytest.approx(expected, rel=1e-5)
@@ -194,21 +194,21 @@ def test_ucb_ranks_by_mean_and_spread(rng):
         settings = Settings(acquisition="ucb", ucb_beta=beta)
         bound = scores.numpy().mean(axis=0) + beta * scores.numpy().std(axis=0)
         expected = np.argsort(-bound)
-        assert rank_draws(scores, 4, settings).tolist() == expected[:4].tolist()
-        assert rank_draws(scores, 100, settings).tolist() == expected.tolist()
+        assert rank_draws(scores[None], 4, settings)[0].tolist() == expected[:4].tolist()
+        assert rank_draws(scores[None], 100, settings)[0].tolist() == expected.tolist()
 
 
 def test_draws_name_their_favourites_in_turn():
     scores = torch.tensor([[3.0, 1.0, 0.0, 4.0, 5.0], [4.0, 6.0, 0.0, 1.0, 5.0]])
     # First choices 4 and 1, second choices 3 and 4 (named already), third choices 0 and 0.
-    assert rank_draws(scores, 3, Settings()).tolist() == [4, 1, 3]
-    assert rank_draws(scores, 4, Settings()).tolist() == [4, 1, 3, 0]
-    assert sorted(rank_draws(scores, 100, Settings()).tolist()) == [0, 1, 2, 3, 4]
+    assert rank_draws(scores[None], 3, Settings())[0].tolist() == [4, 1, 3]
+    assert rank_draws(scores[None], 4, Settings())[0].tolist() == [4, 1, 3, 0]
+    assert sorted(rank_draws(scores[None], 100, Settings())[0].tolist()) == [0, 1, 2, 3, 4]
 
 
 def test_draws_that_agree_name_fewer(rng):
     scores = torch.as_tensor(rng.normal(size=50)).repeat(16, 1)
-    ranked = rank_draws(scores, 20, Settings())
+    ranked = rank_draws(scores[None], 20, Settings())[0]
     assert ranked.tolist() == np.argsort(-scores[0].numpy())[:3].tolist()  # 2 * 20 / 16, rounded up
 
 

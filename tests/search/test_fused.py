@@ -13,10 +13,10 @@ pytest.importorskip("triton", reason="needs Triton")
 from drbo.data.table import Table
 from drbo.knowledge import Constraints, Knowledge
 from drbo.scores.linear import BicNV
-from drbo.search.acquire import Acquisition
+from drbo.search.acquire import Acquisition, fused_values
 from drbo.search.evaluate import Evaluator
 from drbo.search.inputs import Inputs
-from drbo.search.region import TrustRegion
+from drbo.search.region import TrustRegion, around
 from drbo.search.space import FullRankSpace, LowRankSpace
 from drbo.search.surrogate import DropoutSurrogate
 from drbo.settings import Settings
@@ -41,8 +41,33 @@ def test_fused_values_are_the_batched_ones(knowledge, low_rank, rng):
     center = torch.as_tensor(rng.uniform(-1, 1, space.dim), dtype=torch.float32, device=DEVICE)
     candidates = TrustRegion(space.dim, settings).candidates(center, 100, generator)
     draws = surrogate.draw(5, generator)
-    fused, batched = acquisition._fused(candidates, draws), acquisition._batched(candidates, draws)
+    fused, batched = fused_values([acquisition], [candidates], draws)[0], acquisition.batched(candidates, draws)
     for ours, theirs in zip(fused, batched, strict=True):
         assert ours.shape == theirs.shape
         assert ours.cpu().numpy() == pytest.approx(theirs.cpu().numpy(), abs=2e-4)
     assert np.unique(fused[0].cpu().numpy()).size > 300
+
+
+def test_several_searches_in_one_kernel(rng):
+    """Searches whose nodes have different candidate parents, against each one's own batched values."""
+    settings, generators = Settings(hidden=24, dropout=0.3), [torch.Generator(DEVICE).manual_seed(k) for k in range(3)]
+    limits = [FEW.compile(NAMES), FEW.compile(NAMES[::-1]), TIERS.compile(NAMES)]
+    spaces = [LowRankSpace(len(NAMES), 5, each) for each in limits]
+    inputs = [Inputs.allowed(each) for each in limits]
+    assert len({each.n_inputs for each in inputs}) > 1
+    parts = [DropoutSurrogate(len(NAMES), settings, g, i) for g, i in zip(generators, inputs, strict=True)]
+    surrogate = DropoutSurrogate.joined(parts)
+    table = Table.from_array(rng.normal(size=(60, len(NAMES))))
+    scores = [BicNV(table, penalty=penalty) for penalty in (1.0, 2.0, 3.0)]
+    searches = [
+        Acquisition(space, surrogate, Evaluator(score, settings), settings, k * len(NAMES))
+        for k, (space, score) in enumerate(zip(spaces, scores, strict=True))
+    ]
+    centers = torch.as_tensor(rng.uniform(-1, 1, (3, spaces[0].dim)), dtype=torch.float32, device=DEVICE)
+    regions = [TrustRegion(spaces[0].dim, settings) for _ in spaces]
+    candidates, draws = around(regions, centers, 70, generators), surrogate.draw(5, *generators)
+    found = fused_values(searches, candidates, draws)
+    for search, each, ours in zip(searches, candidates, found, strict=True):
+        for mine, theirs in zip(ours, search.batched(each, draws), strict=True):
+            assert mine.shape == theirs.shape
+            assert mine.cpu().numpy() == pytest.approx(theirs.cpu().numpy(), abs=2e-4)

@@ -27,13 +27,16 @@ def test_replay_draws_past_rows_only(rng):
     history = History(3, CPU)
     history.append(np.zeros((10, 3, 3), dtype=bool), np.zeros((10, 3)))
     generator = torch.Generator().manual_seed(0)
-    assert history.training_rows(10, Settings(), generator).tolist() == list(range(10))
+    settings = Settings(n_grads=2)
+    assert history.training_rows(10, settings, generator).tolist() == 2 * [list(range(10))]
     history.append(np.zeros((4, 3, 3), dtype=bool), np.zeros((4, 3)))
-    rows = history.training_rows(4, Settings(n_replay=500), generator)
-    assert rows[:4].tolist() == [10, 11, 12, 13]
-    assert set(rows[4:].tolist()) == set(range(10))
-    assert len(rows) == 500 + Settings().batch_size
-    assert history.training_rows(4, Settings(n_replay=0), generator).tolist() == [10, 11, 12, 13]
+    steps = history.training_rows(4, settings.with_(n_replay=500), generator)
+    assert steps.shape == (2, 500 + settings.batch_size)
+    for rows in steps:
+        assert rows[:4].tolist() == [10, 11, 12, 13]
+        assert set(rows[4:].tolist()) == set(range(10))
+    assert not torch.equal(*steps)
+    assert history.training_rows(4, settings.with_(n_replay=0), generator).tolist() == 2 * [[10, 11, 12, 13]]
 
 
 def test_reservoir_is_a_uniform_sample():
@@ -44,7 +47,7 @@ def test_reservoir_is_a_uniform_sample():
         for _ in range(5):
             history.append(np.zeros((8, 2, 2), dtype=bool), np.zeros((8, 2)))
             history.update_reservoir(8, settings, rng)
-        kept = history.training_rows(8, settings, torch.Generator())[8:].numpy()
+        kept = history.training_rows(8, settings, torch.Generator())[0, 8:].numpy()
         assert len(set(kept.tolist())) == 10
         hits[kept] += 1
     assert hits == pytest.approx(100, abs=5 * (400 * 0.25 * 0.75) ** 0.5)

@@ -289,7 +289,7 @@ def test_a_reservoir_is_kept_when_asked_for():
         chosen = _small(max_evals=60, replay=replay, n_replay=10, **REGION)
         state = Search(BicEV(_table(d=7)), chosen)
         run(state)
-        rows = state.proposer.history.training_rows(1, chosen.with_(replay="reservoir"), state.generator)[1:]
+        rows = state.proposer.history.training_rows(1, chosen.with_(replay="reservoir"), state.generator)[0, 1:]
         assert len(rows) == len(set(rows.tolist())) == kept
 
 
@@ -322,14 +322,14 @@ def test_watching_changes_nothing(recording):
 def test_memory_does_not_change_the_answer(preset, recording, monkeypatch):
     """The nodes are cut into pieces where the candidates of all would be too large."""
     pieces = []
-    original = propose.Acquisition._in_pieces
+    original = propose.Acquisition.in_pieces
 
     def counted(self, piece, *others):
         calls = []
         original(self, lambda first, last: (calls.append(first), piece(first, last)), *others)
         pieces.append(len(calls))
 
-    monkeypatch.setattr(propose.Acquisition, "_in_pieces", counted)
+    monkeypatch.setattr(propose.Acquisition, "in_pieces", counted)
     chosen = _small(preset, n_candidates={"default": 25_000, "paper": 6_000}[preset], max_evals=32, **REGION)
     whole = _course(chosen)
     assert set(pieces) == {1}

@@ -1,6 +1,6 @@
 """The acquisition: which candidates of the trust region are worth a true evaluation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 
 import numpy as np
@@ -36,22 +36,29 @@ class Acquisition:
     drops repeats and DAGs whose score is already known.
     """
 
-    def __init__(self, space: Space, surrogate: DropoutSurrogate, evaluator: Evaluator, settings: Settings) -> None:
+    def __init__(
+        self,
+        space: Space,
+        surrogate: DropoutSurrogate,
+        evaluator: Evaluator,
+        settings: Settings,
+        first: int = 0,  # of its networks, among those of the surrogate: it may hold those of several searches
+    ) -> None:
         self.space, self.surrogate, self.evaluator, self.settings = space, surrogate, evaluator, settings
-        self.score = evaluator.score
-        self.prices = additive_prices(self.score, surrogate.inputs)
+        self.first, self.score = first, evaluator.score
+        inputs, nodes = surrogate.inputs, slice(first, first + space.n_nodes)
+        self.inputs = Inputs(inputs.parents[nodes], inputs.place[nodes])
+        self.prices = additive_prices(self.score, self.inputs)
         self._on_device: tuple[Tensor, ...] | None = None  # tables of the fused kernel
         self.memory = settings.max_memory * 2**30 / 2  # bytes of one piece of work; halved when the device has less
 
     def choose(self, candidates: Candidates, generator: torch.Generator) -> Tensor:
         """Return the vectors (at most B, dim) to evaluate next, best first."""
+        return choose([self], [candidates], [generator])[0]
+
+    def pick(self, candidates: Candidates, ranked: Tensor) -> Tensor:
+        """Return the vectors of the best candidates, with ``skip_known`` of those alone that are new."""
         settings, batch = self.settings, self.settings.batch_size
-        wanted = SHORTLIST * batch if settings.skip_known else batch
-        if settings.masks == "row" and settings.acquisition == "thompson":
-            scores = self.row_scores(candidates.vectors(), generator)
-            ranked = scores.topk(min(wanted, len(scores))).indices
-        else:
-            ranked = rank_draws(self.drawn_scores(candidates, settings.n_draws, generator), wanted, settings)
         vectors = candidates.vectors(ranked)
         if settings.skip_known:
             vectors = vectors[new_dags(vectors, self.space, self.evaluator)]
@@ -81,53 +88,35 @@ class Acquisition:
         def piece(first: int, last: int) -> None:
             nodes = torch.arange(first, last, device=vectors.device)
             parents = self.space.parents(vectors, nodes)
-            drawn = self.surrogate.sample_rows(nodes, parents, generator)
-            local[:, first:last] = self.surrogate.to_local(nodes, drawn).T
+            drawn = self.surrogate.sample_rows(nodes + self.first, parents, generator)
+            local[:, first:last] = self.surrogate.to_local(nodes + self.first, drawn).T
             price[:, first:last] = self.score.price(nodes, parents, local.dtype).T
 
-        self._in_pieces(piece, d, 4 * n * (3 * self.settings.hidden + 3 * d + 3), generator)
+        self.in_pieces(piece, d, 4 * n * (3 * self.settings.hidden + 3 * d + 3), generator)
         return self.score.combine(local, price)
 
-    def drawn_scores(self, candidates: Candidates, n_draws: int, generator: torch.Generator) -> Tensor:
-        """Return the scores (S, C) of the candidates under S functions drawn from the posterior."""
-        draws = self.surrogate.draw(n_draws, generator)
-        d, hidden = self.space.n_nodes, self.settings.hidden
-        scores = candidates.value.new_empty(n_draws, len(candidates))
-        values, floats, at_most = self._batched, d * (3 * d + 3 * hidden + 4 * n_draws), float("inf")
-        if candidates.center.device.type == "cpu":
-            values, floats = self._compiled, d * (4 * n_draws + 1)
-            at_most = max(CACHED_BYTES, 4 * floats * LEAST_PIECE)
-        elif self._can_fuse():
-            values, floats = self._fused, 2 * self.space.dim + d * (4 * n_draws + 1)
-
-        def piece(first: int, last: int) -> None:
-            part = Candidates(candidates.center, candidates.coordinate[first:last], candidates.value[first:last])
-            local, price = values(part, draws)
-            scores[:, first:last] = self.score.combine(local.permute(1, 2, 0), price.T[:, None, :]).T
-
-        self._in_pieces(piece, len(candidates), 4 * floats, generator, at_most)
-        return scores
-
-    def _can_fuse(self) -> bool:
+    @property
+    def can_fuse(self) -> bool:
         """Whether one kernel can decode and price these candidates, and Triton is there to compile it."""
-        return self.prices is not None and self.space.independent and find_spec("triton") is not None
+        on_gpu = self.surrogate.device.type == "cuda"
+        return on_gpu and self.prices is not None and self.space.independent and find_spec("triton") is not None
 
-    def _batched(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
+    def batched(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
         """Return drawn local values (d, C, S) and prices (d, C), by batched matrix products."""
         nodes = torch.arange(self.space.n_nodes, device=candidates.center.device)
-        parents = self.space.parents(candidates.vectors(), nodes)
-        seen = draws.inputs.gather(nodes, parents).to(draws.weight1.dtype)
-        local = self.surrogate.to_local(nodes, draws.values(nodes, seen))
+        parents, networks = self.space.parents(candidates.vectors(), nodes), nodes + self.first
+        seen = draws.inputs.gather(networks, parents).to(draws.weight1.dtype)
+        local = self.surrogate.to_local(networks, draws.values(networks, seen))
         if self.prices is None:
             return local, self.score.price(nodes, parents, local.dtype)
         empty, each = (torch.as_tensor(part, device=seen.device) for part in self.prices)
         return local, torch.baddbmm(empty[:, None, None], seen, each[:, :, None])[:, :, 0]
 
-    def _compiled(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
+    def compiled(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
         """Return the same, by sums of rows for the families that differ from the centre's."""
         from drbo.search import compiled_draws  # compiled: only where it is used
 
-        center_codes, codes, changed = self.space.codes(candidates, self.surrogate.inputs)
+        center_codes, codes, changed = self.space.codes(candidates, self.inputs)
         d, n = changed.shape
         local, price = torch.empty(d, n, draws.output.shape[2]), torch.empty(d, n)
         function = (draws.weight1, draws.bias1, draws.output, draws.offset, self.surrogate.scale)
@@ -140,27 +129,19 @@ class Acquisition:
         in_threads(compiled_draws.add_prices, d, n * d, codes.numpy(), *self.prices, price.numpy())
         return local, price
 
-    def _fused(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
-        """Return the same, by one GPU kernel."""
-        from drbo.search import fused  # compiled by Triton: only where it is used
-
-        assert self.prices is not None
+    def tables(self, device: torch.device) -> tuple[Tensor, ...]:
+        """Return what the fused kernel must know: allowed parents, where their numbers are, and both prices."""
         if self._on_device is None:
-            device, inputs = candidates.center.device, self.surrogate.inputs
+            assert self.prices is not None
+            inputs = self.inputs
             parents = np.where(
                 np.take_along_axis(inputs.place, np.maximum(inputs.parents, 0), 1) >= 0, inputs.parents, -1
             )
             tables = (parents.astype(np.int32), self.space.rows_of(np.maximum(inputs.parents, 0)), *self.prices)
             self._on_device = tuple(torch.as_tensor(array, device=device) for array in tables)
-        parents_of, rows, empty, each = self._on_device
-        columns = fused.as_columns(candidates.center, candidates.coordinate, candidates.value)
-        columns[: self.space.n_nodes] += self.space.tier_steps(columns.device)[:, None]
-        function = (draws.weight1, draws.bias1, draws.output, draws.offset, self.surrogate.scale)
-        local, price = fused.draw_values(columns, self.space.layout[0], parents_of, rows, function, (empty, each))
-        n = len(candidates)
-        return local[:, :, :n].transpose(1, 2), price[:, :n]
+        return self._on_device
 
-    def _in_pieces(
+    def in_pieces(
         self,
         piece: Callable[[int, int], None],
         size: int,
@@ -189,6 +170,73 @@ class Acquisition:
                 first += step
 
 
+def choose(
+    searches: Sequence[Acquisition], candidates: Sequence[Candidates], generators: Sequence[torch.Generator]
+) -> list[Tensor]:
+    """Return, for each of the searches, the vectors (at most B, dim) to evaluate next, best first.
+
+    The searches have the same settings and number of nodes, and their networks are those of one surrogate.
+    """
+    settings = searches[0].settings
+    wanted = settings.batch_size * (SHORTLIST if settings.skip_known else 1)
+    if settings.masks == "row" and settings.acquisition == "thompson":
+        ranked = []
+        for search, each, generator in zip(searches, candidates, generators, strict=True):
+            scores = search.row_scores(each.vectors(), generator)
+            ranked.append(scores.topk(min(wanted, len(scores))).indices)
+    else:
+        ranked = rank_draws(drawn_scores(searches, candidates, settings.n_draws, generators), wanted, settings)
+    return [search.pick(each, rows) for search, each, rows in zip(searches, candidates, ranked, strict=True)]
+
+
+def drawn_scores(
+    searches: Sequence[Acquisition],
+    candidates: Sequence[Candidates],
+    n_draws: int,
+    generators: Sequence[torch.Generator],
+) -> Tensor:
+    """Return the scores (K, S, C) of each search's candidates under S functions drawn from its posterior."""
+    first, count = searches[0], len(searches)
+    draws = first.surrogate.draw(n_draws, *generators)
+    d, hidden = first.space.n_nodes, first.settings.hidden
+    scores = candidates[0].value.new_empty(count, n_draws, len(candidates[0]))
+    way, floats, at_most = Acquisition.batched, d * (3 * d + 3 * hidden + 4 * n_draws), float("inf")
+    fused = all(search.can_fuse for search in searches)
+    if fused:
+        floats = 2 * first.space.dim + d * (4 * n_draws + 1)
+    elif first.surrogate.compiled:
+        way, floats = Acquisition.compiled, d * (4 * n_draws + 1)
+        at_most = max(CACHED_BYTES, 4 * floats * LEAST_PIECE)
+
+    def piece(start: int, end: int) -> None:
+        parts = [Candidates(each.center, each.coordinate[start:end], each.value[start:end]) for each in candidates]
+        pairs = zip(searches, parts, strict=True)
+        values = fused_values(searches, parts, draws) if fused else (way(search, part, draws) for search, part in pairs)
+        for search, (local, price), found in zip(searches, values, scores, strict=True):
+            found[:, start:end] = search.score.combine(local.permute(1, 2, 0), price.T[:, None, :]).T
+
+    first.in_pieces(piece, scores.shape[2], 4 * floats * count, generators[0], at_most)
+    return scores
+
+
+def fused_values(
+    searches: Sequence[Acquisition], candidates: Sequence[Candidates], draws: Draws
+) -> list[tuple[Tensor, Tensor]]:
+    """Return, for each of the searches, what :meth:`Acquisition.batched` does, by one GPU kernel for all of them."""
+    from drbo.search import fused  # compiled by Triton: only where it is used
+
+    first, n, device = searches[0], len(candidates[0]), candidates[0].center.device
+    tables = zip(*(search.tables(device) for search in searches), strict=True)
+    parents, rows, empty, each = (torch.cat(parts) for parts in tables)
+    columns = fused.as_columns([(part.center, part.coordinate, part.value) for part in candidates])
+    for search, own in zip(searches, columns, strict=True):
+        own[: search.space.n_nodes] += search.space.tier_steps(device)[:, None]
+    function = (draws.weight1, draws.bias1, draws.output, draws.offset, first.surrogate.scale)
+    local, price = fused.draw_values(columns, first.space.layout[0], parents, rows, function, (empty, each))
+    local, price = local[:, :, :n].transpose(1, 2), price[:, :n]
+    return list(zip(local.split(first.space.n_nodes), price.split(first.space.n_nodes), strict=True))
+
+
 def additive_prices(score: Score, inputs: Inputs) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the price of no parents (d,) and what each input adds (d, m); None where prices do not add up.
 
@@ -213,22 +261,25 @@ def additive_prices(score: Score, inputs: Inputs) -> tuple[np.ndarray, np.ndarra
 
 
 def rank_draws(
-    scores: Tensor,  # (S, C)
+    scores: Tensor,  # (K, S, C)
     wanted: int,
     settings: Settings,
-) -> Tensor:
-    """Return candidate indices, best first: by UCB, or the draws' favourites in turn, each candidate once.
+) -> list[Tensor]:
+    """Return, for each of K searches, candidates, best first: by UCB, or the draws' favourites in turn, each once.
 
     Draws that agree name fewer than ``wanted``: the batch is then smaller, and the networks learn sooner. On 20ER4 and
     30ER8 that finds better DAGs with the same number of evaluations than a batch filled with their later choices.
     """
     if settings.acquisition == "ucb":
-        bound = scores.mean(0) + settings.ucb_beta * scores.std(0, correction=0)
-        return bound.topk(min(wanted, len(bound))).indices
-    per_draw = min(-(-2 * wanted // len(scores)), scores.shape[1])
-    favourites = scores.topk(per_draw, dim=1).indices.T.flatten().cpu().numpy()  # first choices of all, then second
-    _, first = np.unique(favourites, return_index=True)
-    return torch.as_tensor(favourites[np.sort(first)][:wanted], device=scores.device)
+        bound = scores.mean(1) + settings.ucb_beta * scores.std(1, correction=0)
+        return list(bound.topk(min(wanted, bound.shape[1]), dim=1).indices)
+    per_draw = min(-(-2 * wanted // scores.shape[1]), scores.shape[2])
+    favourites = scores.topk(per_draw, dim=2).indices.transpose(1, 2)  # first choices of all draws, then second
+    ranked = []
+    for named in favourites.flatten(1).cpu().numpy():
+        _, first = np.unique(named, return_index=True)
+        ranked.append(torch.as_tensor(named[np.sort(first)][:wanted], device=scores.device))
+    return ranked
 
 
 def new_dags(vectors: Tensor, space: Space, evaluator: Evaluator) -> Tensor:

@@ -1,11 +1,12 @@
 """Drawn values of candidates in one GPU kernel: their parent sets and hidden layers never leave the chip."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 import triton
 import triton.language as tl
-from torch import Tensor
+from torch import Tensor, nn
 
 #: Candidates, and parents at a time, of one block.
 BLOCK, PARENTS = 64, 32
@@ -13,7 +14,7 @@ BLOCK, PARENTS = 64, 32
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _kernel(  # type: ignore[no-untyped-def]
-    vectors,  # (dim, C)
+    vectors,  # (K, dim, C)
     parents,  # (d, m) int32: the parent behind an input; -1: none
     rows,  # (d, m) int32: row of the parent's embedding, or of the pair's number
     weight1,  # (d, m, h)
@@ -26,7 +27,9 @@ def _kernel(  # type: ignore[no-untyped-def]
     local,  # (d, S, C)
     price,  # (d, C)
     n_candidates,
-    n_nodes,
+    dim,
+    n_nodes,  # of one search
+    n_networks,  # of all
     n_hidden,
     n_draws,
     n_inputs: tl.constexpr,
@@ -36,23 +39,25 @@ def _kernel(  # type: ignore[no-untyped-def]
     BLOCK: tl.constexpr,
     PARENTS: tl.constexpr,
 ):
-    node = tl.program_id(0)
+    network = tl.program_id(0)
+    node = network % n_nodes
     c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     real = c < n_candidates
     unit, draw = tl.arange(0, HIDDEN), tl.arange(0, DRAWS)
     size = n_candidates.to(tl.int64)
+    vectors += network // n_nodes * dim * size
     height = tl.load(vectors + node * size + c, mask=real, other=0.0)
-    hidden = tl.load(bias1 + node * n_hidden + unit, mask=unit < n_hidden, other=0.0)[:, None]
+    hidden = tl.load(bias1 + network * n_hidden + unit, mask=unit < n_hidden, other=0.0)[:, None]
     hidden = hidden + tl.zeros((HIDDEN, BLOCK), tl.float32)
-    total = tl.load(empty + node) + tl.zeros((BLOCK,), tl.float32)
+    total = tl.load(empty + network) + tl.zeros((BLOCK,), tl.float32)
     for start in range(0, n_inputs, PARENTS):
         q = start + tl.arange(0, PARENTS)
-        parent = tl.load(parents + node * n_inputs + q, mask=q < n_inputs, other=-1)
+        parent = tl.load(parents + network * n_inputs + q, mask=q < n_inputs, other=-1)
         there = (parent >= 0)[:, None] & real[None, :]
         other = tl.load(
             vectors + tl.maximum(parent, 0).to(tl.int64)[:, None] * size + c[None, :], mask=there, other=0.0
         )
-        row = tl.load(rows + node * n_inputs + q, mask=q < n_inputs, other=0).to(tl.int64)
+        row = tl.load(rows + network * n_inputs + q, mask=q < n_inputs, other=0).to(tl.int64)
         if RANK == 0:
             link = tl.load(vectors + row[:, None] * size + c[None, :], mask=there, other=-1.0)
         else:
@@ -61,7 +66,7 @@ def _kernel(  # type: ignore[no-untyped-def]
                 own = tl.load(vectors + (n_nodes + node * RANK + k) * size + c, mask=real, other=0.0)
                 link += own[None, :] * tl.load(vectors + (row[:, None] + k) * size + c[None, :], mask=there, other=0.0)
         chosen = tl.where(there & (other < height[None, :]) & (link > 0), 1.0, 0.0)
-        place = node * n_inputs + q
+        place = network * n_inputs + q
         inside = q < n_inputs
         cost = tl.load(each + place, mask=inside, other=0.0)
         total += tl.sum(chosen * cost[:, None], axis=0)
@@ -73,29 +78,29 @@ def _kernel(  # type: ignore[no-untyped-def]
         hidden += tl.dot(w, chosen, input_precision="tf32x3")
     hidden = tl.maximum(hidden, 0.0)
     v = tl.load(
-        output + (node * n_hidden + unit[None, :]) * n_draws + draw[:, None],
+        output + (network * n_hidden + unit[None, :]) * n_draws + draw[:, None],
         mask=(unit < n_hidden)[None, :] & (draw < n_draws)[:, None],
         other=0.0,
     )
-    value = tl.dot(v, hidden, input_precision="tf32x3") + tl.load(offset + node)
-    value = tl.load(scale + node) + tl.load(scale + n_nodes + node) * value
-    value = tl.maximum(value, tl.load(scale + 2 * n_nodes + node))
-    value = tl.minimum(value, tl.load(scale + 3 * n_nodes + node))
-    at = (node * n_draws + draw[:, None]) * size + c[None, :]
+    value = tl.dot(v, hidden, input_precision="tf32x3") + tl.load(offset + network)
+    value = tl.load(scale + network) + tl.load(scale + n_networks + network) * value
+    value = tl.maximum(value, tl.load(scale + 2 * n_networks + network))
+    value = tl.minimum(value, tl.load(scale + 3 * n_networks + network))
+    at = (network * n_draws + draw[:, None]) * size + c[None, :]
     tl.store(local + at, value, mask=(draw < n_draws)[:, None] & real[None, :])
-    tl.store(price + node * size + c, total, mask=real)
+    tl.store(price + network * size + c, total, mask=real)
 
 
 def draw_values(
-    vectors: Tensor,  # (dim, C): candidates as columns; potentials in their tiers
+    vectors: Tensor,  # (K, dim, C): candidates of K searches as columns; potentials in their tiers
     rank: int,
-    parents: Tensor,  # (d, m) int32
+    parents: Tensor,  # (d, m) int32; d: the nodes of all searches, one after the other
     rows: Tensor,  # (d, m) int32
     function: tuple[Tensor, ...],  # weight1 (d, m, h), bias1 (d, h), output (d, h, S), offset (d, 1), scale (4, d)
     prices: tuple[Tensor, Tensor],  # (d,), (d, m)
 ) -> tuple[Tensor, Tensor]:
     """Return the drawn local values (d, S, C) and the prices (d, C) of candidates."""
-    n = vectors.shape[1]
+    count, dim, n = vectors.shape
     (d, m), (h, n_draws) = parents.shape, function[2].shape[1:]
     local, price = vectors.new_empty(d, n_draws, n), vectors.new_empty(d, n)
     tensors: list[Any] = [vectors, parents, rows, *function, *prices, local, price]
@@ -103,6 +108,8 @@ def draw_values(
     _kernel[grid](
         *(tensor.contiguous() for tensor in tensors),
         n,
+        dim,
+        d // count,
         d,
         h,
         n_draws,
@@ -118,15 +125,16 @@ def draw_values(
 
 
 def as_columns(
-    center: Tensor,  # (dim,)
-    coordinate: Tensor,  # (C, room) int32
-    value: Tensor,  # (C, room)
+    candidates: Sequence[tuple[Tensor, Tensor, Tensor]],  # of each search: center (dim,), coordinate, value (C, room)
 ) -> Tensor:
-    """Return candidates written out as columns (dim, C or a few more), the centre where there are more.
+    """Return candidates written out as columns (K, dim + 1, C or a few more), the centre where there are more.
 
     Rows of a whole number of blocks begin at addresses from which the kernel can load several numbers at once; without
     that it is many times slower.
     """
-    dim, n = len(center), len(coordinate)
-    columns = torch.cat([center, center.new_zeros(1)])[:, None].repeat(1, -(-n // BLOCK) * BLOCK)
-    return columns.scatter_(0, coordinate.T.long(), value.T)[:dim]
+    centers = torch.stack([center for center, _, _ in candidates])
+    n = len(candidates[0][1])
+    columns = nn.functional.pad(centers, (0, 1))[:, :, None].repeat(1, 1, -(-n // BLOCK) * BLOCK)
+    for own, (_, coordinate, value) in zip(columns, candidates, strict=True):
+        own.scatter_(0, coordinate.T.long(), value.T)
+    return columns

@@ -59,20 +59,21 @@ class History:
         return self.values[:, rows]
 
     def training_rows(self, n_new: int, settings: Settings, generator: torch.Generator) -> Tensor:
-        """Return the newest rows and a replay of earlier ones, more of these where the newest are fewer than a batch.
+        """Return the rows (n_grads, N) of the training steps: the newest, and a replay of earlier ones.
 
-        The number of rows is then the same in every iteration, which a recorded training step needs.
+        Where the newest are fewer than a batch the replay is larger. The number of rows is then the same in every
+        iteration, which a recorded training step needs.
         """
-        first_new = self._size - n_new
-        newest = torch.arange(first_new, self._size, device=self.device)
+        first_new, steps = self._size - n_new, settings.n_grads
+        newest = torch.arange(first_new, self._size, device=self.device).expand(steps, -1)
         if first_new == 0 or settings.n_replay == 0:
             return newest
         if settings.replay == "uniform":
             count = settings.n_replay + max(0, settings.batch_size - n_new)
-            past = torch.randint(first_new, (count,), generator=generator, device=self.device)
+            past = torch.randint(first_new, (steps, count), generator=generator, device=self.device)
         else:
-            past = self._reservoir
-        return torch.cat([newest, past])
+            past = self._reservoir.expand(steps, -1)
+        return torch.cat([newest, past], 1)
 
     def update_reservoir(self, n_new: int, settings: Settings, rng: np.random.Generator) -> None:
         """Let the newest rows enter a uniform sample of fixed size of all rows (Vitter 1985, algorithm R)."""

@@ -94,10 +94,9 @@ class Search:
 
     def propose(self) -> Dags:
         """Return DAGs to evaluate: a first design, then what the surrogate holds promising."""
-        room = max(1, self.settings.max_evals - self.evaluator.n_evals - self.reserve)
         if self.best is None or self.iteration == 0:
-            return self.proposer.first(room)
-        return self.proposer.propose(self.best, room)
+            return self.proposer.first(self.room)
+        return self.proposer.propose(self.best, self.room)
 
     def evaluate(self, dags: Dags) -> Evaluated:
         """Score the proposals and keep the best DAG: a proposal, a recombination, or the end of a polish."""
@@ -129,6 +128,11 @@ class Search:
         max_local = self.settings.max_local
         by_local = self.settings.max_evals if max_local is None else max_local // self.evaluator.score.n_nodes
         return min(self.settings.max_evals, by_local)
+
+    @property
+    def room(self) -> int:
+        """DAGs that may be proposed."""
+        return max(1, self.settings.max_evals - self.evaluator.n_evals - self.reserve)
 
     @property
     def spent(self) -> bool:
@@ -163,24 +167,37 @@ def run(state: Search, callbacks: Iterable[Callback] = ()) -> Outcome:
         while stopped is None:
             before = state.evaluator.n_evals
             state.learn(state.evaluate(state.propose()))
-            # A batch of known DAGs is free where it is not counted: without this the search would not end.
-            state.iteration, state.empty = (
-                state.iteration + 1,
-                0 if state.evaluator.n_evals > before else state.empty + 1,
-            )
-            stopped = _call(callbacks, state) or _finished(state)
+            stopped = advance(state, before, callbacks)
     except KeyboardInterrupt:
         state.whole = False
         if state.best is None:
             raise
         stopped = "interrupted"
-    except torch.OutOfMemoryError as error:  # what can be done in smaller pieces was
-        raise SettingsError(
-            f"the search does not fit into the memory of {state.generator.device}",
-            hint="lower n_candidates or hidden, set candidate_parents, or use device='cpu'",
-        ) from error
+    except torch.OutOfMemoryError as error:
+        raise too_large(state) from error
+    return ended(state, stopped)
+
+
+def advance(state: Search, before: int, callbacks: list[Callback]) -> str | None:
+    """Count an iteration that began with ``before`` evaluations; return why the search ends, if it does."""
+    # A batch of known DAGs is free where it is not counted: without this the search would not end.
+    state.empty = 0 if state.evaluator.n_evals > before else state.empty + 1
+    state.iteration += 1
+    return _call(callbacks, state) or _finished(state)
+
+
+def ended(state: Search, stopped: str) -> Outcome:
+    """Return what a search has found, and why it ended."""
     assert state.best is not None  # the first batch is never empty: max_evals and max_local have room for it
     return Outcome(state.best, state.found_by, state.evaluator.n_evals, state.evaluator.n_local, stopped)
+
+
+def too_large(state: Search) -> SettingsError:
+    """Return the error of a search without memory: what can be done in smaller pieces was."""
+    return SettingsError(
+        f"the search does not fit into the memory of {state.generator.device}",
+        hint="lower n_candidates or hidden, set candidate_parents, or use device='cpu'",
+    )
 
 
 def _call(callbacks: list[Callback], state: Search) -> str | None:

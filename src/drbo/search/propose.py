@@ -1,5 +1,6 @@
 """Where proposals come from: the paper's trust region, or climbs of drawn functions."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -10,11 +11,11 @@ from torch import Tensor
 from drbo.errors import SettingsError
 from drbo.knowledge import Constraints
 from drbo.scores.base import Families
-from drbo.search.acquire import Acquisition
+from drbo.search.acquire import Acquisition, choose
 from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.history import History
 from drbo.search.inputs import Inputs
-from drbo.search.region import TrustRegion, moves_kept
+from drbo.search.region import TrustRegion, around, moves_kept
 from drbo.search.space import FullRankSpace, LowRankSpace, Space
 from drbo.search.starts import latin_hypercube, random_dags
 from drbo.search.surrogate import DropoutSurrogate
@@ -63,12 +64,8 @@ class RegionProposer:
         generator: torch.Generator,
     ) -> None:
         d = evaluator.score.n_nodes
-        self.settings, self.rng, self.generator = settings, rng, generator
-        self.space: Space = (
-            LowRankSpace(d, settings.rank, constraints)
-            if settings.space == "low-rank"
-            else FullRankSpace(d, constraints)
-        )
+        self.evaluator, self.settings, self.rng, self.generator = evaluator, settings, rng, generator
+        self.space = new_space(d, settings, constraints)
         _check_memory(self.space, settings)
         inputs = Inputs.allowed(constraints)
         self.history = History(d, generator.device, inputs)
@@ -82,16 +79,21 @@ class RegionProposer:
     def first(self, count: int) -> Dags:
         """Return the DAGs of a Latin hypercube."""
         vectors = latin_hypercube(self.settings.batch_size, self.space.dim, self.rng)[:count]
-        return self._decoded(vectors.to(self.generator.device))
+        dags: Dags = self.decoded(vectors.to(self.generator.device)).cpu().numpy()
+        return dags
 
     def propose(self, best: Evaluated, count: int) -> Dags:
         """Return the best candidates of the region around the best DAG, by a drawn score."""
-        assert self.center is not None  # learn() has seen the first design
-        candidates = self.region.candidates(self.center, self.settings.n_candidates, self.generator)
-        return self._decoded(self.acquisition.choose(candidates, self.generator)[:count])
+        return propose_all([self], [count])[0]
 
     def learn(self, batch: Evaluated, best: Evaluated, improved: bool) -> None:
         """Move the region, and train the networks on the new evaluations and a replay of old ones."""
+        self.note(batch, best, improved)
+        if len(batch):
+            train_all([self], [len(batch)])
+
+    def note(self, batch: Evaluated, best: Evaluated, improved: bool) -> None:
+        """Move the region and keep the new evaluations; the networks are yet to learn from them."""
         started = self.center is not None
         self._recenter(batch, best)
         if len(batch) == 0:
@@ -100,14 +102,11 @@ class RegionProposer:
         if started:
             self.region.update(improved=improved)
         self.history.append(batch.dags, batch.local)
-        self.surrogate.update(self.history, len(batch), self.generator)
-        if self.settings.replay == "reservoir":
-            self.history.update_reservoir(len(batch), self.settings, self.rng)
 
-    def _decoded(self, vectors: Tensor) -> Dags:
+    def decoded(self, vectors: Tensor) -> Tensor:
+        """Return the DAGs of the vectors that are proposed, on the device."""
         self._vectors = vectors
-        dags: Dags = self.space.decode(vectors).cpu().numpy()
-        return dags
+        return self.space.decode(vectors)
 
     def _recenter(self, batch: Evaluated, best: Evaluated) -> None:
         """Centre the region on the best DAG; one that was not proposed gets a vector where it has one."""
@@ -123,6 +122,29 @@ class RegionProposer:
             self.center = torch.as_tensor(vector, dtype=torch.float32, device=self.generator.device)
         elif self.center is None:
             self.center = self._vectors[int(np.argmax(batch.scores))]
+
+
+def propose_all(searches: Sequence[RegionProposer], counts: Sequence[int]) -> list[Dags]:
+    """Return the proposals of each of the searches, whose networks are those of one surrogate, by one program."""
+    centers = [search.center for search in searches]
+    generators = [search.generator for search in searches]
+    regions, n = [search.region for search in searches], searches[0].settings.n_candidates
+    known = [center for center in centers if center is not None]
+    assert len(known) == len(searches)  # learn() has seen the first designs
+    candidates = around(regions, torch.stack(known), n, generators)
+    chosen = choose([search.acquisition for search in searches], candidates, generators)
+    vectors = [each[:count] for each, count in zip(chosen, counts, strict=True)]
+    dags = torch.cat([search.decoded(each) for search, each in zip(searches, vectors, strict=True)]).cpu().numpy()
+    return np.split(dags, np.cumsum([len(each) for each in vectors])[:-1])
+
+
+def train_all(searches: Sequence[RegionProposer], n_new: Sequence[int]) -> None:
+    """Train the networks of each of the searches, those of one surrogate, on its newest evaluations and a replay."""
+    histories = [search.history for search in searches]
+    searches[0].surrogate.update_all(histories, n_new, [search.generator for search in searches])
+    for search, count in zip(searches, n_new, strict=True):
+        if search.settings.replay == "reservoir":
+            search.history.update_reservoir(count, search.settings, search.rng)
 
 
 class ClimbProposer:
@@ -183,13 +205,25 @@ class ClimbProposer:
         return self.landscape.jump(self._pool[self.rng.integers(len(self._pool))] if from_pool else best, pairs)
 
 
-def _check_memory(space: Space, settings: Settings) -> None:
-    """Refuse, before anything is spent, a run whose candidates cannot be held."""
+def new_space(n_nodes: int, settings: Settings, constraints: Constraints | None = None) -> Space:
+    """Return the space of vectors that the settings ask for."""
+    if settings.space == "low-rank":
+        return LowRankSpace(n_nodes, settings.rank, constraints)
+    return FullRankSpace(n_nodes, constraints)
+
+
+def candidates_gib(space: Space, settings: Settings) -> float:
+    """Return the GiB that the candidates of one iteration take."""
     if settings.masks == "row" and settings.acquisition == "thompson":  # vectors written out, a value per node
         floats = settings.n_candidates * (2 * space.dim + 3 * space.n_nodes)
     else:  # moved coordinates with their values, a score per draw
         floats = settings.n_candidates * (2 * moves_kept(space.dim, settings) + settings.n_draws)
-    if (need := 4 * floats / 2**30) > settings.max_memory:
+    return 4 * floats / 2**30
+
+
+def _check_memory(space: Space, settings: Settings) -> None:
+    """Refuse, before anything is spent, a run whose candidates cannot be held."""
+    if (need := candidates_gib(space, settings)) > settings.max_memory:
         raise SettingsError(
             f"{settings.n_candidates} candidates of {space.dim} numbers need {need:.1f} GiB, "
             f"max_memory is {settings.max_memory:g}",

@@ -1,6 +1,7 @@
 """The trust region: where candidates are drawn, and how it grows and shrinks (paper, App. C.1)."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -90,16 +91,9 @@ class TrustRegion:
         generator: torch.Generator,
     ) -> Candidates:
         """Return n candidates around the centre."""
-        low = (center - self.length).clamp(min=-1.0)
-        width = (center + self.length).clamp(max=1.0) - low
-        probability = min(1.0, self.settings.moved_coordinates / self.dim)
-        room = moves_kept(self.dim, self.settings)
-        directions, shift = self._sobol(n, generator, center.device)
-        draw = _moved_compiled if center.device.type == "cpu" else _moved
-        coordinate, value = draw(n, room, probability, low, width, directions, shift, generator)
-        return Candidates(center, coordinate, value)
+        return around([self], center[None], n, [generator])[0]
 
-    def _sobol(self, n: int, generator: torch.Generator, device: torch.device) -> tuple[Tensor, Tensor]:
+    def sobol(self, n: int, generator: torch.Generator, device: torch.device) -> tuple[Tensor, Tensor]:
         """Return direction numbers (dim, bits) of one scrambled sequence, and a digital shift (dim,) drawn anew."""
         if self.dim > SOBOL_MAX_DIM:  # no direction numbers beyond: plain uniform points
             none = torch.empty(self.dim, 0, dtype=torch.int32, device=device)
@@ -111,6 +105,26 @@ class TrustRegion:
         bits = max(1, (n - 1).bit_length())  # the further digits of the numbers 0 .. n - 1 are 0
         shift = torch.randint(2**SOBOL_BITS, (self.dim,), generator=generator, device=device, dtype=torch.int32)
         return self._directions[:, :bits].contiguous(), shift
+
+
+def around(
+    regions: Sequence[TrustRegion],
+    centers: Tensor,  # (K, dim)
+    n: int,
+    generators: Sequence[torch.Generator],
+) -> list[Candidates]:
+    """Return n candidates of each of K regions of the same dimension, with random numbers from its own generator."""
+    first, device = regions[0], centers.device
+    lengths = torch.tensor([[region.length] for region in regions], device=device)
+    low = (centers - lengths).clamp(min=-1.0)
+    width = (centers + lengths).clamp(max=1.0) - low
+    probability = min(1.0, first.settings.moved_coordinates / first.dim)
+    sobol = [region.sobol(n, generator, device) for region, generator in zip(regions, generators, strict=True)]
+    directions, shift = (torch.stack(parts) for parts in zip(*sobol, strict=True))
+    draw = _moved_compiled if device.type == "cpu" else _moved
+    room = moves_kept(first.dim, first.settings)
+    moved = draw(n, room, probability, low, width, directions, shift, generators)
+    return [Candidates(center, *each) for center, each in zip(centers, moved, strict=True)]
 
 
 def moves_kept(dim: int, settings: Settings) -> int:
@@ -129,21 +143,28 @@ def _moved_compiled(
     n: int,
     room: int,
     probability: float,
-    low: Tensor,  # (dim,)
-    width: Tensor,  # (dim,)
-    directions: Tensor,  # (dim, bits)
-    shift: Tensor,  # (dim,)
-    generator: torch.Generator,
-) -> tuple[Tensor, Tensor]:
-    """Return moved coordinates (n, room), free places dim, and their new values; on the CPU."""
+    low: Tensor,  # (K, dim)
+    width: Tensor,  # (K, dim)
+    directions: Tensor,  # (K, dim, bits)
+    shift: Tensor,  # (K, dim)
+    generators: Sequence[torch.Generator],
+) -> list[tuple[Tensor, Tensor]]:
+    """Return, of K regions, moved coordinates (n, room), free places dim, and their new values; on the CPU."""
     from drbo.search import compiled_draws  # compiled: only where it is used
 
-    seed = np.uint64(int(torch.randint(2**62, (1,), generator=generator)))
-    coordinate, value = torch.empty(n, room, dtype=torch.int32), torch.empty(n, room)
-    sobol = (directions.numpy().view(np.uint32), shift.numpy().view(np.uint32))
-    arguments = (low.numpy(), width.numpy(), probability, *sobol, seed, coordinate.numpy(), value.numpy())
-    in_threads(compiled_draws.move, n, n * room, *arguments)
-    return coordinate, value
+    moved = []
+    for cube, numbers, generator in zip(
+        zip(low, width, strict=True), zip(directions, shift, strict=True), generators, strict=True
+    ):
+        seed = np.uint64(int(torch.randint(2**62, (1,), generator=generator)))
+        coordinate, value = torch.empty(n, room, dtype=torch.int32), torch.empty(n, room)
+        sobol = (part.numpy().view(np.uint32) for part in numbers)
+        limits = (part.numpy() for part in cube)
+        in_threads(
+            compiled_draws.move, n, n * room, *limits, probability, *sobol, seed, coordinate.numpy(), value.numpy()
+        )
+        moved.append((coordinate, value))
+    return moved
 
 
 def _moved(
@@ -154,32 +175,38 @@ def _moved(
     width: Tensor,
     directions: Tensor,
     shift: Tensor,
-    generator: torch.Generator,
-) -> tuple[Tensor, Tensor]:
+    generators: Sequence[torch.Generator],
+) -> list[tuple[Tensor, Tensor]]:
     """Return the same as :func:`_moved_compiled`, with batched operations; other random numbers.
 
     Candidates are columns inside: sums along columns are much quicker on a GPU.
     """
-    device, dim = low.device, len(low)
-    uniform = torch.rand(room, n, generator=generator, device=device, dtype=torch.float64)
+    device, (count, dim) = low.device, low.shape
+
+    def each(draw: Callable[[torch.Generator], Tensor]) -> Tensor:
+        return torch.stack([draw(generator) for generator in generators])
+
+    uniform = each(lambda g: torch.rand(room, n, generator=g, device=device, dtype=torch.float64))  # (K, room, n)
     if probability < 1.0:  # gaps between moved coordinates are geometric
         gaps = (torch.log1p(-uniform) / math.log1p(-probability)).clamp_(max=dim).to(torch.int32) + 1
     else:
-        gaps = torch.ones(room, n, dtype=torch.int32, device=device)
-    coordinate = (gaps.cumsum(0, dtype=torch.int32) - 1).clamp_(max=dim)
-    forced = torch.randint(dim, (n,), generator=generator, device=device, dtype=torch.int32)
-    coordinate[0] = torch.where(coordinate[0] < dim, coordinate[0], forced)
-    place = coordinate.clamp(max=dim - 1).long()  # free places get some value
-    if directions.shape[1] == 0:
-        unit = torch.rand(room, n, generator=generator, device=device)
+        gaps = torch.ones(count, room, n, dtype=torch.int32, device=device)
+    coordinate = (gaps.cumsum(1, dtype=torch.int32) - 1).clamp_(max=dim)
+    forced = each(lambda g: torch.randint(dim, (n,), generator=g, device=device, dtype=torch.int32))
+    coordinate[:, 0] = torch.where(coordinate[:, 0] < dim, coordinate[:, 0], forced)
+    # The coordinates of all regions in a row; free places get some value.
+    place = coordinate.clamp(max=dim - 1).long() + dim * torch.arange(count, device=device)[:, None, None]
+    if directions.shape[2] == 0:
+        unit = each(lambda g: torch.rand(room, n, generator=g, device=device))
     else:
         row = torch.arange(n, device=device)
-        gray, digits = row ^ (row >> 1), shift[place]
-        for start in range(0, directions.shape[1], 8):
-            table = _byte_table(directions[:, start : start + 8])
-            digits ^= table[((gray >> start) % (len(table) // dim)) * dim + place]
+        gray, digits, numbers = row ^ (row >> 1), shift.flatten()[place], directions.flatten(0, 1)
+        for start in range(0, numbers.shape[1], 8):
+            table = _byte_table(numbers[:, start : start + 8])
+            digits ^= table[((gray >> start) % (len(table) // len(numbers))) * len(numbers) + place]
         unit = (digits.to(torch.float32) + 0.5) * 2.0**-SOBOL_BITS
-    return coordinate.T, (low[place] + width[place] * unit).T
+    value = low.flatten()[place] + width.flatten()[place] * unit
+    return list(zip(coordinate.transpose(1, 2), value.transpose(1, 2), strict=True))
 
 
 def _byte_table(

@@ -7,7 +7,9 @@ For node i (paper, Sec. 4.3), with x the 0/1 parent vector and m a dropout mask:
 One stochastic pass is one draw from an approximate posterior of the local score.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -54,59 +56,113 @@ class DropoutSurrogate:
 
     Parameters and Adam's moments are each one flat tensor. A training step is compiled for the CPU; on a GPU it is a
     handful of batched operations, replayed as one graph.
+
+    The networks of several searches can be joined: K d networks are trained and sampled as one program, each search's
+    as they would be alone, with random numbers from its own generator.
     """
 
     def __init__(
         self, n_nodes: int, settings: Settings, generator: torch.Generator, inputs: Inputs | None = None
     ) -> None:
-        self.inputs = inputs or Inputs.all_nodes(n_nodes)
-        d, m, h = n_nodes, self.inputs.n_inputs, settings.hidden
-        self.n_nodes, self.settings = n_nodes, settings
-        self.device = generator.device
-        shapes = {"w1": (d, m, h), "b1": (d, h), "gamma": (d, h), "beta": (d, h), "w2": (d, h), "b2": (d, 1)}
-        sizes = [torch.Size(shape).numel() for shape in shapes.values()]
-        self.flat, self.moment1, self.moment2, self._gradient = torch.zeros(4, sum(sizes), device=self.device)
-        self._p = _views(self.flat, shapes, sizes)
-        self._g = _views(self._gradient, shapes, sizes)
+        self._allocate(inputs or Inputs.all_nodes(n_nodes), settings, generator.device)
+        m, h = self.inputs.n_inputs, settings.hidden
         for name, fan_in in (("w1", m), ("b1", m), ("w2", h), ("b2", h)):  # the usual start of a linear layer
             self._p[name].uniform_(-(fan_in**-0.5), fan_in**-0.5, generator=generator)
         self._p["gamma"].fill_(1.0)
+
+    def _allocate(self, inputs: Inputs, settings: Settings, device: torch.device, searches: int = 1) -> None:
+        d, m, h = inputs.n_nodes, inputs.n_inputs, settings.hidden
+        self.inputs, self.n_nodes, self.settings, self.device, self.searches = inputs, d, settings, device, searches
+        self.compiled = device.type == "cpu"
+        shapes = {"w1": (d, m, h), "b1": (d, h), "gamma": (d, h), "beta": (d, h), "w2": (d, h), "b2": (d, 1)}
+        sizes = [torch.Size(shape).numel() for shape in shapes.values()]
+        self.flat, self.moment1, self.moment2, self._gradient = torch.zeros(4, sum(sizes), device=device)
+        self._p = _views(self.flat, shapes, sizes)
+        self._g = _views(self._gradient, shapes, sizes)
         self.steps = 0
         self._graph: GraphedSteps | None = None
-        self.mean = torch.zeros(d, 1, device=self.device)
-        self.spread = torch.ones(d, 1, device=self.device)
-        self.low = torch.full((d, 1), -torch.inf, device=self.device)
-        self.high = torch.full((d, 1), torch.inf, device=self.device)
-        self.activation_mean = torch.zeros(d, h, device=self.device)
-        self.activation_var = torch.ones(d, h, device=self.device)
+        self.mean = torch.zeros(d, 1, device=device)
+        self.spread = torch.ones(d, 1, device=device)
+        self.low = torch.full((d, 1), -torch.inf, device=device)
+        self.high = torch.full((d, 1), torch.inf, device=device)
+        self.activation_mean = torch.zeros(d, h, device=device)
+        self.activation_var = torch.ones(d, h, device=device)
+
+    @classmethod
+    def joined(cls, parts: Sequence["DropoutSurrogate"]) -> "DropoutSurrogate":
+        """Return the networks of several searches as one program; they must have taken equally many steps."""
+        first = parts[0]
+        inputs = Inputs.joined([part.inputs.widened(max(part.inputs.n_inputs for part in parts)) for part in parts])
+        whole = cls.__new__(cls)
+        whole._allocate(inputs, first.settings, first.device, sum(part.searches for part in parts))
+        whole.compiled, whole.steps = False, first.steps
+        ends = np.cumsum([0, *(part.n_nodes for part in parts)]).tolist()
+        for part, nodes in zip(parts, (slice(*ends) for ends in pairwise(ends)), strict=True):
+            for ours, theirs in zip(whole._state(), part._state(), strict=True):
+                ours[nodes][tuple(slice(size) for size in theirs.shape)].copy_(theirs)
+        return whole
+
+    def part(self, number: int) -> "DropoutSurrogate":
+        """Return a copy of the networks of one of the searches."""
+        size = self.n_nodes // self.searches
+        nodes = slice(number * size, (number + 1) * size)
+        one = type(self).__new__(type(self))
+        one._allocate(Inputs(self.inputs.parents[nodes], self.inputs.place[nodes]), self.settings, self.device)
+        one.compiled, one.steps = self.compiled, self.steps
+        for ours, theirs in zip(one._state(), self._state(), strict=True):
+            ours.copy_(theirs[nodes])
+        return one
+
+    def _state(self) -> list[Tensor]:
+        """Return what training changes, network by network."""
+        shapes = {name: tuple(value.shape) for name, value in self._p.items()}
+        sizes = [value.numel() for value in self._p.values()]
+        flats = (_views(flat, shapes, sizes).values() for flat in (self.flat, self.moment1, self.moment2))
+        scales = (self.mean, self.spread, self.low, self.high, self.activation_mean, self.activation_var)
+        return [*(view for views in flats for view in views), *scales]
 
     def update(self, history: History, n_new: int, generator: torch.Generator) -> None:
         """Train on the newest DAGs and a replay of past ones (paper, Sec. 4.5)."""
-        self._rescale(history, n_new)
-        batches = [history.training_rows(n_new, self.settings, generator) for _ in range(self.settings.n_grads)]
-        if not batches:
+        self.update_all([history], [n_new], [generator])
+
+    def update_all(
+        self, histories: Sequence[History], n_new: Sequence[int], generators: Sequence[torch.Generator]
+    ) -> None:
+        """Train the networks of each search on its own DAGs; one without a new DAG rehearses past ones."""
+        self._rescale(histories, n_new)
+        batches = [
+            history.training_rows(count, self.settings, generator)
+            for history, count, generator in zip(histories, n_new, generators, strict=True)
+        ]
+        if self.settings.n_grads == 0:
             return
-        if self.device.type == "cpu":
-            for rows in batches:
+        if self.compiled:
+            (history,), (generator,) = histories, generators
+            for rows in batches[0]:
                 ordered = rows.sort().values  # gathered once, in the order of memory: a long past costs no more
                 codes, values = history.codes.index_select(1, ordered), history.values.index_select(1, ordered)
                 self._compiled_step(codes, values, generator)
         else:
-            self._batched_steps(history, torch.stack(batches), generator)
-        self._measure_activations(history, batches[-1])
+            most = max(rows.shape[1] for rows in batches)  # differs in a first batch that the budget cut, if ever
+            batches = [rows[:, torch.arange(most, device=self.device) % rows.shape[1]] for rows in batches]
+            self._batched_steps(histories, batches, generators)
+        self._measure_activations(histories, [rows[-1] for rows in batches])
 
-    def _rescale(self, history: History, n_new: int) -> None:
+    def _rescale(self, histories: Sequence[History], n_new: Sequence[int]) -> None:
         """Keep the range of known values; set their mean and spread while there are few, then at each doubling."""
-        fresh = history.local(torch.arange(len(history) - n_new, len(history), device=self.device))
-        self.low = torch.minimum(self.low, fresh.amin(1, keepdim=True)) if len(history) > n_new else fresh.amin(1, True)
-        self.high = (
-            torch.maximum(self.high, fresh.amax(1, keepdim=True)) if len(history) > n_new else fresh.amax(1, True)
-        )
-        doubled = len(history).bit_length() != (len(history) - n_new).bit_length()
-        if self.settings.standardize_targets and doubled:
-            known = history.local(torch.arange(len(history), device=self.device))
-            self.mean = known.mean(1, keepdim=True)
-            self.spread = known.std(1, correction=0, keepdim=True).clamp(min=MIN_SPREAD)
+        size, scales = self.n_nodes // self.searches, []
+        for k, (history, count) in enumerate(zip(histories, n_new, strict=True)):
+            nodes, past = slice(k * size, (k + 1) * size), len(history) - count
+            scale = [part[nodes] for part in (self.low, self.high, self.mean, self.spread)]
+            if count:
+                fresh = history.values[:, past : len(history)]
+                low, high = fresh.amin(1, True), fresh.amax(1, True)
+                scale[:2] = [low, high] if past == 0 else [torch.minimum(scale[0], low), torch.maximum(scale[1], high)]
+            if self.settings.standardize_targets and len(history).bit_length() != past.bit_length():
+                known = history.local(torch.arange(len(history), device=self.device))
+                scale[2:] = [known.mean(1, True), known.std(1, correction=0, keepdim=True).clamp(min=MIN_SPREAD)]
+            scales.append(scale)
+        self.low, self.high, self.mean, self.spread = (torch.cat(parts) for parts in zip(*scales, strict=True))
 
     def _compiled_step(
         self,
@@ -154,13 +210,21 @@ class DropoutSurrogate:
         rate = self.settings.learning_rate / (1 - ADAM_BETAS[0] ** self.steps)
         return rate, 1 / (1 - ADAM_BETAS[1] ** self.steps)
 
-    def _batched_steps(self, history: History, batches: Tensor, generator: torch.Generator) -> None:
-        """Take one Adam step per row of ``batches`` (G, N) with batched operations, on a GPU as one graph."""
-        count, n = batches.shape
-        codes = history.codes[:, batches.flatten()].unflatten(1, (count, n)).transpose(0, 1)  # (G, d, N, bytes)
-        targets = history.local(batches.flatten()).sub(self.mean).div(self.spread)
+    def _batched_steps(
+        self, histories: Sequence[History], batches: Sequence[Tensor], generators: Sequence[torch.Generator]
+    ) -> None:
+        """Take one Adam step per row of ``batches``, (G, N) of each search, with batched operations; on a GPU a graph.
+
+        Coins are kept search by search, (K, G, units), as they are drawn.
+        """
+        count, n = batches[0].shape
+        pairs = [(history, rows.flatten()) for history, rows in zip(histories, batches, strict=True)]
+        codes = torch.cat([history.codes[:, rows] for history, rows in pairs])
+        codes = codes.unflatten(1, (count, n)).transpose(0, 1)  # (G, d, N, bytes)
+        targets = torch.cat([history.local(rows) for history, rows in pairs]).sub_(self.mean).div_(self.spread)
         targets = targets.unflatten(1, (count, n)).transpose(0, 1)
-        coins = self._coins(count * self.n_nodes * n * self.settings.hidden, generator).view(count, -1)
+        units = count * self.n_nodes // self.searches * n * self.settings.hidden
+        coins = self._coins(units, *generators).view(self.searches, count, -1)
         corrections = torch.tensor([self._corrections() for _ in range(count)], device=self.device)
         arguments = (codes, targets, coins, corrections)
         full = n == self.settings.batch_size + self.settings.n_replay  # else a rare size: not worth a recording
@@ -173,7 +237,7 @@ class DropoutSurrogate:
 
     def _steps(self, codes: Tensor, targets: Tensor, coins: Tensor, corrections: Tensor) -> None:
         shape = (self.n_nodes, targets.shape[2], self.settings.hidden)
-        for code, target, coin, correction in zip(codes, targets, coins, corrections, strict=True):
+        for code, target, coin, correction in zip(codes, targets, coins.unbind(1), corrections, strict=True):
             kept = (coin >= self._threshold).view(shape)
             self._gradients(self.inputs.unpack(code), target, kept)
             self._adam(correction)
@@ -199,7 +263,7 @@ class DropoutSurrogate:
         v = p["gamma"] * p["w2"] * inv_sigma
         offset = (p["beta"] * p["w2"]).sum(1, keepdim=True) + p["b2"] - (mu * v).sum(1, keepdim=True)
         residual = torch.baddbmm(offset[:, :, None], act, v[:, :, None])[:, :, 0] - targets  # (d, N)
-        residual *= 2.0 / targets.numel()  # the loss is the mean over rows and nodes
+        residual *= 2.0 * self.searches / targets.numel()  # the loss is the mean over rows and nodes of a search
         total = residual.sum(1, keepdim=True)
         centred = (torch.bmm(residual[:, None, :], act)[:, 0] - mu * total) * inv_sigma  # sum of r xhat, (d, h)
         g["gamma"].copy_(centred * p["w2"])
@@ -218,19 +282,25 @@ class DropoutSurrogate:
         self,
         correction: Tensor,  # (2,): rate and factor of the second moment
     ) -> None:
-        """Clip the gradient's norm and take one step of Adam (Kingma & Ba 2015)."""
+        """Clip the norm of each search's gradient and take one step of Adam (Kingma & Ba 2015)."""
         gradient, (beta1, beta2) = self._gradient, ADAM_BETAS
-        gradient *= (GRAD_CLIP / (torch.linalg.vector_norm(gradient) + 1e-6)).clamp(max=1.0)
+        several = self.searches > 1
+        parts = [part.view(self.searches, -1) for part in (self._g.values() if several else [gradient])]
+        norms = torch.stack([torch.linalg.vector_norm(part, dim=1) for part in parts])
+        clip = (GRAD_CLIP / (torch.linalg.vector_norm(norms, dim=0) + 1e-6)).clamp(max=1.0)  # (K,)
+        for part in parts:
+            part *= clip[:, None]
         self.moment1.lerp_(gradient, 1 - beta1)
         self.moment2.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         root = (self.moment2 * correction[1]).sqrt_().add_(ADAM_EPS)
         self.flat.sub_((self.moment1 * correction[0]).div_(root))
 
-    def _coins(self, size: int, generator: torch.Generator) -> Tensor:
-        """Return 16 random bits for each of ``size`` units: drawing is most of the cost of dropout."""
-        words = torch.empty((size + 3) // 4, dtype=torch.int64, device=self.device)
-        words.random_(-(2**63), None, generator=generator)
-        return words.view(torch.int16)[:size]
+    def _coins(self, size: int, *generators: torch.Generator) -> Tensor:
+        """Return 16 random bits for each of ``size`` units (K, size): drawing is most of the cost of dropout."""
+        words = torch.empty(len(generators), (size + 3) // 4, dtype=torch.int64, device=self.device)
+        for row, generator in zip(words, generators, strict=True):
+            row.random_(-(2**63), None, generator=generator)
+        return words.view(torch.int16)[:, :size]
 
     @property
     def _threshold(self) -> int:
@@ -241,29 +311,33 @@ class DropoutSurrogate:
         """Draw a mask of kept units."""
         return (self._coins(shape.numel(), generator) >= self._threshold).view(shape)
 
-    def _measure_activations(self, history: History, rows: Tensor) -> None:
+    def _measure_activations(self, histories: Sequence[History], batches: Sequence[Tensor]) -> None:
         """Set the statistics that draws normalise with: of the last training batch, averaged over masks."""
         w1, b1 = self._p["w1"], self._p["b1"]
-        if self.device.type == "cpu":
+        if self.compiled:
             from drbo.search import compiled_train
 
+            (history,), (rows,) = histories, batches
             mean, second = torch.empty_like(b1), torch.empty_like(b1)
-            arrays = (history.codes, rows, w1, b1, mean, second)
+            arrays = (history.codes, rows.contiguous(), w1, b1, mean, second)
             work = len(rows) * b1.numel()
             in_threads(compiled_train.activation_moments, len(b1), work, *(array.numpy() for array in arrays))
         else:
-            act = torch.baddbmm(b1[:, None, :], history.parents(rows), w1).relu_()
+            pairs = zip(histories, batches, strict=True)
+            codes = torch.cat([history.codes[:, rows] for history, rows in pairs])
+            act = torch.baddbmm(b1[:, None, :], self.inputs.unpack(codes), w1).relu_()
             mean, second = act.mean(1), act.square().mean(1)
         self.activation_mean = mean
         self.activation_var = (second / (1.0 - self.settings.dropout) - mean.square()).clamp(min=0.0)
 
-    def draw(self, n: int, generator: torch.Generator) -> Draws:
-        """Draw n functions from the posterior."""
+    def draw(self, n: int, *generators: torch.Generator) -> Draws:
+        """Draw n functions from the posterior, of each search with its own generator."""
         p = self._p
         v = p["gamma"] * p["w2"] * (self.activation_var + BATCH_NORM_EPS).rsqrt()
         offset = (p["beta"] * p["w2"]).sum(1, keepdim=True) + p["b2"]
         offset = offset - (self.activation_mean * v).sum(1, keepdim=True)
-        kept = self._kept(torch.Size((*v.shape, n)), generator)
+        shape = torch.Size((len(v) // self.searches, v.shape[1], n))
+        kept = torch.cat([self._kept(shape, generator) for generator in generators])
         output = v[:, :, None] * kept / (1.0 - self.settings.dropout)
         return Draws(p["w1"], p["b1"], output, offset, self.inputs)
 
