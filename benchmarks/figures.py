@@ -11,6 +11,8 @@ from benchmarks import rows as table
 
 Points = dict[str, list[tuple[float, list[float]]]]  # line -> (x, figures of the data sets)
 CONFIDENCE = 0.95
+#: Panels of knobs show at least this range, so that distances of 0 look alike.
+LEAST_TOP = 2.0
 #: Of a panel without a bottom, this share of its points may lie below what is shown: first graphs are far off.
 HIDDEN = 0.2
 
@@ -105,7 +107,8 @@ def panels(groups: dict[str, dict[str, list[float]]], y: str) -> bytes:
         axis.errorbar(range(len(values)), middle, yerr=half, fmt="o", markersize=4, capsize=3)
         axis.set_xticks(range(len(values)), list(values), fontsize=7)
         axis.set_title(knob, fontsize=9)
-        axis.set_ylim(bottom=0)
+        top = max(LEAST_TOP, float((middle + half).max()))
+        axis.set_ylim(-0.05 * top, 1.05 * top)
     for axis in axes.flat[len(groups) :]:
         axis.set_axis_off()
     axes.flat[0].set_ylabel(y)

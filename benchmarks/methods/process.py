@@ -22,6 +22,8 @@ IMPORT_LIMIT = 300.0
 GRACE = 2.0
 #: A step is sent when the seconds have grown by this factor since the last one, counted from FIRST on.
 SPACING, FIRST = 1.1, 0.05
+#: The first step from each of these on is sent as well: the evaluations of the paper's tables of run times.
+MARKS = (1_000, 2_000, 10_000, 20_000, 50_000)
 
 
 class Worker:
@@ -100,16 +102,19 @@ def _serve(connection: Connection) -> None:
 
 
 class _Sender:
-    """Sends the first step, and then one whenever the seconds have grown by a tenth: as a curve is drawn."""
+    """Sends the first step, one whenever the seconds have grown by a tenth, as a curve is drawn, and those at marks."""
 
     def __init__(self, connection: Connection) -> None:
         self.start = time.perf_counter()
         self._connection = connection
         self._due = 0.0
+        self._marks = list(MARKS)
 
     def __call__(self, step: int, graph: Graph) -> None:
         seconds = time.perf_counter() - self.start
-        if seconds >= self._due:
+        passed = [mark for mark in self._marks if mark <= step]
+        self._marks = self._marks[len(passed) :]
+        if seconds >= self._due or passed:
             self._connection.send(Step(step, seconds, np.asarray(graph, dtype=bool).copy()))
             self._due = SPACING * max(seconds, FIRST)
 

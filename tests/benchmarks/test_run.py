@@ -152,6 +152,10 @@ def test_a_worker_stopped_at_the_limit_answers_with_the_last_step():
     sender(7, graph)
     sender(8, graph)  # too soon after the first
     assert len(steps) == 1
+    sender(1_024, graph)  # as soon, but the first from 1,000 on
+    sender(1_088, graph)
+    assert [step.step for step in steps] == [7, 1_024]
+    steps.pop()
     connection.sent = steps
     worker._connection = connection
     answer = worker._listen(0.5)
