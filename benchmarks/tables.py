@@ -48,6 +48,8 @@ def rows_of(experiment: str) -> list[table.Row]:
                 best[key] = max(best.get(key, -float("inf")), float(row[name]))
     for row in rows:
         known = best.get((row["data"], row["seed"]))
+        if is_late(row):  # nobody has counted
+            row["cpu_seconds"] = ""
         row["gap"] = "" if not row.get("found_score") or known is None else known - float(row["found_score"])
     return rows
 
@@ -79,6 +81,11 @@ def borrowed(experiment: str) -> list[table.Row]:
     if experiment == "gp":
         return taken("gp", "drbo paper", "10ER4 GP", "shd_cam", {"preset": "paper-gp", "device": "cuda"})
     return []
+
+
+def is_late(row: table.Row) -> bool:
+    """Return whether a method was stopped at its time limit."""
+    return bool(row["note"].startswith(("no answer in", "stopped after")))
 
 
 def numbers(part: Iterable[table.Row], column: str) -> list[float]:
@@ -139,17 +146,15 @@ def missed() -> dict[str, list[str]]:
 
 
 def experiment_table(experiment: str, data: str, rows: list[table.Row]) -> str:
-    """Return the table of one data set."""
-    parts = {
-        method: part
-        for method in METHODS
-        if (part := [row for row in rows if row["data"] == data and row["method"] == method])
-    }
+    """Return the table of one data set: the seeds of its plan, so that all means are over the same data."""
+    seeds = EXPERIMENTS[experiment].plan(data).seeds
+    same = [row for row in rows if row["data"] == data and int(row["seed"]) < seeds]
+    parts = {method: part for method in METHODS if (part := [row for row in same if row["method"] == method])}
     columns = [column for column in COLUMNS if any(numbers(part, column[1]) for part in parts.values())]
     figures, labelled = paper_figures(experiment, data), labels(experiment, data, parts)
     least = {
         name: min(
-            (mean(found) for part in parts.values() if (found := answers(part, name))),
+            (mean(found) for part in parts.values() if (found := answers(part, name, seeds))),
             default=None,
         )
         for name in RANKED
@@ -160,21 +165,20 @@ def experiment_table(experiment: str, data: str, rows: list[table.Row]) -> str:
     for method in order:
         part = parts[method]
         cells = [
-            _cell(part, name, digits, least.get(name) if method not in labelled else None)
+            _cell(part, name, digits, None if method in labelled or not answers(part, name, seeds) else least.get(name))
             for _, name, digits in columns
         ]
         if figures:
             cells.append(figure(figures.get(method)))
         label = f"; {labelled[method]}" if method in labelled else ""
         lines.append(f"| {method} | {' | '.join(cells)} | {_answers(part)}{label} |")
-    same = [row for row in rows if row["data"] == data]
     return "\n".join(lines) + "\n" + _sortability(same) + "\n" + planned(experiment, data, same) + _machines(same)
 
 
-def answers(part: list[table.Row], column: str) -> list[float]:
-    """Return the figures of a method that answered on every data set; else none: it is not ranked."""
+def answers(part: list[table.Row], column: str, seeds: int) -> list[float]:
+    """Return the figures of a method that answered on all data sets of the plan; else none: it is not ranked."""
     found = numbers(part, column)
-    return found if len(found) == len(part) else []
+    return found if len(found) == len(part) and len({row["seed"] for row in part}) == seeds else []
 
 
 def _cell(part: list[table.Row], column: str, digits: int, least: float | None) -> str:
@@ -182,7 +186,7 @@ def _cell(part: list[table.Row], column: str, digits: int, least: float | None) 
     if not found:
         return ""
     text = table.spread(found, digits)
-    is_best = least is not None and len(found) == len(part) and round(mean(found), digits) <= round(least, digits)
+    is_best = least is not None and round(mean(found), digits) <= round(least, digits)
     return f"**{text}**" if is_best else text
 
 

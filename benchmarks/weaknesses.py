@@ -68,10 +68,15 @@ def duels() -> Iterator[Duel]:
 def _by_seed(part: list[table.Row], column: str) -> dict[str, tuple[float, float]]:
     """Return mean distance and seconds of CPU of each data set; methods without a seed have several rows there."""
     return {
-        seed: (mean(tables.numbers(same, column)), mean(tables.numbers(same, "cpu_seconds")))
+        seed: (mean(tables.numbers(same, column)), mean(map(_seconds, same)))
         for seed in {row["seed"] for row in part}
         if tables.numbers(same := [row for row in part if row["seed"] == seed and "cpu_seconds" in row], column)
     }
+
+
+def _seconds(row: table.Row) -> float:
+    """Return seconds of CPU; where nobody has counted them because it was stopped, seconds."""
+    return float(row["cpu_seconds"] if row["cpu_seconds"] != "" else row["seconds"])
 
 
 def failures() -> list[str]:
