@@ -64,6 +64,25 @@ def iteration_table() -> str:
     return markdown(header, lines)
 
 
+def together_table() -> str:
+    """Return the table of several data sets as one program, or that there are no rows yet."""
+    order = ("device", "rules", "nodes", "candidates", "data_sets")
+    rows = [{**row, **{key: int(row[key]) for key in order[2:]}} for row in load("together")]
+    if not rows:
+        return "Not timed yet: `python -m benchmarks speed --part together --device cuda` does it.\n"
+    lines = [
+        [
+            *(row["machine"], row["rules"], row["nodes"], f"{row['candidates']:,}", row["data_sets"]),
+            *(row[f"{part}_ms"] for part in ("propose", "evaluate", "learn")),
+            f"**{row['together_ms']}**",
+            *(row["one_by_one_ms"], row["times_one"], row["bare_product_ms"]),
+        ]
+        for row in sorted(rows, key=lambda r: [r[key] for key in order])
+    ]
+    header = ["machine", "rules", "d", "C", "data sets", "propose", "evaluate", "learn", "together", "one by one"]
+    return markdown([*header, "together / one alone", "bare product"], lines)
+
+
 def growth_table(over: str) -> str:
     """Return the table of growth over nodes or over evaluations."""
     lines = []
@@ -151,6 +170,7 @@ def write() -> None:
     text = (DOCS / "speed.md").read_text()
     parts = {
         "iteration": iteration_table(),
+        "together": together_table(),
         "nodes": growth_table("nodes"),
         "evaluations": growth_table("evaluations"),
         "curves": curve_table(),

@@ -22,6 +22,7 @@ from drbo.errors import DataError, KnowledgeError, ScoreError, SettingsError
 from drbo.graph import dag_to_cpdag, is_acyclic
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
+from drbo.search.together import run_together
 
 SMALL = Settings(batch_size=8, n_candidates=100, hidden=8, n_draws=4, n_grads=2, n_replay=32)
 NAMES = ["rain", "sprinkler", "wet", "slippery", "fall"]
@@ -826,3 +827,70 @@ class TestStart:
     def test_what_is_no_dag_is_refused(self, start, words):
         with pytest.raises(SettingsError, match=words):
             DrBO(score="bic-nv", start=start).fit(self.TABLE)
+
+
+REGION = SMALL.with_(proposals="region", surrogate="dropout", max_evals=100)
+
+
+class TestFitMany:
+    def test_each_result_is_that_of_a_fit_with_its_own_seed(self):
+        frames = [_frame(seed, n) for seed, n in ((0, 200), (1, 300))] + [_frame(2)[NAMES[:3]]]
+        model = _model()
+        found = model.fit_many(frames)
+        for k, (frame, result) in enumerate(zip(frames, found, strict=True)):
+            alone = _model(random_state=k).fit(frame).result_
+            assert (result.searched_dag == alone.searched_dag).all()
+            assert (result.dag == alone.dag).all()
+            for name in ("score", "n_evals", "n_local", "seed", "reasons", "call", "data_hash", "stopped", "names"):
+                assert getattr(result, name) == getattr(alone, name)
+        assert not hasattr(model, "result_")
+        assert model.fit_many([]) == []
+
+    def test_searches_of_tables_with_equally_many_columns_share_a_program(self, monkeypatch):
+        """As on a GPU: the way of each is its own, so the order of the answers and their seeds are too."""
+        monkeypatch.setattr("drbo.estimator.group_size", lambda *parts: 2)
+        sizes = []
+
+        def counted(states, callbacks):
+            sizes.append(sorted(state.evaluator.score.n_nodes for state in states))
+            return run_together(states, callbacks)
+
+        monkeypatch.setattr("drbo.estimator.run_together", counted)
+        frames = [_frame(0), _frame(1)[NAMES[:3]], _frame(2), _frame(3)[NAMES[:3]], _frame(4)]
+        seen = []
+        found = _model(settings=REGION, max_evals=None, callbacks=[seen.append]).fit_many(frames)
+        assert sizes == [[5, 5], [3, 3]]  # the fifth has nobody left
+        assert [result.seed for result in found] == [0, 1, 2, 3, 4]
+        for frame, result in zip(frames, found, strict=True):
+            assert set(result.names) == set(frame.columns)
+            searched = result.searched_dag
+            order = [result.names.index(name) for name in frame.columns]
+            assert _true_score(BicEV, frame, searched[np.ix_(order, order)])[0] == pytest.approx(result.score)
+            assert result.n_evals <= 100
+            assert result.trace_columns["best"][-1] == result.score
+        assert len(seen) == sum(len(result.trace_columns["best"]) for result in found)
+
+    def test_completed_tables_and_order_searches_go_alone(self, monkeypatch):
+        monkeypatch.setattr("drbo.estimator.group_size", lambda *parts: 4)
+        frames = [_frame(0, 100), _frame(1, 100), _frame(2, 100)]
+        orders = _model(max_evals=None).fit_many(frames)
+        assert all("orders" in " ".join(result.reasons) for result in orders)
+        frames[1].iloc[3, 2] = np.nan
+        found = _model(settings=REGION, max_evals=None, missing="impute", imputations=2).fit_many(frames)
+        assert [result.confidence is not None for result in found] == [False, True, False]
+
+    def test_an_interrupt_gives_what_is_done(self):
+        calls = []
+
+        def interrupt(progress):
+            calls.append(progress)
+            if len(calls) == 12:
+                raise KeyboardInterrupt
+
+        found = _model(callbacks=[interrupt]).fit_many([_frame(0), _frame(1), _frame(2), _frame(3)])
+        assert found[-1].stopped == "interrupted"
+        assert 0 < len(found) < 4
+
+    def test_one_checkpoint_cannot_hold_several_searches(self, tmp_path):
+        with pytest.raises(SettingsError, match="fit_many makes several"):
+            _model(checkpoint=tmp_path).fit_many([_frame()])

@@ -5,7 +5,7 @@ import platform
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -48,6 +48,7 @@ from drbo.search.saving import Course, Saved, Saver
 from drbo.search.screen import screened
 from drbo.search.starts import repaired
 from drbo.search.stopping import Limits, Recorder
+from drbo.search.together import group_size, grouped, run_together
 from drbo.settings import Settings
 
 if TYPE_CHECKING:
@@ -160,12 +161,23 @@ class DrBO(BaseEstimator):
         columns, table, notes = self._checked(X, sample_weight) if saved is None else saved.data()
         if saved is None:
             notes = (*notes, *_warned_of_time(table))
-        if self.missing == "impute" and table.incomplete:
-            self.result_ = self._fit_completed(columns, table, notes, settings, clashes)
-        else:
-            self.result_ = self._fit_table(columns, table, notes, settings, clashes, saved)
+        self.result_ = self._fit_checked(columns, table, notes, settings, clashes, saved)
         self._set_fitted(columns, X)
         return self
+
+    def _fit_checked(
+        self,
+        columns: list[str],
+        table: Table,
+        notes: tuple[str, ...],
+        settings: Settings,
+        clashes: list[str],
+        saved: Saved | None = None,
+    ) -> Result:
+        """Search a checked table, or completed copies of it."""
+        if self.missing == "impute" and table.incomplete:
+            return self._fit_completed(columns, table, notes, settings, clashes)
+        return self._fit_table(columns, table, notes, settings, clashes, saved)
 
     def _check_parameters(self) -> None:
         """Refuse what does not depend on the data."""
@@ -222,6 +234,20 @@ class DrBO(BaseEstimator):
         choice: tuple[Any, dict[str, Any], tuple[str, ...]] | None = None,
     ) -> Result:
         """Search a checked table."""
+        case = self._case(columns, table, notes, settings, saved, seed, choice)
+        return self._result(case, self._searched(case), clashes)
+
+    def _case(
+        self,
+        columns: list[str],
+        table: Table,
+        notes: tuple[str, ...],
+        settings: Settings,
+        saved: Saved | None = None,
+        seed: int | None = None,
+        choice: tuple[Any, dict[str, Any], tuple[str, ...]] | None = None,
+    ) -> "_Case":
+        """Return a search that is ready to run, with what the result will tell about it."""
         device = _device(self.device)
         name, options, reasons = choice or self.score_choice(table)
         seed = _seed(self.random_state) if seed is None else seed
@@ -246,22 +272,39 @@ class DrBO(BaseEstimator):
         course = Course(state, Recorder(), Limits(settings))
         if saved is not None:
             course = saved.course(course)
-        state, recorder = course.state, course.recorder
-        about = {"columns": columns, "notes": list(notes), "parameters": self._parameters(settings, seed, state)}
-        outcome = self._searched(course, table, about)
+        return _Case(
+            columns=columns,
+            table=table,
+            notes=notes,
+            settings=settings,
+            seed=seed,
+            name=name,
+            options=options,
+            reasons=(*reasons, route),
+            job=job,
+            constraints=constraints,
+            limits=limits,
+            score=score,
+            course=course,
+        )
+
+    def _result(self, case: "_Case", outcome: Outcome, clashes: list[str]) -> Result:
+        """Look back on a search that is over, prune what it found, and tell all about it."""
+        table, settings, notes, job = case.table, case.settings, case.notes, case.job
+        score, options, state, recorder = case.score, case.options, case.course.state, case.course.recorder
         if (doubt := state.evaluator.doubt(outcome.best)) is not None:
             warnings.warn(doubt, stacklevel=2)
             notes = (*notes, doubt)
         outcome, findings = look_back(
-            outcome, state.evaluator, limits, _exactness(settings, outcome), self._choices.rationed(settings)
+            outcome, state.evaluator, case.limits, _exactness(settings, outcome), self._choices.rationed(settings)
         )
         findings = restored(findings, job.columns)
         pruner = self._choices.pruner(type(score))
-        pruned, pruned_score = _pruned(pruner, job, outcome, state, constraints)
+        pruned, pruned_score = _pruned(pruner, job, outcome, state, case.constraints)
         local, price = outcome.best.local[0], score.family_price(Families.from_dags(outcome.best.dags))
         linear = isinstance(score, BicNV)
         weights, standardised = linear_weights(table.rows_or_moments, pruned) if linear else (None, None)
-        self._scored_with = (name, {key: value for key, value in options.items() if key != "targets"})
+        self._scored_with = (case.name, {key: value for key, value in options.items() if key != "targets"})
         return Result(
             names=table.names,
             dag=pruned,
@@ -281,14 +324,14 @@ class DrBO(BaseEstimator):
             insight=findings.to_dict(table.names) | {"assumption": _assumption(score)},
             trace_columns=recorder.columns(),
             settings=settings.to_dict(),
-            seed=seed,
+            seed=case.seed,
             versions=_versions(),
             data_hash=table.digest(),
             n_rows=table.n_rows,
             knowledge=(self.knowledge or Knowledge()).to_mapping(),
             preflight=_preflight(table, pruned, score.score_equivalent),
-            call=self._call(seed),
-            reasons=(*reasons, route, *notes, *clashes),
+            call=self._call(case.seed),
+            reasons=(*case.reasons, *notes, *clashes),
             found_by=outcome.found_by,
             pruner=pruner,
             stopped=outcome.stopped,
@@ -435,24 +478,24 @@ class DrBO(BaseEstimator):
             return ""
         return f"; it counts as {effective_rows(table.values):.1f} rows"
 
-    def _searched(self, course: Course, table: Table, about: dict[str, Any]) -> Outcome:
+    def _searched(self, case: "_Case") -> Outcome:
         """Run a search, saved every so often if there is a folder for it."""
-        saver = None
+        state, saver, callbacks = case.course.state, None, self._watching(case)
         if self.checkpoint is not None:
-            saver = Saver(Path(self.checkpoint), course, table, about | {"versions": _versions()})
-        callbacks: list[Callback] = [course.recorder, course.limits, *self.callbacks]
-        if saver is not None:
+            parameters = self._parameters(case.settings, case.seed, state)
+            about = {"columns": case.columns, "notes": list(case.notes), "parameters": parameters}
+            saver = Saver(Path(self.checkpoint), case.course, case.table, about | {"versions": _versions()})
             callbacks.append(saver)
-        state: Search | OrderSearch = course.state
         outcome = state.run(callbacks) if isinstance(state, OrderSearch) else run(state, callbacks)
         if saver is not None and state.whole:
             saver.try_to_save()
         return outcome
 
+    def _watching(self, case: "_Case") -> list[Callback]:
+        return [case.course.recorder, case.course.limits, *self.callbacks]
+
     def _parameters(self, settings: Settings, seed: int, state: Search | OrderSearch) -> dict[str, Any]:
         """Return the parameters as JSON knows them, for :meth:`resume`."""
-        if self.checkpoint is None:
-            return {}
         if not isinstance(vars(self)["score"], str):
             raise SettingsError(
                 "checkpoint needs a score given by its name or as 'module:Class'",
@@ -542,6 +585,47 @@ class DrBO(BaseEstimator):
         )  # fmt: skip
         self.result_ = self.result_.with_confidence(found)
         return found
+
+    def fit_many(self, tables: Iterable[Any]) -> list[Result]:
+        """Fit each of several tables, and return their results; the estimator itself stays as it is.
+
+        On a GPU trust-region searches with networks (``preset="paper"``) of tables with equally many columns are one
+        program: several take little longer than one. All other searches run one after the other, as with :meth:`fit`.
+        Table k has the seed of this estimator plus k. Its result is that of a fit with this seed, where searches share
+        a program up to rounding. ``time_limit`` is for each search; those that share a program share the time.
+
+        Parameters
+        ----------
+        tables : as for :meth:`fit`; they need not have the same columns.
+
+        Examples
+        --------
+        >>> tables = [np.random.default_rng(seed).normal(size=(50, 3)) for seed in range(2)]
+        >>> first, second = DrBO(score="bge", random_state=0).fit_many(tables)
+        >>> second.score == DrBO(score="bge", random_state=1).fit(tables[1]).result_.score
+        True
+        """
+        if self.checkpoint is not None:
+            raise SettingsError("checkpoint saves one search, fit_many makes several", hint="leave checkpoint out")
+        settings, clashes = self._settings()
+        self._check_parameters()
+        first, given = _seed(self.random_state), self.get_params(deep=False)
+        kept = list(tables)
+        models = [type(self)(**{**given, "random_state": first + k}) for k in range(len(kept))]
+        checked = [model._checked(table) for model, table in zip(models, kept, strict=True)]
+        checked = [(columns, table, (*notes, *_warned_of_time(table))) for columns, table, notes in checked]
+        device, results = _device(self.device), dict[int, Result]()
+
+        def size(k: int) -> tuple[tuple[int, bool], int]:
+            n_columns, completed = checked[k][1].n_columns, self.missing == "impute" and checked[k][1].incomplete
+            return (n_columns, completed), 1 if completed else group_size(n_columns, settings, device)
+
+        for group in grouped(range(len(kept)), size):
+            found = _fitted_together([models[k] for k in group], [checked[k] for k in group], settings, clashes)
+            results |= dict(zip(group, found, strict=True))
+            if any(result.stopped == "interrupted" for result in found):
+                break
+        return [results[k] for k in sorted(results)]
 
     def stability(self, X: Any, seeds: int = 10, *, sample_weight: npt.ArrayLike | None = None) -> Confidence:
         """Fit the table with several seeds, and return how often each edge and path is found.
@@ -765,6 +849,44 @@ class DrBO(BaseEstimator):
         for clash in clashes:
             warnings.warn(clash, stacklevel=3)
         return chosen, clashes
+
+
+@dataclass(eq=False, kw_only=True)
+class _Case:
+    """A search of a checked table, and what its result will tell."""
+
+    columns: list[str]
+    table: Table
+    notes: tuple[str, ...]
+    settings: Settings
+    seed: int
+    name: Any  # of the score, or its class, or the score itself
+    options: dict[str, Any]
+    reasons: tuple[str, ...]  # of the choice of the score and of the route
+    job: Canonical
+    constraints: Constraints  # over the columns of the table
+    limits: Constraints  # over the canonical columns, with the screening
+    score: Score
+    course: Course
+
+
+def _fitted_together(
+    models: list[DrBO], checked: list[tuple[list[str], Table, tuple[str, ...]]], settings: Settings, clashes: list[str]
+) -> list[Result]:
+    """Fit checked tables, in one program where there are several with networks."""
+    if len(models) == 1:
+        return [models[0]._fit_checked(*checked[0], settings, clashes)]
+    results, waiting = dict[int, Result](), list[tuple[int, _Case]]()
+    for k, (model, each) in enumerate(zip(models, checked, strict=True)):
+        case = model._case(*each, settings)
+        if isinstance(case.course.state, Search):
+            waiting.append((k, case))
+        else:
+            results[k] = model._result(case, model._searched(case), clashes)
+    states, watching = [case.course.state for _, case in waiting], [models[k]._watching(case) for k, case in waiting]
+    for (k, case), outcome in zip(waiting, run_together(states, watching) if waiting else [], strict=True):
+        results[k] = models[k]._result(case, outcome, clashes)
+    return [results[k] for k in range(len(models))]
 
 
 def _pruned(

@@ -25,6 +25,17 @@ def test_only_the_first_timed_iteration_proposes_a_design(monkeypatch):
     assert len(designs) == 1
 
 
+def test_rows_of_several_data_sets(monkeypatch):
+    monkeypatch.setattr(speed, "WARM_UP", 1)
+    monkeypatch.setattr(speed, "REPEATS", 2)
+    monkeypatch.setattr(speed, "JOINT", (1, 3))
+    rows = speed.together_rows("5ER1:200", "fast", "cpu")
+    assert [row["data_sets"] for row in rows] == [1, 3]
+    for row in rows:
+        assert row["one_by_one_ms"] == pytest.approx(row["data_sets"] * row["alone_ms"], abs=0.2)
+        assert row["times_one"] == pytest.approx(row["together_ms"] / row["alone_ms"], rel=0.1)
+
+
 def test_a_row_of_the_growth_table(monkeypatch):
     monkeypatch.setattr(speed, "REPEATS", 1)
     row = speed.growth_row("evaluations", 5, 200, 100, "cpu")
@@ -55,6 +66,7 @@ def test_areas_are_compared_pair_by_pair():
 
 def test_tables_are_made_of_the_committed_rows():
     assert speed_report.iteration_table().startswith("| machine |")
+    assert speed_report.together_table()
     assert "| 30 |" in speed_report.growth_table("nodes")
     assert "| 10,000 |" in speed_report.growth_table("evaluations")
     assert "| 30ER8 |" in speed_report.curve_table()

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 Kind = Literal["bootstrap", "subsample", "block", "cluster"]
 SAVE_SECONDS = 5.0  # between two writes of finished resamples
 KINDS: tuple[str, ...] = get_args(Kind)
-#: What refits one resample: rows and a seed in, a DAG or PDAG (d, d) out. With an executor it must pickle.
+#: What refits one resample: rows and a seed in, a DAG or PDAG (d, d) out. With an executor it must pickle. Without one
+#: a method ``many``, from a list of (rows, seed) to an iterator of graphs, is asked for all of them, if there is one.
 Refit = Callable[[npt.NDArray[np.intp], int], npt.NDArray[np.bool_]]
 Progress = Callable[[int, int], None]
 
@@ -252,7 +253,8 @@ def _refitted(refit: Refit, draws: list[tuple[Rows, int]], executor: Executor | 
     if not draws:
         return
     if executor is None:
-        yield from (refit(rows, seed) for rows, seed in draws)
+        many = getattr(refit, "many", None)
+        yield from (refit(rows, seed) for rows, seed in draws) if many is None else many(draws)
     else:
         from drbo.search.spread import spread  # brings torch, which a saved result does without
 

@@ -1,5 +1,6 @@
 """Fitting a resample of a table: the same score, settings, knowledge and pruning, with nothing else around it."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,11 @@ from drbo.knowledge import Constraints
 from drbo.result.prune import prune
 from drbo.result.why import mpdag
 from drbo.scores.base import Score, build_score
-from drbo.search.evaluate import Evaluated
-from drbo.search.loop import Search, run
+from drbo.search.loop import Outcome, Search, run
 from drbo.search.order_search import OrderSearch
 from drbo.search.screen import screened
 from drbo.search.stopping import Limits
+from drbo.search.together import group_size, grouped, run_together
 from drbo.settings import Settings
 
 #: Rounds of shaken orders without a better score that end the search of a resample with a warm start.
@@ -51,27 +52,51 @@ class TableRefit:
 
     def __call__(self, rows: npt.NDArray[np.intp], seed: int) -> npt.NDArray[np.bool_]:
         """Return the equivalence class under the knowledge, or the DAG where the score tells its members apart."""
+        score, table = self._scored(rows)
+        if self.by_orders:
+            return self._graph(score, table, self._ordered(score, seed))
+        state = self._search(score, table, seed)
+        return self._graph(score, table, run(state, [Limits(self.settings)]))
+
+    def many(self, draws: Sequence[tuple[npt.NDArray[np.intp], int]]) -> Iterator[npt.NDArray[np.bool_]]:
+        """Yield the graphs of resamples, each rows and a seed; on a GPU several are searched as one program."""
+        size = 1 if self.by_orders else group_size(self.table.n_columns, self.settings, self.device)
+        if size == 1:
+            yield from (self(rows, seed) for rows, seed in draws)
+            return
+        for group in grouped(draws, lambda _: (None, size)):
+            scored = [self._scored(rows) for rows, _ in group]
+            states = [self._search(*each, seed) for each, (_, seed) in zip(scored, group, strict=True)]
+            outcomes = run_together(states, [[Limits(self.settings)] for _ in states])
+            yield from (self._graph(*each, outcome) for each, outcome in zip(scored, outcomes, strict=True))
+
+    def _scored(self, rows: npt.NDArray[np.intp]) -> tuple[Score, Table]:
         table = self.table.take(rows, np.arange(self.table.n_columns))
         options = dict(self.options)
         if options.get("targets") is not None:
             options["targets"] = options["targets"][rows]
-        score = build_score(self.name, table, options)
-        best = self._best(score, table, seed)
+        return build_score(self.name, table, options), table
+
+    def _ordered(self, score: Score, seed: int) -> Outcome:
+        settings = self.settings if self.start is None else self.settings.with_(order_patience=WARM_CLIMBS)
+        search = OrderSearch(score, settings, constraints=self.constraints, seed=seed, start=self.start)
+        if self.start is not None:
+            search.max_searches = 1
+        return search.run([Limits(settings)])
+
+    def _search(self, score: Score, table: Table, seed: int) -> Search:
+        limits, most = self.constraints, self.settings.candidate_parents
+        limits = limits if most is None else screened(table.complete_rows.values, most, limits)
+        return Search(score, self.settings, constraints=limits, seed=seed, device=self.device)
+
+    def _graph(self, score: Score, table: Table, outcome: Outcome) -> npt.NDArray[np.bool_]:
+        """Prune what was found and put its columns back into their places."""
+        if outcome.stopped == "interrupted":  # what a search that was cut short has found does not count
+            raise KeyboardInterrupt
         required, threshold = self.constraints.required, self.settings.prune_threshold
-        kept, _ = prune(self.pruner, table.rows_or_moments, best.dags[0], required=required, threshold=threshold)
+        dag = outcome.best.dags[0]
+        kept, _ = prune(self.pruner, table.rows_or_moments, dag, required=required, threshold=threshold)
         graph = mpdag(kept, self.constraints) if score.score_equivalent else kept
         given = np.empty_like(graph)
         given[np.ix_(self.columns, self.columns)] = graph
         return given
-
-    def _best(self, score: Score, table: Table, seed: int) -> Evaluated:
-        if self.by_orders:
-            settings = self.settings if self.start is None else self.settings.with_(order_patience=WARM_CLIMBS)
-            search = OrderSearch(score, settings, constraints=self.constraints, seed=seed, start=self.start)
-            if self.start is not None:
-                search.max_searches = 1
-            return search.run([Limits(settings)]).best
-        limits, most = self.constraints, self.settings.candidate_parents
-        limits = limits if most is None else screened(table.complete_rows.values, most, limits)
-        state = Search(score, self.settings, constraints=limits, seed=seed, device=self.device)
-        return run(state, [Limits(self.settings)]).best

@@ -5,7 +5,8 @@ every operation has a leading axis of searches. Each search has its own data, tr
 random numbers, and goes the way it would go alone, up to rounding.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -17,6 +18,8 @@ from drbo.search.loop import Callback, Outcome, Search, advance, ended, too_larg
 from drbo.search.propose import Dags, RegionProposer, candidates_gib, new_space, propose_all, train_all
 from drbo.search.surrogate import DropoutSurrogate
 from drbo.settings import Settings
+
+Item = TypeVar("Item")
 
 #: Searches in one program, at most: by then a GPU is busy, and more of them take as much longer.
 MOST = 16
@@ -38,6 +41,31 @@ def group_size(n_nodes: int, settings: Settings, device: str) -> int:
         return 1
     each = candidates_gib(new_space(n_nodes, settings), settings)
     return int(min(MOST, max(1, settings.max_memory // each)))
+
+
+def grouped(
+    items: Iterable[Item],
+    size: Callable[[Item], tuple[Hashable, int]],
+) -> list[list[Item]]:
+    """Return groups of items that may go together, each in the order given.
+
+    ``size`` gives, of an item, what the items of a group have in common and how many they may be.
+
+    Examples
+    --------
+    >>> grouped([30, 10, 31, 32], lambda item: (item // 10, 2))
+    [[30, 31], [10], [32]]
+    """
+    groups: list[list[Item]] = []
+    open_groups: dict[Hashable, list[Item]] = {}
+    for item in items:
+        common, most = size(item)
+        group = open_groups.get(common)
+        if group is None or len(group) >= most:
+            group = open_groups[common] = []
+            groups.append(group)
+        group.append(item)
+    return groups
 
 
 def run_together(states: Sequence[Search], callbacks: Sequence[Iterable[Callback]]) -> list[Outcome]:
