@@ -72,9 +72,13 @@ def index_page() -> str:
     listed = "".join(f"| [{name}]({name}.md) | {words} |\n" for name, words in pages.items())
     count = sum(len(table.load(path)) for path in sorted(tables.FOLDER.glob("*.csv")) if "_curves" not in path.name)
     names = "\n".join(pages)
+    sets = [(experiment, data.name) for experiment, declared in EXPERIMENTS.items() for data in declared.data]
+    there = {(name, row["data"], row["method"], row["seed"]) for name in EXPERIMENTS for row in tables.rows_of(name)}
+    plan = [(name, data, *cell) for name, data in sets for cell in tables.plan_cells(name, data)]
     return (
-        f"# Results\n\n{MADE}{HOW}{count:,} cells have a row. `python -m benchmarks run EXPERIMENT` runs what is "
-        "missing; a cell that failed or ran out of time has a row that says so.\n\n"
+        f"# Results\n\n{MADE}{HOW}{count:,} runs have a row; of {len(plan):,} planned pairs of method and data set "
+        f"{sum(cell in there for cell in plan):,} have one. `python -m benchmarks run EXPERIMENT` runs what is missing;"
+        " a cell that failed or ran out of time has a row that says so.\n\n"
         f"| page | what it shows |\n|---|---|\n{listed}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
     )
 

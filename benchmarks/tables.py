@@ -63,7 +63,7 @@ def borrowed(experiment: str) -> list[table.Row]:
             {
                 "data": data.format(**row),
                 "method": method,
-                "seed": row["seed"],
+                "seed": str(int(row["id"]) - 1) if "id" in row else row["seed"],  # GP: of the data, not of the search
                 "note": "",
                 "shd": row[shd],
                 **{name: row[name] for name in kept if name in row},
@@ -206,13 +206,18 @@ def answered(part: list[table.Row]) -> int:
     return sum(bool(row.get("shd")) for row in part)
 
 
+def plan_cells(experiment: str, data: str) -> set[tuple[str, str]]:
+    """Return the methods and seeds that are planned on a data set."""
+    methods, seeds = EXPERIMENTS[experiment].plan(data)
+    return {(method, str(seed)) for method in methods for seed in range(seeds)}
+
+
 def planned(experiment: str, data: str, rows: list[table.Row]) -> str:
     """Return how many of the planned cells of a data set have rows, and which methods have none."""
-    methods, seeds = EXPERIMENTS[experiment].plan(data)
-    there = {(row["method"], row["seed"]) for row in rows}
-    wanted = [(method, str(seed)) for method in methods for seed in range(seeds)]
-    missing = [method for method in methods if not any((method, str(seed)) in there for seed in range(seeds))]
-    text = f"{sum(cell in there for cell in wanted)} of {len(wanted)} planned cells have rows"
+    wanted, there = plan_cells(experiment, data), {(row["method"], row["seed"]) for row in rows}
+    begun = {method for method, _ in wanted & there}
+    missing = [method for method in EXPERIMENTS[experiment].plan(data).methods if method not in begun]
+    text = f"{len(wanted & there):,} of {len(wanted):,} planned cells have rows"
     return text + (f" (none: {', '.join(missing)})" if missing else "") + ".\n"
 
 
