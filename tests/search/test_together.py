@@ -136,6 +136,7 @@ def test_the_way_of_a_search_does_not_change_when_others_leave():
     assert (ours[0][3] == theirs[0][0]).all()
     group.rest(states[:3])
     assert group.states == states[3:]
+    assert len({id(state.proposer.surrogate) for state in states}) == 4  # the large one is gone
     ours, theirs = _course(group, 1), _course(alone, 1)
     assert (ours[0][0] == theirs[0][0]).all()
 
@@ -192,5 +193,6 @@ def test_how_many_go_together():
     assert group_size(D, settings.with_(replay="reservoir"), "cuda") == 1
     assert group_size(D, settings.with_(n_replay=0), "cuda") == 1
     assert group_size(D, Settings(), "cuda") == 1
+    assert group_size(100, Settings.preset("paper").with_(n_candidates=1_000), "cuda") == 9  # training takes 0.42 GiB
     large = settings.with_(n_candidates=1_000_000)  # 2 * 14 moves and 16 draws of 4 bytes each: 0.16 GiB
     assert group_size(D, large.with_(max_memory=0.5, moved_coordinates=1.0), "cuda") == 3

@@ -230,7 +230,8 @@ def fused_values(
     parents, rows, empty, each = (torch.cat(parts) for parts in tables)
     columns = fused.as_columns([(part.center, part.coordinate, part.value) for part in candidates])
     for search, own in zip(searches, columns, strict=True):
-        own[: search.space.n_nodes] += search.space.tier_steps(device)[:, None]
+        if search.space.has_tiers:
+            own[: search.space.n_nodes] += search.space.tier_steps(device)[:, None]
     function = (draws.weight1, draws.bias1, draws.output, draws.offset, first.surrogate.scale)
     local, price = fused.draw_values(columns, first.space.layout[0], parents, rows, function, (empty, each))
     local, price = local[:, :, :n].transpose(1, 2), price[:, :n]

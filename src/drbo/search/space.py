@@ -50,6 +50,10 @@ class Space(Protocol):
     def rows_of(self, parents: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """Return where in a vector the embedding of each parent (d, m) of a node begins, or the pair's number is."""
 
+    @property
+    def has_tiers(self) -> bool:
+        """Whether tiers order all nodes."""
+
     def tier_steps(self, device: torch.device) -> Tensor:
         """Return what is added to the potentials (d,) so that the tiers stand one behind the other."""
 
@@ -150,11 +154,15 @@ class _PotentialSpace:
         """Return where in a vector the embedding of each parent (d, m) of a node begins, or the pair's number is."""
         raise NotImplementedError
 
+    @property
+    def has_tiers(self) -> bool:
+        """Whether tiers order all nodes; a variable in no tier may come before or after any of them."""
+        return bool((self.constraints.tier > 0).all())
+
     def tier_steps(self, device: torch.device) -> Tensor:
         """Return what is added to the potentials (d,) so that the tiers stand one behind the other."""
         tier = torch.as_tensor(self.constraints.tier, device=device, dtype=torch.float32)
-        everywhere = (self.constraints.tier > 0).all()  # a variable in no tier may come before or after any of them
-        return TIER_STEP * tier if everywhere else torch.zeros_like(tier)
+        return TIER_STEP * tier if self.has_tiers else torch.zeros_like(tier)
 
     def _at_most(self, parents: Tensor, links: Tensor, required: Tensor, nodes: Tensor) -> Tensor:
         """Keep the most strongly linked parents where there are more than allowed."""

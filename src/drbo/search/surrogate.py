@@ -143,8 +143,9 @@ class DropoutSurrogate:
                 codes, values = history.codes.index_select(1, ordered), history.values.index_select(1, ordered)
                 self._compiled_step(codes, values, generator)
         else:
-            most = max(rows.shape[1] for rows in batches)  # differs in a first batch that the budget cut, if ever
-            batches = [rows[:, torch.arange(most, device=self.device) % rows.shape[1]] for rows in batches]
+            sizes = [rows.shape[1] for rows in batches]
+            if len(set(sizes)) > 1:  # a first batch that the budget cut, if ever
+                batches = [rows[:, torch.arange(max(sizes), device=self.device) % rows.shape[1]] for rows in batches]
             self._batched_steps(histories, batches, generators)
         self._measure_activations(histories, [rows[-1] for rows in batches])
 

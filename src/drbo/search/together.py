@@ -23,23 +23,28 @@ Item = TypeVar("Item")
 
 #: Searches in one program, at most: by then a GPU is busy, and more of them take as much longer.
 MOST = 16
+#: Bytes that training takes per hidden unit and row: activations and their gradients, and 16 random bits for each step,
+#: drawn and copied to where a recorded graph finds them.
+UNIT_BYTES, STEP_BYTES = 24, 4
 
 
 def group_size(n_nodes: int, settings: Settings, device: str) -> int:
     """Return how many searches are to go together: 1 where they gain nothing by it.
 
-    Together go trust regions on a GPU whose networks all train on equally many rows, as long as their candidates fit
-    into ``max_memory``.
+    Together go trust regions on a GPU whose networks all train on equally many rows, as long as their candidates and
+    training steps fit into ``max_memory``.
 
     Examples
     --------
     >>> paper = Settings.preset("paper").with_(masks="shared", batch_norm="training")
     >>> group_size(10, paper, "cuda"), group_size(100, paper, "cuda"), group_size(10, paper, "cpu")
-    (16, 16, 1)
+    (16, 8, 1)
     """
     if device == "cpu" or settings.proposals != "region" or settings.replay != "uniform" or settings.n_replay == 0:
         return 1
-    each = candidates_gib(new_space(n_nodes, settings), settings)
+    units = n_nodes * (settings.batch_size + settings.n_replay) * settings.hidden
+    training = units * (UNIT_BYTES + STEP_BYTES * settings.n_grads) / 2**30
+    each = candidates_gib(new_space(n_nodes, settings), settings) + training
     return int(min(MOST, max(1, settings.max_memory // each)))
 
 
@@ -138,10 +143,10 @@ class Lockstep:
         self._resting = {id(state) for state in states}
         going = [state for state in self.states if id(state) not in self._resting]
         if 2 * len(going) <= len(self.states):
-            self.states = going
-            for state in going:
-                _leave(_proposer(state))
+            for state in self.states:
+                leave(_proposer(state))
             join([_proposer(state) for state in going])
+            self.states = going
 
 
 def join(searches: Sequence[RegionProposer]) -> None:
@@ -156,9 +161,11 @@ def join(searches: Sequence[RegionProposer]) -> None:
         first += search.space.n_nodes
 
 
-def _leave(search: RegionProposer) -> None:
-    """Take the networks of a search out of the surrogate that they share with others."""
-    search.surrogate = search.surrogate.part(search.acquisition.first // search.space.n_nodes)
+def leave(search: RegionProposer) -> None:
+    """Give a search a surrogate of its own again, with its networks as they are."""
+    surrogate = search.surrogate.part(search.acquisition.first // search.space.n_nodes)
+    search.surrogate = surrogate
+    search.acquisition = Acquisition(search.space, surrogate, search.evaluator, search.settings)
 
 
 def _proposer(state: Search) -> RegionProposer:
