@@ -8,10 +8,10 @@ from scipy.stats import t as student
 
 from benchmarks import paper, reasons, score_report, tables
 from benchmarks import rows as table
+from benchmarks.experiments import EXPERIMENTS
 
-#: Rows of the paper's preset, by the budget of the paper's table.
-PAPER_PRESET = ("drbo paper", "drbo paper 20k", "drbo paper 50k")
-DEFAULT = ("drbo default",)
+#: Ours in two rows, as they are called here.
+PRESETS = ("drbo paper", "drbo default")
 #: The paper's figures are means over so many data sets.
 PAPER_SETS = 5
 CONFIDENCE = 0.95
@@ -50,10 +50,21 @@ class Cell(NamedTuple):
 def ours() -> Iterator[Cell]:
     """Yield every SHD of DrBO in the paper's tables, once for each preset of ours."""
     for (experiment, data), cells in paper.SHD.items():
-        rows = [row for row in tables.rows_of(experiment) if row["data"] == data]
-        for names in (PAPER_PRESET, DEFAULT):
-            found = tables.numbers((row for row in rows if row["method"] in names), "shd")
-            yield Cell(experiment, data, names[0], cells[paper.OURS], found)
+        for preset in PRESETS:
+            found = tables.numbers(rows_of_preset(experiment, data, preset), "shd")
+            yield Cell(experiment, data, preset, cells[paper.OURS], found)
+
+
+def rows_of_preset(experiment: str, data: str, preset: str) -> list[table.Row]:
+    """Return the rows of a preset of ours; that of the paper with the evaluations that are planned, if there are any.
+
+    Rows of older experiments count for the plan.
+    """
+    rows = [row for row in tables.rows_of(experiment) if row["data"] == data and row["method"].startswith(preset)]
+    there = {row["method"] for row in rows}
+    planned = [method for method in EXPERIMENTS[experiment].plan(data).methods if method in there]
+    chosen = (planned or sorted(there))[:1]
+    return [row for row in rows if row["method"] in chosen]
 
 
 def rivals() -> Iterator[tuple[Cell, str]]:
@@ -104,9 +115,7 @@ def page(made: str) -> str:
 
 
 def _line(cell: Cell) -> str:
-    names = PAPER_PRESET if cell.method == PAPER_PRESET[0] else DEFAULT
-    rows = [row for row in tables.rows_of(cell.experiment) if row["data"] == cell.data and row["method"] in names]
-    rates = []
+    rows, rates = rows_of_preset(cell.experiment, cell.data, cell.method), []
     for name, figure in zip(("fdr", "tpr"), paper.RATES.get((cell.experiment, cell.data), (None, None)), strict=True):
         found = tables.numbers(rows, name)
         rates += ["" if figure is None else f"{figure:.2f}", table.spread(found, 2) if found else ""]
@@ -123,13 +132,12 @@ def said() -> str:
         "| experiment | data | the paper | SHD, drbo paper | SHD, drbo default | |\n|---|---|---|---|---|---|\n"
     )
     for (experiment, data), (words, limit) in paper.SAID.items():
-        rows = [row for row in tables.rows_of(experiment) if row["data"] == data]
         shown, why = [], []
-        for names in (PAPER_PRESET, DEFAULT):
-            found = tables.numbers((row for row in rows if row["method"] in names), "shd")
+        for preset in PRESETS:
+            found = tables.numbers(rows_of_preset(experiment, data, preset), "shd")
             shown.append(f"{table.spread(found)} ({len(found)})" if found else "")
             if found and mean(found) > limit:
-                why.append(f"{names[0]}: {reasons.of_ours(experiment, data, names[0]) or NO_REASON}")
+                why.append(f"{preset}: {reasons.of_ours(experiment, data, preset) or NO_REASON}")
         text += f"| {experiment} | {data} | {words} | {' | '.join(shown)} | {'; '.join(why)} |\n"
     return text + "\n"
 

@@ -127,7 +127,7 @@ def weaknesses() -> str:
     text += f"\n## As near in at most {FRACTION:.0%} of the time\n\n"
     text += HEADER + "\n".join(_row(duel) for duel in equal) + "\n" if equal else "None in the rows.\n"
     late = failures()
-    text += "\n## No answer within the time limit\n\n"
+    text += "\n## No answer\n\n"
     text += (
         "| experiment | data | cells | what happened |\n|---|---|---|---|\n" + "\n".join(late) + "\n"
         if late

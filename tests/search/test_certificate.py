@@ -6,6 +6,7 @@ from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.knowledge import Constraints, Knowledge
 from drbo.scores.base import build_score
+from drbo.search import certificate
 from drbo.search.certificate import certify, check_size, valid_for
 from drbo.search.evaluate import Evaluator
 from drbo.search.screen import screened
@@ -51,6 +52,23 @@ def test_equal_variances_need_the_sweep(every_dag):
     proof = certify(all_tables(evaluator, free), evaluator, free, start)
     assert proof.upper_bound == pytest.approx(evaluator.evaluate(every_dag).scores.max(), abs=1e-8)
     assert proof.level is not None
+
+
+@pytest.mark.parametrize("seed", [100, 103])
+def test_the_sweep_ends_within_rounding_where_the_score_is_near_zero(seed, monkeypatch):
+    """Rounding grows with the rows, the score need not: in these units it is 0."""
+    free, data = Constraints.none(6), simulate("6ER2", n=20_000, seed=seed)
+
+    def proof(values):
+        evaluator = Evaluator(build_score("bic-ev", Table.from_array(values)), Settings(max_evals=10**6))
+        start = evaluator.evaluate(np.zeros((1, 6, 6), dtype=bool))
+        return certify(all_tables(evaluator, free), evaluator, free, start)
+
+    best = proof(data.X).best.scores[0]
+    monkeypatch.setattr(certificate, "MAX_LEVELS", 20)
+    found = proof(data.X * np.exp(best / (2 * data.X.size)))
+    assert found.best.scores[0] == pytest.approx(0.0, abs=1e-6)
+    assert found.upper_bound == found.best.scores[0]
 
 
 def test_no_proof_from_some_of_the_families():

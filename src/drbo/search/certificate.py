@@ -66,11 +66,15 @@ def certify(tables: FamilyTables, evaluator: Evaluator, constraints: Constraints
     bound = sweep.additive() if level is None else sweep.over_levels(level)
     best = sweep.best
     score = float(best.scores[0])
-    tolerance = tables.rounding + EQUAL * (1.0 + abs(score))
-    # Within rounding the bound is the score itself: kernels and evaluator add up in different ways.
-    upper = score if bound <= score + tolerance else bound
+    slack = tolerance(tables, best)
+    upper = score if bound <= score + slack else bound
     final = evaluator.score.level_of(torch.as_tensor(best.local[0]))
-    return Certificate(best, upper, tolerance, valid_for(constraints), final)
+    return Certificate(best, upper, slack, valid_for(constraints), final)
+
+
+def tolerance(tables: FamilyTables, best: Evaluated) -> float:
+    """Return how far above a score a bound may lie and be the score: kernels and evaluator add up in different ways."""
+    return float(tables.rounding + EQUAL * (1.0 + abs(best.scores[0])))
 
 
 def valid_for(constraints: Constraints) -> str:
@@ -130,7 +134,7 @@ class _Sweep:
                 return max(bound, float(self.best.scores[0]))
             left, right = stack.pop()
             most = _chord_bound(left, right, rows)
-            if most <= self.best.scores[0] + EQUAL * abs(self.best.scores[0]):
+            if most <= self.best.scores[0] + tolerance(self.tables, self.best):
                 bound = max(bound, min(most, float(self.best.scores[0])))
                 continue
             t = _meeting(left, right)
