@@ -51,12 +51,12 @@ def ends(experiment: str, data: str) -> str:
     if not rows:
         return "No rows yet.\n\n"
     titles = " | ".join(title for title, _, _ in ENDS)
-    text = f"| method | {titles} | seconds | data sets, machine |\n" + "|---" * (len(ENDS) + 3) + "|\n"
+    text = f"| method | {titles} | seconds | answers, machine |\n" + "|---" * (len(ENDS) + 3) + "|\n"
     for method in dict.fromkeys(row["method"] for row in rows):
         part = [row for row in rows if row["method"] == method]
         found = ((tables.numbers(part, name), digits) for _, name, digits in (*ENDS, ("", "seconds", 1)))
         cells = " | ".join(table.spread(values, digits) if values else "" for values, digits in found)
-        text += f"| {method} | {cells} | {tables.answered(part)}, {part[0]['machine']} |\n"
+        text += f"| {method} | {cells} | {tables.answers_of(part)}, {part[0]['machine']} |\n"
     return text + "\n" + tables.planned(experiment, data, rows) + "\n"
 
 

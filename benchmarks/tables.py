@@ -1,6 +1,7 @@
 """Tables of an experiment from its rows: one line per method, mean and standard deviation, the best in bold."""
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from statistics import mean, stdev
 
@@ -171,7 +172,7 @@ def experiment_table(experiment: str, data: str, rows: list[table.Row]) -> str:
         if figures:
             cells.append(figure(figures.get(method)))
         label = f"; {labelled[method]}" if method in labelled else ""
-        lines.append(f"| {method} | {' | '.join(cells)} | {_answers(part)}{label} |")
+        lines.append(f"| {method} | {' | '.join(cells)} | {answers_of(part)}{label} |")
     return "\n".join(lines) + "\n" + _sortability(same) + "\n" + planned(experiment, data, same) + _machines(same)
 
 
@@ -195,7 +196,8 @@ def figure(values: paper.Figure | None) -> str:
     return "" if values is None else f"{values[0]:.1f} +- {values[1]:.1f}"
 
 
-def _answers(part: list[table.Row]) -> str:
+def answers_of(part: list[table.Row]) -> str:
+    """Return in words how many data sets a method answered on, and why not on the others."""
     notes = sorted({row["note"].split(", step")[0] for row in part if row["note"]})
     shown = "; ".join(note if len(note) < 70 else f"{note[:67]}..." for note in notes[:2])
     return f"{answered(part)} of {len(part)}" + (f" ({shown})" if shown else "")
@@ -255,14 +257,16 @@ def section(experiment: str) -> str:
     return f"## {declared.title}\n\n`python -m benchmarks run {experiment}`\n\n{source}{tables}\n"
 
 
-def settings_table(wanted: Callable[[str], bool] = lambda _: True) -> str:
-    """Return every method with its settings and where they come from."""
-    lines = ["| method | settings | source | answer | same score | seed |", "|---|---|---|---|---|---|"]
+def settings_table() -> str:
+    """Return every method with its settings, where they come from, and how often it was run."""
+    lines = [
+        "| method | settings | source | answer | same score | seed | rows of `run` |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    runs = Counter(row["method"] for experiment in EXPERIMENTS for row in rows_of(experiment))
     for name, method in METHODS.items():
-        if wanted(name):
-            shown = ", ".join(f"{key} = {value}" for key, value in method.settings.items() if key != "module")
-            same, seeded = ("yes" if flag else "no" for flag in (method.same_score, method.seeded))
-            lines.append(
-                f"| {name} | {shown or 'none changed'} | {method.source} | {method.kind} | {same} | {seeded} |"
-            )
+        shown = ", ".join(f"{key} = {value}" for key, value in method.settings.items() if key != "module")
+        same, seeded = ("yes" if flag else "no" for flag in (method.same_score, method.seeded))
+        cells = (name, shown or "none changed", method.source, method.kind, same, seeded, str(runs[name]))
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
