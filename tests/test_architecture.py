@@ -39,6 +39,7 @@ NOT_IN_THE_CORE = ["pandas", "sklearn", "networkx", "numba", "matplotlib", "rich
 #: Modules that numba or Triton compiles; the core imports them where they are used.
 COMPILED = ["search.orders", "search.linear_orders", "search.lattice", "search.set_functions", "search.dag_sums"]
 COMPILED += ["search.order_sampling", "scores.regressions"]
+COMPILED += ["search.astar", "search.discrete_parents", "search.linear_parents", "search.order_graph"]
 COMPILED += ["search.climb", "search.landscape", "search.process"]
 COMPILED += ["search.compiled", "search.compiled_train", "search.compiled_draws", "search.fused"]
 COMPILED += ["search.stepwise", "search.order_climb", "search.count_orders", "search.spline_orders"]

@@ -85,7 +85,7 @@ def _fit(settings: dict[str, Any] | None = None, knowledge: dict[str, Any] | Non
 
 
 def _wide_exact() -> Any:
-    return DrBO("bic-nv", exact=True).fit(np.random.default_rng(0).normal(size=(40, 24)))
+    return DrBO("splines", exact=True).fit(np.random.default_rng(0).normal(size=(40, 24)))
 
 
 def _misfit(columns: dict[str, Any] | None = None, n: int = 6, **options: Any) -> Callable[[], Any]:

@@ -17,6 +17,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from drbo import DrBO, Knowledge, Result, Settings
+from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.errors import DataError, KnowledgeError, ScoreError, SettingsError
 from drbo.graph import dag_to_cpdag, is_acyclic
@@ -682,10 +683,25 @@ def test_exact_is_off_where_evaluations_are_rationed_unless_asked_for():
 
 def test_exact_refuses_more_columns_than_it_can_hold_before_anything_is_spent():
     wide = np.random.default_rng(0).normal(size=(50, 24))
-    with pytest.raises(SettingsError, match=r"exact needs 6\.0 GiB for 24 columns"):
-        DrBO("bic-nv", exact=True).fit(wide)
+    with pytest.raises(SettingsError, match=r"exact needs 6\.0 GiB for 24 columns with score 'splines'"):
+        DrBO("splines", exact=True).fit(wide)
     with pytest.raises(SettingsError, match="exact must be one of"):
         DrBO("bic-nv", exact="maybe").fit(wide)
+
+
+def test_a_large_sparse_graph_is_proved_and_a_dense_one_says_that_no_bound_was_reached():
+    small = Settings(max_memory=0.01, order_patience=1)
+    wide = np.random.default_rng(0).normal(size=(200, 21))
+    wide[:, 1] += wide[:, 0]
+    for exact in (True, "auto"):
+        model = DrBO("bic-ev" if exact is True else "bic-nv", exact=exact, random_state=0, settings=small)
+        assert model.fit(wide).result_.gap == 0
+        assert model.result_.bound_valid_for == "all DAGs on 21 columns"
+    dense = simulate("21ER8", "linear", n=300, seed=0).X
+    with pytest.warns(UserWarning, match="no bound was reached: too many parent sets"):
+        found = DrBO("bic-ev", exact=True, random_state=0, settings=small).fit(dense).result_
+    assert found.upper_bound is None
+    assert any("no bound" in reason for reason in found.reasons)
 
 
 def test_what_is_known_does_not_depend_on_the_order_of_the_columns():

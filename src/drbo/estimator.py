@@ -54,6 +54,12 @@ from drbo.settings import Settings
 if TYPE_CHECKING:
     import pandas as pd
 
+#: What a run says that was asked for a proof and has none.
+NO_BOUND = (
+    "no bound was reached: too many parent sets can be part of a best graph; lower max_parents in the knowledge, raise "
+    "max_memory or time_limit, or raise the penalty of the score"
+)
+
 
 class DrBO(BaseEstimator):
     """Find the highest-scoring causal graph (DAG) of a table by Bayesian optimisation.
@@ -71,9 +77,9 @@ class DrBO(BaseEstimator):
     device : ``"auto"``, ``"cpu"`` or ``"cuda"``.
     executor : a ``concurrent.futures.Executor`` that computes local scores; None: in this process.
     settings : every other knob. Keywords override it, and it overrides the preset.
-    exact : True: prove the optimum whatever it takes, up to what fits into ``max_memory`` (23 columns with its
-        default); False: never; ``"auto"``: up to 20 columns, where compiled kernels do it in seconds; None: as the
-        settings say, which is ``"auto"``.
+    exact : True: prove the optimum, or bound it, with what ``time_limit`` and ``max_memory`` allow (23 columns of any
+        score with its default; up to 64 of the linear and discrete ones where few parents can matter); False: never;
+        ``"auto"``: where compiled kernels do it in seconds; None: as the settings say, which is ``"auto"``.
     score_options : options of the score: ``penalty``, ``edge_prior``, ``targets`` and its own.
     on_constant, on_collinear : what to do with columns that carry no information of their own.
     missing : what to do with missing values. ``"error"``: refuse them; ``"drop"``: leave out rows; ``"em"``: a
@@ -252,11 +258,11 @@ class DrBO(BaseEstimator):
         name, options, reasons = choice or self.score_choice(table)
         seed = _seed(self.random_state) if seed is None else seed
         self._choices.check_pruner(table)
-        if settings.exact == "on":
-            check_size(table.n_columns, settings.max_memory)
         job = Canonical(table, columns, seed, movable=isinstance(name, (str, type)))
         constraints = (self.knowledge or Knowledge()).compile(table.names)
         score = build_score(name, job.table, {**_where(name, device), **job.ordered_options(options)})
+        if settings.exact == "on":
+            check_size(score, settings.max_memory)
         limits = constraints.permuted(job.columns)
         start = self._start(columns, job, limits)
         state: Search | OrderSearch
@@ -295,9 +301,12 @@ class DrBO(BaseEstimator):
         if (doubt := state.evaluator.doubt(outcome.best)) is not None:
             warnings.warn(doubt, stacklevel=2)
             notes = (*notes, doubt)
-        outcome, findings = look_back(
-            outcome, state.evaluator, case.limits, _exactness(settings, outcome), self._choices.rationed(settings)
-        )
+        exact, rationed = _exactness(settings, outcome), self._choices.rationed(settings)
+        left = np.inf if settings.time_limit is None else settings.time_limit - recorder.seconds
+        outcome, findings = look_back(outcome, state.evaluator, case.limits, exact, rationed, left)
+        if exact == "on" and findings.certificate is None:
+            warnings.warn(NO_BOUND, stacklevel=2)
+            notes = (*notes, NO_BOUND)
         findings = restored(findings, job.columns)
         pruner = self._choices.pruner(type(score))
         pruned, pruned_score = _pruned(pruner, job, outcome, state, case.constraints)

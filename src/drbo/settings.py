@@ -133,8 +133,9 @@ class Settings:
     )
     exact: Literal["auto", "on", "off"] = _knob(
         "auto",
-        "prove the optimum at the end. on: score every family, if they fit into max_memory; off: never; auto: up to "
-        "20 columns where compiled kernels do it in seconds (linear, BGe, discrete) and evaluations are not rationed",
+        "prove the optimum at the end. on: score every family that fits into max_memory, or those that can matter, and "
+        "give a bound where that does not suffice; off: never; auto: where compiled kernels do it in seconds (linear, "
+        "BGe, discrete) and evaluations are not rationed",
         options=("auto", "on", "off"),
     )
     order_patience: int = _knob(

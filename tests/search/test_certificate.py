@@ -1,14 +1,19 @@
+import time
+from itertools import combinations
+
 import numpy as np
 import pytest
 
-from drbo.data.simulate import simulate
+from drbo.data.simulate import simulate, standardize
 from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.knowledge import Constraints, Knowledge
-from drbo.scores.base import build_score
+from drbo.scores.base import Families, Score, build_score
 from drbo.search import certificate
-from drbo.search.certificate import certify, check_size, valid_for
+from drbo.search.certificate import certify, certify_large, check_size, valid_for
 from drbo.search.evaluate import Evaluator
+from drbo.search.exact import best_dag
+from drbo.search.parent_sets import Effort
 from drbo.search.screen import screened
 from drbo.search.tables import all_tables, known_tables
 from drbo.settings import Settings
@@ -95,8 +100,120 @@ def test_words_of_the_bound_after_a_screening():
     assert valid_for(screened(values, 1, known)) == words
 
 
+class Own(Score):
+    """A score that only knows one family at a time."""
+
+    def local_one(self, node, parents):
+        return -float(len(parents))
+
+
 def test_too_many_columns_are_refused():
-    check_size(20, 1.0)
-    check_size(23, 4.0)
-    with pytest.raises(SettingsError, match=r"exact needs 6\.0 GiB for 24 columns, max_memory is 4"):
-        check_size(24, 4.0)
+    values = np.random.default_rng(0).normal(size=(80, 66))
+    own = [Own(Table.from_array(values[:, :d])) for d in (20, 23, 24)]
+    check_size(own[0], 1.0)
+    check_size(own[1], 4.0)
+    with pytest.raises(SettingsError, match=r"6\.0 GiB for 24 columns with score 'custom', max_memory is 4"):
+        check_size(own[2], 4.0)
+    check_size(build_score("bic-nv", Table.from_array(values[:, :64])), 4.0)
+    with pytest.raises(SettingsError, match="for 65 columns with score 'bge'"):
+        check_size(build_score("bge", Table.from_array(values[:, :65])), 4.0)
+
+
+def _effort(**limits):
+    return Effort(time.monotonic() + 60, **limits)
+
+
+def _data(name, graph, n, seed):
+    model = "logistic" if name in ("bdeu", "bic-discrete") else "linear"
+    return build_score(name, Table.from_array(standardize(simulate(graph, model, n=n, seed=seed).X)))
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("name", ["bic-nv", "bic-ev", "bge", "bdeu", "bic-discrete"])
+@pytest.mark.parametrize("seed", range(2))
+def test_parent_sets_of_use_lead_to_the_optimum_of_all_families(name, seed, known):
+    score = _data(name, "9ER2", 120, seed)
+    names = [f"x{k}" for k in range(9)]
+    constraints = Constraints.none(9)
+    if known:
+        constraints = Knowledge(required=["x3 -> x0"], forbidden=["x1 -> x2"], roots=["x5"], max_parents=3).compile(
+            names
+        )
+    evaluator = Evaluator(score, Settings(max_evals=2**40))
+    start = evaluator.evaluate(np.ascontiguousarray(constraints.required)[None])
+    proof = certify(all_tables(evaluator, constraints), evaluator, constraints, start)
+    before = evaluator.n_local
+    for first in (start, proof.best):
+        found = certify_large(evaluator, constraints, first, _effort(group=3))
+        assert found.upper_bound == found.best.scores[0]
+        assert found.upper_bound == pytest.approx(proof.upper_bound, abs=found.tolerance)
+        assert found.tolerance < 1e-5
+        assert not constraints.violations(found.best.dags[0])
+        assert found.valid_for == proof.valid_for
+    assert evaluator.n_local > before
+
+
+def _sparse(n_blocks):
+    """Blocks of five columns that know nothing of each other, shuffled."""
+    rng = np.random.default_rng(1)
+    blocks = [simulate("5ER1", "linear", n=400, seed=seed).X for seed in range(n_blocks)]
+    return standardize(np.concatenate(blocks, axis=1)[:, rng.permutation(5 * n_blocks)])
+
+
+def test_thirty_columns_are_proved_and_dynamic_programs_agree():
+    values = _sparse(6)
+    score = build_score("bge", Table.from_array(values))
+    limits = Knowledge(max_parents=2).compile([f"x{k}" for k in range(30)])
+    evaluator = Evaluator(score, Settings(max_evals=2**40))
+    start = evaluator.evaluate(np.zeros((1, 30, 30), dtype=bool))
+    proof = certify_large(evaluator, limits, start, _effort())
+    assert proof.upper_bound == proof.best.scores[0] > start.scores[0]
+    assert proof.valid_for.endswith("with at most 2 parents")
+    assert proof.upper_bound == pytest.approx(_by_components(score, 30), abs=1e-6)
+
+
+def _by_components(score, d):
+    """Score all sets of at most two parents; solve the components of those that no subset beats one by one."""
+    import networkx as nx
+
+    sets = [(node, parents) for node in range(d) for k in range(3)
+            for parents in combinations([p for p in range(d) if p != node], k)]  # fmt: skip
+    families = Families.from_sets(d, sets)
+    value = dict(zip(sets, score.local(families) + score.family_price(families), strict=True))
+    kept = []
+    for node, parents in sets:
+        smaller = [less for k in range(len(parents)) for less in combinations(parents, k)]
+        if all(value[node, parents] > value[node, less] for less in smaller):
+            kept.append((node, parents))
+    graph = nx.DiGraph([(parent, node) for node, parents in kept for parent in parents])
+    graph.add_nodes_from(range(d))
+    total = 0.0
+    for members in map(sorted, nx.strongly_connected_components(graph)):
+        part = [(node, parents) for node, parents in kept if node in members]
+        masks = [sum(1 << members.index(p) for p in parents if p in members) for _, parents in part]
+        shares = np.array([value[pair] for pair in part])
+        nodes = np.array([members.index(node) for node, _ in part])
+        dag = best_dag(len(members), nodes, np.array(masks), shares)
+        for k in range(len(members)):
+            mask = int(dag[:, k] @ (1 << np.arange(len(members))))
+            total += shares[(nodes == k) & (np.array(masks) == mask)].max()
+    return total
+
+
+@pytest.mark.parametrize("limits", [{"max_states": 100}, {"max_states": 2000}, {"group": 8, "max_states": 1}])
+@pytest.mark.parametrize("name", ["bic-nv", "bic-ev"])
+def test_a_proof_that_is_cut_short_is_a_valid_bound(name, limits):
+    score = _data(name, "12ER2", 200, 3)
+    evaluator, free = Evaluator(score, Settings(max_evals=2**40)), Constraints.none(12)
+    start = evaluator.evaluate(np.zeros((1, 12, 12), dtype=bool))
+    best = certify_large(evaluator, free, start, _effort()).upper_bound
+    assert best == pytest.approx(certify(all_tables(evaluator, free), evaluator, free, start).upper_bound)
+    short = certify_large(evaluator, free, start, _effort(**{"group": 4, **limits}))
+    assert short.upper_bound > best - short.tolerance
+    assert short.best.scores[0] <= best + short.tolerance
+
+
+def test_no_bound_where_there_are_too_many_sets():
+    evaluator, free = Evaluator(_data("bic-nv", "12ER2", 200, 3), Settings(max_evals=2**40)), Constraints.none(12)
+    start = evaluator.evaluate(np.zeros((1, 12, 12), dtype=bool))
+    assert certify_large(evaluator, free, start, _effort(max_kept=300)) is None

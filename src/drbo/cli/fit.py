@@ -88,7 +88,7 @@ INTERRUPTED = 130  # exit code: 128 + SIGINT
 @click.option(
     "--exact/--no-exact",
     default=None,
-    help="Prove the optimum, up to 23 columns, or do not try.  [default: where it takes seconds]",
+    help="Prove the optimum, or bound it, up to 64 columns; or do not try.  [default: where it takes seconds]",
 )
 @click.option(
     "--start", type=click.Path(path_type=Path), metavar="GRAPH", help="Search from this graph: edit one, then refit."

@@ -1,5 +1,6 @@
 """What one run knows at its end: a proof where there is one, margins, other classes, edge posteriors."""
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,17 +10,21 @@ import torch
 
 from drbo.knowledge import Constraints
 from drbo.scores.base import Score
-from drbo.search.certificate import Certificate, certify, check_size
+from drbo.search.certificate import Certificate, certify, certify_large, check_size, fits
 from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.known_margins import KnownAlternatives, neighbours
 from drbo.search.loop import Outcome
 from drbo.search.margins import Alternatives, Margins, OtherClass
+from drbo.search.parent_sets import Effort, can_enumerate
 from drbo.search.tables import MAX_NODES, FamilyTables, all_tables, compiled_work, known_tables, legal_rows
 
 Floats = npt.NDArray[np.float64]
 
 #: Steps of compiled tables that nobody has to ask for: a few seconds.
 FREE_WORK = 3e8
+#: What a proof for more nodes may take that nobody asked for: sets looked at and held, nodes of a group, seconds.
+FREE_EFFORT = {"max_looked_at": 3 * 10**7, "max_kept": 2 * 10**5, "max_states": 10**6, "group": 16}
+FREE_SECONDS = 2.0
 #: Up to this many nodes tables are made of few known families; above they would hold almost nothing.
 MAX_KNOWN_NODES = 16
 #: Up to this many nodes the posterior counts every DAG once, in 3^d steps; above it counts every order once.
@@ -60,7 +65,12 @@ class Findings:
 
 
 def look_back(
-    outcome: Outcome, evaluator: Evaluator, constraints: Constraints, exact: str, rationed: bool
+    outcome: Outcome,
+    evaluator: Evaluator,
+    constraints: Constraints,
+    exact: str,
+    rationed: bool,
+    seconds: float = np.inf,
 ) -> tuple[Outcome, Findings]:
     """Return the outcome, with the optimum where it was proved, and all that is known about it.
 
@@ -69,6 +79,7 @@ def look_back(
     exact : ``"on"``: score all families that the knowledge allows, whatever it takes; ``"off"``: none beyond those
         known; ``"auto"``: where compiled kernels do it in seconds.
     rationed : evaluations are to be spent sparingly: ``"auto"`` then spends none.
+    seconds : left for the proof of a large graph.
 
     An interrupt ends the look back, not the run: what is known by then is returned.
     """
@@ -76,7 +87,11 @@ def look_back(
     try:
         tables = _tables(evaluator, outcome.best, constraints, exact, rationed)
         if tables is None:
-            findings = _near(evaluator, outcome.best, constraints, spend=exact != "off" and not rationed)
+            proof = _proof(evaluator, outcome.best, constraints, exact, rationed, seconds)
+            if proof is not None and proof.best.scores[0] > outcome.best.scores[0] + proof.tolerance:
+                outcome = replace(outcome, best=proof.best, found_by="exact")
+            near = _near(evaluator, outcome.best, constraints, spend=exact != "off" and not rationed)
+            findings = replace(near, certificate=proof)
         elif tables.complete and exact != "off":
             proof = certify(tables, evaluator, constraints, outcome.best)
             if proof.best.scores[0] > outcome.best.scores[0] + proof.tolerance:
@@ -99,9 +114,11 @@ def _tables(
     evaluator: Evaluator, best: Evaluated, constraints: Constraints, exact: str, rationed: bool
 ) -> FamilyTables | None:
     d = evaluator.score.n_nodes
-    if exact == "on":
-        check_size(d, evaluator.settings.max_memory)
+    if exact == "on" and fits(d, evaluator.settings.max_memory):
         return all_tables(evaluator, constraints)
+    if exact == "on":
+        check_size(evaluator.score, evaluator.settings.max_memory)
+        return None
     work = compiled_work(evaluator.score)
     if exact == "auto" and not rationed and work is not None and work <= FREE_WORK:
         return all_tables(evaluator, constraints)
@@ -110,6 +127,23 @@ def _tables(
     if exact != "off" and not rationed:
         _know_neighbours(evaluator, best, constraints)
     return known_tables(evaluator, constraints)
+
+
+def _proof(
+    evaluator: Evaluator, best: Evaluated, constraints: Constraints, exact: str, rationed: bool, seconds: float
+) -> Certificate | None:
+    """Return a bound by the parent sets of use, where tables of all families are too large; unasked only a proof."""
+    if exact == "off" or (exact == "auto" and rationed) or not can_enumerate(evaluator.score):
+        return None
+    if exact == "on":
+        memory = evaluator.settings.max_memory * 2**30
+        effort = Effort(time.monotonic() + seconds, max_kept=int(memory / 256), max_states=int(memory / 64))
+        return certify_large(evaluator, constraints, best, effort)
+    if evaluator.score.level_of(torch.as_tensor(best.local[0])) is not None:  # many levels to solve
+        return None
+    effort = Effort(time.monotonic() + min(seconds, FREE_SECONDS), **FREE_EFFORT)
+    proof = certify_large(evaluator, constraints, best, effort)
+    return proof if proof is not None and proof.upper_bound <= proof.best.scores[0] + proof.tolerance else None
 
 
 def _know_neighbours(evaluator: Evaluator, best: Evaluated, constraints: Constraints) -> None:

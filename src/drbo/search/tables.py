@@ -116,7 +116,7 @@ def known_tables(evaluator: Evaluator, constraints: Constraints) -> FamilyTables
 def all_tables(evaluator: Evaluator, constraints: Constraints) -> FamilyTables:
     """Return the tables of all legal families: by compiled kernels where there are some, else by the evaluator."""
     score = evaluator.score
-    if type(score) not in COMPILED or (isinstance(score, BicNV) and _least_residual(score) < LEAST_RESIDUAL):
+    if type(score) not in COMPILED or (isinstance(score, BicNV) and least_residual(score) < LEAST_RESIDUAL):
         return _by_evaluation(evaluator, constraints)
     tables = _compiled(score, constraints)
     evaluator.charge(tables.n_families)
@@ -127,7 +127,7 @@ def compiled_work(score: Score) -> float | None:
     """Return about how many simple steps the compiled tables take; None: there are none for this score."""
     if type(score) not in COMPILED or score.n_nodes > MAX_NODES:
         return None
-    if isinstance(score, BicNV) and _least_residual(score) < LEAST_RESIDUAL:
+    if isinstance(score, BicNV) and least_residual(score) < LEAST_RESIDUAL:
         return None
     sets = float(1 << score.n_nodes)
     if isinstance(score, DiscreteBIC | BDeu):
@@ -158,7 +158,7 @@ def _compiled(score: Score, constraints: Constraints) -> FamilyTables:
             unknown = np.isnan(local[node])
             local[node, unknown], price[node, unknown] = 0.0, -np.inf
             count += int((usable & ~unknown).sum())
-    return FamilyTables(local, price, True, count, _rounding(score))
+    return FamilyTables(local, price, True, count, rounding(score))
 
 
 def _set_values(score: Score, constraints: Constraints) -> Iterator[tuple[npt.NDArray[np.intp], Floats]]:
@@ -220,7 +220,7 @@ def _most_cells(score: DiscreteBIC, constraints: Constraints) -> float:
     return float((most * score.cardinalities).max())
 
 
-def _least_residual(score: BicNV) -> float:
+def least_residual(score: BicNV) -> float:
     """Return the least share of its variance that any column keeps given all others."""
     shares = []
     for _, matrix in score.groups:
@@ -231,11 +231,11 @@ def _least_residual(score: BicNV) -> float:
     return float(min(shares))
 
 
-def _rounding(score: Score) -> float:
+def rounding(score: Score) -> float:
     """Return a bound on what rounding in the kernels can do to the score of a DAG."""
     d, unit = score.n_nodes, np.finfo(float).eps
     if isinstance(score, BicNV):
-        return float(score.n_rows.sum() * 4 * d * unit / _least_residual(score))
+        return float(score.n_rows.sum() * 4 * d * unit / least_residual(score))
     if isinstance(score, BGe):
         least = min(float(np.linalg.eigvalsh(matrix)[0]) for _, matrix in score.groups)
         return float(score.n_rows.sum() * 4 * d * unit / least)
