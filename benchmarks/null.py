@@ -83,6 +83,9 @@ EQUAL_VARIANCES += [
     ("30ER8", "linear", "bic-ev", 1_000),
     *[("none", kind, "bic-ev", 100) for kind in ("gaussian", "t3")],
 ]
+#: About as many rows as columns.
+LINEAR += [("30ER2", "linear z", "bic-nv", n) for n in (30, 45, 60, 90)]
+EQUAL_VARIANCES += [(graph, "linear", "bic-ev", n) for graph, n in (("50ER1", 40), ("50ER1", 80), ("20ER4", 30))]
 NONLINEAR = [
     ("6ER1.5", "gp", "gp", 200),
     ("6ER1.5", "cos", "gp", 200),

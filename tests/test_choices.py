@@ -34,7 +34,14 @@ def _table(n=50):
 def test_every_score_has_a_pruner_and_a_penalty_that_go_together(score, pruner, penalty):
     kind = score_class(score)
     assert _choices().pruner(kind) == pruner
-    assert _choices().penalty(kind)[0] == penalty
+    assert _choices().penalty(kind, _table())[0] == penalty
+
+
+@pytest.mark.parametrize(("score", "few"), [("bic-nv", "ebic"), ("bic-ev", "ebic"), ("bge", 1.0)])
+def test_with_few_rows_a_linear_bic_pays_for_the_choice_among_pairs(score, few):
+    kind = score_class(score)
+    assert _choices().penalty(kind, _table(5))[0] == few  # 3 columns
+    assert _choices().penalty(kind, _table(6))[0] == 1.0
 
 
 def test_presets_of_the_paper_choose_as_the_paper_did():

@@ -24,6 +24,8 @@ PAPER_CHOICES: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 #: Pruners that test every edge: penalty 1 is enough where one follows (measured by benchmarks/null.py --choose).
 EDGE_TESTS = ("f-test", "odds", "cam", "cam-sequential", "kci")
+#: With fewer rows than this many times the columns, penalty 1 fits noise before a test can see it (docs/scores.md).
+FEW_ROWS = 2
 
 
 @dataclass(frozen=True)
@@ -53,12 +55,14 @@ class Choices:
         elif isinstance(choice, str) and choice == "auto":
             choice, reasons = choose_score(table)
         if self.preset == "default" and "penalty" not in given and isinstance(choice, str) and choice in SCORES:
-            given["penalty"], reason = self.penalty(score_class(choice))
+            given["penalty"], reason = self.penalty(score_class(choice), table)
             reasons = (*reasons, reason)
         return choice, given, reasons
 
-    def penalty(self, kind: type[Score]) -> tuple[float | str, str]:
+    def penalty(self, kind: type[Score], table: Table) -> tuple[float | str, str]:
         """Return the penalty that leaves at most half an edge, on average, among 20 independent columns, and why."""
+        if issubclass(kind, BicNV) and table.n_rows < FEW_ROWS * table.n_columns:
+            return "ebic", f"penalty ebic: fewer rows than {FEW_ROWS} times the columns, so that chance fits well"
         if self.pruner(kind) in EDGE_TESTS:
             return 1.0, "penalty 1: every edge is tested after the search"
         if issubclass(kind, KernelScore):

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -193,3 +195,11 @@ def test_an_interrupt_ends_the_searches_of_all_threads(monkeypatch):
     assert outcome.stopped == "interrupted"
     assert not search.whole
     assert search.deadline.late()
+
+
+def test_fewer_rows_than_columns_start_without_a_warning():
+    table = Table.from_array(np.random.default_rng(0).normal(size=(12, 20)) * np.logspace(-3, 3, 20))
+    search = OrderSearch(BicEV(table, penalty="ebic"), Settings(time_limit=5.0, route="orders"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sorted(search.first_order(0, np.random.default_rng(0)).tolist()) == list(range(20))

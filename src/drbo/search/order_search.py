@@ -35,6 +35,8 @@ MAX_SEARCHES = 3
 ABREAST = 2
 #: Nodes from which on there is one at a time: its first climb takes long, and it needs the memory.
 MANY_NODES = 200
+#: A column whose residual variance is below this share of its own is a combination of others.
+SINGULAR = 1e-12
 
 
 def abreast(n_nodes: int) -> int:
@@ -170,9 +172,12 @@ class OrderSearch:
         open_ = np.ones(d, dtype=bool)
         for k in range(d):  # a Cholesky factorisation that takes the least pivot first
             node = int(np.argmin(np.where(open_, left, np.inf)))
+            if left[node] <= SINGULAR * covariance[node, node]:  # the others are combinations: few rows
+                order[k:] = np.flatnonzero(open_)
+                break
             order[k], open_[node] = node, False
             row = covariance[node] - rows[:k, node] @ rows[:k]
-            rows[k] = row / np.sqrt(max(row[node], np.finfo(float).tiny))
+            rows[k] = row / np.sqrt(left[node])
             left = left - rows[k] ** 2
         return order
 
