@@ -25,7 +25,11 @@ REASONS = {
     "few_rows": "fewer rows than columns: a node with enough parents is explained perfectly",
     "standardised": "at 1,000 rows a penalty of 1 keeps edges by chance that a penalty of 2 does not",
     "null": "the fewest edges win",
+    "sachs": "the known network has no v-structure, so a linear score settles none of its arrows, and the relations "
+    "are not linear",
 }
+#: As dense as the truth: where that has no edge, it is the truth.
+TOLD = ("null", "random graph")
 
 
 class Duel(NamedTuple):
@@ -56,7 +60,7 @@ def duels() -> Iterator[Duel]:
             found = {
                 method: _by_seed([row for row in rows if (row["data"], row["method"]) == (data, method)], column)
                 for method in METHODS
-                if not method.startswith("drbo") or method == OURS
+                if (not method.startswith("drbo") or method == OURS) and (experiment, method) != TOLD
             }
             ours = found.pop(OURS, {})
             for rival, theirs in found.items():
