@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
-from benchmarks.exact import TableScore, categorical, prove
+from benchmarks.exact import TableScore, categorical, large_sets, prove, prove_large
 from drbo.data.table import Table
+from drbo.knowledge import Constraints
+from drbo.scores.base import build_score
 
 
 def test_a_table_of_local_scores_is_a_score_and_is_solved():
@@ -22,3 +24,16 @@ def test_categorical_data_depend_on_the_parents():
     table = np.array([[np.mean(values[values[:, 0] == a, 1] == b) for b in range(2)] for a in range(2)])
     assert set(np.unique(values[:, 0])) <= {0, 1, 2, 3}
     assert np.abs(table[0] - table[1]).max() > 0.05
+
+
+def test_a_row_of_a_large_graph_tells_what_is_proved():
+    name, kind, data, knowledge = next(large_sets(["bic-nv"], 0))
+    assert (name, kind, data.n_columns) == ("25ER1 standardised", "bic-nv", 25)
+    limits = Constraints.none(25)
+    score = build_score(kind, data, {"penalty": 20.0})
+    row = prove_large(score, np.zeros((25, 25), dtype=bool), limits, 60.0)
+    assert row["gap"] == 0
+    assert float(row["optimum"]) > float(row["score_found"])
+    assert row["n_kept"] <= row["n_local"]
+    assert "gap" not in prove_large(score, np.zeros((25, 25), dtype=bool), limits, 0.0)
+    assert knowledge.max_parents is None

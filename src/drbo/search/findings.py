@@ -22,9 +22,8 @@ Floats = npt.NDArray[np.float64]
 
 #: Steps of compiled tables that nobody has to ask for: a few seconds.
 FREE_WORK = 3e8
-#: What a proof for more nodes may take that nobody asked for: sets looked at and held, nodes of a group, seconds.
-FREE_EFFORT = {"max_looked_at": 3 * 10**7, "max_kept": 2 * 10**5, "max_states": 10**6, "group": 16}
-FREE_SECONDS = 2.0
+#: What a proof for more nodes may take that nobody asked for: a few seconds, by counts that are the same everywhere.
+FREE_EFFORT: dict[str, Any] = {"max_looked_at": 3 * 10**7, "max_kept": 10**5, "max_followed": 10**5, "group": 16}
 #: Up to this many nodes tables are made of few known families; above they would hold almost nothing.
 MAX_KNOWN_NODES = 16
 #: Up to this many nodes the posterior counts every DAG once, in 3^d steps; above it counts every order once.
@@ -141,7 +140,7 @@ def _proof(
         return certify_large(evaluator, constraints, best, effort)
     if evaluator.score.level_of(torch.as_tensor(best.local[0])) is not None:  # many levels to solve
         return None
-    effort = Effort(time.monotonic() + min(seconds, FREE_SECONDS), **FREE_EFFORT)
+    effort = Effort(time.monotonic() + seconds, **FREE_EFFORT)
     proof = certify_large(evaluator, constraints, best, effort)
     return proof if proof is not None and proof.upper_bound <= proof.best.scores[0] + proof.tolerance else None
 

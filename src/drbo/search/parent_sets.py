@@ -6,6 +6,7 @@ exceed that of a DAG that is known.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,32 +24,36 @@ from drbo.search.tables import COMPILED, LEAST_RESIDUAL, least_residual
 MAX_NODES = 64
 #: Parent sets of a linear score that are looked at in a second, about.
 RATE = 30_000_000
-#: What counting for a parent set costs beside that.
-COUNTING = 200
+#: What counting one row for a parent set costs beside that.
+COUNTING = 0.2
 
 
 @dataclass
 class Effort:
     """What a proof may spend, and what it did."""
 
-    until: float  # on time.monotonic
+    until: float  # on the clock
     max_looked_at: int = 10**10  # parent sets of a linear score; of counts fewer
     max_kept: int = 4 * 10**6  # parent sets kept
     max_states: int = 5 * 10**7  # sets of nodes held at once
+    max_followed: float = np.inf  # sets of nodes followed in all
     group: int = 20  # nodes whose cycles a bound rules out: tables of k 2^(k-1) numbers
+    clock: Callable[[], float] = time.monotonic
     n_looked_at: int = 0
     n_kept: int = 0  # at one level
     n_states: int = 0  # that were followed
 
     @property
     def over(self) -> bool:
-        """Whether the time is up."""
-        return time.monotonic() >= self.until
+        """Whether the time is up, or enough sets of nodes were followed."""
+        return self.n_states >= self.max_followed or self.clock() >= self.until
 
     def steps(self, score: Score) -> int:
         """Return how many parent sets of a score may be looked at."""
-        cost = 1 if isinstance(score, BicNV | BGe) else COUNTING
-        left = max(self.until - time.monotonic(), 0.0)
+        cost = 1.0
+        if isinstance(score, DiscreteBIC | BDeu):
+            cost = max(1.0, COUNTING * max(columns.shape[1] for columns, _ in score.counted))
+        left = max(self.until - self.clock(), 0.0)
         return int(min(self.max_looked_at, RATE * left) / cost)
 
 
