@@ -78,7 +78,10 @@ def index_page() -> str:
     return (
         f"# Results\n\n{MADE}{HOW}{count:,} runs have a row; of {len(plan):,} planned pairs of method and data set "
         f"{sum(cell in there for cell in plan):,} have one. `python -m benchmarks run EXPERIMENT` runs what is missing;"
-        " a cell that failed or ran out of time has a row that says so.\n\n"
+        " a cell that failed or ran out of time has a row that says so. "
+        "The plans were cut to what this machine can run when most rows were there: what they leave out is not "
+        "counted. Cells of ours that an error in the proof of the optimum had stopped were run again after it was "
+        "mended, with a longer limit.\n\n"
         f"| page | what it shows |\n|---|---|\n{listed}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
     )
 

@@ -27,7 +27,14 @@ def test_every_experiment_of_tables_has_a_page():
 
 
 def row(method, shd, seed=0, **changes):
-    figures_ = {"shd": str(shd), "shd_c": str(shd), "shd_gcastle": str(shd), "cpu_seconds": "1.0", "note": ""}
+    figures_ = {
+        "shd": str(shd),
+        "shd_c": str(shd),
+        "shd_gcastle": str(shd),
+        "cpu_seconds": "1.0",
+        "note": "",
+        "seconds": "1",
+    }
     return {"data": "10ER2 raw", "method": method, "seed": str(seed), **figures_, **changes}
 
 
@@ -145,3 +152,9 @@ def test_a_curve_starts_where_all_data_sets_have_begun():
     steps = [("0", 1, 9), ("0", 5, 3), ("1", 2, 8)]
     found = [{"seed": seed, "step": str(step), "shd": str(shd)} for seed, step, shd in steps]
     assert figures.curve(found, "step", [1, 2, 6]) == [(2.0, [9.0, 8.0]), (6.0, [3.0, 8.0])]
+
+
+def test_an_answer_after_the_limit_of_the_experiment_is_told(monkeypatch):
+    found = rows("drbo default", 4, seconds="70.0") + rows("drbo default", 4, seconds="7.0")
+    monkeypatch.setattr(tables, "rows_of", lambda name: found if name == "raw" else [])
+    assert weaknesses.failures() == ["| raw | 10ER2 raw | 1 of 2 | answered after 70 s, limit 60 s |"]
