@@ -70,9 +70,9 @@ def linear_problem(graph: str, seed: int) -> tuple[BicEV, float, Callable[[np.nd
     return score, float(true), lambda dag: shd(prune("threshold", drawn.X, dag)[0], drawn.dag)
 
 
-def one_run(data: str, part: str, budget: int, seed: int) -> table.Row:
+def one_run(data: str, part: str, budget: int, seed: int, threads: int) -> table.Row:
     """Search one data set with one part switched off."""
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads)
     is_gp = data.startswith("gp")
     score, goal, errors = gp_problem(int(data[2:])) if is_gp else linear_problem(data, seed)
     d, scale, reached = score.n_nodes, 1_000 * score.n_nodes, []
@@ -143,6 +143,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--budget", type=int, help="local scores per node; for the part paper: DAG evaluations")
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1, help="of a search")
     parser.add_argument("--save", type=Path)
     parser.add_argument("--docs", action="store_true", help="write docs/efficiency.md from the rows, and nothing else")
     options = parser.parse_args(arguments)
@@ -154,7 +155,7 @@ def main(arguments: list[str]) -> None:
     names = [f"gp{i}" for i in range(1, 6)] if options.data == "gp" else options.data.split(",")
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     jobs = [
-        (name, part, options.budget or BUDGETS.get(name, BUDGETS["gp"]), seed)
+        (name, part, options.budget or BUDGETS.get(name, BUDGETS["gp"]), seed, options.threads)
         for part in parts
         for name in names
         for seed in seeds

@@ -1,7 +1,9 @@
+import numpy as np
 import pytest
 import torch
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from drbo.scores.threads import in_threads, together
+from drbo.scores.threads import in_threads, one_blas_thread, together
 
 
 @pytest.mark.parametrize(("size", "work", "parts"), [(10, 10**9, 3), (2, 10**9, 2), (10, 10, 1), (0, 0, 1)])
@@ -33,3 +35,14 @@ def test_jobs_run_together_and_fail_together(threads):
     finally:
         torch.set_num_threads(before)
     assert len(given_up) == threads - 1  # one after the other there is nobody left to tell
+
+
+def test_linear_algebra_has_one_thread_within_and_as_many_as_before_after():
+    def threads():
+        return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
+
+    np.linalg.cholesky(np.eye(2))  # the library is loaded
+    with threadpool_limits(limits=2, user_api="blas"):
+        with one_blas_thread():
+            assert threads() == {1}
+        assert threads() == {2}

@@ -1,7 +1,8 @@
 """Compiled work, spread over threads."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from contextlib import AbstractContextManager
+from functools import cache, partial
 from itertools import pairwise
 from threading import Thread
 from typing import Any
@@ -20,6 +21,21 @@ def in_threads(kernel: Callable[..., None], size: int, work: int, *arguments: An
     count = max(1, min(torch.get_num_threads(), size, work // SMALL_WORK + 1))
     cuts = [size * part // count for part in range(count + 1)]
     together([partial(kernel, first, last, *arguments) for first, last in pairwise(cuts)])
+
+
+@cache
+def _libraries() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Return a context in which NumPy's and SciPy's linear algebra has one thread: matrices of a few hundred rows.
+
+    A second thread gains nothing there, and where the cores are taken each call waits many times its own work for it.
+    """
+    return _libraries().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
 
 
 def together(jobs: Sequence[Callable[[], Any]], give_up: Callable[[], None] = lambda: None) -> list[Any]:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_solve, solve_triangular
 
+from drbo.scores.threads import one_blas_thread
 from drbo.search.climb import Drawn
 
 Floats = npt.NDArray[np.float64]
@@ -175,12 +176,13 @@ class GpSurrogate:
     ) -> None:
         """Learn the values of new families."""
         cheap = np.zeros(len(local)) if cheap is None else cheap
-        for node, process in enumerate(self._nodes):
-            rows = nodes == node
-            if rows.any():
-                process.add(parents[rows].astype(np.float64), local[rows], cheap[rows])
-                if len(process.values) > MAX_FAMILIES:
-                    process.forget(center[:, node].astype(np.float64))
+        with one_blas_thread():
+            for node, process in enumerate(self._nodes):
+                rows = nodes == node
+                if rows.any():
+                    process.add(parents[rows].astype(np.float64), local[rows], cheap[rows])
+                    if len(process.values) > MAX_FAMILIES:
+                        process.forget(center[:, node].astype(np.float64))
 
     def draw(self, n: int, rng: np.random.Generator, temperature: float = 1.0) -> Drawn:
         """Draw n functions from the posterior; a temperature below 1 keeps them nearer to its mean.
@@ -209,8 +211,9 @@ class GpSurrogate:
             high=np.array([process.values.max() + MARGIN_HIGH * np.ptp(process.values) for process in self._nodes]),
             truth=np.concatenate([process.values for process in self._nodes]) if self.nested else np.empty(0),
         )
-        for node, process in enumerate(self._nodes):
-            self._draw_node(node, process, drawn, rng, temperature)
+        with one_blas_thread():
+            for node, process in enumerate(self._nodes):
+                self._draw_node(node, process, drawn, rng, temperature)
         return drawn
 
     def _draw_node(self, node: int, process: _Node, drawn: Drawn, rng: np.random.Generator, temperature: float) -> None:
