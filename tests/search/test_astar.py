@@ -35,7 +35,7 @@ def _value(piece, dag):
 
 
 def _solved(piece, known, **limits):
-    effort = Effort(time.monotonic() + 60, **{"group": 4, **limits})
+    effort = Effort(time.monotonic() + 60, **{"group": 4, "alone": limits.get("group", 4), **limits})
     return solve(piece, np.arange(piece.size), known, effort, 1e-9), effort
 
 
@@ -57,7 +57,7 @@ def test_a_known_optimum_is_confirmed_with_less_work(seed):
     dag = piece.best_dag(solved.order)
     masks = dag.T @ (1 << np.arange(10))
     known = np.array([piece.shares[k][piece.masks[k] == np.uint64(mask)][0] for k, mask in enumerate(masks)])
-    again = Effort(time.monotonic() + 60, group=4)
+    again = Effort(time.monotonic() + 60, group=4, alone=4)
     confirmed = solve(piece, solved.order, known, again, 1e-9)
     assert confirmed.upper == pytest.approx(known.sum(), abs=1e-8)
     assert again.n_states <= effort.n_states
@@ -75,7 +75,7 @@ def test_a_search_that_is_cut_short_gives_a_valid_bound(seed, limits):
 
 def test_no_time_at_all_gives_a_valid_bound():
     piece = _random(np.random.default_rng(0), 12, most=20)
-    solved = solve(piece, np.arange(12), np.zeros(12), Effort(time.monotonic() - 1, group=4), 1e-9)
+    solved = solve(piece, np.arange(12), np.zeros(12), Effort(time.monotonic() - 1, group=4, alone=4), 1e-9)
     assert solved.upper >= _optimum(piece)
 
 

@@ -144,7 +144,7 @@ def test_parent_sets_of_use_lead_to_the_optimum_of_all_families(name, seed, know
     proof = certify(all_tables(evaluator, constraints), evaluator, constraints, start)
     before = evaluator.n_local
     for first in (start, proof.best):
-        found = certify_large(evaluator, constraints, first, _effort(group=3))
+        found = certify_large(evaluator, constraints, first, _effort(group=3, alone=3))
         assert found.upper_bound == found.best.scores[0]
         assert found.upper_bound == pytest.approx(proof.upper_bound, abs=found.tolerance)
         assert found.tolerance < 1e-5
@@ -208,7 +208,7 @@ def test_a_proof_that_is_cut_short_is_a_valid_bound(name, limits):
     start = evaluator.evaluate(np.zeros((1, 12, 12), dtype=bool))
     best = certify_large(evaluator, free, start, _effort()).upper_bound
     assert best == pytest.approx(certify(all_tables(evaluator, free), evaluator, free, start).upper_bound)
-    short = certify_large(evaluator, free, start, _effort(**{"group": 4, **limits}))
+    short = certify_large(evaluator, free, start, _effort(**{"group": 4, "alone": 4, **limits}))
     assert short.upper_bound > best - short.tolerance
     assert short.best.scores[0] <= best + short.tolerance
 

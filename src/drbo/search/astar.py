@@ -59,7 +59,7 @@ def solve(piece: Piece, order: npt.NDArray[np.intp], known: Floats, effort: Effo
 
 def _component(piece: Piece, order: npt.NDArray[np.intp], known: Floats, effort: Effort, slack: float) -> Solved:
     """Rule out parent sets under one partition of the nodes after the other; search what is left."""
-    if piece.size <= effort.group:
+    if piece.size <= effort.alone:
         return _by_table(piece)
     floor, upper, idle = float(known.sum()), np.inf, 0
     tried: dict[bytes, Groups] = {}

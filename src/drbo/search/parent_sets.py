@@ -37,6 +37,7 @@ class Effort:
     max_kept: int = 4 * 10**6  # parent sets kept
     max_states: int = 5 * 10**7  # sets of nodes held at once
     max_followed: float = np.inf  # sets of nodes followed in all
+    alone: int = 20  # nodes of a component that a dynamic program solves
     group: int = 20  # nodes whose cycles a bound rules out: tables of k 2^(k-1) numbers
     clock: Callable[[], float] = time.monotonic
     n_looked_at: int = 0
