@@ -18,7 +18,7 @@ from drbo.search.pieces import Floats, Piece, divided
 #: Partitions of the nodes whose bounds a search uses; the least one counts.
 PARTITIONS = 3
 #: Partitions in a row that rule out next to no parent sets before the search begins.
-PATIENCE = 4
+PATIENCE = 8
 #: The share of them that counts as progress.
 PROGRESS = 0.02
 #: Links inside a group count this much for the next partition.
