@@ -31,7 +31,7 @@ def test_every_part_is_a_setting():
 
 
 def test_a_small_run_counts_what_it_spends():
-    row = one_run("5ER1", "default", 12, 0)
+    row = one_run("5ER1", "default", 12, 0, 1)
     assert row["n_local"] <= 12 * 5
     assert row["reached"] == (row["score"] >= row["goal"] - 1e-6)
     assert "5ER1" in summary([row])[-1]

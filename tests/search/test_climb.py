@@ -160,46 +160,73 @@ def test_jumps_change_pairs_and_keep_the_dag_acyclic(rng):
     assert dag.sum() == D * (D - 1) / 2
 
 
-def test_values_of_many_families_are_those_of_the_formula(rng):
-    drawn = a_drawn(rng, low=-2, high=2)
+def shares(drawn, draw, nodes, parents, rules, rng):
+    tables = no_families(rng)
+    return climb.shares(draw, nodes, parents, tuple(drawn), tuple(rules), tuple(tables), tuple(tables))
+
+
+@pytest.mark.parametrize("level", [0.0, 2.0])
+def test_shares_of_families_and_of_their_toggles_are_those_of_the_formula(rng, level):
+    drawn, rules = a_drawn(rng, low=-2, high=2), some_rules(level, price=-0.3)
     for node in range(D):  # no node is its own parent
         drawn.signs[node, drawn.starts[node] : drawn.starts[node + 1]] = -1.0
     nodes = rng.integers(D, size=40)
     parents = rng.random((40, D)) < 0.5
     parents[np.arange(40), nodes] = False
     for draw in range(DRAWS):
-        expected = [value(drawn, draw, node, mask) for node, mask in zip(nodes, parents, strict=True)]
-        np.testing.assert_allclose(drawn.values(draw, nodes, parents), expected, rtol=1e-12)
+
+        def added(node, mask, draw=draw):
+            one = value(drawn, draw, node, mask)
+            return (-np.exp(one) / level if level else -one) - 0.3 * mask.sum()
+
+        found, changes = shares(drawn, draw, nodes, parents, rules, rng)
+        for row, (node, mask) in enumerate(zip(nodes, parents, strict=True)):
+            assert found[row] == pytest.approx(added(node, mask), abs=1e-12)
+            for j in set(range(D)) - {node}:
+                toggled = mask ^ (np.arange(D) == j)
+                assert changes[row, j] == pytest.approx(added(node, toggled) - found[row], abs=1e-12)
+            assert changes[row, node] == 0.0
+
+
+def cut(drawn, node, x, free):
+    """A free value between those of the known sets that hold x and of those that x holds."""
+    rows = slice(node * ROWS, (node + 1) * ROWS)
+    known = list(zip(drawn.truth[rows], (drawn.signs[:, rows] > 0).T, strict=True))
+    least = max([v for v, y in known if not (x & ~y).any()], default=-100.0)
+    most = min([v for v, y in known if not (y & ~x).any()], default=100.0)
+    return max(min(free, most), least)
+
+
+def bounded_drawn(rng):
+    drawn = a_drawn(rng)._replace(truth=rng.normal(size=D * ROWS))
+    for node in range(D):
+        drawn.signs[node, node * ROWS : (node + 1) * ROWS] = -1.0  # no node is in its own parent set
+    return drawn
 
 
 def test_known_families_bound_what_is_drawn(rng):
-    """A climb of any function ends at a family between its known subsets and supersets."""
-    drawn = a_drawn(rng)
-    truth = rng.normal(size=D * ROWS)
-    bounded = drawn._replace(truth=truth)
+    """A family lies between its known subsets and supersets, and so does every toggle of it."""
+    drawn = bounded_drawn(rng)
     nodes = np.repeat(np.arange(D), 20)
     parents = rng.random((len(nodes), D)) < 0.5
     parents[np.arange(len(nodes)), nodes] = False
-    free, cut = (one.values(0, nodes, parents) for one in (drawn, bounded))
+    found, changes = shares(drawn, 0, nodes, parents, some_rules(), rng)
+    free = [value(drawn, 0, node, x) for node, x in zip(nodes, parents, strict=True)]
     for row, (node, x) in enumerate(zip(nodes, parents, strict=True)):
-        known = (drawn.signs[:, node * ROWS : (node + 1) * ROWS] > 0).T
-        values = truth[node * ROWS : (node + 1) * ROWS]
-        least = max([v for v, y in zip(values, known, strict=True) if not (x & ~y).any()], default=-100.0)
-        most = min([v for v, y in zip(values, known, strict=True) if not (y & ~x).any()], default=100.0)
-        assert cut[row] == pytest.approx(max(min(free[row], most), least))
-    assert (cut != free).any()
+        assert -found[row] == pytest.approx(cut(drawn, node, x, free[row]))
+        for j in set(range(D)) - {node}:
+            other = x ^ (np.arange(D) == j)
+            expected = cut(drawn, node, other, value(drawn, 0, node, other))
+            assert -(found[row] + changes[row, j]) == pytest.approx(expected)
+    assert (np.abs(-found - free) > 1e-6).any()
 
 
-def test_compiled_bounds_are_the_same(rng):
-    """Every end is a local optimum of the function that is cut to its bounds."""
-    drawn = a_drawn(rng)
-    drawn = drawn._replace(signs=np.sign(drawn.signs), truth=rng.normal(size=D * ROWS))
-    for node in range(D):
-        drawn.signs[node, node * ROWS : (node + 1) * ROWS] = -1.0  # no node is in its own parent set
+def test_climbs_end_at_optima_of_the_function_that_is_cut(rng):
+    drawn = bounded_drawn(rng)
     rules, known = some_rules(price=-0.1), no_families(rng)
 
     def total(draw, dag):
-        values = drawn.values(draw, np.arange(D), np.ascontiguousarray(dag.T))
+        values = [cut(drawn, node, dag[:, node], value(drawn, draw, node, dag[:, node])) for node in range(D)]
         return (rules.gain * values).sum() + (rules.price * dag).sum()
 
     for draw, end in enumerate(climb.climb_all(np.zeros((DRAWS, D, D), dtype=bool), drawn, rules, known)):

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.scores.threads import in_threads
-from drbo.search.orders import pack
 
 #: A move must gain more than this, on the scale of the score.
 MIN_GAIN = 1e-7
@@ -78,54 +77,6 @@ class Drawn(NamedTuple):
     high: npt.NDArray[np.float64]  # (d,)
     truth: npt.NDArray[np.float64]  # (m,) or (0,): a superset may fit worse
 
-    def values(
-        self,
-        draw: int,
-        nodes: npt.NDArray[np.intp],  # (m,)
-        parents: npt.NDArray[np.bool_],  # (m, d)
-        cheap: npt.NDArray[np.float64] | None = None,  # (m,) by the cheap score, if there is one
-    ) -> npt.NDArray[np.float64]:
-        """Return one drawn function's values (m,)."""
-        found = np.empty(len(nodes))
-        for node in np.unique(nodes):
-            rows = nodes == node
-            x = parents[rows].astype(np.float64)
-            known = slice(self.starts[node], self.starts[node + 1])
-            common = (2 * x - 1) @ self.signs[:, known]  # candidates on which two sets agree, less the others
-            apart = np.rint((x.shape[1] - common) / 2).astype(np.intp)
-            total = self.offset[draw, node] + x @ self.slope[draw, node]
-            total += self.decay[node][apart] @ self.weight[draw, known]
-            total += (1 - 2 * (x @ self.members[node] % 2)) @ self.amplitude[draw, node]
-            total += np.maximum(self.bias[node] + x @ self.hidden[node], 0) @ self.output[draw, node]
-            if cheap is not None:
-                total += self.relative[draw, node] * cheap[rows]
-            low, high = self._bounds(node, x)
-            found[rows] = np.clip(total, low, high)
-        return found
-
-    def _bounds(self, node: int, x: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], ...]:
-        """Return the range of the values of parent sets (m, d)."""
-        low, high = np.full(len(x), self.low[node]), np.full(len(x), self.high[node])
-        if len(self.truth):
-            known = slice(self.starts[node], self.starts[node + 1])
-            _nested_bounds(pack(x > 0), pack(self.signs[:, known].T > 0), self.truth[known], low, high)
-        return low, np.maximum(low, high)
-
-
-@numba.njit(cache=True)
-def _nested_bounds(sets: Any, known: Any, truth: Any, low: Any, high: Any) -> None:
-    """Narrow the ranges of parent sets, as words (m, w), by the values of known ones (r, w)."""
-    for row in range(len(sets)):
-        for r in range(len(truth)):
-            fewer, more = np.uint64(0), np.uint64(0)  # candidates of the set alone, and of the known one alone
-            for k in range(sets.shape[1]):
-                fewer |= sets[row, k] & ~known[r, k]
-                more |= known[r, k] & ~sets[row, k]
-            if fewer == 0:
-                low[row] = max(low[row], truth[r])
-            if more == 0:
-                high[row] = min(high[row], truth[r])
-
 
 #: Fills a table with the cheap scores of parent sets (m, d) of nodes (m,) and returns it.
 Fill = Callable[[npt.NDArray[np.intp], npt.NDArray[np.bool_]], Known]
@@ -160,11 +111,18 @@ def _neighbours(
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
     """Return the families of some nodes (S, d) of DAGs, as they are and with each candidate toggled."""
     draws, nodes = np.nonzero(wanted)
-    d = dags.shape[1]
-    parents = np.repeat(dags[draws, :, nodes][:, None], d, axis=1)
-    parents[:, np.arange(d), np.arange(d)] ^= True
-    parents[np.arange(len(nodes)), nodes, nodes] = False  # no node is its own parent: the family as it is
-    return np.repeat(nodes, d), parents.reshape(-1, d)
+    return toggled(nodes, dags[draws, :, nodes])
+
+
+def toggled(
+    nodes: npt.NDArray[np.intp], parents: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """Return families (m,), (m, d) as they are and with each candidate toggled: d for each."""
+    d = parents.shape[1]
+    changed = np.repeat(parents[:, None], d, axis=1)
+    changed[:, np.arange(d), np.arange(d)] ^= True
+    changed[np.arange(len(nodes)), nodes, nodes] = False  # no node is its own parent: the family as it is
+    return np.repeat(nodes, d), changed.reshape(-1, d)
 
 
 def jump(
@@ -371,16 +329,19 @@ def _value(node: int, draw: int, value: float, key: Any, drawn: Any, cheap: Any,
 
 @numba.njit(cache=True)
 def _changes(
-    node: int, draw: int, dag: Any, drawn: Any, rules: Any, known: Any, cheap: Any, work: Any, change: Any
-) -> bool:
-    """Write what toggling each candidate parent of a node adds to the drawn score; False where a cheap score lacks."""
+    node: int, draw: int, parents: Any, drawn: Any, rules: Any, known: Any, cheap: Any, work: Any, change: Any
+) -> float:
+    """Write what toggling each candidate parent of a node adds to the drawn score.
+
+    Return what the node adds without the price of its edges; NaN where a cheap score lacks.
+    """
     _, _, _, price, gain, level = rules
     x, pull, wave, unit, out, low, high = work
     code = known[2][node]
     d, key = len(x), known[2][node, len(x)]
     for j in range(d):
-        x[j] = 1.0 if dag[j, node] else -1.0
-        if dag[j, node]:
+        x[j] = 1.0 if parents[j] else -1.0
+        if parents[j]:
             key ^= code[j]
     value = _toggled(node, draw, x, drawn, pull, wave, unit, out)
     _bounds(node, x, drawn, low, high)
@@ -394,9 +355,40 @@ def _changes(
             true = _look_up(key ^ code[j], known)
             if np.isnan(true):
                 true = _value(node, draw, out[j], key ^ code[j], drawn, cheap, low[j], high[j])
-            change[node, j] = _share(true, node, gain, level) - now - x[j] * price[j, node]
+            change[j] = _share(true, node, gain, level) - now - x[j] * price[j, node]
             whole &= not np.isnan(true)
-    return whole
+    return now if whole else np.nan
+
+
+@numba.njit(cache=True)
+def _room(drawn: Any) -> Any:
+    """Return arrays to work in."""
+    d = drawn[0].shape[0]
+    return (
+        np.empty(d),
+        np.empty(drawn[0].shape[1]),
+        np.empty(drawn[3].shape[2]),
+        np.empty(drawn[9].shape[1]),
+        np.empty(d),
+        np.empty(d + 1),
+        np.empty(d + 1),
+    )
+
+
+@numba.njit(cache=True)
+def shares(draw: int, nodes: Any, parents: Any, drawn: Any, rules: Any, known: Any, cheap: Any) -> Any:
+    """Return what families add to the drawn score (m,), and what toggling each candidate adds to that (m, d).
+
+    Cheap scores of all of them must be in their table.
+    """
+    found, changes, work = np.empty(len(nodes)), np.zeros(parents.shape), _room(drawn)
+    for row in range(len(nodes)):
+        node = nodes[row]
+        found[row] = _changes(node, draw, parents[row], drawn, rules, known, cheap, work, changes[row])
+        for j in range(parents.shape[1]):
+            if parents[row, j]:
+                found[row] += rules[3][j, node]
+    return found, changes
 
 
 @numba.njit(cache=True)
@@ -440,15 +432,7 @@ def _climb(draw: int, state: Any, drawn: Any, rules: Any, known: Any, cheap: Any
     """Climb until no move gains, or until a cheap score lacks: the nodes that need it stay stale."""
     dag, change, stale, moves = state[0][draw], state[1][draw], state[2][draw], state[3]
     d = len(dag)
-    work = (
-        np.empty(d),
-        np.empty(drawn[0].shape[1]),
-        np.empty(drawn[3].shape[2]),
-        np.empty(drawn[9].shape[1]),
-        np.empty(d),
-        np.empty(d + 1),
-        np.empty(d + 1),
-    )
+    work = _room(drawn)
     reach = np.zeros((d, d), dtype=np.bool_)
     n_parents = np.zeros(d, dtype=np.int64)
     for node in range(d):
@@ -456,7 +440,8 @@ def _climb(draw: int, state: Any, drawn: Any, rules: Any, known: Any, cheap: Any
     while True:
         for node in range(d):
             if stale[node]:
-                stale[node] = not _changes(node, draw, dag, drawn, rules, known, cheap, work, change)
+                added = _changes(node, draw, dag[:, node], drawn, rules, known, cheap, work, change[node])
+                stale[node] = np.isnan(added)
         if stale.any():
             return
         _reach(dag, reach)

@@ -107,8 +107,11 @@ class DrawnSteps(ScoreSteps):
         super().__init__(landscape.evaluator, landscape.constraints)
         self.landscape, self.drawn, self.draw = landscape, drawn, draw
 
-    def _shares(self, families: Families) -> Floats:
-        return self.landscape.shares(self.drawn, self.draw, families)
+    def _gains(
+        self, nodes: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_], changes: npt.NDArray[np.bool_]
+    ) -> tuple[Floats, Floats]:
+        values, gains = self.landscape.shares(self.drawn, self.draw, nodes, chosen)
+        return values, np.where(changes, gains, -np.inf)
 
 
 class Landscape:
@@ -201,19 +204,21 @@ class Landscape:
             ends.append(walk.dag)
         return np.stack(ends)
 
-    def shares(self, drawn: Drawn, draw: int, families: Families) -> Floats:
-        """Return what families add to the score at the level of the best DAG, by true values or a drawn function."""
-        rules, nodes = self.rules, families.nodes
-        local = self.evaluator.look_up(families)
-        known = ~np.isnan(local)
-        values = np.empty(len(families))
-        level = rules.level or None
-        values[known] = self._values(families[np.flatnonzero(known)], local[known], level)
-        new = families[np.flatnonzero(~known)]
-        values[~known] = drawn.values(draw, new.nodes, new.parents, self._cheap.values(new) if self._cheap else None)
-        gains = rules.gain[nodes] * (values if level is None else np.exp(values) / level)
-        shares: Floats = gains + (families.parents * rules.price.T[nodes]).sum(axis=1)
-        return shares
+    def shares(
+        self,
+        drawn: Drawn,
+        draw: int,
+        nodes: npt.NDArray[np.int64],  # (m,)
+        parents: npt.NDArray[np.bool_],  # (m, d)
+    ) -> tuple[Floats, Floats]:
+        """Return what families add to the score at the level of the best DAG, and what each toggle adds to that (m, d).
+
+        By true values where they are known, else by a drawn function.
+        """
+        cheap = self._cheap.fill(*climb.toggled(nodes, parents)) if self._cheap else self.known
+        tables = (tuple(self.rules), tuple(self.known), tuple(cheap))
+        found: tuple[Floats, Floats] = climb.shares(draw, nodes, parents, tuple(drawn), *tables)
+        return found
 
     def _draw(self, count: int, boldness: float) -> Drawn | None:
         if self._process:

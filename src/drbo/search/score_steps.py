@@ -102,24 +102,31 @@ class ScoreSteps:
             chosen[b, parents[b, : sizes[b]]] = True
         changes = np.where(chosen, ~limits.required.T[nodes], limits.allowed.T[nodes])
         changes &= chosen | (sizes < limits.max_parents[nodes])[:, None]
-        row, other = np.nonzero(changes)
-        flipped = chosen[row]
-        flipped[np.arange(len(row)), other] ^= True
-        families = Families(np.concatenate([nodes, nodes[row]]), np.concatenate([chosen, flipped]))
-        values = self._shares(families)
-        gains = np.full((count, d), -np.inf)
-        gains[row, other] = values[count:] - values[row]
+        values, gains = self._gains(nodes, chosen, changes)
         drops = np.where(chosen, gains, -np.inf)
         best = np.argmax(drops, axis=1)
         best_gain = drops[rows, best]
         additions = np.where(chosen, 0.0, gains)
-        return Expansion(values[:count], additions, np.where(best_gain > 0, best, -1), best_gain)
+        return Expansion(values, additions, np.where(best_gain > 0, best, -1), best_gain)
 
-    def _shares(self, families: Families) -> Floats:
-        score = self.evaluator.score
+    def _gains(
+        self,
+        nodes: Ints,  # (m,)
+        chosen: npt.NDArray[np.bool_],  # (m, d)
+        changes: npt.NDArray[np.bool_],  # (m, d): toggles that are allowed
+    ) -> tuple[Floats, Floats]:
+        """Return what families add to the score (m,), and what each toggle adds to that (m, d): -inf if forbidden."""
+        row, other = np.nonzero(changes)
+        flipped = chosen[row]
+        flipped[np.arange(len(row)), other] ^= True
+        families = Families(np.concatenate([nodes, nodes[row]]), np.concatenate([chosen, flipped]))
+        score, count = self.evaluator.score, len(nodes)
         local = torch.as_tensor(self.evaluator.families(families))
         price = torch.as_tensor(score.family_price(families))
-        return score.share(local, price, self.level, torch.as_tensor(families.nodes)).numpy()
+        values = score.share(local, price, self.level, torch.as_tensor(families.nodes)).numpy()
+        gains = np.full(chosen.shape, -np.inf)
+        gains[row, other] = values[count:] - values[row]
+        return values[:count], gains
 
 
 def _linear(score: BicNV, constraints: Constraints, level: float | None) -> "LinearSteps":
