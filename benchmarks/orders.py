@@ -2,6 +2,7 @@
 
     python -m benchmarks orders --data standardised --graphs 20ER4,50ER4 --rivals "flopsearch FLOP,causal-learn BOSS"
     python -m benchmarks orders --data raw --graphs 30ER8,100ER2 --rivals EqVar
+    python -m benchmarks orders --docs                            # the table of docs/orders.md from the rows
 
 Data set s of a graph is ``drbo.data.simulate.simulate(graph, n, seed=s)``, standardised (score bic-nv) or as it is
 (bic-ev). Ours is the estimator at its defaults, within ``--seconds`` if given; the first fit of a run compiles and is
@@ -43,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--rivals", default="", help="comma-separated names of benchmarks/methods/registry.py")
     options.add_argument("--limit", type=float, default=300.0, help="seconds after which a rival is stopped")
     options.add_argument("--save", type=Path, help="CSV file that gets the rows")
+    options.add_argument("--docs", action="store_true", help="write docs/orders.md from the rows, and nothing else")
     return options
 
 
@@ -105,9 +107,47 @@ def one_data_set(graph: str, seed: int, options: argparse.Namespace, worker: Wor
     return [{**common, **row} for row in found]
 
 
+def summary(rows: list[table.Row]) -> list[str]:
+    """Return the lines of a table: for each kind of data the methods, ours first."""
+    lines = [
+        "| data | rows | method | data sets | highest score of all on | below the highest | SHD | SHD-C | seconds | note |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    kinds = sorted({(row["data"], int(row["graph"].split("ER")[0]), row["graph"], int(row["n"])) for row in rows})
+    for data, _, graph, n in kinds:
+        part = [row for row in rows if (row["data"], row["graph"], int(row["n"])) == (data, graph, n)]
+        best = {row["seed"]: 0.0 for row in part}
+        for seed in best:
+            best[seed] = max(float(row["found_score"]) for row in part if row["seed"] == seed and row["found_score"])
+        for method in sorted({row["method"] for row in part}, key=lambda name: (name != "drbo", name)):
+            own = [row for row in part if row["method"] == method]
+            lines.append(f"| {graph} {data} | {n:,} | {method} | {_line(own, best)} |")
+    return lines
+
+
+def _line(own: list[table.Row], best: dict[str, float]) -> str:
+    """Return what is told of one method."""
+    answers = [row for row in own if row["found_score"]]
+    gaps = [best[row["seed"]] - float(row["found_score"]) for row in answers]
+    figures = [
+        table.spread(numbers) if (numbers := [float(row[name]) for row in answers if row[name]]) else "-"
+        for name in ("shd", "shd_c", "seconds")
+    ]
+    lost = sorted({row["note"] for row in own if not row["found_score"]})
+    told = f"{len(own) - len(answers)}: {', '.join(lost)}" if lost else ""
+    if not answers:
+        return f"{len(own)} | - | - | - | - | - | {told}"
+    top = sum(gap <= 1e-6 * (1 + abs(best[row["seed"]])) for gap, row in zip(gaps, answers, strict=True))
+    return f"{len(own)} | {top} | {table.spread(gaps)} | {' | '.join(figures)} | {told}"
+
+
 def main(arguments: list[str]) -> None:
     """Run the experiment from the command line."""
     options = parser().parse_args(arguments)
+    if options.docs:
+        lines = summary(table.load(table.FOLDER / "orders.csv"))
+        table.fill(table.FOLDER.parent.parent / "docs" / "orders.md", "orders", "\n".join(lines) + "\n")
+        return
     DrBO(SCORES[options.data], random_state=0, exact=False).fit(np.random.default_rng(0).normal(size=(50, 4)))
     found: list[table.Row] = []
     with Worker() as worker:
