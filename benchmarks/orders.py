@@ -110,7 +110,7 @@ def one_data_set(graph: str, seed: int, options: argparse.Namespace, worker: Wor
 def summary(rows: list[table.Row]) -> list[str]:
     """Return the lines of a table: for each kind of data the methods, ours first."""
     lines = [
-        "| data | rows | method | data sets | highest score of all on | below the highest | SHD | SHD-C | seconds | note |",
+        "| data | rows | method | sets | highest score on | below the highest | SHD | SHD-C | seconds | no answer |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     kinds = sorted({(row["data"], int(row["graph"].split("ER")[0]), row["graph"], int(row["n"])) for row in rows})
