@@ -169,8 +169,8 @@ def flop(task: Task, penalty: float | None, restarts: int | None) -> Learn:
         start, tries = time.perf_counter(), restarts or 1
         while True:
             found = search(task.table.values, penalty or task.options["penalty"], restarts=tries)
-            if task.follow:  # the answer if the time ends during the next
-                task.follow(tries, found != 0)
+            if task.record:  # the answer if the time ends during the next
+                task.record(tries, found != 0)
             if restarts or time.perf_counter() - start >= task.options["seconds"]:
                 return found != 0
             tries *= 2
