@@ -42,12 +42,12 @@ from drbo.scores.linear import BicNV
 from drbo.search.certificate import check_size
 from drbo.search.evaluate import Evaluator
 from drbo.search.findings import look_back, restored
-from drbo.search.loop import Callback, Outcome, Search, run
+from drbo.search.loop import Callback, Outcome, Progress, Search, run
 from drbo.search.order_search import OrderSearch
 from drbo.search.saving import Course, Saved, Saver
 from drbo.search.screen import screened
 from drbo.search.starts import repaired
-from drbo.search.stopping import Limits, Recorder
+from drbo.search.stopping import Asked, Limits, Recorder
 from drbo.search.together import group_size, grouped, run_together
 from drbo.settings import Settings
 
@@ -303,7 +303,10 @@ class DrBO(BaseEstimator):
             notes = (*notes, doubt)
         exact, rationed = _exactness(settings, outcome), self._choices.rationed(settings)
         left = np.inf if settings.time_limit is None else settings.time_limit - recorder.seconds
-        outcome, findings = look_back(outcome, state.evaluator, case.limits, exact, rationed, left)
+        best = float(outcome.best.scores[0]), outcome.best.dags[0].copy()
+        progress = Progress(len(recorder.columns()["best"]), outcome.n_evals, outcome.n_local, *best, proving=True)
+        asked = Asked(self.callbacks, progress)
+        outcome, findings = look_back(outcome, state.evaluator, case.limits, exact, rationed, left, asked)
         if exact == "on" and findings.certificate is None:
             warnings.warn(NO_BOUND, stacklevel=2)
             notes = (*notes, NO_BOUND)

@@ -91,6 +91,17 @@ def test_no_time_left_is_claimed_when_nothing_new_is_evaluated(capsys: pytest.Ca
     assert capsys.readouterr().err == "search: 9 of 1,000 evaluations, best score -1.00, nothing new in 5 rounds\n"
 
 
+def test_a_proof_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    watch = LineWatch(Settings(), clock)
+    watch(Progress(1, 9, 12, -1.0, DAG))
+    clock.now += 65
+    watch(Progress(1, 9, 12, -1.0, DAG, proving=True))
+    assert watch.state(Progress(1, 9, 12, -1.0, DAG, proving=True)) == (1.0, 0.0)
+    told = "search: best score -1.00, looking for a proof that none is higher, 1 min 05 s in all\n"
+    assert capsys.readouterr().err == told
+
+
 def test_quiet_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with watch_for(Settings(), quiet=True) as watch:
         watch(Progress(1, 64, 100, -1.0, DAG))

@@ -116,6 +116,29 @@ def test_an_interrupt_keeps_the_run(run, monkeypatch):
     assert known.certificate is None
 
 
+@pytest.fixture
+def large():
+    """A search of more columns than tables can hold."""
+    data = simulate("24ER1", "linear", n=300, seed=2)
+    evaluator = Evaluator(build_score("bic-nv", Table.from_array(data.X)), Settings(max_memory=0.5))
+    found = evaluator.evaluate(data.dag[None].astype(bool))
+    return Outcome(found, "order search", evaluator.n_evals, evaluator.n_local, "test"), evaluator
+
+
+def test_a_proof_ends_when_somebody_asks(large):
+    outcome, evaluator = large
+    asked = []
+
+    def stop():
+        asked.append(True)
+        return True
+
+    found, known = look_back(outcome, evaluator, Constraints.none(24), "on", rationed=False, stop=stop)
+    assert asked
+    assert found.best is outcome.best
+    assert known.certificate is None or known.certificate.upper_bound > found.best.scores[0]
+
+
 def test_the_prior_is_named(monkeypatch):
     logs = np.random.default_rng(0).normal(size=(4, 8))
     by_dags, prior = edge_posterior(logs)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from drbo.search.loop import Progress
-from drbo.search.stopping import Limits, Recorder
+from drbo.search.stopping import Asked, Limits, Recorder
 from drbo.settings import Settings
 
 
@@ -79,3 +79,14 @@ def test_patience_counts_iterations_without_a_better_score():
     limits = Limits(Settings(patience=1))
     assert limits(_progress(1, -9.0)) is None  # the first score is better than none
     assert limits(_progress(2, -9.0)) == "no better score in 1 iterations"
+
+
+def test_callbacks_are_asked_every_second_until_one_answers():
+    clock, calls, answers = Clock(), [], iter([None, None, "enough"])
+    asked = Asked([lambda progress: next(answers), calls.append], _progress(3, 1.0), clock)
+    found = []
+    for seconds in (0.0, 0.5, 1.0, 1.9, 2.0, 3.0, 4.0):
+        clock.now = 100.0 + seconds
+        found.append(asked())
+    assert found == [False, False, False, False, True, True, True]
+    assert len(calls) == 3

@@ -58,6 +58,8 @@ class Watch:
 
     def __call__(self, progress: "Progress") -> None:
         """Take note of an iteration; never ends the search."""
+        if progress.proving:
+            return
         # The networks spend a batch at a time, within the budget. The search over orders is bounded by its patience.
         is_more_than_a_batch = not self.has_result and progress.n_evals > self.settings.batch_size
         self._counts_climbs |= is_more_than_a_batch or progress.n_evals > self.settings.max_evals
@@ -74,6 +76,8 @@ class Watch:
     def state(self, progress: "Progress") -> tuple[float, float]:
         """Return the part of the search that is done and the seconds left, if the speed stays as it was."""
         elapsed, settings = self._clock() - self._start, self.settings
+        if progress.proving:
+            return 1.0, 0.0
         if self._counts_climbs:
             done = (progress.iteration - self._improved_at) / settings.order_patience
             left = elapsed / progress.iteration * (1 - done) * settings.order_patience
@@ -87,6 +91,8 @@ class Watch:
     def words(self, progress: "Progress") -> str:
         """Return the state of the search in a few words."""
         found = f"best score {progress.best:.2f}"
+        if progress.proving:
+            return f"{found}, looking for a proof that none is higher, {clock_time(self._clock() - self._start)} in all"
         left = clock_time(self.state(progress)[1])
         if self._counts_climbs:
             return f"{progress.n_evals:,} evaluations, {found}, {left} left unless it improves"

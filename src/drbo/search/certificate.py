@@ -145,8 +145,9 @@ def fits(n_nodes: int, max_memory: float) -> bool:
 def check_size(score: Score, max_memory: float) -> None:
     """Refuse, before anything is spent, a certificate that nothing here can give."""
     if not fits(score.n_nodes, max_memory) and not can_enumerate(score):
+        need = f"{_gib(score.n_nodes):.1f}" if score.n_nodes <= 30 else "thousands of"
         raise SettingsError(
-            f"exact needs {_gib(score.n_nodes):.1f} GiB for {score.n_nodes} columns with score '{score.name}', "
+            f"exact needs {need} GiB for {score.n_nodes} columns with score '{score.name}', "
             f"max_memory is {max_memory:g}",
             hint="use exact='auto' or False, or raise max_memory; up to 20 columns need under 1 GiB, and up to 64 can "
             "do with less where columns are not collinear and the score is bic-nv, bic-ev, bge, bdeu or bic-discrete",

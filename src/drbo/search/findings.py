@@ -1,6 +1,7 @@
 """What one run knows at its end: a proof where there is one, margins, other classes, edge posteriors."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -70,6 +71,7 @@ def look_back(
     exact: str,
     rationed: bool,
     seconds: float = np.inf,
+    stop: Callable[[], bool] = lambda: False,
 ) -> tuple[Outcome, Findings]:
     """Return the outcome, with the optimum where it was proved, and all that is known about it.
 
@@ -79,6 +81,7 @@ def look_back(
         known; ``"auto"``: where compiled kernels do it in seconds.
     rationed : evaluations are to be spent sparingly: ``"auto"`` then spends none.
     seconds : left for the proof of a large graph.
+    stop : asked while it is made; True ends it with what is proved by then.
 
     An interrupt ends the look back, not the run: what is known by then is returned.
     """
@@ -86,7 +89,8 @@ def look_back(
     try:
         tables = _tables(evaluator, outcome.best, constraints, exact, rationed)
         if tables is None:
-            proof = _proof(evaluator, outcome.best, constraints, exact, rationed, seconds)
+            clock = _stopped_by(stop)
+            proof = _proof(evaluator, outcome.best, constraints, exact, rationed, seconds, clock)
             if proof is not None and proof.best.scores[0] > outcome.best.scores[0] + proof.tolerance:
                 outcome = replace(outcome, best=proof.best, found_by="exact")
             near = _near(evaluator, outcome.best, constraints, spend=exact != "off" and not rationed)
@@ -128,19 +132,31 @@ def _tables(
     return known_tables(evaluator, constraints)
 
 
+def _stopped_by(stop: Callable[[], bool]) -> Callable[[], float]:
+    """Return a clock on which all time is over when somebody asks to stop."""
+    return lambda: np.inf if stop() else time.monotonic()
+
+
 def _proof(
-    evaluator: Evaluator, best: Evaluated, constraints: Constraints, exact: str, rationed: bool, seconds: float
+    evaluator: Evaluator,
+    best: Evaluated,
+    constraints: Constraints,
+    exact: str,
+    rationed: bool,
+    seconds: float,
+    clock: Callable[[], float],
 ) -> Certificate | None:
     """Return a bound by the parent sets of use, where tables of all families are too large; unasked only a proof."""
     if exact == "off" or (exact == "auto" and rationed) or not can_enumerate(evaluator.score):
         return None
     if exact == "on":
         memory = evaluator.settings.max_memory * 2**30
-        effort = Effort(time.monotonic() + seconds, max_kept=int(memory / 256), max_states=int(memory / 64))
+        room = {"max_kept": int(memory / 256), "max_states": int(memory / 64)}
+        effort = Effort(time.monotonic() + seconds, clock=clock, **room)
         return certify_large(evaluator, constraints, best, effort)
     if evaluator.score.level_of(torch.as_tensor(best.local[0])) is not None:  # many levels to solve
         return None
-    effort = Effort(time.monotonic() + seconds, **FREE_EFFORT)
+    effort = Effort(time.monotonic() + seconds, clock=clock, **FREE_EFFORT)
     proof = certify_large(evaluator, constraints, best, effort)
     return proof if proof is not None and proof.upper_bound <= proof.best.scores[0] + proof.tolerance else None
 

@@ -37,6 +37,7 @@ class Progress:
     best: float
     best_dag: npt.NDArray[np.bool_]  # (d, d)
     limit: int | None = None  # evaluations that may be spent; None: they are not rationed
+    proving: bool = False  # the search is over, and whether a better DAG exists is being looked at
 
 
 #: Called after each iteration; a returned string stops the search and says why.

@@ -54,7 +54,7 @@ class Effort:
         cost = 1.0
         if isinstance(score, DiscreteBIC | BDeu):
             cost = max(1.0, COUNTING * max(columns.shape[1] for columns, _ in score.counted))
-        left = max(self.until - self.clock(), 0.0)
+        left = 0.0 if self.over else self.until - self.clock()
         return int(min(self.max_looked_at, RATE * left) / cost)
 
 

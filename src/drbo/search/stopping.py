@@ -1,12 +1,12 @@
 """Callbacks of the search: the record of its progress and the rules that end it early."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import numpy.typing as npt
 
-from drbo.search.loop import Progress
+from drbo.search.loop import Callback, Progress
 from drbo.settings import Settings
 
 
@@ -47,6 +47,31 @@ class Recorder:
             "seconds": np.array(seconds, dtype=np.float64),
             "best": np.array(best, dtype=np.float64),
         }
+
+
+class Asked:
+    """Whether callbacks ask to stop where no iterations are made; they are called every second.
+
+    Examples
+    --------
+    >>> asked = Asked([lambda progress: "enough"], Progress(1, 64, 300, -5.0, np.zeros((2, 2), dtype=bool)))
+    >>> asked()
+    True
+    """
+
+    def __init__(
+        self, callbacks: Iterable[Callback], progress: Progress, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._callbacks, self._progress, self._clock = list(callbacks), progress, clock
+        self._due = -np.inf
+        self._asked = False
+
+    def __call__(self) -> bool:
+        if not self._asked and self._clock() >= self._due:
+            self._due = self._clock() + 1.0
+            answers = [callback(self._progress) for callback in self._callbacks]  # all are called
+            self._asked = any(answers)
+        return self._asked
 
 
 class Limits:
