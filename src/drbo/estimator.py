@@ -304,7 +304,7 @@ class DrBO(BaseEstimator):
         exact, rationed = _exactness(settings, outcome), self._choices.rationed(settings)
         left = np.inf if settings.time_limit is None else settings.time_limit - recorder.seconds
         best = float(outcome.best.scores[0]), outcome.best.dags[0].copy()
-        progress = Progress(len(recorder.columns()["best"]), outcome.n_evals, outcome.n_local, *best, proving=True)
+        progress = Progress(len(recorder), outcome.n_evals, outcome.n_local, *best, proving=True)
         asked = Asked(self.callbacks, progress)
         outcome, findings = look_back(outcome, state.evaluator, case.limits, exact, rationed, left, asked)
         if exact == "on" and findings.certificate is None:

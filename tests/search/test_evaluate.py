@@ -89,17 +89,6 @@ def test_single_families_are_charged_as_shares_of_a_dag(table):
     assert (evaluator.n_local, evaluator.n_evals) == (5, 2)
 
 
-def test_looking_up_tells_what_is_known_and_costs_nothing(table, rng):
-    evaluator = Evaluator(BicNV(table), Settings())
-    families = Families.from_sets(table.n_columns, [(0, ()), (1, (0,))])
-    value = evaluator.families(families[:1])[0]
-    before = evaluator.n_local
-    found = evaluator.look_up(families)
-    assert found[0] == value
-    assert np.isnan(found[1])
-    assert evaluator.n_local == before
-
-
 def test_known_returns_everything_once(table, rng):
     evaluator = Evaluator(BicNV(table), Settings())
     evaluator.evaluate(_dags(rng, 5))

@@ -79,11 +79,6 @@ class Evaluator:
         """Tell which families have been scored."""
         return [key in self._values for key in keys]
 
-    def look_up(self, families: Families) -> npt.NDArray[np.float64]:
-        """Return the local scores of families that have been scored, NaN for the others."""
-        keys = families.keys()
-        return np.array([self._values.get(key, np.nan) for key in keys])
-
     def evaluate(self, dags: npt.NDArray[np.bool_]) -> Evaluated:
         """Return the true scores of the DAGs (B, d, d), cut where the budget ends."""
         keys = Families.from_dags(dags).keys()

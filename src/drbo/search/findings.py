@@ -88,22 +88,18 @@ def look_back(
     findings = Findings()
     try:
         tables = _tables(evaluator, outcome.best, constraints, exact, rationed)
+        proof = None
         if tables is None:
-            clock = _stopped_by(stop)
-            proof = _proof(evaluator, outcome.best, constraints, exact, rationed, seconds, clock)
-            if proof is not None and proof.best.scores[0] > outcome.best.scores[0] + proof.tolerance:
-                outcome = replace(outcome, best=proof.best, found_by="exact")
-            near = _near(evaluator, outcome.best, constraints, spend=exact != "off" and not rationed)
-            findings = replace(near, certificate=proof)
+            proof = _proof(evaluator, outcome.best, constraints, exact, rationed, seconds, _stopped_by(stop))
         elif tables.complete and exact != "off":
             proof = certify(tables, evaluator, constraints, outcome.best)
-            if proof.best.scores[0] > outcome.best.scores[0] + proof.tolerance:
-                outcome = replace(outcome, best=proof.best, found_by="exact")
-            findings = replace(findings, certificate=proof)
-        if tables is not None and evaluator.score.n_nodes > MAX_NODES:
-            near = _near(evaluator, outcome.best, constraints, spend=True)
-            findings = replace(near, certificate=findings.certificate)
-        elif tables is not None:
+        if proof is not None and proof.best.scores[0] > outcome.best.scores[0] + proof.tolerance:
+            outcome = replace(outcome, best=proof.best, found_by="exact")
+        findings = Findings(certificate=proof)
+        if tables is None or evaluator.score.n_nodes > MAX_NODES:
+            spend = tables is not None or (exact != "off" and not rationed)
+            findings = replace(_near(evaluator, outcome.best, constraints, spend=spend), certificate=proof)
+        else:
             findings = _alternatives(findings, tables, evaluator.score, outcome.best)
             if (better := _better(findings, evaluator, outcome.best)) is not None:
                 outcome = replace(outcome, best=better, found_by="recombination")

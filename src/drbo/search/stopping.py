@@ -29,6 +29,9 @@ class Recorder:
     def __call__(self, progress: Progress) -> None:
         self._rows.append((progress.n_evals, progress.n_local, self.seconds, progress.best))
 
+    def __len__(self) -> int:
+        return len(self._rows)
+
     def start_at(self, seconds: float) -> None:
         """Go on with a search that has taken this long already."""
         self._start = self._clock() - seconds
