@@ -41,7 +41,13 @@ COMPILED = ["search.orders", "search.linear_orders", "search.lattice", "search.s
 COMPILED += ["search.order_sampling", "scores.regressions"]
 COMPILED += ["search.astar", "search.discrete_parents", "search.linear_parents", "search.order_graph"]
 COMPILED += ["search.climb", "search.landscape", "search.process"]
-COMPILED += ["search.compiled", "search.compiled_train", "search.compiled_draws", "search.fused"]
+COMPILED += [
+    "search.compiled",
+    "search.compiled_train",
+    "search.compiled_draws",
+    "search.fused_draws",
+    "search.fused_train",
+]
 COMPILED += ["search.stepwise", "search.order_climb", "search.count_orders", "search.spline_orders"]
 CORE = ["errors", "settings", "graph", "metrics", "knowledge", "data.table", "data.simulate", "result.prune"]
 CORE += [".".join(path.with_suffix("").parts) for path in MODULES if path.parts[0] in ("scores", "search")]

@@ -228,14 +228,24 @@ class Score:
         """Return the scores (...) of DAGs from the local values and prices (..., d) of their families."""
         return self.share(local, price).sum(-1)
 
+    def combines_like(self, other: "Score") -> bool:
+        """Tell whether :meth:`combine` of another score surely gives the same for the same values."""
+        plain = all(
+            type(score).combine is Score.combine and type(score).share is Score.share for score in (self, other)
+        )
+        return self is other or (plain and isinstance(self.gain, float) and self.gain == other.gain)
+
     def share(self, local: Tensor, price: Tensor, level: float | None = None, nodes: Tensor | None = None) -> Tensor:
         """Return what each family adds to an additive form of the score.
 
         The last axis is all nodes, or the given ``nodes``. A score that is not additive is maximised through
         additive lower bounds, each exact at its ``level`` (:meth:`level_of`).
         """
-        gain = torch.as_tensor(self.gain, dtype=local.dtype, device=local.device)
-        return (gain[nodes] if nodes is not None and gain.dim() else gain) * local + price
+        gain = self.gain
+        if isinstance(gain, Tensor):
+            gain = gain.to(local)
+            gain = gain if nodes is None else gain[nodes]
+        return gain * local + price
 
     def level_of(self, local: Tensor) -> float | None:
         """Return the level at which :meth:`share` is exact for the DAG with these local values; None: at any."""
@@ -273,6 +283,19 @@ def _check_penalty(penalty: Any) -> float | Literal["ebic"]:
             f"penalty must be a number >= 0 or 'ebic', got {penalty!r}", hint="1 is the usual BIC, 2 gives fewer edges"
         )
     return float(penalty)
+
+
+def alike(values: npt.NDArray[np.float64]) -> float | Tensor:
+    """Return the number that all nodes share, or one for each (d,).
+
+    A number needs no copy to a GPU, which would wait for all work that is under way there.
+
+    Examples
+    --------
+    >>> alike(np.array([5.0, 5.0])), alike(np.array([5.0, 4.0])).tolist()
+    (5.0, [5.0, 4.0])
+    """
+    return float(values[0]) if (values == values[0]).all() else torch.as_tensor(values)
 
 
 def _check_prior(prior: npt.ArrayLike | None, d: int) -> Tensor | None:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from drbo.data.table import Table, standardized
 from drbo.errors import ScoreError, SettingsError
-from drbo.scores.base import Families
+from drbo.scores.base import Families, alike
 from drbo.scores.gp import Floats, KernelData, KernelScore, ParentSets, quadratic_form, rbf_kernel, solve
 from drbo.scores.linear import BicEV
 
@@ -102,7 +102,7 @@ class GpNV(KernelScore):
         self.median_scale = median_scale
         self.standardize = standardize
         super().__init__(table, device=device, **options)
-        self.gain = torch.as_tensor(-self.n_rows)
+        self.gain = alike(-self.n_rows)
 
     def _prepare(self, values: Floats) -> tuple[Floats, Floats]:
         columns = standardized(values) if self.standardize else values

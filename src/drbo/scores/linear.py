@@ -11,7 +11,7 @@ from torch import Tensor
 from drbo.data.moments import Moments, moments
 from drbo.data.table import Table
 from drbo.errors import DataError, ScoreError
-from drbo.scores.base import Families, Score, row_groups
+from drbo.scores.base import Families, Score, alike, row_groups
 from drbo.scores.threads import in_threads
 
 #: Relative residual variance under which a fit counts as perfect: keeps ln MSE finite.
@@ -134,7 +134,7 @@ class BicNV(Score):
             np.fill_diagonal(correlation, 1.0)
             self.groups.append((2 * np.log(safe), correlation))
             self.group_of[members] = number
-        self.gain = torch.as_tensor(-self.n_rows)
+        self.gain = alike(-self.n_rows)
         self.nested = bool((self.n_rows > self.n_nodes).all())  # with fewer rows a large parent set loses its credit
 
     def local(self, families: Families) -> npt.NDArray[np.float64]:
@@ -187,9 +187,17 @@ class BicEV(BicNV):
 
     def combine(self, local: Tensor, price: Tensor) -> Tensor:
         """Return the scores of DAGs from ``ln MSE`` and prices (..., d)."""
-        weights = torch.as_tensor(self.n_rows, dtype=local.dtype, device=local.device)
-        mean = torch.logsumexp(local + weights.log(), -1) - weights.sum().log()
-        return -weights.sum() * mean + price.sum(-1)
+        total = float(self.n_rows.sum())
+        log_share = alike(np.log(self.n_rows / total))
+        if isinstance(log_share, float):
+            mean = torch.logsumexp(local, -1) + log_share
+        else:
+            mean = torch.logsumexp(local + log_share.to(local), -1)
+        return -total * mean + price.sum(-1)
+
+    def combines_like(self, other: Score) -> bool:
+        """Tell whether the other one has the same rows behind each node."""
+        return isinstance(other, BicEV) and np.array_equal(self.n_rows, other.n_rows)
 
     def share(self, local: Tensor, price: Tensor, level: float | None = None, nodes: Tensor | None = None) -> Tensor:
         """Return the additive bound ``-(n / level) MSE_i + price``: with M the mean MSE, -ln M >= 1 - ln s - M / s."""

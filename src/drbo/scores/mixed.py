@@ -9,7 +9,7 @@ from torch import Tensor
 
 from drbo.data.table import Table
 from drbo.errors import ScoreError
-from drbo.scores.base import Families, Score, row_groups
+from drbo.scores.base import Families, Score, alike, row_groups
 from drbo.scores.bge import check_not_constant, log_pivots
 from drbo.scores.discrete import PARAMETER_CAP, configuration_counts, configurations
 
@@ -53,7 +53,7 @@ class DegenerateGaussian(Score):
         super().__init__(table, **options)
         check_not_constant(table, self.name)
         self.score_equivalent = self.targets is None
-        self.gain = torch.as_tensor(-self.n_rows)
+        self.gain = alike(-self.n_rows)
         columns, self._owner = _indicator_columns(table)
         self._widths = np.bincount(self._owner, minlength=self.n_nodes)
         self.nested = bool((self.n_rows > self._widths.sum()).all())  # else a large parent set loses its credit

@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from torch import Tensor
 
 from drbo.data.table import Table, unit_free
 from drbo.errors import ScoreError, SettingsError
-from drbo.scores.base import Families, Score, row_groups
+from drbo.scores.base import Families, Score, alike, row_groups
 from drbo.scores.gp import winsorized
 from drbo.scores.linear import residual_variances
 
@@ -109,7 +108,7 @@ class SplineScore(Score):
             everything = np.hstack([columns / len(rows) ** 0.5, *bases])
             self.groups.append((owner, everything.T @ everything))
             self.group_of[members] = number
-        self.gain = torch.as_tensor(-self.n_rows)
+        self.gain = alike(-self.n_rows)
         # with fewer rows a large parent set loses its credit
         self.nested = bool((self.n_rows > self.df * (self.n_nodes - 1) + 1).all())
 

@@ -1,7 +1,6 @@
 """The acquisition: which candidates of the trust region are worth a true evaluation."""
 
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 
 import numpy as np
 import torch
@@ -11,6 +10,7 @@ from drbo.errors import SettingsError
 from drbo.scores.base import Families, Score
 from drbo.scores.threads import in_threads
 from drbo.search.evaluate import Evaluator
+from drbo.search.graphed import has_triton
 from drbo.search.inputs import Inputs
 from drbo.search.region import Candidates
 from drbo.search.space import Space
@@ -97,9 +97,8 @@ class Acquisition:
 
     @property
     def can_fuse(self) -> bool:
-        """Whether one kernel can decode and price these candidates, and Triton is there to compile it."""
-        on_gpu = self.surrogate.device.type == "cuda"
-        return on_gpu and self.prices is not None and self.space.independent and find_spec("triton") is not None
+        """Whether one kernel can decode and price these candidates."""
+        return has_triton(self.surrogate.device) and self.prices is not None and self.space.independent
 
     def batched(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
         """Return drawn local values (d, C, S) and prices (d, C), by batched matrix products."""
@@ -208,12 +207,20 @@ def drawn_scores(
         way, floats = Acquisition.compiled, d * (4 * n_draws + 1)
         at_most = max(CACHED_BYTES, 4 * floats * LEAST_PIECE)
 
+    alike = all(search.score.combines_like(first.score) for search in searches)
+
     def piece(start: int, end: int) -> None:
         parts = [Candidates(each.center, each.coordinate[start:end], each.value[start:end]) for each in candidates]
-        pairs = zip(searches, parts, strict=True)
-        values = fused_values(searches, parts, draws) if fused else (way(search, part, draws) for search, part in pairs)
-        for search, (local, price), found in zip(searches, values, scores, strict=True):
-            found[:, start:end] = search.score.combine(local.permute(1, 2, 0), price.T[:, None, :]).T
+        if fused:  # of all searches at once, one after the other
+            local, price = (part.unflatten(0, (-1, d)) for part in fused_values(searches, parts, draws))
+            size = count if alike else 1
+            values = list(zip(local.split(size), price.split(size), strict=True))
+        else:
+            pairs = (way(search, part, draws) for search, part in zip(searches, parts, strict=True))
+            values = [(local[None], price[None]) for local, price in pairs]
+        for search, (local, price), found in zip(searches, values, scores.split(count // len(values)), strict=False):
+            drawn = search.score.combine(local.permute(0, 2, 3, 1), price.transpose(1, 2)[:, :, None, :])
+            found[:, :, start:end] = drawn.transpose(1, 2)
 
     first.in_pieces(piece, scores.shape[2], 4 * floats * count, generators[0], at_most)
     return scores
@@ -221,21 +228,20 @@ def drawn_scores(
 
 def fused_values(
     searches: Sequence[Acquisition], candidates: Sequence[Candidates], draws: Draws
-) -> list[tuple[Tensor, Tensor]]:
-    """Return, for each of the searches, what :meth:`Acquisition.batched` does, by one GPU kernel for all of them."""
-    from drbo.search import fused  # compiled by Triton: only where it is used
+) -> tuple[Tensor, Tensor]:
+    """Return what :meth:`Acquisition.batched` does for each search, one after the other, by one GPU kernel for all."""
+    from drbo.search import fused_draws  # compiled by Triton: only where it is used
 
     first, n, device = searches[0], len(candidates[0]), candidates[0].center.device
     tables = zip(*(search.tables(device) for search in searches), strict=True)
     parents, rows, empty, each = (torch.cat(parts) for parts in tables)
-    columns = fused.as_columns([(part.center, part.coordinate, part.value) for part in candidates])
+    columns = fused_draws.as_columns([(part.center, part.coordinate, part.value) for part in candidates])
     for search, own in zip(searches, columns, strict=True):
         if search.space.has_tiers:
             own[: search.space.n_nodes] += search.space.tier_steps(device)[:, None]
     function = (draws.weight1, draws.bias1, draws.output, draws.offset, first.surrogate.scale)
-    local, price = fused.draw_values(columns, first.space.layout[0], parents, rows, function, (empty, each))
-    local, price = local[:, :, :n].transpose(1, 2), price[:, :n]
-    return list(zip(local.split(first.space.n_nodes), price.split(first.space.n_nodes), strict=True))
+    local, price = fused_draws.draw_values(columns, first.space.layout[0], parents, rows, function, (empty, each))
+    return local[:, :, :n].transpose(1, 2), price[:, :n]
 
 
 def additive_prices(score: Score, inputs: Inputs) -> tuple[np.ndarray, np.ndarray] | None:

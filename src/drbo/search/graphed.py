@@ -1,12 +1,24 @@
-"""A fixed sequence of GPU operations recorded once and replayed: hundreds of small kernels at the price of one call."""
+"""Few calls for much work on a GPU: a fixed sequence of operations is recorded once and replayed as one."""
 
 from collections.abc import Callable
+from importlib.util import find_spec
 
 import torch
 from torch import Tensor
 
 #: Runs before the recording, so that libraries make their first-use allocations outside it.
 WARM_UP = 2
+
+
+def has_triton(device: torch.device) -> bool:
+    """Tell whether kernels can be compiled for the device: for a GPU, where Triton is installed, as it is with torch.
+
+    Examples
+    --------
+    >>> has_triton(torch.device("cpu"))
+    False
+    """
+    return device.type == "cuda" and find_spec("triton") is not None
 
 
 class GraphedSteps:

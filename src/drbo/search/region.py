@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from drbo.scores.threads import in_threads
+from drbo.search.graphed import has_triton
 from drbo.settings import Settings
 
 SOBOL_BITS = 30  # what torch's Sobol engine makes
@@ -121,7 +122,7 @@ def around(
     probability = min(1.0, first.settings.moved_coordinates / first.dim)
     sobol = [region.sobol(n, generator, device) for region, generator in zip(regions, generators, strict=True)]
     directions, shift = (torch.stack(parts) for parts in zip(*sobol, strict=True))
-    draw = _moved_compiled if device.type == "cpu" else _moved
+    draw = _moved_compiled if device.type == "cpu" else _moved_fused if has_triton(device) else _moved
     room = moves_kept(first.dim, first.settings)
     moved = draw(n, room, probability, low, width, directions, shift, generators)
     return [Candidates(center, *each) for center, each in zip(centers, moved, strict=True)]
@@ -165,6 +166,25 @@ def _moved_compiled(
         )
         moved.append((coordinate, value))
     return moved
+
+
+def _moved_fused(
+    n: int,
+    room: int,
+    probability: float,
+    low: Tensor,
+    width: Tensor,
+    directions: Tensor,
+    shift: Tensor,
+    generators: Sequence[torch.Generator],
+) -> list[tuple[Tensor, Tensor]]:
+    """Return the same in one kernel; other random numbers."""
+    from drbo.search import fused_draws  # compiled by Triton: only where it is used
+
+    seeds = torch.cat([torch.randint(2**62, (1,), generator=each, device=low.device) for each in generators])
+    log_stay = math.log1p(-probability) if probability < 1.0 else -math.inf
+    moved = fused_draws.move(n, room, log_stay, (low, width), (directions, shift), 2.0**-SOBOL_BITS, seeds)
+    return list(zip(*(part.transpose(1, 2) for part in moved), strict=True))
 
 
 def _moved(

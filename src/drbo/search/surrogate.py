@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from drbo.scores.threads import in_threads
-from drbo.search.graphed import GraphedSteps
+from drbo.search.graphed import GraphedSteps, has_triton
 from drbo.search.history import History
 from drbo.search.inputs import Inputs
 from drbo.settings import Settings
@@ -233,8 +233,19 @@ class DropoutSurrogate:
             self._steps(*arguments)
             return
         if self._graph is None:
-            self._graph = GraphedSteps(self._steps, arguments, (self.flat, self.moment1, self.moment2))
+            steps = self._fused_steps if has_triton(self.device) else self._steps
+            self._graph = GraphedSteps(steps, arguments, (self.flat, self.moment1, self.moment2))
         self._graph.replay(arguments)
+
+    def _fused_steps(self, codes: Tensor, targets: Tensor, coins: Tensor, corrections: Tensor) -> None:
+        """Do the same as :meth:`_steps` in two kernels a step."""
+        from drbo.search import fused_train  # compiled by Triton: only where it is used
+
+        keep = 1.0 / (1.0 - self.settings.dropout)
+        rules = fused_train.Rules(self._threshold, keep, BATCH_NORM_EPS, GRAD_CLIP, ADAM_BETAS, ADAM_EPS)
+        parts = (self.flat, self.moment1, self.moment2, self._gradient)
+        sizes = (self.inputs.n_inputs, self.settings.hidden)
+        fused_train.train(parts, codes, targets, coins, corrections, *sizes, rules)
 
     def _steps(self, codes: Tensor, targets: Tensor, coins: Tensor, corrections: Tensor) -> None:
         shape = (self.n_nodes, targets.shape[2], self.settings.hidden)

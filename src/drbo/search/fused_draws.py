@@ -1,4 +1,4 @@
-"""Drawn values of candidates in one GPU kernel: their parent sets and hidden layers never leave the chip."""
+"""Candidates and their drawn values, a GPU kernel each: parent sets and hidden layers never leave the chip."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,12 +8,70 @@ import triton
 import triton.language as tl
 from torch import Tensor, nn
 
-#: Candidates, and parents at a time, of one block.
-BLOCK, PARENTS = 64, 32
+#: Candidates, and parents at a time, of one block; candidates of one block that moves them.
+BLOCK, PARENTS, MOVERS = 64, 32, 128
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _kernel(  # type: ignore[no-untyped-def]
+def _moves(  # type: ignore[no-untyped-def]
+    low,  # (K, dim)
+    width,  # (K, dim)
+    directions,  # (K, dim, BITS) int32
+    shift,  # (K, dim) int32
+    seeds,  # (K,)
+    coordinate,  # (K, room, C) int32
+    value,  # (K, room, C)
+    log_stay,  # logarithm of the probability that a coordinate stays
+    unit,  # of a Sobol point
+    n_candidates,
+    dim,
+    room,
+    BITS: tl.constexpr,  # 0: plain uniform points
+    BLOCK: tl.constexpr,
+):
+    search = tl.program_id(1)
+    c = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    real, gray, seed = c < n_candidates, c ^ (c >> 1), tl.load(seeds + search)
+    reached = tl.full((BLOCK,), -1, tl.int32)
+    forced = (tl.rand(seed, room * n_candidates + c) * dim).to(tl.int32)
+    for move in range(room):
+        number = move * n_candidates + c
+        gap = tl.log(1.0 - tl.rand(seed, number)) / log_stay  # geometric, rounded down
+        reached = tl.minimum(reached + 1 + tl.minimum(gap, dim + 0.0).to(tl.int32), dim)
+        moved = tl.where((move == 0) & (reached == dim), tl.minimum(forced, dim - 1), reached)
+        place = search * dim + tl.minimum(moved, dim - 1)  # free places get some value
+        if BITS == 0:
+            point = tl.rand(seed, (room + 1) * n_candidates + number)
+        else:
+            digits = tl.load(shift + place)
+            for bit in tl.static_range(BITS):
+                digits ^= tl.where((gray >> bit) & 1 == 1, tl.load(directions + place * BITS + bit), 0)
+            point = (digits.to(tl.float32) + 0.5) * unit
+        at = (search * room + move).to(tl.int64) * n_candidates + c
+        tl.store(coordinate + at, moved, mask=real)
+        tl.store(value + at, tl.load(low + place) + tl.load(width + place) * point, mask=real)
+
+
+def move(
+    n: int,
+    room: int,
+    log_stay: float,
+    cubes: tuple[Tensor, Tensor],  # low and width (K, dim)
+    sobol: tuple[Tensor, Tensor],  # directions (K, dim, bits) and shift (K, dim)
+    unit: float,
+    seeds: Tensor,  # (K,) int64
+) -> tuple[Tensor, Tensor]:
+    """Return moved coordinates (K, room, n), free places dim, and their new values."""
+    (count, dim), bits = cubes[0].shape, sobol[0].shape[2]
+    coordinate, value = seeds.new_empty(count, room, n, dtype=torch.int32), cubes[0].new_empty(count, room, n)
+    arrays = [tensor.contiguous() for tensor in (*cubes, *sobol, seeds)]
+    grid = (triton.cdiv(n, MOVERS), count)
+    _moves[grid](*arrays, coordinate, value, log_stay, unit, n, dim, room, BITS=bits, BLOCK=MOVERS)
+    return coordinate, value
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _values(  # type: ignore[no-untyped-def]
     vectors,  # (K, dim, C)
     parents,  # (d, m) int32: the parent behind an input; -1: none
     rows,  # (d, m) int32: row of the parent's embedding, or of the pair's number
@@ -105,7 +163,7 @@ def draw_values(
     local, price = vectors.new_empty(d, n_draws, n), vectors.new_empty(d, n)
     tensors: list[Any] = [vectors, parents, rows, *function, *prices, local, price]
     grid = (d, triton.cdiv(n, BLOCK))  # nodes first: blocks that run together share their candidates
-    _kernel[grid](
+    _values[grid](
         *(tensor.contiguous() for tensor in tensors),
         n,
         dim,
@@ -132,9 +190,9 @@ def as_columns(
     Rows of a whole number of blocks begin at addresses from which the kernel can load several numbers at once; without
     that it is many times slower.
     """
-    centers = torch.stack([center for center, _, _ in candidates])
-    n = len(candidates[0][1])
-    columns = nn.functional.pad(centers, (0, 1))[:, :, None].repeat(1, 1, -(-n // BLOCK) * BLOCK)
-    for own, (_, coordinate, value) in zip(columns, candidates, strict=True):
-        own.scatter_(0, coordinate.T.long(), value.T)
-    return columns
+    centers, coordinates, values = (
+        torch.stack(parts) for parts in zip(*((center, at.T, to.T) for center, at, to in candidates), strict=True)
+    )
+    room = -(-coordinates.shape[2] // BLOCK) * BLOCK
+    columns = nn.functional.pad(centers, (0, 1))[:, :, None].repeat(1, 1, room)
+    return columns.scatter_(1, coordinates.long(), values)

@@ -1,4 +1,4 @@
-"""The GPU kernel; without a GPU in Triton's interpreter, where Triton is installed."""
+"""The GPU kernels; without a GPU in Triton's interpreter, where Triton is installed."""
 
 import os
 
@@ -16,7 +16,7 @@ from drbo.scores.linear import BicNV
 from drbo.search.acquire import Acquisition, fused_values
 from drbo.search.evaluate import Evaluator
 from drbo.search.inputs import Inputs
-from drbo.search.region import TrustRegion, around
+from drbo.search.region import SOBOL_BITS, TrustRegion, _moved_fused, around
 from drbo.search.space import FullRankSpace, LowRankSpace
 from drbo.search.surrogate import DropoutSurrogate
 from drbo.settings import Settings
@@ -41,7 +41,7 @@ def test_fused_values_are_the_batched_ones(knowledge, low_rank, rng):
     center = torch.as_tensor(rng.uniform(-1, 1, space.dim), dtype=torch.float32, device=DEVICE)
     candidates = TrustRegion(space.dim, settings).candidates(center, 100, generator)
     draws = surrogate.draw(5, generator)
-    fused, batched = fused_values([acquisition], [candidates], draws)[0], acquisition.batched(candidates, draws)
+    fused, batched = fused_values([acquisition], [candidates], draws), acquisition.batched(candidates, draws)
     for ours, theirs in zip(fused, batched, strict=True):
         assert ours.shape == theirs.shape
         assert ours.cpu().numpy() == pytest.approx(theirs.cpu().numpy(), abs=2e-4)
@@ -67,7 +67,57 @@ def test_several_searches_in_one_kernel(rng):
     regions = [TrustRegion(spaces[0].dim, settings) for _ in spaces]
     candidates, draws = around(regions, centers, 70, generators), surrogate.draw(5, *generators)
     found = fused_values(searches, candidates, draws)
-    for search, each, ours in zip(searches, candidates, found, strict=True):
+    parts = zip(*(part.split(len(NAMES)) for part in found), strict=True)
+    for search, each, ours in zip(searches, candidates, parts, strict=True):
         for mine, theirs in zip(ours, search.batched(each, draws), strict=True):
             assert mine.shape == theirs.shape
             assert mine.cpu().numpy() == pytest.approx(theirs.cpu().numpy(), abs=2e-4)
+
+
+def _cubes(dim, rng):
+    low = torch.as_tensor(rng.uniform(-1, 0, (2, dim)), dtype=torch.float32, device=DEVICE)
+    return low, torch.as_tensor(rng.uniform(0.1, 1, (2, dim)), dtype=torch.float32, device=DEVICE)
+
+
+@pytest.mark.parametrize("probability", [0.05, 1.0])
+def test_moves_are_points_of_the_sobol_sequence(probability, rng):
+    dim, n, room = 40, 300, 40
+    low, width = _cubes(dim, rng)
+    regions = [TrustRegion(dim, Settings()) for _ in range(2)]
+    generators = [torch.Generator(DEVICE).manual_seed(k) for k in range(2)]
+    sobol = [region.sobol(n, g, torch.device(DEVICE)) for region, g in zip(regions, generators, strict=True)]
+    directions, shift = (torch.stack(parts) for parts in zip(*sobol, strict=True))
+    moved = _moved_fused(n, room, probability, low, width, directions, shift, generators)
+    for k, (coordinate, value) in enumerate(moved):
+        coordinate, value = coordinate.cpu().numpy(), value.cpu().numpy()
+        row, place = np.nonzero(coordinate < dim)
+        at = coordinate[row, place]
+        digits = shift[k].cpu().numpy()[at]
+        for bit in range(directions.shape[2]):
+            digits ^= np.where((row ^ (row >> 1)) >> bit & 1, directions[k, :, bit].cpu().numpy()[at], 0)
+        expected = low[k].cpu().numpy()[at] + width[k].cpu().numpy()[at] * (digits + 0.5) / 2**SOBOL_BITS
+        assert value[row, place] == pytest.approx(expected, abs=1e-5)
+        assert (coordinate[:, 0] < dim).all()  # at least one moves
+        assert (np.diff(coordinate, axis=1)[coordinate[:, 1:] < dim] > 0).all()  # none twice
+        if probability == 1.0:
+            assert (coordinate == np.arange(dim)).all()
+        else:  # each as often as it should, a lone forced one apart
+            several = (coordinate < dim).sum(1) > 1
+            shares = np.bincount(at[several[row]], minlength=dim) / n
+            assert shares.mean() == pytest.approx(probability, abs=0.01)
+            assert shares.max() < 4 * probability
+    assert not torch.equal(moved[0][1], moved[1][1])
+
+
+def test_moves_beyond_the_sobol_sequence_are_uniform(rng):
+    low, width = _cubes(30, rng)
+    none = torch.empty(2, 30, 0, dtype=torch.int32, device=DEVICE)
+    generators = [torch.Generator(DEVICE).manual_seed(k) for k in range(2)]
+    shift = torch.empty(2, 30, dtype=torch.int32, device=DEVICE)
+    moved = _moved_fused(400, 30, 0.5, low, width, none, shift, generators)
+    coordinate, value = (part.cpu().numpy() for part in moved[1])
+    at = np.minimum(coordinate, 29)
+    unit = ((value - low[1].cpu().numpy()[at]) / width[1].cpu().numpy()[at])[coordinate < 30]
+    assert unit.min() > -1e-5
+    assert unit.max() < 1 + 1e-5
+    assert np.histogram(unit, 10)[0] == pytest.approx(len(unit) / 10, rel=0.15)
