@@ -131,7 +131,7 @@ def file_name(data: str) -> str:
 
 
 def pictures() -> dict[str, bytes]:
-    """Draw the score and SHD over evaluations, and SHD over seconds, of every data set with rows."""
+    """Draw the score and SHD over evaluations and over seconds, of every data set with rows."""
     return {
         file_name(data): figures.curves([_panel(experiment, data, *axes) for axes in AXES])
         for experiment, data in _data()
@@ -142,6 +142,7 @@ def pictures() -> dict[str, bytes]:
 #: Panels of a picture: column of the steps, its words, what is drawn, its words.
 AXES = (
     ("step", "evaluations or gradient steps", "excess", "score - true graph's, / (n d)"),
+    ("step_seconds", "seconds", "excess", "score - true graph's, / (n d)"),
     ("step", "evaluations or gradient steps", "shd", "SHD"),
     ("step_seconds", "seconds", "shd", "SHD"),
 )
@@ -162,7 +163,7 @@ def _panel(experiment: str, data: str, x: str, x_words: str, y: str, y_words: st
     for method in dict.fromkeys(row["method"] for row in usable):
         if line := figures.curve([row for row in usable if row["method"] == method], x, places, y):
             points[method] = line
-    if x == "step_seconds":
+    if (x, y) == ("step_seconds", "shd"):
         for method in dict.fromkeys(
             row["method"] for row in rows if row["data"] == data and row["method"] not in points
         ):

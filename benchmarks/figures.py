@@ -54,8 +54,9 @@ def lines(points: Points, x: str, y: str, log_x: bool = False) -> bytes:
 
 
 def curves(panels: list[Panel]) -> bytes:
-    """Draw panels side by side over a logarithmic axis, each method in one colour, with one legend below."""
-    figure, axes = _figure(4.2 * len(panels), 3.9, 1, len(panels))
+    """Draw panels, two in a row, over a logarithmic axis, each method in one colour, with one legend below."""
+    rows = -(-len(panels) // 2)
+    figure, axes = _figure(9.0, 3.1 * rows + 0.6, rows, 2)
     names = sorted({name for panel in panels for name in (*panel.points, *panel.marks)})
     colour = {name: f"C{k % 10}" for k, name in enumerate(names)}
     for axis, panel in zip(np.atleast_1d(axes).flat, panels, strict=True):
@@ -68,6 +69,7 @@ def curves(panels: list[Panel]) -> bytes:
             middle, half = band(values)
             axis.errorbar([place], [middle], yerr=[half], fmt="s", markersize=5, capsize=3, color=colour[name])
         axis.set_xscale("log")
+        axis.xaxis.set_minor_formatter("")  # over less than two decades they would be written over each other
         axis.set_xlabel(panel.x)
         axis.set_ylabel(panel.y)
         every = [band(values)[0] for line in panel.points.values() for _, values in line]

@@ -36,7 +36,7 @@ def test_threads_do_not_change_the_answer(rng, monkeypatch):
     correlation = np.corrcoef(rng.normal(size=(100, 30)), rowvar=False)
     families = _families(rng, 200, 30)
     alone = residual_variances(correlation, families)
-    monkeypatch.setattr("drbo.scores.threads.SMALL_WORK", 1)
+    monkeypatch.setattr("drbo.threads.SMALL_WORK", 1)
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(3)

@@ -7,7 +7,7 @@ from drbo.knowledge import Constraints
 from drbo.scores.bge import BGe
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluate import Evaluator
-from drbo.search.order_climb import OrderClimb
+from drbo.search.order_climb import PLACES, OrderClimb
 from drbo.search.score_steps import ScoreSteps, steps_of
 from drbo.search.stepwise import ParentSets
 from drbo.settings import Settings
@@ -120,3 +120,23 @@ def test_counts_each_expanded_set_once(table, rng):
     climb.climb(rng.permutation(D))
     assert climb.take_count() == climb.sets.n_local > 0
     assert climb.take_count() == 0
+
+
+def test_the_clock_is_looked_at_again_and_again(rng):
+    d = 150
+    weights = np.triu(rng.normal(size=(d, d)) * (rng.random((d, d)) < 2 / d), 1)
+    table = Table.from_array(rng.normal(size=(300, d)) @ np.linalg.inv(np.eye(d) - weights))
+    evaluator = Evaluator(BicNV(table), Settings(max_evals=10**6))
+    sets = ParentSets(steps_of(evaluator, Constraints.none(d), None), np.zeros((d, d), dtype=bool))
+    sets.reserve(200_000, 2_000_000, 8_000_000)  # room enough: compiled code need not come back for more
+    climb, looks = OrderClimb(sets, np.zeros((0, 0), dtype=bool)), []
+    climb.put(rng.permutation(d))
+    climb.climb(rng.permutation(d), late=lambda: bool(looks.append(0)))
+    assert len(looks) > d * d / PLACES  # more than once a round
+    again = climb.dag.copy()
+    climb.put(rng.permutation(d))
+    looks.clear()
+    climb.climb(rng.permutation(d), late=lambda: len(looks) == 1 or bool(looks.append(0)))
+    assert len(looks) == 1  # it ended there, with a DAG
+    assert is_acyclic(climb.dag)
+    assert (climb.dag != again).any()

@@ -5,6 +5,7 @@ import numpy.typing as npt
 from scipy.linalg import qr
 
 from drbo.data.table import Table
+from drbo.threads import one_blas_thread
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -38,7 +39,8 @@ def find_dependent(table: Table) -> dict[int, str]:
     columns = np.empty((table.n_rows, len(numeric)), order="F")
     for place, j in enumerate(numeric):
         columns[:, place] = _unit(table.values[:, j])
-    partners = _combinations(columns) if rank_is_telling(table) else _copies(columns)
+    with one_blas_thread():
+        partners = _combinations(columns) if rank_is_telling(table) else _copies(columns)
     found = {
         numeric[place]: _phrase(table, numeric[place], [numeric[p] for p in sorted(others)])
         for place, others in partners.items()

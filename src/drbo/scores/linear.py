@@ -12,7 +12,7 @@ from drbo.data.moments import Moments, moments
 from drbo.data.table import Table
 from drbo.errors import DataError, ScoreError
 from drbo.scores.base import Families, Score, alike, row_groups
-from drbo.scores.threads import in_threads
+from drbo.threads import in_threads
 
 #: Relative residual variance under which a fit counts as perfect: keeps ln MSE finite.
 RESIDUAL_FLOOR = 1e-12

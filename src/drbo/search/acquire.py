@@ -8,7 +8,6 @@ from torch import Tensor
 
 from drbo.errors import SettingsError
 from drbo.scores.base import Families, Score
-from drbo.scores.threads import in_threads
 from drbo.search.evaluate import Evaluator
 from drbo.search.graphed import has_triton
 from drbo.search.inputs import Inputs
@@ -16,6 +15,7 @@ from drbo.search.region import Candidates
 from drbo.search.space import Space
 from drbo.search.surrogate import Draws, DropoutSurrogate
 from drbo.settings import Settings
+from drbo.threads import in_threads
 
 #: Candidates looked at more closely (known families, duplicates), as a multiple of the batch.
 SHORTLIST = 4

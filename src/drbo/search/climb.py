@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from drbo.scores.threads import in_threads
+from drbo.threads import in_threads
 
 #: A move must gain more than this, on the scale of the score.
 MIN_GAIN = 1e-7

@@ -19,6 +19,8 @@ from drbo.search.stepwise import DEAD, DROP, FORCED, UNKNOWN, Flags, Ints, Paren
 LEAST_MOVE = 1e-6
 #: No node is taken to be elsewhere. Passed as np.int64: a literal would be compiled apart.
 NOBODY = -1
+#: Places tried, about, before compiled code comes back to look at the clock: a second's work with 1,000 nodes.
+PLACES = 20_000
 #: What a climb does next.
 REPAIR, LOCAL, THOROUGH = 0, 1, 2
 
@@ -132,7 +134,7 @@ class OrderClimb:
 
 @numba.njit(cache=True, nogil=True)
 def _run(thorough: bool, state: Any, pool: Any, problem: Any) -> bool:
-    """Climb until the end, or until steps must be learned outside (False)."""
+    """Climb until the end, or until steps must be learned outside or the clock looked at (False)."""
     d = len(state.order)
     state.n_steps[0] = 0
     if state.clock[0] == REPAIR:
@@ -155,12 +157,15 @@ def _run(thorough: bool, state: Any, pool: Any, problem: Any) -> bool:
 
 @numba.njit(cache=True)
 def _visit_open(state: Any, pool: Any, problem: Any) -> bool:
-    """Move open nodes until there are none; False where steps must be learned first."""
+    """Move open nodes until there are none; False where steps must be learned first, or the clock looked at."""
     d = len(state.order)
-    idle = 0
+    idle, left = 0, 1 + PLACES // d
     while idle < d:
         node = state.visits[state.clock[1] % d]
         if state.open[node]:
+            if left == 0:
+                return False
+            left -= 1
             best = _best_place(node, state, pool, problem)
             if state.n_steps[0] > 0:
                 return False

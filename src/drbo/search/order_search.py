@@ -18,11 +18,11 @@ from drbo.graph import topological_order
 from drbo.knowledge import Constraints
 from drbo.scores.base import Score
 from drbo.scores.linear import BicEV
-from drbo.scores.threads import together
 from drbo.search.ascent import SAME, Ascent, Deadline, Order
 from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.loop import Callback, Outcome, Progress
 from drbo.settings import Settings
+from drbo.threads import one_blas_thread, together
 
 if TYPE_CHECKING:
     from drbo.search.order_climb import OrderClimb
@@ -164,22 +164,8 @@ class OrderSearch:
             return topological_order(self.start)
         if number > 0 or not isinstance(self.score, BicEV):
             return rng.permutation(self.score.n_nodes)
-        log_variance, correlation = self.score.groups[0]
-        deviation = np.exp(log_variance / 2)
-        covariance = correlation * np.outer(deviation, deviation)
-        d = len(deviation)
-        left, rows, order = deviation**2, np.empty((d, d)), np.empty(d, dtype=np.int64)
-        open_ = np.ones(d, dtype=bool)
-        for k in range(d):  # a Cholesky factorisation that takes the least pivot first
-            node = int(np.argmin(np.where(open_, left, np.inf)))
-            if left[node] <= SINGULAR * covariance[node, node]:  # the others are combinations: few rows
-                order[k:] = np.flatnonzero(open_)
-                break
-            order[k], open_[node] = node, False
-            row = covariance[node] - rows[:k, node] @ rows[:k]
-            rows[k] = row / np.sqrt(left[node])
-            left = left - rows[k] ** 2
-        return order
+        with one_blas_thread():
+            return _top_down(*self.score.groups[0])
 
     def _call(self, callbacks: list[Callback]) -> str | None:
         """Tell the callbacks how it stands; return why the search must stop."""
@@ -189,3 +175,22 @@ class OrderSearch:
         progress = Progress(self.rounds, evaluator.n_evals, evaluator.n_local, score, dag)
         reasons = [callback(progress) for callback in callbacks]
         return next((reason for reason in reasons if reason), None)
+
+
+def _top_down(log_variance: npt.NDArray[np.float64], correlation: npt.NDArray[np.float64]) -> Order:
+    """Return the nodes, each the one with the least residual variance given those before it."""
+    deviation = np.exp(log_variance / 2)
+    covariance = correlation * np.outer(deviation, deviation)
+    d = len(deviation)
+    left, rows, order = deviation**2, np.empty((d, d)), np.empty(d, dtype=np.int64)
+    open_ = np.ones(d, dtype=bool)
+    for k in range(d):  # a Cholesky factorisation that takes the least pivot first
+        node = int(np.argmin(np.where(open_, left, np.inf)))
+        if left[node] <= SINGULAR * covariance[node, node]:  # the others are combinations: few rows
+            order[k:] = np.flatnonzero(open_)
+            break
+        order[k], open_[node] = node, False
+        row = covariance[node] - rows[:k, node] @ rows[:k]
+        rows[k] = row / np.sqrt(left[node])
+        left = left - rows[k] ** 2
+    return order

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_solve, solve_triangular
 
-from drbo.scores.threads import one_blas_thread
 from drbo.search.climb import Drawn
+from drbo.threads import one_blas_thread
 
 Floats = npt.NDArray[np.float64]
 

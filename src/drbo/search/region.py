@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from drbo.scores.threads import in_threads
 from drbo.search.graphed import has_triton
 from drbo.settings import Settings
+from drbo.threads import in_threads
 
 SOBOL_BITS = 30  # what torch's Sobol engine makes
 SOBOL_MAX_DIM = torch.quasirandom.SobolEngine.MAXDIM

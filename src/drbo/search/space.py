@@ -13,9 +13,9 @@ from torch import Tensor
 
 from drbo.graph import topological_order
 from drbo.knowledge import Constraints
-from drbo.scores.threads import in_threads
 from drbo.search.inputs import Inputs
 from drbo.search.region import Candidates
+from drbo.threads import in_threads
 
 #: Potentials lie in [-1, 1]: this offset puts every tier behind the one before it, so that no vector is wasted.
 TIER_STEP = 3.0

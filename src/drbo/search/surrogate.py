@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from drbo.scores.threads import in_threads
 from drbo.search.graphed import GraphedSteps, has_triton
 from drbo.search.history import History
 from drbo.search.inputs import Inputs
 from drbo.settings import Settings
+from drbo.threads import in_threads
 
 GRAD_CLIP = 0.5  # largest norm of a gradient, from the authors' program
 BATCH_NORM_EPS = 1e-5

@@ -3,7 +3,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from drbo.scores.threads import in_threads, one_blas_thread, together
+from drbo.threads import in_threads, one_blas_thread, together
 
 
 @pytest.mark.parametrize(("size", "work", "parts"), [(10, 10**9, 3), (2, 10**9, 2), (10, 10, 1), (0, 0, 1)])
