@@ -76,7 +76,8 @@ def ours(data: Simulated, score: Score, options: argparse.Namespace, seed: int) 
 def theirs(rival: str, worker: Worker, task: Task, score: Score, data: Simulated, limit: float) -> table.Row:
     """Return a rival's part of the row."""
     answer = worker.ask(rival, task, limit)
-    row: dict[str, Any] = {"method": library(rival), **judge(answer, score, data.dag)}
+    name = library(rival) + (" (recommended)" if rival.endswith("(recommended)") else "")
+    row: dict[str, Any] = {"method": name, **judge(answer, score, data.dag)}
     if answer.graph is not None:
         row["shd"] = shd(answer.graph, data.dag)
     return {**row, "seconds": round(answer.seconds, 2)}
@@ -110,19 +111,24 @@ def one_data_set(graph: str, seed: int, options: argparse.Namespace, worker: Wor
 def summary(rows: list[table.Row]) -> list[str]:
     """Return the lines of a table: for each kind of data the methods, ours first."""
     lines = [
-        "| data | rows | method | sets | highest score on | below the highest | SHD | SHD-C | seconds | no answer |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| data | rows | penalty | method | sets | highest score on | below the highest | SHD | SHD-C | seconds "
+        "| no answer |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    kinds = sorted({(row["data"], int(row["graph"].split("ER")[0]), row["graph"], int(row["n"])) for row in rows})
-    for data, _, graph, n in kinds:
-        part = [row for row in rows if (row["data"], row["graph"], int(row["n"])) == (data, graph, n)]
+    kinds = sorted({(row["data"], int(row["graph"].split("ER")[0]), *_kind(row)[1:]) for row in rows})
+    for data, _, graph, n, penalty in kinds:
+        part = [row for row in rows if _kind(row) == (data, graph, n, penalty)]
         best = {row["seed"]: 0.0 for row in part}
         for seed in best:
             best[seed] = max(float(row["found_score"]) for row in part if row["seed"] == seed and row["found_score"])
         for method in sorted({row["method"] for row in part}, key=lambda name: (name != "drbo", name)):
             own = [row for row in part if row["method"] == method]
-            lines.append(f"| {graph} {data} | {n:,} | {method} | {_line(own, best)} |")
+            lines.append(f"| {graph} {data} | {n:,} | {penalty:g} | {method} | {_line(own, best)} |")
     return lines
+
+
+def _kind(row: table.Row) -> tuple[str, str, int, float]:
+    return row["data"], row["graph"], int(row["n"]), float(row["penalty"])
 
 
 def _line(own: list[table.Row], best: dict[str, float]) -> str:

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from drbo.choices import Choices
+from drbo.choices import Choices, chance_parents
 from drbo.data.table import Table
 from drbo.errors import SettingsError
-from drbo.scores.base import score_class
+from drbo.scores.base import Families, score_class
 from drbo.scores.linear import BicNV
 from drbo.settings import Settings
 
@@ -42,6 +42,22 @@ def test_with_few_rows_a_linear_bic_pays_for_the_choice_among_pairs(score, few):
     kind = score_class(score)
     assert _choices().penalty(kind, _table(5))[0] == few  # 3 columns
     assert _choices().penalty(kind, _table(6))[0] == 1.0
+
+
+def test_among_many_columns_a_linear_bic_pays_for_the_choice_among_pairs(rng):
+    """As many as 20 independent columns of 100 rows have, 0.6 parents each at penalty 1: counted, and expected."""
+    table, wide = (Table.from_array(rng.normal(size=(100, d))) for d in (20, 50))
+    score = BicNV(table)
+    alone = score.local(Families.from_sets(20, [(node, ()) for node in range(20)]))
+    pairs = [(node, other) for node in range(20) for other in range(20) if node != other]
+    joined = score.local(Families.from_sets(20, [(node, (other,)) for node, other in pairs]))
+    gains = 100 * (alone[[node for node, _ in pairs]] - joined)
+    assert np.mean(gains > np.log(100)) * 19 == pytest.approx(chance_parents(table), abs=0.35)
+    assert _choices().penalty(BicNV, table)[0] == 1.0
+    assert chance_parents(wide) > 1
+    choice, reason = _choices().penalty(BicNV, wide)
+    assert choice == "ebic"
+    assert "1.6 parents by chance" in reason
 
 
 def test_presets_of_the_paper_choose_as_the_paper_did():

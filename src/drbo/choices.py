@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from scipy.stats import chi2
+
 from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.result.kci import MAX_ROWS
@@ -24,8 +27,21 @@ PAPER_CHOICES: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 #: Pruners that test every edge: penalty 1 is enough where one follows (measured by benchmarks/null.py --choose).
 EDGE_TESTS = ("f-test", "odds", "cam", "cam-sequential", "kci")
-#: With fewer rows than this many times the columns, penalty 1 fits noise before a test can see it (docs/scores.md).
-FEW_ROWS = 2
+#: With fewer rows than this many times the columns, or where more than so many columns would be parents of an unrelated
+#: one by chance, penalty 1 fits noise before a test can see it (docs/scores.md).
+FEW_ROWS, CHANCE_PARENTS = 2, 1.0
+
+
+def chance_parents(table: Table) -> float:
+    """Return how many of the other columns would be worth penalty 1 as the only parent of a column unrelated to them.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> [round(chance_parents(Table.from_array(rng.normal(size=(400, d)))), 1) for d in (10, 100)]
+    [0.1, 1.4]
+    """
+    return float((table.n_columns - 1) * chi2.sf(np.log(table.n_rows), 1))
 
 
 @dataclass(frozen=True)
@@ -63,6 +79,11 @@ class Choices:
         """Return the penalty that leaves at most half an edge, on average, among 20 independent columns, and why."""
         if issubclass(kind, BicNV) and table.n_rows < FEW_ROWS * table.n_columns:
             return "ebic", f"penalty ebic: fewer rows than {FEW_ROWS} times the columns, so that chance fits well"
+        if issubclass(kind, BicNV) and chance_parents(table) > CHANCE_PARENTS:
+            return (
+                "ebic",
+                f"penalty ebic: at penalty 1 a column has {chance_parents(table):.1f} parents by chance alone",
+            )
         if self.pruner(kind) in EDGE_TESTS:
             return 1.0, "penalty 1: every edge is tested after the search"
         if issubclass(kind, KernelScore):
