@@ -181,6 +181,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Internally standardised models: neither variances nor explained shares give the order away",
         (classes("10ER2", "iSCM", model="iscm"),),
         SOME,
+        seeds=20,
     ),
     "noises": Experiment(
         "Five noises, 20ER4, n = 10,000 (Table 4)",
@@ -219,16 +220,19 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Weak edges: weights in [0.1, 0.3]",
         (linear("10ER2", "weak", options={"low": 0.1, "high": 0.3}),),
         SOME,
+        seeds=20,
     ),
     "heavy": Experiment(
         "Heavy tails: Student's t with 3 degrees of freedom",
         (linear("10ER2", "t3", model="heavy"),),
         SOME,
+        seeds=20,
     ),
     "confounder": Experiment(
         "One hidden confounder: the node with the most children is left out",
         (linear("10ER2", "one hidden", model="confounded"),),
         SOME,
+        seeds=20,
     ),
     "bnlearn": Experiment(
         "Linear-Gaussian data on real structures (Table 1)",
