@@ -12,8 +12,8 @@ pytest.importorskip("triton", reason="needs Triton")
 
 from drbo.data.table import Table
 from drbo.knowledge import Constraints, Knowledge
-from drbo.scores.linear import BicNV
-from drbo.search.acquire import Acquisition, fused_values
+from drbo.scores.linear import BicEV, BicNV
+from drbo.search.acquire import Acquisition, drawn_scores, fused_values
 from drbo.search.evaluate import Evaluator
 from drbo.search.inputs import Inputs
 from drbo.search.region import SOBOL_BITS, TrustRegion, _moved_fused, around
@@ -121,3 +121,25 @@ def test_moves_beyond_the_sobol_sequence_are_uniform(rng):
     assert unit.min() > -1e-5
     assert unit.max() < 1 + 1e-5
     assert np.histogram(unit, 10)[0] == pytest.approx(len(unit) / 10, rel=0.15)
+
+
+@pytest.mark.parametrize("penalties", [(1.0, 1.0), (1.0, 2.0)], ids=["alike", "not alike"])
+@pytest.mark.parametrize("rows", [60, 90], ids=["as many rows", "more rows"])
+def test_drawn_scores_are_those_without_the_kernel(penalties, rows, rng, monkeypatch):
+    d, settings = len(NAMES), Settings(hidden=24, dropout=0.3, n_draws=5)
+    generators = [torch.Generator(DEVICE).manual_seed(k) for k in range(2)]
+    surrogate = DropoutSurrogate.joined([DropoutSurrogate(d, settings, each) for each in generators])
+    tables = [Table.from_array(rng.normal(size=(n, d))) for n in (60, rows)]
+    scores = [BicEV(table, penalty=penalty) for table, penalty in zip(tables, penalties, strict=True)]
+    space = LowRankSpace(d, 5)
+    searches = [Acquisition(space, surrogate, Evaluator(s, settings), settings, k * d) for k, s in enumerate(scores)]
+    centers = torch.as_tensor(rng.uniform(-1, 1, (2, space.dim)), dtype=torch.float32, device=DEVICE)
+    candidates = around([TrustRegion(space.dim, settings) for _ in searches], centers, 70, generators)
+    found = []
+    for fuse in (True, False):
+        monkeypatch.setattr(Acquisition, "can_fuse", fuse)
+        again = [torch.Generator(DEVICE).manual_seed(7 + k) for k in range(2)]
+        found.append(drawn_scores(searches, candidates, settings.n_draws, again).cpu().numpy())
+    assert found[0].shape == (2, 5, 70)
+    assert found[0] == pytest.approx(found[1], rel=1e-4, abs=0.05)
+    assert np.ptp(found[1], axis=2).min() > 1  # candidates differ by far more
