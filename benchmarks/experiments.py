@@ -294,7 +294,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         seeds=5,
         limit=120.0,
         curves=True,
-        less={"100ER2 raw": Plan(("drbo default", "drbo paper 50k"), 5)},
+        less={"100ER2 raw": Plan(("drbo default", "drbo paper 50k", "COSMO", "dagma linear"), 5)},
     ),
     "curves_gp": Experiment(
         "Learning curves on nonlinear data, nothing pruned (Fig. 1c)",
