@@ -69,7 +69,8 @@ def run_times(experiment: str, data: str) -> str:
     for method, cells in methods.items():
         shown = (f"{tables.figure(shd)} | {tables.figure(minutes)}" for shd, minutes in cells.values())
         text += f"| {method}, paper | {' | '.join(shown)} | its GPU with 16 GB |\n"
-    machines = {row["method"]: row["machine"] for row in (*tables.rows_of(experiment), *older(data))}
+    own = [row for row in tables.rows_of(experiment) if row["data"] == data]
+    machines = {row["method"]: row["machine"] for row in (*own, *older(data))}
     for method in dict.fromkeys(row["method"] for row in rows):
         part = [row for row in rows if row["method"] == method]
         text += f"| {method} | {' | '.join(_after(part, n) for n in marks)} | {machines.get(method, '')} |\n"

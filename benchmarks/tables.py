@@ -232,8 +232,12 @@ def _machines(rows: list[table.Row]) -> str:
     if len(found) < 2:
         return "".join(f"Machine: {machine}.\n" for machine in found)
     most = max(found, key=lambda machine: len(found[machine]))
-    others = "; ".join(f"{machine}: {', '.join(names)}" for machine, names in found.items() if machine != most)
-    return f"Machine: {most}, but {others}.\n"
+    others = {
+        machine: ", ".join(f"{name} (some sets)" if name in found[most] else name for name in names)
+        for machine, names in found.items()
+        if machine != most
+    }
+    return f"Machine: {most}, but {'; '.join(f'{machine}: {names}' for machine, names in others.items())}.\n"
 
 
 def _sortability(part: list[table.Row]) -> str:
