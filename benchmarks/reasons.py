@@ -38,6 +38,7 @@ RIVALS: dict[tuple[str, ...], str] = {
     ("bnlearn", "COSMO"): CUT,
     ("bnlearn", "NOTEARS+TMPI"): "the same method with the loss from the covariance; the paper's data sets are others",
     ("bnlearn", "ALIAS 20k"): ALIAS,
+    ("bnlearn", "gcastle GOLEM"): "one data set, with gcastle's defaults; the paper's data sets are others",
     ("graphs", "ALIAS 10k"): ALIAS,
     ("noises", "ALIAS 20k"): ALIAS,
     ("graphs", "dagma linear"): CUT,
