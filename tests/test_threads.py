@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -46,3 +49,9 @@ def test_linear_algebra_has_one_thread_within_and_as_many_as_before_after():
         with one_blas_thread():
             assert threads() == {1}
         assert threads() == {2}
+
+
+def test_a_check_of_a_table_does_without_torch():
+    """Which takes longer to load than most tables to check."""
+    code = "import sys, drbo.data.check; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -79,11 +79,8 @@ class Choices:
         """Return the penalty that leaves at most half an edge, on average, among 20 independent columns, and why."""
         if issubclass(kind, BicNV) and table.n_rows < FEW_ROWS * table.n_columns:
             return "ebic", f"penalty ebic: fewer rows than {FEW_ROWS} times the columns, so that chance fits well"
-        if issubclass(kind, BicNV) and chance_parents(table) > CHANCE_PARENTS:
-            return (
-                "ebic",
-                f"penalty ebic: at penalty 1 a column has {chance_parents(table):.1f} parents by chance alone",
-            )
+        if issubclass(kind, BicNV) and (count := chance_parents(table)) > CHANCE_PARENTS:
+            return "ebic", f"penalty ebic: at penalty 1 a column has {count:.1f} parents by chance alone"
         if self.pruner(kind) in EDGE_TESTS:
             return 1.0, "penalty 1: every edge is tested after the search"
         if issubclass(kind, KernelScore):

@@ -7,8 +7,6 @@ from itertools import pairwise
 from threading import Thread
 from typing import Any
 
-import torch
-
 #: Work below this many operations is done by one thread: starting another costs as much.
 SMALL_WORK = 200_000
 
@@ -18,9 +16,15 @@ def in_threads(kernel: Callable[..., None], size: int, work: int, *arguments: An
 
     The kernel must release the interpreter's lock.
     """
-    count = max(1, min(torch.get_num_threads(), size, work // SMALL_WORK + 1))
+    count = max(1, min(_count(), size, work // SMALL_WORK + 1))
     cuts = [size * part // count for part in range(count + 1)]
     together([partial(kernel, first, last, *arguments) for first, last in pairwise(cuts)])
+
+
+def _count() -> int:
+    import torch  # takes a second: what only checks a table does without it
+
+    return torch.get_num_threads()
 
 
 @cache
@@ -49,7 +53,7 @@ def together(jobs: Sequence[Callable[[], Any]], give_up: Callable[[], None] = la
     >>> together([lambda: 1, lambda: 2])
     [1, 2]
     """
-    if len(jobs) < 2 or torch.get_num_threads() == 1:
+    if len(jobs) < 2 or _count() == 1:
         return [job() for job in jobs]
     found: list[Any] = [None] * len(jobs)
     failed: list[BaseException] = []

@@ -16,7 +16,7 @@ from drbo.scores.linear import BicEV, BicNV
 from drbo.search.acquire import Acquisition, drawn_scores, fused_values
 from drbo.search.evaluate import Evaluator
 from drbo.search.inputs import Inputs
-from drbo.search.region import SOBOL_BITS, TrustRegion, _moved_fused, around
+from drbo.search.region import SOBOL_BITS, Moves, TrustRegion, _moved_fused, around
 from drbo.search.space import FullRankSpace, LowRankSpace
 from drbo.search.surrogate import DropoutSurrogate
 from drbo.settings import Settings
@@ -87,7 +87,7 @@ def test_moves_are_points_of_the_sobol_sequence(probability, rng):
     generators = [torch.Generator(DEVICE).manual_seed(k) for k in range(2)]
     sobol = [region.sobol(n, g, torch.device(DEVICE)) for region, g in zip(regions, generators, strict=True)]
     directions, shift = (torch.stack(parts) for parts in zip(*sobol, strict=True))
-    moved = _moved_fused(n, room, probability, low, width, directions, shift, generators)
+    moved = _moved_fused(Moves(n, room, probability, low, width, directions, shift), generators)
     for k, (coordinate, value) in enumerate(moved):
         coordinate, value = coordinate.cpu().numpy(), value.cpu().numpy()
         row, place = np.nonzero(coordinate < dim)
@@ -114,7 +114,7 @@ def test_moves_beyond_the_sobol_sequence_are_uniform(rng):
     none = torch.empty(2, 30, 0, dtype=torch.int32, device=DEVICE)
     generators = [torch.Generator(DEVICE).manual_seed(k) for k in range(2)]
     shift = torch.empty(2, 30, dtype=torch.int32, device=DEVICE)
-    moved = _moved_fused(400, 30, 0.5, low, width, none, shift, generators)
+    moved = _moved_fused(Moves(400, 30, 0.5, low, width, none, shift), generators)
     coordinate, value = (part.cpu().numpy() for part in moved[1])
     at = np.minimum(coordinate, 29)
     unit = ((value - low[1].cpu().numpy()[at]) / width[1].cpu().numpy()[at])[coordinate < 30]

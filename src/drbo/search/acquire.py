@@ -206,19 +206,18 @@ def drawn_scores(
     elif first.surrogate.compiled:
         way, floats = Acquisition.compiled, d * (4 * n_draws + 1)
         at_most = max(CACHED_BYTES, 4 * floats * LEAST_PIECE)
-
-    alike = all(search.score.combines_like(first.score) for search in searches)
+    # Searches whose values are combined at once.
+    size = count if fused and all(search.score.combines_like(first.score) for search in searches) else 1
 
     def piece(start: int, end: int) -> None:
         parts = [Candidates(each.center, each.coordinate[start:end], each.value[start:end]) for each in candidates]
         if fused:  # of all searches at once, one after the other
             local, price = (part.unflatten(0, (-1, d)) for part in fused_values(searches, parts, draws))
-            size = count if alike else 1
             values = list(zip(local.split(size), price.split(size), strict=True))
         else:
             pairs = (way(search, part, draws) for search, part in zip(searches, parts, strict=True))
             values = [(local[None], price[None]) for local, price in pairs]
-        for search, (local, price), found in zip(searches, values, scores.split(count // len(values)), strict=False):
+        for search, (local, price), found in zip(searches[::size], values, scores.split(size), strict=True):
             drawn = search.score.combine(local.permute(0, 2, 3, 1), price.transpose(1, 2)[:, :, None, :])
             found[:, :, start:end] = drawn.transpose(1, 2)
 

@@ -1,6 +1,7 @@
 """Few calls for much work on a GPU: a fixed sequence of operations is recorded once and replayed as one."""
 
 from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 WARM_UP = 2
 
 
+@cache  # asked in every iteration; where Triton is not installed the whole path is searched
 def has_triton(device: torch.device) -> bool:
     """Tell whether kernels can be compiled for the device: for a GPU, where Triton is installed, as it is with torch.
 

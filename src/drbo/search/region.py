@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -39,6 +40,18 @@ class Candidates:
         coordinate = self.coordinate[rows].long()
         vectors = torch.cat([self.center, self.center.new_zeros(1)]).repeat(len(coordinate), 1)
         return vectors.scatter_(1, coordinate, self.value[rows])[:, :-1]
+
+
+class Moves(NamedTuple):
+    """What the moves of candidates of K regions are drawn from: cubes, and a Sobol sequence each."""
+
+    n: int  # candidates of each region
+    room: int  # moved coordinates of a candidate, at most
+    probability: float
+    low: Tensor  # (K, dim)
+    width: Tensor  # (K, dim)
+    directions: Tensor  # (K, dim, bits)
+    shift: Tensor  # (K, dim)
 
 
 @dataclass
@@ -124,7 +137,7 @@ def around(
     directions, shift = (torch.stack(parts) for parts in zip(*sobol, strict=True))
     draw = _moved_compiled if device.type == "cpu" else _moved_fused if has_triton(device) else _moved
     room = moves_kept(first.dim, first.settings)
-    moved = draw(n, room, probability, low, width, directions, shift, generators)
+    moved = draw(Moves(n, room, probability, low, width, directions, shift), generators)
     return [Candidates(center, *each) for center, each in zip(centers, moved, strict=True)]
 
 
@@ -140,19 +153,11 @@ def moves_kept(dim: int, settings: Settings) -> int:
     return min(dim, int(expected + 10 * expected**0.5 + 1))
 
 
-def _moved_compiled(
-    n: int,
-    room: int,
-    probability: float,
-    low: Tensor,  # (K, dim)
-    width: Tensor,  # (K, dim)
-    directions: Tensor,  # (K, dim, bits)
-    shift: Tensor,  # (K, dim)
-    generators: Sequence[torch.Generator],
-) -> list[tuple[Tensor, Tensor]]:
+def _moved_compiled(moves: Moves, generators: Sequence[torch.Generator]) -> list[tuple[Tensor, Tensor]]:
     """Return, of K regions, moved coordinates (n, room), free places dim, and their new values; on the CPU."""
     from drbo.search import compiled_draws  # compiled: only where it is used
 
+    n, room, probability, low, width, directions, shift = moves
     moved = []
     for cube, numbers, generator in zip(
         zip(low, width, strict=True), zip(directions, shift, strict=True), generators, strict=True
@@ -168,39 +173,23 @@ def _moved_compiled(
     return moved
 
 
-def _moved_fused(
-    n: int,
-    room: int,
-    probability: float,
-    low: Tensor,
-    width: Tensor,
-    directions: Tensor,
-    shift: Tensor,
-    generators: Sequence[torch.Generator],
-) -> list[tuple[Tensor, Tensor]]:
+def _moved_fused(moves: Moves, generators: Sequence[torch.Generator]) -> list[tuple[Tensor, Tensor]]:
     """Return the same in one kernel; other random numbers."""
     from drbo.search import fused_draws  # compiled by Triton: only where it is used
 
+    n, room, probability, low, width, directions, shift = moves
     seeds = torch.cat([torch.randint(2**62, (1,), generator=each, device=low.device) for each in generators])
     log_stay = math.log1p(-probability) if probability < 1.0 else -math.inf
     moved = fused_draws.move(n, room, log_stay, (low, width), (directions, shift), 2.0**-SOBOL_BITS, seeds)
     return list(zip(*(part.transpose(1, 2) for part in moved), strict=True))
 
 
-def _moved(
-    n: int,
-    room: int,
-    probability: float,
-    low: Tensor,
-    width: Tensor,
-    directions: Tensor,
-    shift: Tensor,
-    generators: Sequence[torch.Generator],
-) -> list[tuple[Tensor, Tensor]]:
+def _moved(moves: Moves, generators: Sequence[torch.Generator]) -> list[tuple[Tensor, Tensor]]:
     """Return the same as :func:`_moved_compiled`, with batched operations; other random numbers.
 
     Candidates are columns inside: sums along columns are much quicker on a GPU.
     """
+    n, room, probability, low, width, directions, shift = moves
     device, (count, dim) = low.device, low.shape
 
     def each(draw: Callable[[torch.Generator], Tensor]) -> Tensor:
