@@ -2,11 +2,13 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ from drbo.data.simulate import simulate
 from drbo.errors import WorkerError
 from drbo.search import saving, workers
 
+dask = pytest.importorskip("dask", reason="needs the extra drbo[dask]")
 distributed = pytest.importorskip("distributed", reason="needs the extra drbo[dask]")
 
 OPTIONS = {"score": "gp", "max_evals": 30, "random_state": 1}
@@ -51,27 +54,28 @@ def client():
         yield found
 
 
+@contextmanager
+def _scheduler(folder, *options, environment=None):
+    """Start a scheduler in a process of its own, which can be killed; yield the process and its address."""
+    place = folder / "scheduler.json"
+    words = ["scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(place), "--host", *options]
+    process = _dask(words, environment)
+    try:
+        yield process, _once(lambda: place.exists() and json.loads(place.read_text() or "{}").get("address"))
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _dask(words, environment=None):
+    command, quiet = [sys.executable, "-m", "dask", *words], subprocess.DEVNULL
+    return subprocess.Popen(command, stdout=quiet, stderr=quiet, env={**os.environ, **(environment or {})})
+
+
 @pytest.fixture
 def scheduler(tmp_path):
-    """A scheduler of its own process that can be killed, and its address."""
-    place = tmp_path / "scheduler.json"
-    words = [
-        "dask",
-        "scheduler",
-        "--port",
-        "0",
-        "--no-dashboard",
-        "--scheduler-file",
-        str(place),
-        "--host",
-        "127.0.0.1",
-    ]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen([sys.executable, "-m", *words], **quiet)
-    address = _once(lambda: place.exists() and json.loads(place.read_text() or "{}").get("address"))
-    yield process, address
-    process.kill()
-    process.wait()
+    with _scheduler(tmp_path, "127.0.0.1") as found:
+        yield found
 
 
 def _once(found, seconds=60.0):
@@ -82,9 +86,8 @@ def _once(found, seconds=60.0):
     return value
 
 
-def _worker(address):
-    words = ["dask", "worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny"]
-    return subprocess.Popen([sys.executable, "-m", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def _worker(address, environment=None):
+    return _dask(["worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny"], environment)
 
 
 def _scores_held():
@@ -171,3 +174,45 @@ def test_the_command_starts_a_cluster_of_its_own(tmp_path):
     done = subprocess.run([sys.executable, "-m", "drbo", *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "distributed" not in done.stderr
+
+
+def _certificates(folder):
+    """Make an authority and a certificate that it signed; return Dask's settings for them."""
+    openssl = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    made = {name: folder / f"{name}.pem" for name in ("ca", "ca-key", "cert", "key")}
+    authority = ["-keyout", made["ca-key"], "-out", made["ca"], "-subj", "/CN=authority", "-days", "2"]
+    signed = ["-keyout", made["key"], "-out", made["cert"], "-subj", "/CN=127.0.0.1", "-days", "2"]
+    signed += ["-CA", made["ca"], "-CAkey", made["ca-key"]]
+    for words in (authority, signed):
+        subprocess.run([*openssl, *words], check=True, capture_output=True)
+    tls = {"require-encryption": True, "tls.ca-file": str(made["ca"])}
+    for role in ("scheduler", "worker", "client"):
+        tls |= {f"tls.{role}.cert": str(made["cert"]), f"tls.{role}.key": str(made["key"])}
+    return {f"distributed.comm.{name}": value for name, value in tls.items()}
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make certificates")
+def test_a_cluster_over_tls(alone, tmp_path):
+    """The command of docs/scaling-out.md: Dask's own settings name the certificates."""
+    settings = _certificates(tmp_path)
+    variables = {name: name.upper().replace(".", "__").replace("-", "_") for name in settings}
+    environment = {f"DASK_{variables[name]}": str(value) for name, value in settings.items()}
+    pd.DataFrame(X).to_csv(tmp_path / "t.csv", index=False, header=list("abcde"))
+    with _scheduler(tmp_path, "127.0.0.1", "--protocol", "tls", environment=environment) as (_, address):
+        assert address.startswith("tls://")
+        worker = _worker(address, environment)
+        words = ["fit", tmp_path / "t.csv", "--score", "gp", "--max-evals", "30", "--seed", "1", "-q", "--json"]
+        command = [*map(str, words), "--dask", address]
+        try:
+            stranger = CliRunner().invoke(main, command)
+            with dask.config.set(settings):
+                trusted = CliRunner().invoke(main, command)
+                with dask.config.set({"distributed.comm.tls.client.key": str(tmp_path / "none.pem")}):
+                    careless = CliRunner().invoke(main, command)
+        finally:
+            worker.kill()
+            worker.wait()
+    assert (stranger.exit_code, trusted.exit_code, careless.exit_code) == (2, 0, 2), trusted.output
+    assert json.loads(trusted.stdout)["score"] == pytest.approx(json.loads(alone)[0], rel=1e-12)
+    assert "needs certificates, and Dask's configuration names none" in stranger.stderr
+    assert "cannot be read" in careless.stderr

@@ -71,6 +71,7 @@ def _client(address: str) -> Iterator[Any]:
     place: dict[str, Any] = {"address": address}
     if address == "local":
         place = {"n_workers": os.cpu_count(), "threads_per_worker": 1, "dashboard_address": None}
+    _check_certificates(distributed, address)
     try:
         client = distributed.Client(**place, timeout=DASK_SECONDS, set_as_default=False)
     except (OSError, ValueError, RuntimeError) as error:
@@ -79,3 +80,16 @@ def _client(address: str) -> Iterator[Any]:
         yield client
     finally:
         client.close()
+
+
+def _check_certificates(distributed: Any, address: str) -> None:
+    """Refuse a TLS address without usable certificates: Dask's client would fail late and hang when it is closed."""
+    if not address.startswith("tls://"):
+        return
+    hint = "set distributed.comm.tls in Dask's configuration; docs/scaling-out.md shows the variables"
+    try:
+        context = distributed.Security().get_connection_args("client").get("ssl_context")
+    except OSError as error:
+        raise SettingsError(f"the certificates for '{address}' cannot be read: {error}", hint=hint) from error
+    if context is None:
+        raise SettingsError(f"'{address}' needs certificates, and Dask's configuration names none", hint=hint)
