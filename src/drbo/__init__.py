@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from drbo.search.pool import WorkerPool as WorkerPool
     from drbo.settings import Settings as Settings
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _HOMES = {
     "DrBO": "drbo.estimator",
