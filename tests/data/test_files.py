@@ -1,7 +1,9 @@
 import gzip
 import io
 import os
+import sys
 import threading
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -9,7 +11,17 @@ import numpy as np
 import pytest
 
 from drbo.data import files
-from drbo.data.files import npz_bytes, read_bytes, read_json, read_member, read_npy, refusing, unpack_gzip, write_file
+from drbo.data.files import (
+    npz_bytes,
+    read_bytes,
+    read_json,
+    read_member,
+    read_npy,
+    refusing,
+    stored_archive,
+    unpack_gzip,
+    write_file,
+)
 from drbo.errors import CheckpointError, DataError, ResultError
 
 
@@ -163,3 +175,31 @@ def test_packed_arrays_are_read_back(tmp_path):
         assert sorted(found) == ["X", "names"]
         assert (found["X"] == arrays["X"]).all()
         assert found["names"].tolist() == ["a", "b"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+def test_a_file_is_private_from_its_first_byte(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(os, "fsync", lambda number: seen.append(os.fstat(number).st_mode & 0o777))
+    (tmp_path / "a").touch(mode=0o644)
+    write_file(tmp_path / "a", b"1", 0o600)
+    assert seen == [(tmp_path / "a").stat().st_mode & 0o777] == [0o600]
+
+
+def test_an_archive_that_unpacks_to_more_than_its_size_is_refused():
+    plain, packed, twice = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    np.savez(plain, a=np.zeros(9), b=np.zeros(0))
+    np.savez_compressed(packed, a=np.zeros(10**6))
+    with zipfile.ZipFile(twice, "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(2):
+            archive.writestr("a.npy", b"x")
+    assert stored_archive(plain, "a.npz").namelist() == ["a.npy", "b.npy"]
+    with pytest.raises(ResultError, match=r"compressed member 'a.npy'"):
+        stored_archive(packed, "a.npz")
+    with pytest.raises(ResultError, match="the same name"):
+        stored_archive(twice, "a.npz")
+    raw = plain.getvalue()
+    size = raw.index(b"PK\x01\x02") + 24  # of the first member, in the directory at the end
+    with pytest.raises(ResultError, match="overlap"):
+        stored_archive(io.BytesIO(raw[:size] + b"\xff\xff\x00\x00" + raw[size + 4 :]), "a.npz")

@@ -211,6 +211,32 @@ def read_member(archive: zipfile.ZipFile, name: str, what: str, **expected: Any)
         return read_npy(stream, what, **expected)
 
 
+def stored_archive(stream: IO[bytes], what: str) -> zipfile.ZipFile:
+    """Open an .npz archive as :func:`npz_bytes` writes it: each member once and uncompressed.
+
+    Such an archive unpacks to no more than its own size.
+
+    Examples
+    --------
+    >>> import io
+    >>> buffer = io.BytesIO()
+    >>> np.savez_compressed(buffer, a=np.zeros(1_000))
+    >>> stored_archive(buffer, "state.npz")
+    Traceback (most recent call last):
+        ...
+    drbo.errors.ResultError: state.npz has the compressed member 'a.npy' (drbo writes none: the file was changed)
+    """
+    archive = zipfile.ZipFile(stream)
+    members, changed = archive.infolist(), "drbo writes none: the file was changed"
+    packed = [info.filename for info in members if info.compress_type != zipfile.ZIP_STORED]
+    if packed:
+        raise ResultError(f"{what} has the compressed member {packed[0]!r:.80}", hint=changed)
+    size = stream.seek(0, io.SEEK_END)
+    if len({info.filename for info in members}) < len(members) or sum(info.file_size for info in members) > size:
+        raise ResultError(f"{what} has members that overlap or have the same name", hint=changed)
+    return archive
+
+
 def npz_bytes(arrays: Mapping[str, Any]) -> bytes:
     """Return arrays as the content of an NPZ file.
 
@@ -224,8 +250,10 @@ def npz_bytes(arrays: Mapping[str, Any]) -> bytes:
     return buffer.getvalue()
 
 
-def write_file(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes, mode: int = 0o666) -> None:
     """Write a file so that a crash leaves the old one or the new one, never a half: same folder, fsync, rename.
+
+    ``mode`` are the permissions of the file from its first byte on, less those that the umask takes away.
 
     Examples
     --------
@@ -237,7 +265,7 @@ def write_file(path: Path, content: bytes) -> None:
     """
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
-        with temporary.open("xb") as stream:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
