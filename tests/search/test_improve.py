@@ -157,3 +157,17 @@ def test_a_long_search_keeps_the_best_families_only(kind, rng, monkeypatch):
     assert len(bounded._nodes) < 42 * 14 < evaluator.n_local
     first = evaluator.evaluate(np.zeros((1, 14, 14), dtype=bool)).scores[0]
     assert best.scores[0] - first > 0.8 * (plain.scores[0] - first)
+
+
+def test_an_incumbent_whose_families_were_dropped_is_built_on(rng, monkeypatch):
+    """A DAG may become the best one long after some of its families were found too poor to keep."""
+    monkeypatch.setattr(improve, "POOL", 2)
+    evaluator = _evaluator(rng, BicNV, 14)
+    batch = evaluator.evaluate(_random_dags(rng, 60, 14))
+    recombiner = Recombiner(evaluator)
+    recombiner.best(_best_of(batch), rng)
+    assert len(recombiner._nodes) < evaluator.n_local
+    spent = (evaluator.n_evals, evaluator.n_local)
+    for row in range(20):
+        incumbent = Evaluated(batch.dags[[row]], batch.local[[row]], batch.scores[[row]])
+        _check(evaluator, recombiner.best(incumbent, rng), incumbent, spent)

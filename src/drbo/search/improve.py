@@ -27,6 +27,7 @@ class Recombiner:
         d = evaluator.score.n_nodes
         self.evaluator = evaluator
         self._taken = 0  # families read from the evaluator
+        self._rows = np.empty(0, dtype=np.int64)  # places of those that are kept among all that were read
         self._nodes = np.empty(0, dtype=np.intp)
         self._parents = np.empty((0, d), dtype=bool)
         self._local = np.empty(0)
@@ -53,12 +54,11 @@ class Recombiner:
     def _refresh(self, incumbent: Evaluated) -> None:
         """Take in what became known; where that is too much, keep the best families at the incumbent's level."""
         families, local = self.evaluator.known(since=self._taken)
-        self._taken += len(families)
         if len(families):
-            self._nodes = np.concatenate([self._nodes, families.nodes])
-            self._parents = np.concatenate([self._parents, families.parents])
-            self._local = np.concatenate([self._local, local])
-            self._price = np.concatenate([self._price, self.evaluator.score.family_price(families)])
+            self._add(families, local, self._taken + np.arange(len(families)))
+            self._taken += len(families)
+        if len(self._rows) < self._taken:
+            self._recall(incumbent)
         d = self._parents.shape[1]
         if d > EXACT_NODES and len(self._nodes) > 2 * POOL * d:
             level = self.evaluator.score.level_of(torch.as_tensor(incumbent.local[0]))
@@ -67,7 +67,24 @@ class Recombiner:
             kept = (self._parents == incumbent.dags[0].T[self._nodes]).all(axis=1)  # its order must stay possible
             kept[order[np.arange(len(order)) - starts[self._nodes[order]] < POOL]] = True
             self._nodes, self._parents = self._nodes[kept], self._parents[kept]
-            self._local, self._price = self._local[kept], self._price[kept]
+            self._local, self._price, self._rows = self._local[kept], self._price[kept], self._rows[kept]
+
+    def _add(self, families: Families, local: npt.NDArray[np.float64], rows: npt.NDArray[np.int64]) -> None:
+        self._nodes = np.concatenate([self._nodes, families.nodes])
+        self._parents = np.concatenate([self._parents, families.parents])
+        self._local = np.concatenate([self._local, local])
+        self._price = np.concatenate([self._price, self.evaluator.score.family_price(families)])
+        self._rows = np.concatenate([self._rows, rows])
+
+    def _recall(self, incumbent: Evaluated) -> None:
+        """Take back families of the incumbent that were dropped before it was found."""
+        present = (self._parents == incumbent.dags[0].T[self._nodes]).all(axis=1)
+        dropped = np.setdiff1d(np.arange(self._parents.shape[1]), self._nodes[present])
+        if len(dropped):
+            families = Families.from_dags(incumbent.dags)[dropped]
+            place = {key: row for row, key in enumerate(self.evaluator.known()[0].keys())}
+            rows = np.array(list(map(place.__getitem__, families.keys())))
+            self._add(families, incumbent.local[0][dropped], rows)
 
     def _best_additive(
         self, shares: npt.NDArray[np.float64], incumbent: npt.NDArray[np.bool_], rng: np.random.Generator
