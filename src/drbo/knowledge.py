@@ -350,6 +350,24 @@ class Constraints:
         everything = int(self.allowed.sum()) == d * (d - 1)
         return everything and not self.required.any() and bool((self.max_parents >= d - 1).all())
 
+    def allow(
+        self,
+        nodes: npt.NDArray[np.intp],  # (m,)
+        parents: npt.NDArray[np.bool_],  # (m, d)
+    ) -> bool:
+        """Tell whether all of these families obey the knowledge.
+
+        Examples
+        --------
+        >>> limits = Knowledge(forbidden=["a -> b"]).compile(["a", "b"])
+        >>> [limits.allow(np.array([node]), np.array([[node == 1, node == 0]])) for node in (0, 1)]  # b -> a, a -> b
+        [True, False]
+        """
+        if (nodes >= len(self.names)).any():
+            return False
+        forbidden, missing = parents & ~self.allowed.T[nodes], ~parents & self.required.T[nodes]
+        return not (forbidden.any() or missing.any() or (parents.sum(axis=1) > self.max_parents[nodes]).any())
+
     def permuted(self, order: npt.ArrayLike) -> "Constraints":
         """Return the constraints with the columns in another order; new column k is the old ``order[k]``."""
         o = np.asarray(order, dtype=np.intp)

@@ -1,6 +1,7 @@
 import datetime
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from drbo.data.check import CellTypeError, check_table
+from drbo.data.check import CellTypeError, check_table, recheck
 from drbo.errors import DataError, SettingsError
 
 N = 8
@@ -463,3 +464,25 @@ class TestMissingPolicies:
         before = self.FRAME.copy()
         check_table(self.FRAME, missing="keep")
         pd.testing.assert_frame_equal(before, self.FRAME)
+
+
+def test_a_table_that_was_checked_passes_again_and_others_do_not() -> None:
+    frame = pd.DataFrame(GOOD | {"c": list("xyxyxyxy")})
+    frame.loc[0, "a"] = np.nan
+    table, _ = check_table(frame, missing="keep")
+    recheck(table)
+    values = table.values.copy()
+    values[1, 0] = np.inf
+    strange: list[tuple[dict[str, Any], str]] = [
+        ({"values": values}, "infinity"),
+        ({"values": values[:2]}, "minimum of 3"),
+        ({"values": np.full_like(values, np.nan)}, "is constant"),
+        ({"values": table.values * [1, 1, 3]}, "'c' is not categorical"),
+        ({"names": ("a", "a", "c")}, "same name"),
+        ({"levels": (None, ("x",), ("x", "y"))}, "'b' is not numeric"),
+        ({"levels": (None, None, None)}, "'c' is not categorical"),
+        ({"weights": np.zeros(8)}, "weights of rows"),
+    ]
+    for change, message in strange:
+        with pytest.raises(DataError, match=message):
+            recheck(replace(table, **change))

@@ -3,6 +3,7 @@ import io
 import os
 import sys
 import threading
+import tracemalloc
 import warnings
 import zipfile
 from pathlib import Path
@@ -203,3 +204,12 @@ def test_an_archive_that_unpacks_to_more_than_its_size_is_refused():
     size = raw.index(b"PK\x01\x02") + 24  # of the first member, in the directory at the end
     with pytest.raises(ResultError, match="overlap"):
         stored_archive(io.BytesIO(raw[:size] + b"\xff\xff\x00\x00" + raw[size + 4 :]), "a.npz")
+
+
+def test_a_high_limit_takes_no_memory(tmp_path):
+    (tmp_path / "small").write_bytes(b"x" * 100)
+    tracemalloc.start()
+    assert len(read_bytes(tmp_path / "small", 2**33)) == 100
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**20

@@ -2,6 +2,7 @@
 
     python -m tests.faults.campaign kills --times 100
     python -m tests.faults.campaign fuzz --times 10000
+    python -m tests.faults.campaign forged --times 1000
     python -m tests.faults.campaign dask --times 10
     python -m tests.faults.campaign size
     python -m tests.faults.campaign overhead
@@ -12,7 +13,6 @@ Each trial adds its outcome to ``outcome.json`` beside this file; the page is wr
 
 import argparse
 import hashlib
-import io
 import json
 import os
 import platform
@@ -77,14 +77,11 @@ def fingerprint(result: Any) -> str:
 
 
 def state_digest(folder: Path) -> str:
-    """Return a digest of all arrays of the last save: history, cache, networks, optimiser, generators, counters.
-
-    The clock is no part of them: it is in the JSON beside them.
-    """
+    """Return a digest of the last save: history, cache, networks, optimiser, generators, counters; not of the clock."""
     from drbo.search import checkpoint
 
-    with np.load(io.BytesIO(checkpoint.load(folder)._raw)) as archive:
-        arrays = {name: archive[name] for name in sorted(archive.files) if name != "skeleton"}
+    with np.load(checkpoint.load(folder).path) as archive:
+        arrays = {name: archive[name] for name in sorted(archive.files) if name != "recorder.seconds"}
     parts = [f"{name} {array.dtype} {array.shape}".encode() + array.tobytes() for name, array in arrays.items()]
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
@@ -186,6 +183,20 @@ def _fuzzed(reader: str, times: int, seed: int, words: list[str]) -> dict[str, A
     return outcome
 
 
+def forged(times: int, seed: int = 11) -> dict[str, Any]:
+    """Let searches go on from forged checkpoints."""
+    command = [sys.executable, "-m", "tests.faults.attack", "--cases", str(times), "--seed", str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    if not done.stdout.strip():  # the process died
+        print(done.stderr[-2000:], file=sys.stderr)
+        return {"tried": 0, "failed": 1, "note": "the process died"}
+    found: dict[str, Any] = json.loads(done.stdout)
+    if found["escapes"]:
+        print(found["examples"], file=sys.stderr)
+    note = f"{found['answers']} kinds of answers, {found['went_on']} searches went on; slowest {found['slowest']} s, "
+    return {"tried": times, "failed": found["escapes"], "note": f"{note}{found['megabytes']} MB more memory at most"}
+
+
 def size(n_nodes: int = 100, n_dags: int = 50_000) -> dict[str, Any]:
     """Measure the checkpoint of a long search: a history of random DAGs and a cache of all their families."""
     from drbo.data.simulate import simulate
@@ -213,7 +224,8 @@ def size(n_nodes: int = 100, n_dags: int = 50_000) -> dict[str, Any]:
         n_bytes = checkpoint.save(Path(place), state, {})
         saved = time.perf_counter() - start
         start = time.perf_counter()
-        found = checkpoint.load(Path(place)).restore(Search(BicEV(data), settings, seed=1))
+        found = Search(BicEV(data), settings, seed=1)
+        checkpoint.load(Path(place)).restore(found)
         loaded = time.perf_counter() - start
     assert len(found.evaluator._values) == len(keys)
     return {
@@ -340,6 +352,12 @@ def page() -> str:
     for row in outcome.get("fuzz", []):
         promise = f"a hostile {row['reader']} file is refused in words or read: no traceback, hang or full memory"
         rows.append([promise, f"fuzz {row['reader']}", row])
+    if "forged" in outcome:
+        promise = (
+            "a forged saved search, with checksums that fit, runs no code: it is refused in words, or the search goes "
+            "on and ends within its limits"
+        )
+        rows.append([promise, "campaign forged", outcome["forged"]])
     lines = [
         "# What has been tried to break it",
         "",
@@ -387,7 +405,7 @@ def _figures(outcome: dict[str, Any]) -> list[str]:
 def main() -> int:
     """Run one trial, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("trial", choices=["kills", "fuzz", "dask", "size", "overhead", "page"])
+    parser.add_argument("trial", choices=["kills", "fuzz", "forged", "dask", "size", "overhead", "page"])
     parser.add_argument("--times", type=int, default=10)
     options = parser.parse_args()
     if options.trial == "page":
@@ -396,6 +414,7 @@ def main() -> int:
     trials: dict[str, Callable[[], Any]] = {
         "kills": lambda: kills(options.times),
         "fuzz": lambda: fuzzed(options.times),
+        "forged": lambda: forged(options.times),
         "dask": lambda: dask(options.times),
         "size": size,
         "overhead": overhead,

@@ -14,9 +14,9 @@ from drbo.search.ascent import Ascent
 from drbo.search.evaluate import Evaluator
 from drbo.search.exact import best_dag
 from drbo.search.order_search import OrderSearch
-from drbo.search.snapshot import capture, restore
 from drbo.search.stopping import Limits
 from drbo.settings import Settings
+from tests.search.test_state import packed, restored
 
 QUICK = Settings(order_patience=4)
 
@@ -111,9 +111,9 @@ def test_a_saved_search_goes_on_as_if_it_had_never_stopped(kind):
     expected = whole.run()
     states = []
     stopping = OrderSearch(score, QUICK, seed=7)
-    stopping.run([lambda progress: states.append(capture(stopping)) or ("enough" if len(states) == 6 else None)])
+    stopping.run([lambda progress: states.append(packed(stopping)) or ("enough" if len(states) == 6 else None)])
     for state in states[::2]:
-        again = restore(OrderSearch(score, QUICK, seed=7), *state)
+        again = restored(OrderSearch(score, QUICK, seed=7), state)
         outcome = again.run()
         assert (outcome.best.dags == expected.best.dags).all()
         assert (outcome.stopped, again.rounds, again.ends) == (expected.stopped, whole.rounds, whole.ends)

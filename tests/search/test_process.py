@@ -92,7 +92,7 @@ def test_a_cold_draw_is_the_mean(rng):
 def test_hyperparameters_have_the_highest_likelihood(rng):
     sets = families(rng, 30)
     node = _Node(D)
-    node.add(sets.astype(float), values_of(sets, rng), np.zeros(len(sets)))
+    node.add(sets.astype(float), values_of(sets, rng), np.zeros(len(sets)), np.arange(len(sets)))
     z = node.standardized()
     found = {}
     for theta in process.THETAS:
@@ -109,9 +109,9 @@ def test_a_factor_that_grew_is_the_factor(rng):
     sets = families(rng, 40).astype(float)
     local, cheap = values_of(sets, rng), rng.normal(size=len(sets))
     node = _Node(D)
-    node.add(sets[:24], local[:24], cheap[:24])
+    node.add(sets[:24], local[:24], cheap[:24], np.arange(24))
     tuned_at = node.tuned_at
-    node.add(sets[24:], local[24:], cheap[24:])
+    node.add(sets[24:], local[24:], cheap[24:], np.arange(24, 40))
     assert len(node.values) < process.GROWTH * tuned_at + 1
     if node.tuned_at == tuned_at:
         assert node.factor @ node.factor.T == pytest.approx(

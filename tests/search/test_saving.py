@@ -1,18 +1,29 @@
+import hashlib
+import json
 import shutil
+import sys
 import warnings
 
 import numpy as np
 import pytest
 
+from drbo.data.files import npz_bytes
 from drbo.data.table import Table
 from drbo.errors import CheckpointError
 from drbo.scores.bge import BGe
+from drbo.search import checkpoint
+from drbo.search.checkpoint import MANIFEST
 from drbo.search.loop import Search
 from drbo.search.saving import LARGEST_SHARE, Course, Saved, Saver
 from drbo.search.stopping import Limits, Recorder
 from drbo.settings import Settings
 
 SETTINGS = Settings(max_evals=40, batch_size=8, n_candidates=100)
+
+PARAMETERS = {
+    **{"preset": "default", "prune": "auto", "device": "cpu", "on_constant": "error", "on_collinear": "error"},
+    **{"missing": "error", "score": "bge", "score_options": None, "random_state": 1},
+}
 
 
 class Clock:
@@ -36,8 +47,8 @@ def course(rng):
 
 
 def _saver(folder, course, table, clock=None):
-    about = {"columns": ["a", "b", "c", "dropped"], "notes": ["note"], "versions": {"numpy": "1"}, "parameters": {}}
-    about["parameters"] = {"settings": SETTINGS.to_dict(), "knowledge": {"roots": ["a"]}, "score": "bge"}
+    about = {"columns": ["a", "b", "c", "dropped"], "notes": ["note"], "versions": {"numpy": "1"}}
+    about["parameters"] = PARAMETERS | {"settings": SETTINGS.to_dict(), "knowledge": {"roots": ["a"]}}
     return Saver(folder, course, table, about, clock=clock or Clock())
 
 
@@ -137,4 +148,100 @@ def test_a_table_that_was_changed_is_refused(tmp_path, course, table):
     _saver(tmp_path, course, table)
     np.savez(tmp_path / "table.npz", values=table.values + 1)
     with pytest.raises(CheckpointError, match="other data"):
+        Saved.load(tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+def test_only_the_owner_may_read_the_copy_of_the_table(tmp_path, course, table):
+    _saver(tmp_path, course, table)
+    assert (tmp_path / "table.npz").stat().st_mode & 0o777 == 0o600
+
+
+def _forge(folder, change):
+    """Change what a saved search says about itself, with a checksum that fits."""
+    content = json.loads((folder / MANIFEST).read_text())
+    change(content["about"])
+    content["checksum"] = checkpoint._checksum(content)
+    (folder / MANIFEST).write_text(json.dumps(content))
+
+
+def _set(*path_and_value):
+    *path, name, value = path_and_value
+
+    def change(about):
+        for step in path:
+            about = about[step]
+        if value is LEFT_OUT:
+            del about[name]
+        else:
+            about[name] = value
+
+    return change
+
+
+LEFT_OUT = object()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_set("seconds", LEFT_OUT), "'seconds' is missing"),
+        (_set("seconds", "10"), "seconds must be a number"),
+        (_set("seconds", -1.0), "seconds must be a number"),
+        (_set("n_evals", 1.5), "n_evals must be a whole number"),
+        (_set("n_evals", -3), "n_evals must be a whole number"),
+        (_set("extra", 1), "'extra' is not known"),
+        (_set("columns", [1, 2]), "columns must be a list of texts"),
+        (_set("columns", ["a"]), "does not fit its description"),
+        (_set("notes", "note"), "notes must be a list of texts"),
+        (_set("versions", {"numpy": 1}), "versions must be texts"),
+        (_set("versions", []), "versions must be a JSON object"),
+        (_set("table", []), "table must be a JSON object"),
+        (_set("table", "names", ["a", "a", "b"]), "two columns have the same name"),
+        (_set("table", "names", ["a", "b"]), "does not fit its description"),
+        (_set("table", "kinds", ["numeric", "numeric", "builtins"]), "kinds must be numeric or categorical"),
+        (_set("table", "kinds", ["numeric", "categorical", "categorical"]), "column 'b' is not categorical"),
+        (_set("table", "levels", [None, None, ["no"]]), "column 'c' is not categorical"),
+        (_set("table", "levels", [None, None, [1, 2]]), "levels must be null or texts"),
+        (_set("table_sha256", 7), "table_sha256 must be a text"),
+        (_set("parameters", LEFT_OUT), "'parameters' is missing"),
+        (_set("parameters", "score", ["os:system"]), "score must be a text"),
+        (_set("parameters", "random_state", -1), "random_state must be a whole number"),
+        (_set("parameters", "random_state", 1.5), "random_state must be a whole number"),
+        (_set("parameters", "score_options", []), "score_options must be a JSON object"),
+        (_set("parameters", "callbacks", ["os.system"]), "'parameters.callbacks' is not known"),
+        (_set("parameters", "settings", {}), "have no 'acquisition'"),
+        (_set("parameters", "settings", "__class__", 1), "have the unknown '__class__'"),
+        (_set("parameters", "settings", "dropout", "x"), "dropout must be"),
+        (_set("parameters", "settings", "time_limit", 10**400), "time_limit of the saved search must be at most"),
+        (_set("parameters", "knowledge", {"tiers": 5}), "the knowledge of the saved search: tiers must be a list"),
+        (_set("parameters", "knowledge", {"__init__": 5}), "no part called '__init__'"),
+    ],
+)
+def test_what_a_search_says_about_itself_is_checked(tmp_path, course, table, change, message):
+    _saver(tmp_path, course, table)
+    _forge(tmp_path, change)
+    with pytest.raises(CheckpointError, match=message):
+        Saved.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"values": np.full((30, 3), np.inf)}, "Input contains infinity"),
+        ({"values": np.full((30, 3), 1.0)}, "column 'a' is constant"),
+        ({"values": np.eye(30, 3) * 1e200}, "must stay under"),
+        ({"values": np.zeros((30, 3), dtype=np.float32)}, "does not fit its description"),
+        ({"values": np.zeros(30)}, "does not fit its description"),
+        ({"values": np.array([[None]])}, "must be numbers"),
+        ({"weights": np.zeros(30)}, "weights of rows must be finite and above 0"),
+        ({"weights": np.zeros(29)}, "weights must have shape"),
+    ],
+)
+def test_a_forged_table_is_refused(tmp_path, course, table, members, message):
+    _saver(tmp_path, course, table)
+    raw = npz_bytes({"values": table.values} | members)
+    (tmp_path / "table.npz").write_bytes(raw)
+    _forge(tmp_path, _set("table_sha256", hashlib.sha256(raw).hexdigest()))
+    with pytest.raises(CheckpointError, match=message):
         Saved.load(tmp_path)

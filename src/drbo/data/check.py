@@ -105,6 +105,31 @@ def check_table(
     return table, tuple(notes)
 
 
+def recheck(table: Table) -> None:
+    """Refuse a table that :func:`check_table` could not have made; for one that was read back from a file.
+
+    Examples
+    --------
+    >>> recheck(Table.from_array(np.ones((3, 2)), names=["a", "b"]))
+    Traceback (most recent call last):
+        ...
+    drbo.errors.DataError: column 'a' is constant
+    """
+    _check_shape(table.n_rows, table.n_columns)
+    if len(set(table.names)) < table.n_columns:
+        raise DataError("two columns have the same name")
+    for name, kind, levels, column in zip(table.names, table.kinds, table.levels, table.values.T, strict=True):
+        cells = column[~np.isnan(column)]
+        if len(cells) == 0 or _is_constant(_numbers(name, cells).values):
+            raise DataError(f"column '{name}' is constant")
+        codes = () if kind == "numeric" else np.arange(len(levels or ()))
+        if (levels is None) != (kind == "numeric") or (levels is not None and not np.isin(cells, codes).all()):
+            raise DataError(f"column '{name}' is not {kind}")
+    weights = np.ones(1) if table.weights is None else table.weights
+    if not (np.isfinite(weights) & (weights > 0)).all():
+        raise DataError("weights of rows must be finite and above 0")
+
+
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise SettingsError(

@@ -71,8 +71,10 @@ def read_bytes(path: Path, limit: int) -> bytes:
     if status.st_size > limit:
         raise ResultError(f"{path} has {status.st_size} bytes, at most {limit} are read", hint="is it the right file?")
     with path.open("rb") as stream:
-        content = stream.read(limit + 1)
-    if len(content) > limit:  # it grew, or lies about its size as files of /proc do
+        content = stream.read(status.st_size + 1)  # as much memory is taken as is asked for
+        if len(content) > status.st_size:  # it grew, or lies about its size as files of /proc do
+            content += stream.read(limit + 1 - len(content))
+    if len(content) > limit:
         raise ResultError(f"{path} has more than {limit} bytes", hint="is it the right file?")
     return content
 

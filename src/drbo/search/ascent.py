@@ -18,6 +18,7 @@ from drbo.scores.linear import BicEV
 from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.improve import LEVEL_ROUNDS
 from drbo.search.score_steps import steps_of
+from drbo.search.state import Fields, State, generator_state
 
 if TYPE_CHECKING:
     from drbo.search.order_climb import OrderClimb
@@ -28,6 +29,8 @@ SAME = 1e-9
 SHAKEN = 3
 #: Change of an equal-variance score's level, as a share, that calls for a new additive bound.
 LEVEL_CHANGE = 1e-4
+#: The level of a saved search is within this factor of that of its best DAG.
+LEVEL_RANGE = 1e9
 
 Order = npt.NDArray[np.int64]
 
@@ -81,6 +84,29 @@ class Ascent:
         self.found: Evaluated | None = None
         self.waited = 0  # rounds without a better score
         self._bound_level: float | None = None
+
+    def capture(self) -> State:
+        """Return the state between two rounds, when the first climb has ended."""
+        assert self.found is not None
+        places = {"order": self.order, "dag": self.dag[None], "level": self._bound_level}
+        return {**places, "found": self.found.capture(), "waited": self.waited, "rng": generator_state(self.rng)}
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state; the evaluator has its own already."""
+        d = len(self.order)
+        self.order = fields.array("order", np.int64, (d,), 0, d - 1)
+        self.dag = fields.dags("dag", 1, self.constraints)[0]
+        place = np.full(d, -1)
+        place[self.order] = np.arange(d)
+        if (place < 0).any() or (self.dag & (place[:, None] > place)).any():
+            fields.refuse("order", "be an order of the nodes that the DAG follows", "another one")
+        self.found = self.evaluator.restored(fields.part("found"), self.constraints)
+        self.waited = fields.integer("waited")
+        fields.generator("rng", self.rng)
+        level = self._level(self.found)
+        self._bound_level = None
+        if fields.expect("level", level is not None) and level:
+            self._bound_level = fields.number("level", level / LEVEL_RANGE, level * LEVEL_RANGE)
 
     @property
     def score(self) -> float:

@@ -7,12 +7,16 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.knowledge import Constraints
 from drbo.scores.base import Families, Score
+from drbo.search.state import LARGEST, Fields, State
 from drbo.search.workers import Workers, family_words, local_scores
 from drbo.settings import Settings
 
 #: A local score that is asked for twice may differ by this much.
 DOUBT = 1e-6
+#: The largest size of a local score that is a logarithm, as those of a score with levels are: its power is finite.
+LARGEST_LOG = 700.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +29,10 @@ class Evaluated:
 
     def __len__(self) -> int:
         return len(self.dags)
+
+    def capture(self) -> State:
+        """Return the state of one DAG; an evaluator knows its local scores."""
+        return {"dag": self.dags[:1], "score": float(self.scores[0])}
 
 
 class Evaluator:
@@ -52,6 +60,42 @@ class Evaluator:
         self._charged = 0
         self._values: dict[bytes, float] = {}
         self._order: list[bytes] = []  # keys, in the order in which they became known
+
+    def capture(self) -> State:
+        """Return the state: the counts, and the known families with their local scores."""
+        keys = np.frombuffer(b"".join(self._order), dtype=np.uint8).reshape(len(self._order), self._key_bytes)
+        values = np.array([self._values[key] for key in self._order], dtype=np.float64)
+        return {"n_evals": self.n_evals, "charged": self._charged, "keys": keys, "values": values}
+
+    def restore(self, fields: Fields, limits: Constraints) -> None:
+        """Set the state; every family must obey the knowledge."""
+        n_evals, charged = fields.integer("n_evals"), fields.integer("charged")
+        packed = fields.array("keys", np.uint8, (None, self._key_bytes))
+        most = LARGEST if self.score.level_of(torch.zeros(self.score.n_nodes)) is None else LARGEST_LOG
+        values = fields.array("values", np.float64, (len(packed),), -most, most)
+        raw, width = packed.tobytes(), self._key_bytes
+        keys = [raw[start : start + width] for start in range(0, len(raw), width)]
+        families = Families.from_keys(keys, self.score.n_nodes)
+        if not limits.allow(families.nodes, families.parents) or families.keys() != keys:
+            fields.refuse("keys", "be families that the knowledge allows", "others")
+        self._values = dict(zip(keys, values.tolist(), strict=True))
+        if len(self._values) < len(keys):
+            fields.refuse("keys", "differ from each other", "the same family twice")
+        self.n_evals, self._charged, self._order = n_evals, charged, keys
+
+    def restored(self, fields: Fields, limits: Constraints) -> Evaluated:
+        """Return a DAG that was captured, with its local scores."""
+        dags = fields.dags("dag", 1, limits)
+        keys = Families.from_dags(dags).keys()
+        if not all(self.is_known(keys)):
+            fields.refuse("dag", "consist of families with known local scores", "others")
+        local = np.array([[self._values[key] for key in keys]])
+        return Evaluated(dags, local, np.array([fields.number("score")]))
+
+    @property
+    def _key_bytes(self) -> int:
+        """Bytes of a family's key."""
+        return 4 + -(-self.score.n_nodes // 8)
 
     @property
     def n_local(self) -> int:
@@ -120,6 +164,11 @@ class Evaluator:
         self.n_evals += -(-len(new) // families.n_nodes)
         self._compute(new)
         return np.array([self._values[key] for key in keys])
+
+    def recombined(self, dag: npt.NDArray[np.bool_]) -> Evaluated:
+        """Return the true score of a DAG (d, d) of known families: it costs nothing, even with ``count_known``."""
+        local = self.families(Families.from_dags(dag[None]))[None]
+        return Evaluated(dag[None], local, self.scores(dag[None], local))
 
     def scores(self, dags: npt.NDArray[np.bool_], local: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the scores of DAGs (B, d, d) from their true local values (B, d)."""

@@ -6,9 +6,12 @@ import torch
 from torch import Tensor
 
 from drbo.search.inputs import Inputs
+from drbo.search.state import Fields, State
 from drbo.settings import Settings
 
 FIRST_ROOM = 1_024
+#: The largest local score in a saved history: sums of squares stay finite in single precision.
+LARGEST = 1e15
 
 
 class History:
@@ -49,6 +52,25 @@ class History:
         self.codes[:, self._size : end] = torch.as_tensor(self.inputs.encode(dags), device=self.device)
         self.values[:, self._size : end] = torch.as_tensor(local.T, device=self.device, dtype=self.values.dtype)
         self._size = end
+
+    def capture(self) -> State:
+        """Return the state, without the room for more."""
+        codes, values = self.codes[:, : self._size], self.values[:, : self._size]
+        return {name: part.cpu().numpy() for name, part in (("codes", codes), ("values", values))} | {
+            "reservoir": self._reservoir.cpu().numpy()
+        }
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state."""
+        d, n_inputs = self.n_nodes, self.inputs.n_inputs
+        codes = fields.array("codes", np.uint8, (d, None, self.inputs.n_bytes))
+        values = fields.array("values", np.float32, codes.shape[:2], -LARGEST, LARGEST)
+        reservoir = fields.array("reservoir", np.int64, (None,), 0, codes.shape[1] - 1)
+        if n_inputs % 8 and (codes[:, :, -1] & (0xFF >> n_inputs % 8)).any():
+            fields.refuse("codes", f"have bits for {n_inputs} inputs", "more")
+        self.codes, self.values = (torch.as_tensor(part, device=self.device) for part in (codes, values))
+        self._reservoir = torch.as_tensor(reservoir, device=self.device)
+        self._size = codes.shape[1]
 
     def parents(self, rows: Tensor) -> Tensor:
         """Return the 0.0/1.0 inputs (d, N, n_inputs) of the networks for some DAGs: parent vectors, node by node."""

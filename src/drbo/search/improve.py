@@ -8,6 +8,7 @@ from drbo.graph import topological_order
 from drbo.scores.base import Families
 from drbo.search import exact
 from drbo.search.evaluate import Evaluated, Evaluator
+from drbo.search.state import LARGEST, Fields, State
 
 #: Up to this many nodes the best recombination is found exactly after every batch.
 EXACT_NODES = 12
@@ -33,13 +34,31 @@ class Recombiner:
         self._local = np.empty(0)
         self._price = np.empty(0)
 
+    def capture(self) -> State:
+        """Return the state: which of the evaluator's families are kept, and their prices.
+
+        A price that is computed again in another batch may differ in its last bit.
+        """
+        return {"taken": self._taken, "rows": self._rows, "price": self._price}
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state; the evaluator has its own already."""
+        families, local = self.evaluator.known()
+        taken = fields.integer("taken", 0, len(families))
+        rows = fields.array("rows", np.int64, (None,), 0, taken - 1)
+        price = fields.array("price", np.float64, rows.shape, -LARGEST, LARGEST)
+        if len(np.unique(rows)) < len(rows):
+            fields.refuse("rows", "differ from each other", "the same family twice")
+        self._taken, self._rows, self._price = taken, rows, price
+        self._nodes, self._parents, self._local = families.nodes[rows], families.parents[rows], local[rows]
+
     def best(self, incumbent: Evaluated, rng: np.random.Generator) -> Evaluated:
         """Return the best DAG found among recombinations; never worse than the incumbent (one DAG)."""
         self._refresh(incumbent)
         score, best = self.evaluator.score, incumbent
         for _ in range(LEVEL_ROUNDS):
             level = score.level_of(torch.as_tensor(best.local[0]))
-            found = self._evaluated(self._best_additive(self._shares(level), best.dags[0], rng))
+            found = self.evaluator.recombined(self._best_additive(self._shares(level), best.dags[0], rng))
             if found.scores[0] <= best.scores[0]:
                 break
             best = found
@@ -111,11 +130,6 @@ class Recombiner:
             if total > best:
                 best_order, chosen, best = found, families, total
         return np.ascontiguousarray(self._parents[rows[chosen]].T)
-
-    def _evaluated(self, dag: npt.NDArray[np.bool_]) -> Evaluated:
-        """Score a DAG of known families from the cache."""
-        local = self.evaluator.families(Families.from_dags(dag[None]))[None]
-        return Evaluated(dag[None], local, self.evaluator.scores(dag[None], local))
 
 
 def _shuffled_part(order: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:

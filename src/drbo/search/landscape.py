@@ -15,6 +15,7 @@ from drbo.search.history import History
 from drbo.search.inputs import Inputs
 from drbo.search.process import GpSurrogate
 from drbo.search.score_steps import ScoreSteps
+from drbo.search.state import LARGEST, Fields, State
 from drbo.search.surrogate import RANGE_MARGIN, DropoutSurrogate
 from drbo.settings import Settings
 
@@ -35,6 +36,15 @@ class _Networks:
         self.history = History(n_nodes, generator.device, inputs)
         self.surrogate = DropoutSurrogate(n_nodes, settings, generator, inputs)
         self.generator = generator
+
+    def capture(self) -> State:
+        """Return the state."""
+        return {"history": self.history.capture(), "surrogate": self.surrogate.capture()}
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state."""
+        self.history.restore(fields.part("history"))
+        self.surrogate.restore(fields.part("surrogate"))
 
     def learn(self, dags: npt.NDArray[np.bool_], values: Floats) -> None:
         """Train on evaluated DAGs (B, d, d) and the values (B, d) of their families."""
@@ -70,12 +80,16 @@ def _numpy(tensor: torch.Tensor) -> Floats:
     return tensor.to("cpu", torch.float64).numpy()
 
 
+def _empty_table(code: npt.NDArray[np.uint64]) -> Known:
+    return Known(np.zeros(1_024, dtype=np.uint64), np.zeros(1_024), code)
+
+
 class CheapTable:
     """The local values of a cheap relative of the score, each family computed once."""
 
     def __init__(self, relative: Score, code: npt.NDArray[np.uint64]) -> None:
         self.relative = relative
-        self.table = Known(np.zeros(1_024, dtype=np.uint64), np.zeros(1_024), code)
+        self.table = _empty_table(code)
         self._count = 0
 
     def values(self, families: Families) -> Floats:
@@ -135,9 +149,9 @@ class Landscape:
         nested = settings.bounds and score.nested and d >= BOUNDED_FROM
         nested = nested and self._price is not None  # the values are without prices then
         self._process = GpSurrogate(d, relative is not None, nested) if settings.surrogate == "gp" else None
-        self._n_known = 0
+        self._known_values = np.empty(0)  # what the surrogate learned of the families that it has seen
         code = rng.integers(1, 2**63, size=(d, d + 1), dtype=np.uint64)
-        self.known = Known(np.zeros(1_024, dtype=np.uint64), np.zeros(1_024), code)
+        self.known = _empty_table(code)
         self._cheap = CheapTable(relative, code) if relative else None
         self.rules = Rules(
             allowed=constraints.allowed,
@@ -155,19 +169,43 @@ class Landscape:
 
     def refresh(self, best: Evaluated) -> None:
         """Take in the families that became known, and the level of the best DAG."""
-        families, local = self.evaluator.known(since=self._n_known)
+        families, local = self.evaluator.known(since=len(self._known_values))
         level = self.evaluator.score.level_of(torch.as_tensor(best.local[0]))
         if level is not None:
             self.rules = self.rules._replace(gain=-self.evaluator.score.n_rows, level=level)
         if not len(families):
             return
-        self._n_known += len(families)
         values = self._values(families, local, level)
         if self._process:
             cheap = self._cheap.values(families) if self._cheap else None
             self._process.add(families.nodes, families.parents, values, best.dags[0], cheap)
-        self.known = climb.with_room(self.known, self._n_known)
+        self._note(families, values)
+
+    def _note(self, families: Families, values: Floats) -> None:
+        """Keep the values of known families, for climbs to look up."""
+        self._known_values = np.concatenate([self._known_values, values])
+        self.known = climb.with_room(self.known, len(self._known_values))
         climb.insert(family_codes(families, self.known.code), values, tuple(self.known))
+
+    def capture(self) -> State:
+        """Return the state; tables of values are filled again when it is restored, or when they are needed."""
+        process = self._process.capture() if self._process else None
+        networks = self._networks.capture() if self._networks else None
+        return {"values": self._known_values, "process": process, "networks": networks}
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state; the evaluator has its own already."""
+        values = fields.array("values", np.float64, (None,), -LARGEST, LARGEST)
+        families = self.evaluator.known()[0][: len(values)]
+        if len(families) < len(values):
+            fields.refuse("values", f"be at most {len(families)}, as many as known families", str(len(values)))
+        self._known_values, self.known = np.empty(0), _empty_table(self.known.code)
+        self._note(families, values)
+        if fields.expect("process", self._process is not None) and self._process:
+            cheap = self._cheap.values if self._cheap else None
+            self._process.restore(fields.part("process"), families, values, cheap)
+        if fields.expect("networks", self._networks is not None) and self._networks:
+            self._networks.restore(fields.part("networks"))
 
     def climb(
         self, starts: npt.NDArray[np.bool_], boldness: float = 1.0, bounded: bool = True

@@ -15,6 +15,7 @@ from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.improve import Recombiner
 from drbo.search.polish import polish
 from drbo.search.propose import ClimbProposer, Dags, Proposer, RegionProposer
+from drbo.search.state import Fields, State, generator_state, torch_state
 from drbo.settings import Settings
 
 #: Iterations in a row that may propose nothing new before the search ends: everything in reach is known.
@@ -25,6 +26,7 @@ STALL = 5
 CLIMB_PATIENCE = 30
 #: What finds a DAG, in words.
 FOUND_BY = {"climb": "climb", "region": "trust region"}
+FINDERS = ("given start", "first design", *FOUND_BY.values(), "recombination", "polish")
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,37 @@ class Search:
         """Tell the proposer what its proposals were worth."""
         assert self.best is not None
         self.proposer.learn(batch, self.best, improved=self.stalled == 0)
+
+    def capture(self) -> State:
+        """Return the state between two iterations."""
+        counts = ("stalled", "iteration", "empty", "reserve")
+        return {
+            "kind": "proposals",
+            "rng": generator_state(self.rng),
+            "generator": torch_state(self.generator),
+            "evaluator": self.evaluator.capture(),
+            "best": None if self.best is None else self.best.capture(),
+            "found_by": self.found_by,
+            **{name: getattr(self, name) for name in counts},
+            "recombiner": self.recombiner.capture() if self.recombiner else None,
+            "proposer": self.proposer.capture(),
+        }
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state."""
+        fields.text("kind", ["proposals"])
+        fields.generator("rng", self.rng)
+        fields.torch_generator("generator", self.generator)
+        self.evaluator.restore(fields.part("evaluator"), self.constraints)
+        self.found_by = fields.text("found_by", FINDERS)
+        self.stalled, self.iteration, self.empty = (fields.integer(name) for name in ("stalled", "iteration", "empty"))
+        self.reserve = fields.integer("reserve", 0, 2 * self.evaluator.score.n_nodes)
+        started, self.best = self.iteration > 0, None
+        if fields.has("best") or started:
+            self.best = self.evaluator.restored(fields.part("best"), self.constraints)
+        if fields.expect("recombiner", self.recombiner is not None) and self.recombiner:
+            self.recombiner.restore(fields.part("recombiner"))
+        self.proposer.restore(fields.part("proposer"), self.best, started)
 
     @property
     def _budget(self) -> int:

@@ -21,6 +21,7 @@ from drbo.scores.linear import BicEV
 from drbo.search.ascent import SAME, Ascent, Deadline, Order
 from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.loop import Callback, Outcome, Progress
+from drbo.search.state import LARGEST, Fields, State
 from drbo.settings import Settings
 from drbo.threads import one_blas_thread, together
 
@@ -102,6 +103,36 @@ class OrderSearch:
         assert self.best is not None  # the first climb always ends somewhere
         return Outcome(self.best, "order search", self.evaluator.n_evals, self.evaluator.n_local, stopped)
 
+    def capture(self) -> State:
+        """Return the state between two rounds."""
+        return {
+            "kind": "orders",
+            "evaluator": self.evaluator.capture(),
+            "best": None if self.best is None else self.best.capture(),
+            "ascents": [ascent.capture() for ascent in self.ascents],
+            "begun": self.begun,
+            "ends": np.array(self.ends),
+            "rounds": self.rounds,
+        }
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state."""
+        fields.text("kind", ["orders"])
+        self.evaluator.restore(fields.part("evaluator"), self.constraints)
+        self.begun, self.rounds = fields.integer("begun", 0, self.max_searches), fields.integer("rounds")
+        self.best = None
+        if fields.expect("best", self.begun > 0):
+            self.best = self.evaluator.restored(fields.part("best"), self.constraints)
+        self.ends = fields.array("ends", np.float64, (None,), -LARGEST, LARGEST).tolist()
+        saved, side = fields.parts("ascents", self.max_searches), abreast(self.score.n_nodes)
+        if (count := len(self.ends) + len(saved)) != self.begun:
+            fields.refuse("begun", f"be {count}, the searches that ended or go on", str(self.begun))
+        self.ascents = []
+        for part in saved:  # the first ones go on side by side, later ones alone
+            rng, order = np.random.default_rng(0), np.arange(self.score.n_nodes)
+            self.ascents.append(self._ascent(order, rng, side if self.begun <= side else 1))
+            self.ascents[-1].restore(part)
+
     def _round(self, climbs: "dict[Ascent, OrderClimb]") -> None:
         """Shake every search that is under way, or begin some; take leave of those that ended.
 
@@ -130,13 +161,17 @@ class OrderSearch:
     def _new(self) -> list[Ascent]:
         """Return the searches to begin with: two, or one more where they did not agree."""
         count = abreast(self.score.n_nodes) if self.begun == 0 else 1
-        memory = self.settings.max_memory * 2**30 / (2 * count)
         for number in range(self.begun, min(self.begun + count, self.max_searches)):
             rng = np.random.default_rng([self.seed, number])
             order = self.first_order(number, rng)
-            self.ascents.append(Ascent(self.evaluator, self.constraints, order, rng, self.deadline, memory))
+            self.ascents.append(self._ascent(order, rng, count))
         self.begun += len(self.ascents)
         return self.ascents
+
+    def _ascent(self, order: Order, rng: np.random.Generator, count: int) -> Ascent:
+        """Return a search from an order, one of ``count`` that share the memory."""
+        memory = self.settings.max_memory * 2**30 / (2 * count)
+        return Ascent(self.evaluator, self.constraints, order, rng, self.deadline, memory)
 
     def _take(self, ascent: Ascent) -> None:
         if self.best is None or ascent.score > self.best.scores[0]:

@@ -11,13 +11,17 @@ trend and the noise are chosen by marginal likelihood from a small grid, the sca
 families per node make this exact and quick.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_solve, solve_triangular
 
+from drbo.scores.base import Families
 from drbo.search.climb import Drawn
+from drbo.search.state import Fields, State
 from drbo.threads import one_blas_thread
 
 Floats = npt.NDArray[np.float64]
@@ -26,6 +30,7 @@ Floats = npt.NDArray[np.float64]
 THETAS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 TRENDS = (0.0, 0.3, 0.8)
 NOISES = (1e-4, 1e-2)
+GRID = {"theta": THETAS, "trend": TRENDS, "noise": NOISES}
 #: The noise of a family grows from this share of it with the distance of its value from the best one.
 LEAST_NOISE = 1e-2
 GROWTH = 1.5
@@ -60,20 +65,42 @@ class _Node:
     noise: float = 1e-3
     tuned_at: int = 0
     factor: Floats = field(init=False)  # (n, n), lower
+    rows: npt.NDArray[np.int64] = field(init=False)  # (n,) places of the families among all that were added
+    grown: list[int] = field(default_factory=list)  # sizes of the factor since it was last computed anew
 
     def __post_init__(self) -> None:
         self.sets, self.values, self.cheap = np.empty((0, self.n_nodes)), np.empty(0), np.empty(0)
-        self.factor = np.empty((0, 0))
+        self.factor, self.rows = np.empty((0, 0)), np.empty(0, dtype=np.int64)
 
-    def add(self, sets: Floats, values: Floats, cheap: Floats) -> None:
+    def add(self, sets: Floats, values: Floats, cheap: Floats, rows: npt.NDArray[np.int64]) -> None:
         """Add families; the factor grows by as many rows."""
-        n = len(self.values)
-        self.sets, self.values = np.concatenate([self.sets, sets]), np.concatenate([self.values, values])
-        self.cheap = np.concatenate([self.cheap, cheap])
+        self._append(sets, values, cheap, rows)
         if len(self.values) >= GROWTH * self.tuned_at:
             self._tune()
             self._refactor()
-            return
+        else:
+            self._grow()
+
+    def _append(self, sets: Floats, values: Floats, cheap: Floats, rows: npt.NDArray[np.int64]) -> None:
+        self.sets, self.values = np.concatenate([self.sets, sets]), np.concatenate([self.values, values])
+        self.cheap, self.rows = np.concatenate([self.cheap, cheap]), np.concatenate([self.rows, rows])
+
+    def add_again(
+        self, sizes: list[int], sets: Floats, values: Floats, cheap: Floats, rows: npt.NDArray[np.int64]
+    ) -> None:
+        """Add all families in the steps in which the factor grew, so that it is the same to the last bit."""
+        for first, last in pairwise([0, *sizes]):
+            self._append(sets[first:last], values[first:last], cheap[first:last], rows[first:last])
+            if first > 0:
+                self._grow()
+            else:
+                self.tuned_at = last
+                self._measure_cheap()
+                self._refactor()
+
+    def _grow(self) -> None:
+        n = len(self.factor)
+        self.grown.append(len(self.values))
         old, new = slice(n), slice(n, None)
         across = solve_triangular(self.factor, self._covariance(old, new), lower=True)
         corner = np.linalg.cholesky(
@@ -88,10 +115,12 @@ class _Node:
         distance = np.abs(self.sets - center).sum(axis=1)
         kept = np.sort(np.lexsort((-np.arange(len(distance)), distance))[:KEPT_FAMILIES])
         self.sets, self.values, self.cheap = self.sets[kept], self.values[kept], self.cheap[kept]
+        self.rows = self.rows[kept]
         self._tune()
         self._refactor()
 
     def _refactor(self) -> None:
+        self.grown = []
         noises = self._noises(self.standardized())
         every = slice(None)
         self.factor = np.asarray(np.linalg.cholesky(self._covariance(every, every, noises)), dtype=np.float64)
@@ -117,8 +146,7 @@ class _Node:
     def _tune(self) -> None:
         """Set theta, trend and noise to the best of the grid by marginal likelihood."""
         rows, values = slice(-TUNING_ROWS, None), self.standardized()[-TUNING_ROWS:]
-        if self.has_relative:
-            self.cheap_mean, self.cheap_spread = float(self.cheap.mean()), max(float(self.cheap.std()), MIN_SPREAD)
+        self._measure_cheap()
         best = -np.inf
         chosen = self.theta, self.trend, self.noise
         for self.theta in THETAS:
@@ -131,6 +159,10 @@ class _Node:
                         best, chosen = likelihood, (self.theta, self.trend, self.noise)
         self.theta, self.trend, self.noise = chosen
         self.tuned_at = len(self.values)
+
+    def _measure_cheap(self) -> None:
+        if self.has_relative:
+            self.cheap_mean, self.cheap_spread = float(self.cheap.mean()), max(float(self.cheap.std()), MIN_SPREAD)
 
     def _noises(self, values: Floats) -> Floats:
         """Return the noise variance of each family: values far from the best need not be met exactly."""
@@ -165,6 +197,54 @@ class GpSurrogate:
         self.n_nodes, self.has_relative = n_nodes, has_relative
         self.nested = nested  # a superset never has a higher value
         self._nodes = [_Node(n_nodes, has_relative) for _ in range(n_nodes)]
+        self._count = 0  # families that were added
+
+    def capture(self) -> State:
+        """Return the state: the families of each node, its hyperparameters, and how its factor grew."""
+        every = self._nodes
+        return {
+            "count": self._count,
+            "rows": np.concatenate([node.rows for node in every]),
+            "sizes": np.array([len(node.rows) for node in every]),
+            "tuned_at": np.array([node.tuned_at for node in every]),
+            "grown": np.array([size for node in every for size in node.grown], dtype=np.int64),
+            "steps": np.array([len(node.grown) for node in every]),
+            **{name: np.array([getattr(node, name) for node in every]) for name in GRID},
+        }
+
+    def restore(
+        self,
+        fields: Fields,
+        families: Families,  # all that were added
+        values: Floats,
+        cheap: Callable[[Families], Floats] | None,
+    ) -> None:
+        """Set the state."""
+        count, d = fields.integer("count", len(families), len(families)), self.n_nodes
+        least = min(1, count)  # every DAG has a family of each node
+        sizes = fields.array("sizes", np.int64, (d,), least, MAX_FAMILIES)
+        tuned_at = fields.array("tuned_at", np.int64, (d,), least, MAX_FAMILIES)
+        steps = fields.array("steps", np.int64, (d,), 0, MAX_FAMILIES)
+        rows = fields.array("rows", np.int64, (int(sizes.sum()),), 0, count - 1)
+        grown = fields.array("grown", np.int64, (int(steps.sum()),))
+        grid = {name: fields.array(name, np.float64, (d,), min(one), max(one)) for name, one in GRID.items()}
+        self._count = count
+        for node in range(d if count else 0):
+            own, rows = np.split(rows, sizes[node : node + 1])
+            turns, grown = np.split(grown, steps[node : node + 1])
+            path = [int(tuned_at[node]), *turns.tolist()]
+            if (np.diff(own) <= 0).any() or (families.nodes[own] != node).any():
+                fields.refuse("rows", "be families of each node, in the order in which they became known", "others")
+            if path[-1] != len(own) or (np.diff(path) <= 0).any():
+                fields.refuse("grown", f"rise from tuned_at to {len(own)} families", f"{path!s:.80}")
+            theta, trend, noise = (float(grid[name][node]) for name in GRID)
+            self._nodes[node] = process = _Node(d, self.has_relative, theta=theta, trend=trend, noise=noise)
+            relative = np.zeros(len(own)) if cheap is None else cheap(families[own])
+            try:
+                with one_blas_thread():
+                    process.add_again(path, families.parents[own].astype(np.float64), values[own], relative, own)
+            except np.linalg.LinAlgError:
+                fields.refuse("rows", "be families with a covariance", "others")
 
     def add(
         self,
@@ -176,11 +256,13 @@ class GpSurrogate:
     ) -> None:
         """Learn the values of new families."""
         cheap = np.zeros(len(local)) if cheap is None else cheap
+        places = self._count + np.arange(len(local))
+        self._count += len(local)
         with one_blas_thread():
             for node, process in enumerate(self._nodes):
                 rows = nodes == node
                 if rows.any():
-                    process.add(parents[rows].astype(np.float64), local[rows], cheap[rows])
+                    process.add(parents[rows].astype(np.float64), local[rows], cheap[rows], places[rows])
                     if len(process.values) > MAX_FAMILIES:
                         process.forget(center[:, node].astype(np.float64))
 

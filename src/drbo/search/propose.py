@@ -18,6 +18,7 @@ from drbo.search.inputs import Inputs
 from drbo.search.region import TrustRegion, around, moves_kept
 from drbo.search.space import FullRankSpace, LowRankSpace, Space
 from drbo.search.starts import latin_hypercube, random_dags
+from drbo.search.state import Fields, State
 from drbo.search.surrogate import DropoutSurrogate
 from drbo.settings import Settings
 
@@ -35,6 +36,8 @@ FREE_ROUNDS = 3
 POOL_SIZE, POOL_SHARE = 8, 0.25
 
 
+#: Vectors lie in [-1, 1], up to rounding.
+WIDEST = 1.0 + 1e-5
 #: The least that the first design holds by default.
 MIN_DESIGN = 8
 
@@ -50,6 +53,12 @@ class Proposer(Protocol):
 
     def learn(self, batch: Evaluated, best: Evaluated, improved: bool) -> None:
         """Take in the true scores of the last proposals; ``best`` is the incumbent after them."""
+
+    def capture(self) -> State:
+        """Return the state between two iterations."""
+
+    def restore(self, fields: Fields, best: Evaluated | None, started: bool) -> None:
+        """Set the state of a search with this incumbent, which has ``started`` if its first design was evaluated."""
 
 
 class RegionProposer:
@@ -75,6 +84,23 @@ class RegionProposer:
         self._vectors = torch.empty(0, self.space.dim)  # of the last proposals
         self._best: Evaluated | None = None
         self.center: Tensor | None = None  # vector of the best DAG that has one
+
+    def capture(self) -> State:
+        """Return the state between two iterations, where the incumbent is the one that the region has seen."""
+        center = None if self.center is None else self.center.cpu().numpy()
+        parts = {"region": self.region.capture(), "history": self.history.capture()}
+        return {"kind": "region", "center": center, **parts, "surrogate": self.surrogate.capture()}
+
+    def restore(self, fields: Fields, best: Evaluated | None, started: bool) -> None:
+        """Set the state."""
+        fields.text("kind", ["region"])
+        self.center, self._best = None, None
+        if fields.has("center") or started:
+            center = fields.array("center", np.float32, (self.space.dim,), -WIDEST, WIDEST)
+            self.center, self._best = torch.as_tensor(center, device=self.generator.device), best
+        self.region.restore(fields.part("region"))
+        self.history.restore(fields.part("history"))
+        self.surrogate.restore(fields.part("surrogate"))
 
     def first(self, count: int) -> Dags:
         """Return the DAGs of a Latin hypercube."""
@@ -168,6 +194,19 @@ class ClimbProposer:
         self.landscape = Landscape(evaluator, settings, constraints, rng, generator)
         self.stalled = 0  # rounds without a better score
         self._pool: list[Dags] = []
+
+    def capture(self) -> State:
+        """Return the state between two iterations."""
+        d = self.evaluator.score.n_nodes
+        pool = np.stack(self._pool) if self._pool else np.empty((0, d, d), dtype=bool)
+        return {"kind": "climbs", "stalled": self.stalled, "pool": pool, "landscape": self.landscape.capture()}
+
+    def restore(self, fields: Fields, best: Evaluated | None, started: bool) -> None:
+        """Set the state."""
+        fields.text("kind", ["climbs"])
+        self.stalled = fields.integer("stalled")
+        self._pool = list(fields.dags("pool", None, self.constraints))[-POOL_SIZE:]
+        self.landscape.restore(fields.part("landscape"))
 
     def first(self, count: int) -> Dags:
         """Return the sparsest DAG the knowledge allows, and random ones of many densities."""

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from drbo.search.graphed import has_triton
+from drbo.search.state import Fields, State
 from drbo.settings import Settings
 from drbo.threads import in_threads
 
@@ -74,6 +75,7 @@ class TrustRegion:
     length: float = field(init=False)
     successes: int = field(init=False, default=0)
     failures: int = field(init=False, default=0)
+    seed: int | None = field(init=False, default=None)  # of the Sobol sequence, once there is one
     _directions: Tensor | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -98,6 +100,18 @@ class TrustRegion:
         self.length = self.settings.region_max
         self.successes = self.failures = 0
 
+    def capture(self) -> State:
+        """Return the state; the direction numbers follow from their seed."""
+        return {name: getattr(self, name) for name in ("length", "successes", "failures", "seed")}
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state."""
+        settings = self.settings
+        self.length = fields.number("length", 0.0, max(settings.region_start, settings.region_max))
+        self.successes, self.failures = fields.integer("successes"), fields.integer("failures")
+        self.seed = fields.integer("seed", 0, 2**31 - 1) if fields.has("seed") else None
+        self._directions = None
+
     def candidates(
         self,
         center: Tensor,  # (dim,) in [-1, 1]
@@ -113,8 +127,9 @@ class TrustRegion:
             none = torch.empty(self.dim, 0, dtype=torch.int32, device=device)
             return none, torch.empty(self.dim, dtype=torch.int32, device=device)
         if self._directions is None:
-            seed = int(torch.randint(2**31, (1,), generator=generator, device=device))
-            engine = torch.quasirandom.SobolEngine(self.dim, scramble=True, seed=seed)
+            if self.seed is None:
+                self.seed = int(torch.randint(2**31, (1,), generator=generator, device=device))
+            engine = torch.quasirandom.SobolEngine(self.dim, scramble=True, seed=self.seed)
             self._directions = engine.sobolstate.to(torch.int32).to(device)
         bits = max(1, (n - 1).bit_length())  # the further digits of the numbers 0 .. n - 1 are 0
         shift = torch.randint(2**SOBOL_BITS, (self.dim,), generator=generator, device=device, dtype=torch.int32)

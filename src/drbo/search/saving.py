@@ -4,7 +4,6 @@ import hashlib
 import io
 import time
 import warnings
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from drbo.data.files import MAX_ARRAY_BYTES, npz_bytes, read_bytes, read_member, refusing, write_file
+from drbo.data.check import recheck
+from drbo.data.files import MAX_ARRAY_BYTES, npz_bytes, read_bytes, read_member, refusing, stored_archive, write_file
 from drbo.data.table import Table
-from drbo.errors import CheckpointError, ResultError
+from drbo.errors import CheckpointError, DataError, DrboError, ResultError
 from drbo.knowledge import Knowledge
 from drbo.search import checkpoint
 from drbo.search.loop import Progress
+from drbo.search.state import HINT, Fields, State
 from drbo.search.stopping import Limits, Recorder
 from drbo.settings import Settings
 
@@ -26,6 +27,11 @@ LEAST_SECONDS = 10.0
 LARGEST_SHARE = 0.02
 TABLE = "table.npz"
 MAX_TABLE_BYTES = 16 * MAX_ARRAY_BYTES
+#: Parameters of the estimator that are words, and the largest whole number among the settings.
+WORDS = ("preset", "prune", "device", "on_constant", "on_collinear", "missing", "score")
+MOST_SETTING = 2**62
+#: A run of a thousand years.
+MOST_SECONDS = 1e11
 
 
 @dataclass(eq=False)
@@ -35,6 +41,16 @@ class Course:
     state: Any  # Search or OrderSearch
     recorder: Recorder
     limits: Limits
+
+    def capture(self) -> State:
+        """Return the state of all parts."""
+        return {part: getattr(self, part).capture() for part in ("state", "recorder", "limits")}
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state of all parts."""
+        self.state.restore(fields.part("state"))
+        self.recorder.restore(fields.part("recorder"))
+        self.limits.restore(fields.part("limits"))
 
     def continued(self, seconds: float) -> None:
         """Let the clocks go on from the seconds that were spent before."""
@@ -101,12 +117,13 @@ class Saved:
 
     @classmethod
     def load(cls, folder: Path) -> "Saved":
-        """Read a folder that a :class:`Saver` wrote; checksums are verified, and nothing is unpickled."""
+        """Read a folder that a :class:`Saver` wrote: checksums are verified, and every field is checked."""
         found = checkpoint.load(folder)
         path = folder / TABLE
+        _check_about(Fields.plain(found.about, str(folder / checkpoint.MANIFEST)))
         with refusing(path, CheckpointError):
             raw = read_bytes(path, MAX_TABLE_BYTES)
-            if hashlib.sha256(raw).hexdigest() != found.about.get("table_sha256"):
+            if hashlib.sha256(raw).hexdigest() != found.about["table_sha256"]:
                 raise CheckpointError(
                     f"{path} does not match its checksum: the search was saved with other data",
                     hint="start a new search",
@@ -136,19 +153,21 @@ class Saved:
     def arguments(self, max_evals: int | None = None, time_limit: float | None = None) -> dict[str, Any]:
         """Return the arguments of the estimator, with room for more evaluations than were spent."""
         given = dict(self.about["parameters"])
-        settings = Settings(**given["settings"])
+        settings = _settings(given["settings"])
         if max_evals is not None:
             settings = settings.with_(max_evals=int(self.about["n_evals"]) + max_evals)
         if time_limit is not None:
             settings = settings.with_(time_limit=time_limit)
-        return given | {"settings": settings, "knowledge": Knowledge.from_mapping(given["knowledge"])}
+        return given | {"settings": settings, "knowledge": _knowledge(given["knowledge"])}
 
     def course(self, fresh: Course) -> Course:
-        """Return the search as it was saved; ``fresh`` is one that was just made from the same parts."""
-        made = self.checkpoint.restore(fresh)
-        assert isinstance(made, Course)
-        made.continued(float(self.about["seconds"]))
-        return made
+        """Return ``fresh``, which was just made from the same parts, in the state that was saved."""
+        self.checkpoint.restore(fresh)
+        if fresh.state.evaluator.n_evals != self.about["n_evals"]:
+            counts = f"{fresh.state.evaluator.n_evals} evaluations, its description says {self.about['n_evals']}"
+            raise CheckpointError(f"{self.checkpoint.path} has {counts}", hint=HINT)
+        fresh.continued(self.about["seconds"])
+        return fresh
 
 
 def _table_about(table: Table) -> dict[str, Any]:
@@ -165,7 +184,7 @@ def _write_table(folder: Path, table: Table) -> str:
     content = npz_bytes({"values": table.values, **weights})
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_file(folder / TABLE, content)
+        write_file(folder / TABLE, content, checkpoint.OWNER_ONLY)
     except (OSError, ResultError) as error:
         words = error.message if isinstance(error, ResultError) else f"{folder}: {error.strerror or error}"
         raise CheckpointError(f"the search cannot be saved: {words}", hint="choose another folder") from error
@@ -173,13 +192,70 @@ def _write_table(folder: Path, table: Table) -> str:
 
 
 def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
-    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        values = read_member(archive, "values", f"{path} values", kinds="f", limit=MAX_TABLE_BYTES)
-        weights = None
-        if "weights.npy" in archive.namelist():
-            weights = read_member(archive, "weights", f"{path} weights", kinds="f", shape=values.shape[:1])
+    """Return the table of a search; it must be one that a check of a table could have made."""
+    archive = stored_archive(io.BytesIO(raw), str(path))
+    values = read_member(archive, "values", f"{path} values", kinds="f", limit=MAX_TABLE_BYTES)
+    weights = None
+    if "weights.npy" in archive.namelist():
+        weights = read_member(archive, "weights", f"{path} weights", shape=values.shape[:1], dtype="<f8")
     what = about["table"]
+    names, kinds = tuple(what["names"]), tuple(what["kinds"])
     levels = tuple(None if one is None else tuple(one) for one in what["levels"])
-    if values.ndim != 2 or not len(what["names"]) == len(what["kinds"]) == len(levels) == values.shape[1]:
-        raise CheckpointError(f"{path} does not fit its description", hint="it was changed")
-    return Table(np.ascontiguousarray(values), tuple(what["names"]), tuple(what["kinds"]), levels, weights)
+    fits = values.ndim == 2 and values.shape[1] == len(names) == len(kinds) == len(levels)
+    if not fits or values.dtype != np.float64 or not set(names) <= set(about["columns"]):
+        raise CheckpointError(f"{path} does not fit its description", hint=HINT)
+    table = Table(np.ascontiguousarray(values), names, kinds, levels, weights)
+    try:
+        recheck(table)
+    except DataError as error:
+        raise CheckpointError(f"{path}: {error.message}", hint=HINT) from error
+    return table
+
+
+def _check_about(about: Fields) -> None:
+    """Refuse a description of a search in which a field is missing, unknown, or of another type."""
+    about.texts("columns"), about.texts("notes")
+    about.number("seconds", 0.0, MOST_SECONDS), about.integer("n_evals")
+    about.text("data_hash"), about.text("table_sha256")
+    if not all(isinstance(version, str) for version in about.mapping("versions").values()):
+        about.refuse("versions", "be texts", "others")
+    table = about.part("table")
+    table.texts("names")
+    if set(table.texts("kinds")) - {"numeric", "categorical"}:
+        table.refuse("kinds", "be numeric or categorical", "others")
+    for levels in table.listed("levels"):
+        if levels is not None and not (isinstance(levels, list) and all(isinstance(one, str) for one in levels)):
+            table.refuse("levels", "be null or texts", f"{levels!r:.80}")
+    given = about.part("parameters")
+    for name in WORDS:
+        given.text(name)
+    given.integer("random_state", 0, 2**4096)
+    if given.has("score_options"):
+        given.mapping("score_options")
+    _settings(given.mapping("settings"))
+    _knowledge(given.mapping("knowledge"))
+    about.finish()
+
+
+def _settings(given: dict[str, Any]) -> Settings:
+    """Return the settings of a saved search; all of them must be there."""
+    known = Settings().to_dict()
+    if given.keys() != known.keys():
+        name = min(given.keys() ^ known.keys())
+        raise CheckpointError(
+            f"the settings of the saved search have {'no' if name in known else 'the unknown'} {name!r:.80}", hint=HINT
+        )
+    for name, value in given.items():
+        if isinstance(value, int) and abs(value) > MOST_SETTING:
+            raise CheckpointError(f"{name} of the saved search must be at most {MOST_SETTING}", hint=HINT)
+    try:
+        return Settings(**given)
+    except DrboError as error:
+        raise CheckpointError(f"the settings of the saved search: {error.message}", hint=error.hint) from error
+
+
+def _knowledge(given: dict[str, Any]) -> Knowledge:
+    try:
+        return Knowledge.from_mapping(given)
+    except DrboError as error:
+        raise CheckpointError(f"the knowledge of the saved search: {error.message}", hint=error.hint) from error

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.search.loop import Callback, Progress
+from drbo.search.state import LARGEST, MOST, Fields, State
 from drbo.settings import Settings
 
 
@@ -40,6 +41,19 @@ class Recorder:
     def seconds(self) -> float:
         """Seconds since the recorder was made; never negative."""
         return max(0.0, self._clock() - self._start)
+
+    def capture(self) -> State:
+        """Return the state: the rows."""
+        return dict(self.columns())
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state."""
+        evals = fields.array("n_evals", np.int64, (None,), 0, MOST)
+        local = fields.array("n_local", np.int64, evals.shape, 0, MOST)
+        seconds = fields.array("seconds", np.float64, evals.shape, 0.0)
+        best = fields.array("best", np.float64, evals.shape, -LARGEST, LARGEST)
+        rows = (column.tolist() for column in (evals, local, seconds, best))
+        self._rows = list(zip(*rows, strict=True))
 
     def columns(self) -> dict[str, npt.NDArray[np.float64] | npt.NDArray[np.int64]]:
         """Return the record as columns."""
@@ -97,6 +111,15 @@ class Limits:
     def start_at(self, seconds: float) -> None:
         """Go on with a search that has taken this long already."""
         self._start = self._clock() - seconds
+
+    def capture(self) -> State:
+        """Return the state: the best score so far and when it was found."""
+        return {"best": float(self._best) if np.isfinite(self._best) else None, "improved_at": self._improved_at}
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state."""
+        self._best = fields.number("best") if fields.has("best") else -np.inf
+        self._improved_at = fields.integer("improved_at")
 
     def __call__(self, progress: Progress) -> str | None:
         settings = self.settings

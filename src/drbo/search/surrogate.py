@@ -16,8 +16,9 @@ import torch
 from torch import Tensor
 
 from drbo.search.graphed import GraphedSteps, has_triton
-from drbo.search.history import History
+from drbo.search.history import LARGEST, History
 from drbo.search.inputs import Inputs
+from drbo.search.state import Fields, State
 from drbo.settings import Settings
 from drbo.threads import in_threads
 
@@ -25,10 +26,22 @@ GRAD_CLIP = 0.5  # largest norm of a gradient, from the authors' program
 BATCH_NORM_EPS = 1e-5
 ADAM_BETAS = (0.9, 0.999)
 ADAM_EPS = 1e-8
+#: What a training step moves, and what is measured beside it.
+MOVED = ("flat", "moment1", "moment2")
+MEASURED = ("mean", "spread", "low", "high", "activation_mean", "activation_var")
+#: The range of known values, which is infinite as long as none is known.
+INFINITE = ("low", "high")
 #: Predictions are cut to the range of known values, widened by this many ranges on each side.
 RANGE_MARGIN = 1.0
 #: A node whose known values hardly differ is scaled as if they spread this much.
 MIN_SPREAD = 1e-3
+#: What other numbers of a saved network are between: gradients are cut to a norm of 1/2, and a step is about as long
+#: as the learning rate.
+RANGES = {
+    **{"flat": (-1e9, 1e9), "moment1": (-1.0, 1.0), "moment2": (0.0, 1.0), "spread": (MIN_SPREAD, LARGEST)},
+    **{"activation_var": (0.0, np.inf), "activation_mean": (0.0, np.inf)},
+    **dict.fromkeys(INFINITE, (-np.inf, np.inf)),
+}
 
 
 @dataclass
@@ -117,9 +130,21 @@ class DropoutSurrogate:
         """Return what training changes, network by network."""
         shapes = {name: tuple(value.shape) for name, value in self._p.items()}
         sizes = [value.numel() for value in self._p.values()]
-        flats = (_views(flat, shapes, sizes).values() for flat in (self.flat, self.moment1, self.moment2))
-        scales = (self.mean, self.spread, self.low, self.high, self.activation_mean, self.activation_var)
-        return [*(view for views in flats for view in views), *scales]
+        flats = (_views(getattr(self, name), shapes, sizes).values() for name in MOVED)
+        return [*(view for views in flats for view in views), *(getattr(self, name) for name in MEASURED)]
+
+    def capture(self) -> State:
+        """Return the state of the networks of one search."""
+        return {"steps": self.steps} | {name: getattr(self, name).cpu().numpy() for name in (*MOVED, *MEASURED)}
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state; parameters stay where they are, because views look at them."""
+        self.steps = fields.integer("steps")
+        for name in (*MOVED, *MEASURED):
+            own: Tensor = getattr(self, name)
+            low, high = RANGES.get(name, (-LARGEST, LARGEST))
+            array = fields.array(name, np.float32, tuple(own.shape), low, high, finite=name not in INFINITE)
+            own.copy_(torch.as_tensor(array))
 
     def update(self, history: History, n_new: int, generator: torch.Generator) -> None:
         """Train on the newest DAGs and a replay of past ones (paper, Sec. 4.5)."""
