@@ -89,6 +89,17 @@ def test_a_better_graph_of_known_families_is_taken_unless_the_paper_is_followed(
     assert (known.classes[0].score == max(other.score for other in known.classes)) == recombine
 
 
+def test_a_better_graph_of_known_families_is_free_where_every_graph_counts_and_none_is_left(run):
+    outcome, evaluator = run
+    evaluator.evaluate(np.triu(np.ones((1, 5, 5), dtype=bool), 1))
+    evaluator.settings = evaluator.settings.with_(count_known=True, max_evals=evaluator.n_evals)
+    before = evaluator.n_evals, evaluator.n_local
+    found, _ = look_back(outcome, evaluator, Constraints.none(5), "off", rationed=False)
+    assert (evaluator.n_evals, evaluator.n_local) == before
+    assert found.found_by == "recombination"
+    assert found.best.scores[0] > outcome.best.scores[0]
+
+
 def test_when_all_families_are_known_the_proof_is_free(run, monkeypatch):
     outcome, evaluator = run
     monkeypatch.setattr(findings, "compiled_work", lambda score: None)

@@ -180,7 +180,7 @@ def _better(findings: Findings, evaluator: Evaluator, best: Evaluated) -> Evalua
     if not evaluator.settings.recombine:
         return None
     top = max(findings.classes, key=lambda other: other.score)
-    better = evaluator.evaluate(top.dag[None])  # all of its families are known
+    better = evaluator.recombined(top.dag)
     return better if better.scores[0] > best.scores[0] + abs(best.scores[0]) * ROUNDING else None
 
 
