@@ -321,20 +321,18 @@ def _toml_seeds() -> list[bytes]:
 
 
 def _checkpoint_seeds() -> list[bytes]:
-    """Return a saved search as one text: manifest, state and table."""
-    from drbo import DrBO
+    """Return saved searches, each as one text: manifest, state and table."""
+    from tests.faults.forge import bases
 
-    with tempfile.TemporaryDirectory() as name:
-        x = np.random.default_rng(0).normal(size=(20, 3))
-        DrBO(score="bge", max_evals=4, random_state=0, checkpoint=name, prune="none").fit(x)
-        manifest = json.loads((Path(name) / "checkpoint.json").read_text())
-        raw = [(Path(name) / file).read_bytes() for file in (manifest["state"], "table.npz")]
-    parts = {
-        "manifest": manifest,
-        "state": base64.b64encode(raw[0]).decode(),
-        "table": base64.b64encode(raw[1]).decode(),
-    }
-    return [json.dumps(parts).encode()]
+    seeds = []
+    for saved in bases().values():
+        with tempfile.TemporaryDirectory() as name:
+            saved.write(Path(name) / "run")
+            manifest = json.loads((Path(name) / "run" / "checkpoint.json").read_text())
+            raw = [(Path(name) / "run" / file).read_bytes() for file in (manifest["state"], "table.npz")]
+        state, table = (base64.b64encode(part).decode() for part in raw)
+        seeds.append(json.dumps({"manifest": manifest, "state": state, "table": table}).encode())
+    return seeds
 
 
 def _checkpoint_mutant(raw: bytes, pool: list[bytes], rng: random.Random) -> bytes:
@@ -353,7 +351,7 @@ def _checkpoint_mutant(raw: bytes, pool: list[bytes], rng: random.Random) -> byt
     elif kind == 2:
         state = _zip_mutant(state, [state], rng)
     else:
-        state = _skeleton_mutant(state, rng)
+        state = _fields_mutant(state, rng)
     if rng.random() < 0.9 and isinstance(manifest, dict):
         manifest["sha256"] = hashlib.sha256(state).hexdigest()
         if isinstance(manifest.get("about"), dict):
@@ -362,14 +360,17 @@ def _checkpoint_mutant(raw: bytes, pool: list[bytes], rng: random.Random) -> byt
     return json.dumps(parts).encode()
 
 
-def _skeleton_mutant(state: bytes, rng: random.Random) -> bytes:
-    """Change the objects of a saved search."""
-    with np.load(io.BytesIO(state)) as loaded:
-        arrays = dict(loaded)
-    nodes = json.loads(arrays["skeleton"].tobytes())
+def _fields_mutant(state: bytes, rng: random.Random) -> bytes:
+    """Change the plain fields of a saved search."""
+    try:
+        with np.load(io.BytesIO(state)) as loaded:
+            arrays = dict(loaded)
+        plain = json.loads(arrays["fields"].tobytes())
+    except Exception:
+        return _zip_mutant(state, [state], rng)
     for _ in range(rng.choice((1, 1, 3))):
-        nodes = _mutated_value(nodes, rng)
-    return _npz(**arrays | {"skeleton": np.frombuffer(json.dumps(nodes).encode(), dtype=np.uint8)})
+        plain = _mutated_value(plain, rng)
+    return _npz(**arrays | {"fields": np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)})
 
 
 def _settings_seeds() -> list[bytes]:
@@ -465,13 +466,11 @@ def _read_toml(raw: bytes, folder: Path) -> None:
 
 
 def _read_checkpoint(raw: bytes, folder: Path) -> None:
-    """Read a saved search as far as a search would be built from it: the objects themselves are made, not used."""
-    from drbo import Settings
-    from drbo.scores.bge import BGe
+    """Read a saved search and put its state into a fresh one; ``attack`` lets such searches go on, too."""
+    from drbo import DrBO
     from drbo.search import checkpoint
-    from drbo.search.loop import Search
-    from drbo.search.saving import Course, Saved
-    from drbo.search.stopping import Limits, Recorder
+    from drbo.search.saving import Saved
+    from tests.faults.forge import bases
 
     try:
         parts = json.loads(raw)
@@ -486,11 +485,9 @@ def _read_checkpoint(raw: bytes, folder: Path) -> None:
     for name, content in (("checkpoint.json", text), ("state-0.npz", state), ("table.npz", table)):
         (folder / name).write_bytes(content)
     saved = Saved.load(folder)
-    settings = saved.arguments()["settings"]
-    if saved.table.n_columns != 3 or settings.to_dict() != Settings(max_evals=4).with_(route="networks").to_dict():
-        return
-    search = Search(BGe(saved.table), settings, seed=0)
-    saved.course(Course(search, Recorder(), Limits(settings)))
+    given = saved.arguments()
+    if given["settings"].to_dict() in [base.about["parameters"]["settings"] for base in bases().values()]:
+        DrBO(**given)._case(*saved.data(), given["settings"], saved)
 
 
 def _read_config(raw: bytes, folder: Path) -> None:
@@ -543,7 +540,7 @@ READERS: dict[str, tuple[Callable[[], list[bytes]], Mutator, Callable[[bytes, Pa
 #: Modules whose branches guide atheris: readers, and the parsers in Python under them. Compiled kernels are left alone.
 GUIDING = [
     *("drbo.data", "drbo.knowledge", "drbo.settings", "drbo.result.export", "drbo.result.result"),
-    *("drbo.result.confidence", "drbo.search.checkpoint", "drbo.search.saving", "drbo.search.snapshot"),
+    *("drbo.result.confidence", "drbo.search.checkpoint", "drbo.search.saving", "drbo.search.state"),
     *("drbo.cli.options", "drbo.cli.fit", "json", "tomllib", "zipfile", "gzip", "csv", "numpy.lib"),
 ]
 
