@@ -66,6 +66,19 @@ def test_the_result_is_made_from_the_checkpoint_alone(run: Run, interrupted: str
     assert _course("moved") == _course("whole")
 
 
+@pytest.mark.filterwarnings("default")
+def test_a_damaged_state_is_told_once_and_the_one_before_it_is_taken(run: Run, interrupted: str) -> None:
+    course = _course("whole")
+    folder = Path("whole/checkpoint")
+    state = folder / json.loads((folder / "checkpoint.json").read_text())["state"]
+    state.write_bytes(state.read_bytes()[:-1])
+    done = run("resume", "whole")
+    assert done.exit_code == 0, done.output
+    assert done.stderr.count("does not match the checksum in checkpoint.json") == 1
+    assert "the search goes on from the state before that one" in done.stderr
+    assert _course("whole") == course
+
+
 def test_what_cannot_be_resumed_is_told(run: Run, chain: Path) -> None:
     done = run("resume", "nothing")
     assert done.exit_code == 2

@@ -76,6 +76,13 @@ def test_a_search_goes_on_from_every_iteration_as_if_it_had_never_stopped(varian
     _goes_on(lambda: Search(BGe(table), settings, seed=3))
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("variant", ["default", "networks that are climbed", "region", "reservoir, low rank"])
+def test_a_search_on_a_gpu_goes_on(variant, table):
+    settings = Settings(**SMALL | VARIANTS[variant])
+    _goes_on(lambda: Search(BGe(table), settings, seed=3, device="cuda"))
+
+
 @pytest.mark.parametrize("score", [BicEV, GpScore])
 def test_scores_with_a_level_or_a_cheap_relative(score, table):
     _goes_on(lambda: Search(score(table), Settings(max_evals=60), seed=3))

@@ -53,7 +53,7 @@ class Course:
         self.limits.restore(fields.part("limits"))
 
     def continued(self, seconds: float) -> None:
-        """Let the clocks go on from the seconds that were spent before."""
+        """Resume the timers from the seconds that were spent before."""
         self.recorder.start_at(seconds)
         self.limits.start_at(seconds)
 
