@@ -481,7 +481,9 @@ def test_a_table_that_was_checked_passes_again_and_others_do_not() -> None:
         ({"names": ("a", "a", "c")}, "same name"),
         ({"levels": (None, ("x",), ("x", "y"))}, "'b' is not numeric"),
         ({"levels": (None, None, None)}, "'c' is not categorical"),
-        ({"weights": np.zeros(8)}, "weights of rows"),
+        ({"weights": np.arange(8.0)}, "weight 0"),
+        ({"weights": np.full(8, 1e300)}, "at most 1e\\+12"),
+        ({"weights": np.full(8, np.nan)}, "finite"),
     ]
     for change, message in strange:
         with pytest.raises(DataError, match=message):

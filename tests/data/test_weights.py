@@ -26,6 +26,7 @@ def test_good_weights_come_back_as_numbers():
         ([1, np.nan, 5], "got nan in row 1"),
         ([0.2, 0.3, 0.5], "sum to 1: a weight counts rows"),
         ([0, 0, 0], "all sample weights are zero"),
+        ([1, 1, 1e300], r"sum to 1e\+300: a weight counts rows, and at most 1e\+12"),
     ],
 )
 def test_bad_weights_are_refused(weights, message):

@@ -234,7 +234,7 @@ def test_what_a_search_says_about_itself_is_checked(tmp_path, course, table, cha
         ({"values": np.zeros((30, 3), dtype=np.float32)}, "does not fit its description"),
         ({"values": np.zeros(30)}, "does not fit its description"),
         ({"values": np.array([[None]])}, "must be numbers"),
-        ({"weights": np.zeros(30)}, "weights of rows must be finite and above 0"),
+        ({"weights": np.zeros(30)}, "all sample weights are zero"),
         ({"weights": np.zeros(29)}, "weights must have shape"),
     ],
 )

@@ -170,6 +170,7 @@ FORGERIES = {
     "a truth value for a number": (_text(lambda raw: raw.replace(b'"empty": 0', b'"empty": true')), "empty must be"),
     "a negative count": (_text(lambda raw: raw.replace(b'"empty": 0', b'"empty": -1')), "got -1"),
     "another kind": (_text(lambda raw: raw.replace(b'"proposals"', b'"orders"')), "kind must be one of proposals"),
+    "much text": (_text(lambda raw: raw + b" " * 2**20), "fields has more than 1048576 bytes"),
     "no object": (_text(lambda raw: b"[]"), "must hold a JSON object"),
     "an even increment": (_text(lambda raw: _even(raw)), "inc must be odd"),
     "another type": (_put("evaluator.values", np.zeros(3, dtype=np.float32)), "values must be float64"),

@@ -13,6 +13,7 @@ from drbo.data.dependence import find_dependent, rank_is_telling
 from drbo.data.missing import complete_rows, missing_cells, note, refuse
 from drbo.data.read import MAX_COLUMNS, NUMBER, as_frame
 from drbo.data.table import Kind, Table
+from drbo.data.weights import checked_weights
 from drbo.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -125,9 +126,8 @@ def recheck(table: Table) -> None:
         codes = () if kind == "numeric" else np.arange(len(levels or ()))
         if (levels is None) != (kind == "numeric") or (levels is not None and not np.isin(cells, codes).all()):
             raise DataError(f"column '{name}' is not {kind}")
-    weights = np.ones(1) if table.weights is None else table.weights
-    if not (np.isfinite(weights) & (weights > 0)).all():
-        raise DataError("weights of rows must be finite and above 0")
+    if table.weights is not None and (checked_weights(table.weights, table.n_rows) == 0).any():
+        raise DataError("a row has the weight 0")
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

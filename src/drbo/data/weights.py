@@ -10,6 +10,7 @@ from drbo.errors import DataError
 Floats = npt.NDArray[np.float64]
 
 MIN_TOTAL = 3  # rows that a table needs
+MAX_TOTAL = 1e12  # rows that a table may stand for: scores grow with them, and must fit into single precision
 
 
 def checked_weights(weights: Any, n_rows: int) -> Floats:
@@ -42,6 +43,11 @@ def checked_weights(weights: Any, n_rows: int) -> Floats:
         raise DataError(
             f"sample weights sum to {found.sum():.6g}: a weight counts rows, and at least {MIN_TOTAL} are needed",
             hint="multiply weights that sum to 1 by the number of rows they stand for",
+        )
+    if found.sum() > MAX_TOTAL:
+        raise DataError(
+            f"sample weights sum to {found.sum():.6g}: a weight counts rows, and at most {MAX_TOTAL:g} can be counted",
+            hint="divide the weights by what one row stands for",
         )
     return found
 

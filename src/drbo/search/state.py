@@ -15,7 +15,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 import torch
 
-from drbo.data.files import MAX_TEXT_BYTES, read_header, read_json
+from drbo.data.files import read_header, read_json
 from drbo.errors import CheckpointError
 from drbo.graph import is_acyclic
 from drbo.knowledge import Constraints
@@ -24,8 +24,9 @@ from drbo.knowledge import Constraints
 State = dict[str, Any]
 Array = np.ndarray[Any, Any]
 
-#: The member of an archive that holds all plain values.
+#: The member of an archive that holds all plain values, and its largest size: a search writes a few thousand bytes.
 PLAIN = "fields"
+MAX_PLAIN_BYTES = 2**20
 #: The largest count in a state: sums of a few of them still fit into 64 bits.
 MOST = 2**60
 #: The largest size of a local score, a price or a score: squares of such numbers are still finite.
@@ -127,9 +128,10 @@ class Fields:
     def of(cls, archive: zipfile.ZipFile, where: str) -> "Fields":
         """Return the fields of a whole archive, as :func:`pack` made it."""
         source = _Source(where, archive, {info.filename: info.file_size for info in archive.infolist()})
-        text = cls(source, "", {}).array(PLAIN, np.uint8, (None,))
-        plain = read_json(text[: MAX_TEXT_BYTES + 1].tobytes())
-        if len(text) > MAX_TEXT_BYTES or not isinstance(plain, dict):
+        if source.members.get(f"{PLAIN}.npy", 0) > MAX_PLAIN_BYTES:
+            raise CheckpointError(f"{where}: {PLAIN} has more than {MAX_PLAIN_BYTES} bytes", hint=HINT)
+        plain = read_json(cls(source, "", {}).array(PLAIN, np.uint8, (None,)).tobytes())
+        if not isinstance(plain, dict):
             raise CheckpointError(f"{where}: {PLAIN} must hold a JSON object, got {plain!r:.80}", hint=HINT)
         return cls(source, "", plain)
 
