@@ -36,10 +36,10 @@ OUTCOME = Path(__file__).with_name("outcome.json")
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "faults.md"
 
-#: Searches that are killed: the order search, which is the default of cheap scores, and the two kinds of networks.
+#: Searches that are killed, one for each route.
 SEARCHES: dict[str, dict[str, Any]] = {
     "orders": {"score": "bic-nv", "settings": {"order_patience": 60}},
-    "networks": {"score": "bge", "settings": {"max_evals": 150, "route": "networks"}},
+    "surrogate": {"score": "bge", "settings": {"max_evals": 150, "route": "surrogate"}},
     "paper": {"score": "bic-ev", "preset": "paper", "settings": {"max_evals": 200, "n_candidates": 2_000}},
 }
 

@@ -487,7 +487,7 @@ def _read_checkpoint(raw: bytes, folder: Path) -> None:
         (folder / name).write_bytes(content)
     saved = Saved.load(folder)
     settings = saved.arguments()["settings"]
-    if saved.table.n_columns != 3 or settings.to_dict() != Settings(max_evals=4).with_(route="networks").to_dict():
+    if saved.table.n_columns != 3 or settings.to_dict() != Settings(max_evals=4).with_(route="surrogate").to_dict():
         return
     search = Search(BGe(saved.table), settings, seed=0)
     saved.course(Course(search, Recorder(), Limits(settings)))

@@ -20,9 +20,9 @@ from drbo.search.workers import Workers, local_scores
 
 KERNELS, DISCRETE = ("gp", "gp-ev", "gp-nv"), ("bdeu", "bic-discrete")
 
-#: Route, score and budget: the networks, the order search, and an expensive score.
+#: Score and budget that take each of the routes of the default preset, and an expensive score.
 ROUTES = {
-    "networks": {"score": "bic-nv", "max_evals": 100},
+    "surrogate": {"score": "bic-nv", "max_evals": 100},
     "orders": {"score": "bic-nv"},
     "gp": {"score": "gp", "max_evals": 10},
 }
@@ -52,7 +52,7 @@ print(_fingerprint(DrBO(random_state=1, **ROUTES[sys.argv[1]]).fit(_frame())))
 """
 
 
-@pytest.mark.parametrize("route", ["networks", "orders"])
+@pytest.mark.parametrize("route", ["surrogate", "orders"])
 def test_threads_and_processes(route):
     """Another process with another number of threads and another hash seed comes to the same, bit by bit.
 
@@ -144,7 +144,7 @@ def _frames():
 
 #: Every score on every route that can take it; an order search with a Gaussian process would take minutes.
 CASES = [
-    *((score, "networks", {"max_evals": 6 if score in KERNELS else 30, "score": score}) for score in SCORES),
+    *((score, "surrogate", {"max_evals": 6 if score in KERNELS else 30, "score": score}) for score in SCORES),
     *((score, "orders", {"score": score}) for score in SCORES if score not in KERNELS),
 ]
 

@@ -136,7 +136,7 @@ class Saved:
     def arguments(self, max_evals: int | None = None, time_limit: float | None = None) -> dict[str, Any]:
         """Return the arguments of the estimator, with room for more evaluations than were spent."""
         given = dict(self.about["parameters"])
-        settings = Settings(**given["settings"])
+        settings = Settings().with_(**given["settings"])
         if max_evals is not None:
             settings = settings.with_(max_evals=int(self.about["n_evals"]) + max_evals)
         if time_limit is not None:
