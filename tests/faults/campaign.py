@@ -2,6 +2,7 @@
 
     python -m tests.faults.campaign kills --times 100
     python -m tests.faults.campaign fuzz --times 10000
+    python -m tests.faults.campaign repeats --times 20
     python -m tests.faults.campaign dask --times 10
     python -m tests.faults.campaign size
     python -m tests.faults.campaign overhead
@@ -29,6 +30,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from tests.faults.repeats import repeats
 
 GUIDED = 5  # one guided case for so many at random: each takes several times as long
 
@@ -334,6 +337,9 @@ def page() -> str:
             "a search that is killed goes on: its history and state are those of the uninterrupted one, byte for byte"
         )
         rows.append([f"{promise} ({row['search']})", "campaign kills", row])
+    if "repeats" in outcome:
+        promise = "the same table and seed give the same route, graph, score and evaluations, also under load"
+        rows.append([promise, "campaign repeats", outcome["repeats"]])
     if "dask" in outcome:
         promise = "killed workers of a Dask cluster lose nothing, and the result is that of one process"
         rows.append([promise, "campaign dask", outcome["dask"]])
@@ -387,7 +393,7 @@ def _figures(outcome: dict[str, Any]) -> list[str]:
 def main() -> int:
     """Run one trial, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("trial", choices=["kills", "fuzz", "dask", "size", "overhead", "page"])
+    parser.add_argument("trial", choices=["kills", "fuzz", "repeats", "dask", "size", "overhead", "page"])
     parser.add_argument("--times", type=int, default=10)
     options = parser.parse_args()
     if options.trial == "page":
@@ -396,6 +402,7 @@ def main() -> int:
     trials: dict[str, Callable[[], Any]] = {
         "kills": lambda: kills(options.times),
         "fuzz": lambda: fuzzed(options.times),
+        "repeats": lambda: repeats(options.times),
         "dask": lambda: dask(options.times),
         "size": size,
         "overhead": overhead,
