@@ -58,6 +58,7 @@ test-faults: .venv/ready  ## kill, fuzz and starve it, in large numbers; writes 
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign kills --times 100
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign fuzz --times 10000
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign forged --times 1000
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign repeats --times 20
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign dask --times 10
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign size
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign overhead

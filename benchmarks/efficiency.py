@@ -35,7 +35,7 @@ from drbo.settings import Settings
 
 KEY = ("data", "part", "budget", "seed")
 BUDGETS = {"20ER4": 200, "30ER8": 400, "gp": 150}
-REGION = {"proposals": "region", "surrogate": "dropout"}
+REGION = {"route": "paper", "surrogate": "dropout"}
 #: What is switched off or exchanged, in the words of the table.
 PARTS: dict[str, tuple[str, dict[str, Any]]] = {
     "default": ("everything", {}),

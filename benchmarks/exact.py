@@ -279,7 +279,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=PARTS, default="certify")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--route", choices=["auto", "networks", "orders"], default="auto", help="of the search")
+    parser.add_argument("--route", choices=["auto", "orders", "surrogate"], default="auto", help="of the search")
     parser.add_argument("--scores", default="bic-ev,bic-nv,gp-table", help="of agree and large, comma-separated")
     parser.add_argument("--limit", type=float, default=60.0, help="CPU seconds of a proof of a large graph")
     parser.add_argument("--save", type=Path)

@@ -32,7 +32,7 @@ def one_run(graph: str, seed: int, surrogate: str, options: argparse.Namespace) 
     """Search one data set and return its row, with the way to the best score."""
     data = simulate(graph, "gp", n=options.rows, seed=seed)
     most = options.local * len(data.dag)
-    settings = Settings(route="networks", surrogate=surrogate, max_local=most, max_evals=1_000_000)
+    settings = Settings(route="surrogate", surrogate=surrogate, max_local=most, max_evals=1_000_000)
     start = time.perf_counter()
     model = DrBO("gp", random_state=seed, settings=settings, device=options.device, time_limit=options.limit)
     result = model.fit(data.X).result_

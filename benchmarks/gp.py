@@ -34,6 +34,7 @@ class TableScore(Score):
     """BIC with a noise variance per node from a table of all ln MSE, as if each were expensive."""
 
     name = "gp-table"
+    cheap = True  # route auto may climb over orders: a look-up costs nothing
 
     def __init__(self, data: Table, values: np.ndarray) -> None:
         super().__init__(data)

@@ -52,7 +52,7 @@ KINDS = {
 }
 #: Scores whose cost allows fewer sets and no search of default length.
 COSTLY = {"gp", "gp-nv", "gp-ev"}
-#: Evaluations of a short search with networks: every single edge costs 19 of them.
+#: Evaluations of a short search on route surrogate: every single edge costs 19 of them.
 EVALS = 100
 #: False edges per table that are allowed on average.
 ALLOWED = 0.5

@@ -133,6 +133,51 @@ for name in {names!r}:
     assert len(names) > 20
 
 
+#: Every module that looks at a clock, and why that cannot change a result unless there is a time limit.
+CLOCKS = {
+    "cli/estimate.py": "tells how long a fit may take; the trial is thrown away",
+    "cli/progress.py": "shows how far a search is",
+    "result/confidence.py": "decides when finished resamples are saved, not which ones are made",
+    "search/ascent.py": "Deadline: infinite without a time limit",
+    "search/findings.py": "the end of a proof: infinite without a time limit",
+    "search/order_search.py": "sets the deadline from the time limit",
+    "search/parent_sets.py": "Effort: its end is infinite without a time limit, and its counts alone end a proof then",
+    "search/saving.py": "decides when a search is saved",
+    "search/stopping.py": "records seconds, asks callbacks once a second whether to stop, and ends at a time limit",
+    "search/workers.py": "sizes of pieces, which change no value, and executors that give no answer: an error",
+}
+CLOCK_MODULES = {"time", "timeit"}
+CLOCK_CALLS = {"now", "utcnow", "today", "getloadavg", "elapsed_time"}
+
+
+def _looks_at_a_clock(text: str) -> bool:
+    for node in ast.walk(ast.parse(text)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        elif isinstance(node, ast.Attribute) and node.attr in CLOCK_CALLS:
+            return True
+        if CLOCK_MODULES & set(names):
+            return True
+    return False
+
+
+def test_every_use_of_a_clock_is_listed_with_a_reason():
+    """Effort is counted and only a time limit looks at the clock: a new use needs a reason why it changes no result."""
+    found = {path.as_posix() for path in MODULES if _looks_at_a_clock((SOURCE / path).read_text(encoding="utf-8"))}
+    assert found == set(CLOCKS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import time", "from time import perf_counter", "import timeit", "from datetime import date; date.today()",
+     "def f():\n    import os, time", "import datetime\ndatetime.datetime.now()", "import os\nos.getloadavg()"],
+)  # fmt: skip
+def test_the_reader_of_clocks_sees_all_kinds(text):
+    assert _looks_at_a_clock(text)
+    assert not _looks_at_a_clock("import datetime\nfrom drbo import times\nnow = datetime.time")
+
+
 def test_the_front_door_opens_without_the_rest():
     program = "import sys, drbo; print(drbo.__version__, 'torch' in sys.modules, 'pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

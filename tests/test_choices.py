@@ -75,20 +75,23 @@ def test_what_was_given_stands():
 
 def test_cheap_scores_climb_over_orders_unless_evaluations_are_rationed():
     score = BicNV(_table())
-    assert _choices().route(score, Settings())[0]
-    by_orders, why = _choices(max_evals=20).route(score, Settings(max_evals=20))
-    assert not by_orders
+    assert _choices().route(score, Settings())[0] == "orders"
+    route, why = _choices(max_evals=20).route(score, Settings(max_evals=20))
+    assert route == "surrogate"
     assert "limited" in why
-    assert not _choices().route(score, Settings(route="networks"))[0]
-    assert not _choices().route(score, Settings(max_local=100))[0]
+    assert _choices().route(score, Settings(max_local=100))[0] == "surrogate"
 
 
-def test_a_slow_score_takes_the_networks(monkeypatch):
-    monkeypatch.setattr("drbo.choices.is_compiled", lambda score: False)
-    monkeypatch.setattr("drbo.choices.family_seconds", lambda score: 0.5)
-    by_orders, why = _choices().route(BicNV(_table()), Settings())
-    assert not by_orders
-    assert "5e+02 ms" in why
+@pytest.mark.parametrize("route", ["orders", "surrogate", "paper"])
+def test_a_given_route_is_taken(route):
+    settings = Settings(route=route, surrogate="dropout", max_evals=20)
+    assert _choices().route(BicNV(_table()), settings)[0] == route
+
+
+def test_a_score_that_is_not_declared_cheap_takes_the_surrogate():
+    route, why = _choices().route(score_class("gp")(_table()), Settings())
+    assert route == "surrogate"
+    assert "gp does not declare" in why
 
 
 def test_a_kernel_test_of_a_long_table_is_refused():

@@ -1,6 +1,5 @@
 import pickle
 import sys
-import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -21,9 +20,10 @@ from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.errors import DataError, KnowledgeError, ScoreError, SettingsError
 from drbo.graph import dag_to_cpdag, is_acyclic
+from drbo.result.refit import TableRefit
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
-from drbo.search.together import run_together
+from drbo.search.together import group_size, run_together
 
 SMALL = Settings(batch_size=8, n_candidates=100, hidden=8, n_draws=4, n_grads=2, n_replay=32)
 NAMES = ["rain", "sprinkler", "wet", "slippery", "fall"]
@@ -32,8 +32,8 @@ WEIGHTS = np.zeros((5, 5))
 WEIGHTS[[0, 1, 2, 3, 0], [2, 2, 3, 4, 1]] = [1.5, -1.0, 2.0, 1.2, 0.8]
 
 
-#: A budget makes the networks propose; without one a linear score is climbed over orders.
-ROUTES = pytest.mark.parametrize("max_evals", [60, None], ids=["networks", "orders"])
+#: A budget takes the route surrogate; without one a linear score is climbed over orders.
+ROUTES = pytest.mark.parametrize("max_evals", [60, None], ids=["surrogate", "orders"])
 
 
 def _frame(seed=0, n=400):
@@ -158,7 +158,7 @@ def test_the_record_says_how_it_was_found():
     assert (result.score_name, result.score_equivalent, result.pruner) == ("bic-ev", False, "f-test")
     assert result.score_options == {"penalty": 2, "edge_prior": "array (5, 5)"}
     assert (result.seed, result.n_rows) == (0, 400)
-    assert result.settings == SMALL.with_(max_evals=60).to_dict()
+    assert result.settings == SMALL.with_(max_evals=60, route="surrogate").to_dict()
     assert set(result.versions) >= {"drbo", "python", "numpy", "torch"}
     assert result.found_by
     assert result.stopped
@@ -361,28 +361,52 @@ def test_a_subclass_is_asked_for_its_own_values(max_evals):
     assert _edges(_model(score=NoParents, settings=SMALL.with_(route="orders")).fit(_frame())) == set()
 
 
-class Slow(NoParents):
-    def local(self, families):
-        time.sleep(0.02)
-        return super().local(families)
+class Cheap(NoParents):
+    cheap = True
 
 
 @pytest.mark.parametrize(
-    ("score", "changes", "reason", "found_by"),
+    ("score", "changes", "route", "reason"),
     [
-        ("bic-nv", {}, "climbs over orders, compiled", "order search"),
-        ("bic-nv", {"max_local": 300}, "networks, as the number of evaluations is limited", None),
-        ("bic-nv", {"route": "networks"}, "networks, as the settings", None),
-        (NoParents, {}, "climbs over orders, as a local score takes", "order search"),
-        (Slow, {}, "networks, as a local score takes", None),
-        (Slow, {"route": "orders"}, "climbs over orders, as the settings ask", "order search"),
+        ("bic-nv", {}, "orders", "local scores of bic-nv are cheap"),
+        ("bic-nv", {"max_local": 300}, "surrogate", "the number of evaluations is limited"),
+        ("bic-nv", {"route": "surrogate"}, "surrogate", "given by the settings"),
+        ("bic-nv", {"route": "paper", "surrogate": "dropout", "max_evals": 30}, "paper", "given by the settings"),
+        (NoParents, {}, "surrogate", "bic-nv does not declare its local scores cheap"),
+        (NoParents, {"route": "orders"}, "orders", "given by the settings"),
+        (Cheap, {}, "orders", "local scores of bic-nv are cheap"),
     ],
 )
-def test_the_route_and_its_reason_are_told(score, changes, reason, found_by):
+def test_the_route_and_its_reason_are_told(score, changes, route, reason):
     settings = Settings(batch_size=8, n_candidates=64, hidden=8, n_grads=2, order_patience=1, patience=2)
     result = DrBO(score, settings=settings.with_(**changes), random_state=0, exact=False).fit(_frame()).result_
-    assert any(text.startswith(f"route: {reason}") for text in result.reasons)
-    assert (result.found_by == "order search") == (found_by == "order search")
+    assert result.settings["route"] == route
+    assert any(text.startswith(f"route {route}: {reason}") for text in result.reasons)
+    assert (result.found_by == "order search") == (route == "orders")
+
+
+@ROUTES
+def test_resamples_and_fits_like_a_fit_take_its_route_again(max_evals, monkeypatch):
+    """What the score declares by then changes nothing."""
+    model = _model(score="bic-nv", max_evals=max_evals).fit(_frame())
+    route, taken = model.result_.settings["route"], []
+    assert route == ("orders" if max_evals is None else "surrogate")
+    monkeypatch.setattr(BicNV, "cheap", max_evals is not None)
+    for name in ("_ordered", "_search"):
+        real = getattr(TableRefit, name)
+        monkeypatch.setattr(TableRefit, name, lambda *given, _n=name, _r=real: taken.append(_n) or _r(*given))
+    model.resample(_frame(), n=2)
+    assert taken == ["_ordered" if max_evals is None else "_search"] * 2
+    assert DrBO.like(model.result_).fit(_frame()).result_.settings["route"] == route
+
+
+def test_a_resumed_search_takes_its_route_again(tmp_path, monkeypatch):
+    first = DrBO("bic-nv", random_state=0, checkpoint=tmp_path).fit(_frame()).result_
+    monkeypatch.setattr(BicNV, "cheap", False)
+    again = DrBO.resume(tmp_path).result_
+    assert first.settings["route"] == again.settings["route"] == "orders"
+    assert (first.dag == again.dag).all()
+    assert first.score == again.score
 
 
 def test_a_class_with_options():
@@ -562,7 +586,7 @@ def test_columns_that_say_nothing_can_be_dropped():
     assert "wet_mm" in kept.result_.names
 
 
-@pytest.mark.parametrize("max_evals", [10_000, None], ids=["networks", "orders"])
+@pytest.mark.parametrize("max_evals", [10_000, None], ids=["surrogate", "orders"])
 def test_a_time_limit_ends_the_search(max_evals):
     result = _model(max_evals=max_evals, time_limit=0).fit(_frame()).result_
     assert result.stopped == "time limit of 0 s reached"
@@ -845,7 +869,7 @@ class TestStart:
             DrBO(score="bic-nv", start=start).fit(self.TABLE)
 
 
-REGION = SMALL.with_(proposals="region", surrogate="dropout", max_evals=100)
+REGION = SMALL.with_(route="paper", surrogate="dropout", max_evals=100)
 
 
 class TestFitMany:
@@ -887,10 +911,10 @@ class TestFitMany:
         assert len(seen) == sum(len(result.trace_columns["best"]) for result in found)
 
     def test_completed_tables_and_order_searches_go_alone(self, monkeypatch):
-        monkeypatch.setattr("drbo.estimator.group_size", lambda *parts: 4)
+        monkeypatch.setattr("drbo.estimator.group_size", lambda n, settings, _: group_size(n, settings, "cuda"))
         frames = [_frame(0, 100), _frame(1, 100), _frame(2, 100)]
         orders = _model(max_evals=None).fit_many(frames)
-        assert all("orders" in " ".join(result.reasons) for result in orders)
+        assert all(result.settings["route"] == "orders" for result in orders)
         frames[1].iloc[3, 2] = np.nan
         found = _model(settings=REGION, max_evals=None, missing="impute", imputations=2).fit_many(frames)
         assert [result.confidence is not None for result in found] == [False, True, False]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from drbo.errors import SettingsError
-from drbo.settings import PRESETS, Settings
+from drbo.settings import PRESETS, Settings, under_present_names
 
 KNOBS = {knob.name: knob for knob in fields(Settings)}
 
@@ -12,6 +12,7 @@ KNOBS = {knob.name: knob for knob in fields(Settings)}
 def test_the_papers_preset_is_the_papers_table():
     """Hyperparameters of Duong, Gupta & Nguyen (ICLR 2025), and the rules of the authors' program."""
     paper = Settings.preset("paper")
+    assert (paper.route, paper.surrogate) == ("paper", "dropout")
     assert paper.space == "low-rank"
     assert (paper.rank, paper.batch_size, paper.n_candidates) == (8, 64, 100_000)
     assert (paper.hidden, paper.dropout, paper.learning_rate) == (64, 0.1, 0.1)
@@ -81,6 +82,8 @@ def test_the_lower_limit_is_the_limit(name):
         ({"space": "lowrank"}, "space must be one of low-rank, full-rank, got 'lowrank'"),
         ({"recombine": 1}, "recombine must be True or False, got 1"),
         ({"region_min": 3.0}, "region_min must be at most region_max = 2.0, got 3.0"),
+        ({"route": "networks"}, "route must be one of auto, orders, surrogate, paper, got 'networks'"),
+        ({"route": "paper"}, "route='paper' needs surrogate='dropout'"),
         ({"batch_norm": "candidates"}, "masks='shared' needs batch_norm='training'"),
         (
             {"recombine": False},
@@ -112,3 +115,20 @@ def test_unknown_names_are_refused():
         Settings().with_(hiden=3, dropuot=0.3, rank=2)
     with pytest.raises(SettingsError, match=r"preset must be one of default, paper, .*, got 'papre'"):
         Settings.preset("papre")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "reason", "route"),
+    [
+        ({"route": "auto", "proposals": "climb"}, "route: climbs over orders, compiled for this score", "orders"),
+        ({"route": "auto", "proposals": "climb"}, "route: networks, as a local score takes 8.1 ms", "surrogate"),
+        ({"route": "auto", "proposals": "region"}, "route: networks, as the number of evaluations is", "paper"),
+        ({"route": "auto", "proposals": "region"}, "route: climbs over orders, compiled for this score", "orders"),
+        ({"route": "networks", "proposals": "climb"}, "", "surrogate"),
+        ({"route": "networks", "proposals": "region"}, "", "paper"),
+        ({"route": "auto", "proposals": "climb"}, "", "auto"),
+        ({"route": "surrogate"}, "route surrogate: the number of evaluations is limited", "surrogate"),
+    ],
+)
+def test_settings_of_version_0_1_have_the_route_that_was_taken(recorded, reason, route):
+    assert under_present_names(recorded | {"rank": 3}, ["score gp: chosen", reason]) == {"route": route, "rank": 3}

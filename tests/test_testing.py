@@ -115,6 +115,11 @@ class Boastful(BicEV):
     score_equivalent = True
 
 
+class Asked(BicNV):
+    def cheap(self):
+        return False
+
+
 class Unnested(BicNV):
     """Says that more parents fit no worse, and lets them fit worse."""
 
@@ -161,6 +166,7 @@ class Changeable(BicNV):
         (Positional, "depends on the order of rows or columns"),
         (FirstRow, "depends on the order of rows or columns"),
         (Boastful, "says score_equivalent but equivalent DAGs differ"),
+        (Asked, "cheap must be True or False, got <bound method"),
         (Unnested, "says nested but a larger parent set fits worse"),
         (Unshared, "the shares of families do not add up to the score"),
         (Shapeless, r"combine must return one number per DAG, got \(\)"),

@@ -56,10 +56,10 @@ OURS: dict[str, Method] = {
     "drbo default": Method(ours.estimator, source="defaults", same_score=True, package="drbo"),
     "drbo auto": Method(ours.estimator, {"score": "auto"}, "defaults, the score too", package="drbo"),
     "drbo sparing": Method(
-        ours.estimator, {"route": "networks"}, "the route for expensive scores", same_score=True, package="drbo"
+        ours.estimator, {"route": "surrogate"}, "the route for expensive scores", same_score=True, package="drbo"
     ),
     "drbo networks off": Method(
-        ours.estimator, {"route": "networks", "surrogate": "none"}, "a control", same_score=True, package="drbo"
+        ours.estimator, {"route": "surrogate", "surrogate": "none"}, "a control", same_score=True, package="drbo"
     ),
     "drbo paper": _paper(10_000),
     "drbo paper 20k": _paper(20_000),

@@ -1,7 +1,7 @@
 """What stands behind "auto": score, penalty, pruner and route for a table, with the reasons in words."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import chi2
@@ -16,7 +16,6 @@ from drbo.scores.bge import BGe
 from drbo.scores.gp import KernelScore
 from drbo.scores.linear import BicEV, BicNV
 from drbo.scores.splines import SplineScore
-from drbo.search.score_steps import CHEAP_SECONDS, family_seconds, is_compiled
 from drbo.settings import Settings
 
 #: What the paper's presets mean beside the search settings: score, its options, pruner (its hyperparameter table).
@@ -87,21 +86,15 @@ class Choices:
             return 1.0, "penalty 1: the evidence of a Gaussian process has its own price of flexibility"
         return "ebic", "penalty ebic: each edge also pays for the choice among all pairs of columns, as no test follows"
 
-    def route(self, score: Score, settings: Settings) -> tuple[bool, str]:
-        """Tell whether the order search does the work, and why: cheap scores, unless evaluations are rationed."""
-        if settings.route == "orders":
-            return True, "route: climbs over orders, as the settings ask"
-        if settings.route == "networks":
-            return False, "route: networks, as the settings or the preset ask"
+    def route(self, score: Score, settings: Settings) -> tuple[Literal["orders", "surrogate", "paper"], str]:
+        """Return the route of a fit, and why: what the score declares decides, never a clock."""
+        if settings.route != "auto":
+            return settings.route, f"route {settings.route}: given by the settings, the preset or an earlier fit"
         if self.rationed(settings):
-            return False, "route: networks, as the number of evaluations is limited"
-        if is_compiled(score):
-            return True, "route: climbs over orders, compiled for this score"
-        seconds = family_seconds(score)
-        measured = f"a local score takes {1000 * seconds:.2g} ms"
-        if seconds > CHEAP_SECONDS:
-            return False, f"route: networks, as {measured}, more than {1000 * CHEAP_SECONDS:g} ms"
-        return True, f"route: climbs over orders, as {measured}, at most {1000 * CHEAP_SECONDS:g} ms"
+            return "surrogate", "route surrogate: the number of evaluations is limited"
+        if score.cheap:
+            return "orders", f"route orders: local scores of {score.name} are cheap for this table"
+        return "surrogate", f"route surrogate: {score.name} does not declare its local scores cheap for this table"
 
     def rationed(self, settings: Settings) -> bool:
         """Tell whether evaluations are to be spent sparingly: someone gave a number."""

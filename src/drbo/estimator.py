@@ -266,8 +266,9 @@ class DrBO(BaseEstimator):
         limits = constraints.permuted(job.columns)
         start = self._start(columns, job, limits)
         state: Search | OrderSearch
-        by_orders, route = self._choices.route(score, settings)
-        if by_orders:
+        route, why = self._choices.route(score, settings)
+        settings = settings.with_(route=route)  # resamples, resumed searches and fits like this one take it again
+        if route == "orders":
             state = OrderSearch(score, settings, constraints=limits, seed=seed, start=start)
         else:
             if settings.candidate_parents is not None:
@@ -286,7 +287,7 @@ class DrBO(BaseEstimator):
             seed=seed,
             name=name,
             options=options,
-            reasons=(*reasons, route),
+            reasons=(*reasons, why),
             job=job,
             constraints=constraints,
             limits=limits,
@@ -414,7 +415,7 @@ class DrBO(BaseEstimator):
         given: dict[str, Any] = {
             "score": result.score_name,
             "score_options": result.plain_score_options,
-            "settings": Settings(**result.settings),
+            "settings": Settings().with_(**result.settings),
             "prune": result.pruner,
             "knowledge": Knowledge.from_mapping(result.knowledge),
             "random_state": result.seed,
@@ -494,7 +495,7 @@ class DrBO(BaseEstimator):
         """Run a search, saved every so often if there is a folder for it."""
         state, saver, callbacks = case.course.state, None, self._watching(case)
         if self.checkpoint is not None:
-            parameters = self._parameters(case.settings, case.seed, state)
+            parameters = self._parameters(case.settings, case.seed)
             about = {"columns": case.columns, "notes": list(case.notes), "parameters": parameters}
             saver = Saver(Path(self.checkpoint), case.course, case.table, about | {"versions": _versions()})
             callbacks.append(saver)
@@ -506,14 +507,13 @@ class DrBO(BaseEstimator):
     def _watching(self, case: "_Case") -> list[Callback]:
         return [case.course.recorder, case.course.limits, *self.callbacks]
 
-    def _parameters(self, settings: Settings, seed: int, state: Search | OrderSearch) -> dict[str, Any]:
+    def _parameters(self, settings: Settings, seed: int) -> dict[str, Any]:
         """Return the parameters as JSON knows them, for :meth:`resume`."""
         if not isinstance(vars(self)["score"], str):
             raise SettingsError(
                 "checkpoint needs a score given by its name or as 'module:Class'",
                 hint="a score object cannot be saved: put its class into a module",
             )
-        route = "orders" if isinstance(state, OrderSearch) else "networks"
         names = ("preset", "prune", "device", "on_constant", "on_collinear", "missing")
         options = {name: np.asarray(value).tolist() for name, value in (self.score_options or {}).items()}
         return {
@@ -521,7 +521,7 @@ class DrBO(BaseEstimator):
             "score": vars(self)["score"],
             "score_options": options or None,
             "knowledge": (self.knowledge or Knowledge()).to_mapping(),
-            "settings": settings.with_(route=route).to_dict(),
+            "settings": settings.to_dict(),
             "random_state": seed,
         }
 
@@ -547,9 +547,9 @@ class DrBO(BaseEstimator):
         ----------
         X : (n, d) table.
         n, kind, block, clusters, progress : see :func:`drbo.result.confidence.bootstrap`.
-        warm : with the order search of cheap scores, True: a resample starts from the graph of the whole table and
-            stops early (docs/confidence.md says what that changes); False: from nothing, as long as the fit itself. For
-            other scores a warm start was seen to overstate the confidence: they always start from nothing.
+        warm : on route orders, True: a resample starts from the graph of the whole table and stops early
+            (docs/confidence.md says what that changes); False: from nothing, as long as the fit itself. On other routes
+            a warm start was seen to overstate the confidence: resamples always start from nothing.
         executor : computes resamples at the same time, such as a ``ProcessPoolExecutor``.
         keep : a file for finished resamples; the same bootstrap, or one with more resamples, goes on from it.
         sample_weight : as in :meth:`fit`; a row keeps its weight in every resample.
@@ -601,8 +601,8 @@ class DrBO(BaseEstimator):
     def fit_many(self, tables: Iterable[Any]) -> list[Result]:
         """Fit each of several tables, and return their results; the estimator itself stays as it is.
 
-        On a GPU trust-region searches with networks (``preset="paper"``) of tables with equally many columns are one
-        program: several take little longer than one. All other searches run one after the other, as with :meth:`fit`.
+        On a GPU searches on route paper (``preset="paper"``) of tables with equally many columns are one program:
+        several take little longer than one. All other searches run one after the other, as with :meth:`fit`.
         Table k has the seed of this estimator plus k. Its result is that of a fit with this seed, where searches share
         a program up to rounding. ``time_limit`` is for each search; those that share a program share the time.
 
@@ -711,7 +711,7 @@ class DrBO(BaseEstimator):
             raise SettingsError(
                 "a ready-made score object knows only its own data", hint="give the score by name or as a class"
             )
-        names, frame, settings = self.result_.names, as_frame(X), Settings(**self.result_.settings)
+        names, frame, settings = self.result_.names, as_frame(X), Settings().with_(**self.result_.settings)
         table = self._table_of(frame, sample_weight)
         job = Canonical(table, list(frame.columns), self.result_.seed, movable=True, sort_rows=False)
         targets = (self.score_options or {}).get("targets")
@@ -726,7 +726,6 @@ class DrBO(BaseEstimator):
             settings=settings,
             pruner=self.result_.pruner,
             columns=job.columns,
-            by_orders=self._choices.route(build_score(name, job.table, ordered), settings)[0],
             start=self.result_.searched_dag[np.ix_(job.columns, job.columns)] if warm else None,
             device=device,
         )
@@ -885,20 +884,14 @@ class _Case:
 def _fitted_together(
     models: list[DrBO], checked: list[tuple[list[str], Table, tuple[str, ...]]], settings: Settings, clashes: list[str]
 ) -> list[Result]:
-    """Fit checked tables, in one program where there are several with networks."""
+    """Fit checked tables, in one program where there are several: they take route paper."""
     if len(models) == 1:
         return [models[0]._fit_checked(*checked[0], settings, clashes)]
-    results, waiting = dict[int, Result](), list[tuple[int, _Case]]()
-    for k, (model, each) in enumerate(zip(models, checked, strict=True)):
-        case = model._case(*each, settings)
-        if isinstance(case.course.state, Search):
-            waiting.append((k, case))
-        else:
-            results[k] = model._result(case, model._searched(case), clashes)
-    states, watching = [case.course.state for _, case in waiting], [models[k]._watching(case) for k, case in waiting]
-    for (k, case), outcome in zip(waiting, run_together(states, watching) if waiting else [], strict=True):
-        results[k] = models[k]._result(case, outcome, clashes)
-    return [results[k] for k in range(len(models))]
+    cases = [model._case(*each, settings) for model, each in zip(models, checked, strict=True)]
+    watching = [model._watching(case) for model, case in zip(models, cases, strict=True)]
+    outcomes = run_together([case.course.state for case in cases], watching)
+    done = zip(models, cases, outcomes, strict=True)
+    return [model._result(case, outcome, clashes) for model, case, outcome in done]
 
 
 def _pruned(

@@ -1,6 +1,6 @@
 """Every knob of the search once: default, range, meaning and, where it has one, the paper's symbol."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from math import inf
 from numbers import Integral, Real
@@ -57,7 +57,7 @@ class Settings:
     time_limit: float | None = _knob(None, "seconds the search may take", low=0.0, optional=True)
     patience: int | None = _knob(
         None,
-        "iterations without a better score before stopping; None: 30 where proposals are climbs, else no limit",
+        "iterations without a better score before stopping; None: 30 on route surrogate, else no limit",
         low=1,
         optional=True,
     )
@@ -75,17 +75,21 @@ class Settings:
     )
     rank: int = _knob(8, "dimension of a node's embedding in the low-rank space", low=1, symbol="k")
 
-    # Proposals (Sec. 4.2, App. C.1)
-    proposals: Literal["climb", "region"] = _knob(
-        "climb",
-        "climb: maximise functions drawn from the surrogate by single-edge moves from near the best DAG; region: rank "
-        "random candidates of a trust region by a drawn function, the paper's rule",
-        options=("climb", "region"),
+    # Route
+    route: Literal["auto", "orders", "surrogate", "paper"] = _knob(
+        "auto",
+        "which search runs. orders: climbs over node orders with the true score; surrogate: climbs of functions drawn "
+        "from a surrogate of the score, which spends few evaluations; paper: dropout networks rank the candidates of a "
+        "trust region; auto: orders where the score declares its local scores cheap, unless max_evals or max_local is "
+        "given, else surrogate. The result records the route that was taken",
+        options=("auto", "orders", "surrogate", "paper"),
     )
+
+    # Proposals (Sec. 4.2, App. C.1)
     surrogate: Literal["gp", "dropout", "none"] = _knob(
         "gp",
         "what predicts local scores: a Gaussian process over parent sets, the paper's dropout networks, or nothing: "
-        "DAGs near the best one are evaluated as they come",
+        "DAGs near the best one are evaluated as they come. Route paper needs dropout",
         options=("gp", "dropout", "none"),
     )
     relative: bool = _knob(True, "surrogate gp learns from a cheap relative of the score, where it has one")
@@ -94,8 +98,8 @@ class Settings:
     )
     first_design: int | None = _knob(
         None,
-        "DAGs evaluated before the surrogate is asked, where proposals are climbs; None: one per variable, or per two "
-        "with a cheap relative",
+        "DAGs evaluated before the surrogate is asked, on route surrogate; None: one per variable, or per two with a "
+        "cheap relative",
         low=1,
         optional=True,
     )
@@ -123,14 +127,7 @@ class Settings:
     )
     recombine: bool = _knob(True, "after each batch, look for the best DAG made of known families; it costs nothing")
 
-    # Route
-    route: Literal["auto", "networks", "orders"] = _knob(
-        "auto",
-        "networks: spend evaluations sparingly, for any score; orders: climbs over node orders; auto: orders where a "
-        "local score is cheap (compiled: linear scores, BGe; measured: the others) unless max_evals or max_local is "
-        "given",
-        options=("auto", "networks", "orders"),
-    )
+    # Proof, and the end of the order search
     exact: Literal["auto", "on", "off"] = _knob(
         "auto",
         "prove the optimum at the end. on: score every family that fits into max_memory, or those that can matter, and "
@@ -209,8 +206,10 @@ class Settings:
                 "skip_known=True needs recombine=True: a DAG made of known families would never be looked at",
                 hint="set skip_known=False as well",
             )
-        if self.proposals == "region" and self.surrogate != "dropout":
-            raise SettingsError("proposals='region' needs surrogate='dropout'", hint="or set proposals='climb'")
+        if self.route == "paper" and self.surrogate != "dropout":
+            raise SettingsError(
+                "route='paper' needs surrogate='dropout'", hint="start from Settings.preset('paper'), which sets both"
+            )
         if self.masks == "shared" and self.batch_norm == "candidates":
             raise SettingsError("masks='shared' needs batch_norm='training'", hint="or set masks='row'")
 
@@ -249,6 +248,31 @@ class Settings:
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
 
+def under_present_names(recorded: Mapping[str, Any], reasons: Iterable[str]) -> dict[str, Any]:
+    """Return the settings of a saved result, those of version 0.1 under the names that they have now.
+
+    Version 0.1 called the routes surrogate and paper "networks" and told them apart by the setting ``proposals``; which
+    route "auto" had taken stood in the reasons of the result alone.
+
+    Examples
+    --------
+    >>> under_present_names({"route": "auto", "proposals": "climb"}, ["route: climbs over orders, compiled"])
+    {'route': 'orders'}
+    >>> under_present_names({"route": "networks", "proposals": "region"}, [])
+    {'route': 'paper'}
+    """
+    present = dict(recorded)
+    if "proposals" not in present:
+        return present
+    proposals = present.pop("proposals")
+    reason = next((words for words in reasons if words.startswith("route: ")), "")
+    if reason.startswith("route: climbs over orders"):
+        present["route"] = "orders"
+    elif reason or present.get("route") == "networks":
+        present["route"] = "paper" if proposals == "region" else "surrogate"
+    return present
+
+
 def _problem(value: Any, limits: Mapping[str, Any]) -> str | None:
     """Return what a value must be, in words, or None where it is fine."""
     kind, low, high, below = limits["kind"], limits["low"], limits["high"], limits["below"]
@@ -279,9 +303,8 @@ def _range_words(low: float | None, high: float | None, below: float | None) -> 
 #: Algorithm 1 unchanged: the paper's table of hyperparameters, and what the authors' program does where the text is
 #: silent (restart of the region, a mask per row, BatchNorm over all candidates, uniform replay, every DAG counted).
 _PAPER: dict[str, Any] = {
-    "route": "networks",
+    "route": "paper",
     "exact": "off",
-    "proposals": "region",
     "surrogate": "dropout",
     "max_evals": 10_000,
     "count_known": True,

@@ -26,7 +26,8 @@ def check_score(
     Checked: shapes and finite numbers, the same answer twice and in any batch, data left alone, independence of the
     order of rows and columns (for a name or class), shares that add up to the score, a score that survives pickling
     (it is sent to workers), and the truth of what it declares: ``nested``, ``score_equivalent`` among DAGs with fewer
-    parents than rows (:meth:`~drbo.scores.base.Score.credited`), and ``row_weights``: weights are repeated rows.
+    parents than rows (:meth:`~drbo.scores.base.Score.credited`), and ``row_weights``: weights are repeated rows. Of
+    ``cheap`` only that it is True or False is checked: nothing is timed.
 
     Examples
     --------
@@ -141,6 +142,11 @@ def _check_shares(score: Score, dags: npt.NDArray[np.bool_], local: npt.NDArray[
 
 
 def _check_declared(score: Score, dags: npt.NDArray[np.bool_], rng: np.random.Generator) -> None:
+    if not isinstance(score.cheap, bool):  # a method would count as True
+        raise ScoreError(
+            f"score '{score.name}': cheap must be True or False, got {score.cheap!r:.80}",
+            hint="set it in the class, or in __init__ where it depends on the table",
+        )
     for dag in dags:
         turned = covered_reversal(dag, rng)
         if score.score_equivalent and turned is not None:

@@ -88,3 +88,9 @@ def test_fill_replaces_what_is_between_the_marks(tmp_path):
     for text in ("| new |\n", "| newer |\n"):
         rows.fill(page, "a", text)
     assert page.read_text() == "before\n<!-- a: start -->\n| newer |\n<!-- a: end -->\nafter\n"
+
+
+def test_rows_of_version_0_1_name_the_route_as_it_is_called_now(tmp_path):
+    path = tmp_path / "rows.csv"
+    rows.save(path, [row(seed=0, route="networks"), row(seed=1, route="orders")], ("graph", "seed"))
+    assert [found["route"] for found in rows.load(path)] == ["surrogate", "orders"]

@@ -3,6 +3,7 @@
     python -m tests.faults.campaign kills --times 100
     python -m tests.faults.campaign fuzz --times 10000
     python -m tests.faults.campaign forged --times 1000
+    python -m tests.faults.campaign repeats --times 20
     python -m tests.faults.campaign dask --times 10
     python -m tests.faults.campaign size
     python -m tests.faults.campaign overhead
@@ -30,16 +31,18 @@ from typing import Any
 
 import numpy as np
 
+from tests.faults.repeats import repeats
+
 GUIDED = 5  # one guided case for so many at random: each takes several times as long
 
 OUTCOME = Path(__file__).with_name("outcome.json")
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "faults.md"
 
-#: Searches that are killed: the order search, which is the default of cheap scores, and the two kinds of networks.
+#: Searches that are killed, one for each route.
 SEARCHES: dict[str, dict[str, Any]] = {
     "orders": {"score": "bic-nv", "settings": {"order_patience": 60}},
-    "networks": {"score": "bge", "settings": {"max_evals": 150, "route": "networks"}},
+    "surrogate": {"score": "bge", "settings": {"max_evals": 150, "route": "surrogate"}},
     "paper": {"score": "bic-ev", "preset": "paper", "settings": {"max_evals": 200, "n_candidates": 2_000}},
 }
 
@@ -346,6 +349,9 @@ def page() -> str:
             "a search that is killed goes on: its history and state are those of the uninterrupted one, byte for byte"
         )
         rows.append([f"{promise} ({row['search']})", "campaign kills", row])
+    if "repeats" in outcome:
+        promise = "the same table and seed give the same route, graph, score and evaluations, also under load"
+        rows.append([promise, "campaign repeats", outcome["repeats"]])
     if "dask" in outcome:
         promise = "killed workers of a Dask cluster lose nothing, and the result is that of one process"
         rows.append([promise, "campaign dask", outcome["dask"]])
@@ -405,7 +411,7 @@ def _figures(outcome: dict[str, Any]) -> list[str]:
 def main() -> int:
     """Run one trial, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("trial", choices=["kills", "fuzz", "forged", "dask", "size", "overhead", "page"])
+    parser.add_argument("trial", choices=["kills", "fuzz", "forged", "repeats", "dask", "size", "overhead", "page"])
     parser.add_argument("--times", type=int, default=10)
     options = parser.parse_args()
     if options.trial == "page":
@@ -415,6 +421,7 @@ def main() -> int:
         "kills": lambda: kills(options.times),
         "fuzz": lambda: fuzzed(options.times),
         "forged": lambda: forged(options.times),
+        "repeats": lambda: repeats(options.times),
         "dask": lambda: dask(options.times),
         "size": size,
         "overhead": overhead,

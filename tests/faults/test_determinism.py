@@ -1,9 +1,11 @@
-"""Same seed, same answer: whatever the threads, the chunks, the executor, and the order and names of the columns."""
+"""Same seed, same answer: whatever the clock, threads, chunks, executor, and the order and names of the columns."""
 
 import json
 import os
+import random
 import subprocess
 import sys
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -17,12 +19,11 @@ from drbo.data.simulate import simulate
 from drbo.scores.base import SCORES, Families, build_score
 from drbo.search import workers
 from drbo.search.workers import Workers, local_scores
+from tests.faults.repeats import KERNELS, repeats, tables
 
-KERNELS, DISCRETE = ("gp", "gp-ev", "gp-nv"), ("bdeu", "bic-discrete")
-
-#: Route, score and budget: the networks, the order search, and an expensive score.
+#: Score and budget that take each of the routes of the default preset, and an expensive score.
 ROUTES = {
-    "networks": {"score": "bic-nv", "max_evals": 100},
+    "surrogate": {"score": "bic-nv", "max_evals": 100},
     "orders": {"score": "bic-nv"},
     "gp": {"score": "gp", "max_evals": 10},
 }
@@ -36,7 +37,8 @@ def _fingerprint(model):
     """Return all that a search did, as text; seconds are no part of it."""
     result = model.result_
     trace = {name: column.tolist() for name, column in result.trace_columns.items() if name != "seconds"}
-    return json.dumps([result.score, result.dag.tolist(), result.local.tolist(), trace, result.stopped])
+    route = result.settings["route"]
+    return json.dumps([result.score, result.dag.tolist(), result.local.tolist(), trace, result.stopped, route])
 
 
 def _edges(matrix, names):
@@ -52,7 +54,7 @@ print(_fingerprint(DrBO(random_state=1, **ROUTES[sys.argv[1]]).fit(_frame())))
 """
 
 
-@pytest.mark.parametrize("route", ["networks", "orders"])
+@pytest.mark.parametrize("route", ["surrogate", "orders"])
 def test_threads_and_processes(route):
     """Another process with another number of threads and another hash seed comes to the same, bit by bit.
 
@@ -91,7 +93,7 @@ def _one_thread():
 @pytest.mark.parametrize("score", ["splines", "mixed", "bic-nv", "bdeu"])
 def test_executors_and_sizes_of_pieces(score, monkeypatch):
     """Work that would stay at home is sent away, in pieces of several sizes."""
-    frame, options = _frames()[score], {"score": score, "max_evals": 10, "random_state": 1}
+    frame, options = tables()[score], {"score": score, "max_evals": 10, "random_state": 1}
     alone, counts = _fingerprint(DrBO(**options).fit(frame)), []
     real = Workers._elsewhere
     monkeypatch.setattr(Workers, "_elsewhere", lambda self, *given: (counts.append(len(given[1])), real(self, *given)))
@@ -103,11 +105,69 @@ def test_executors_and_sizes_of_pieces(score, monkeypatch):
     assert max(counts) > 2
 
 
+#: Seconds that pass between two looks at a clock: nothing seems to take time, all takes long, or anything goes.
+PACES = (1e-9, 10.0, None)
+
+
+def _set_clocks(monkeypatch, pace):
+    """Replace all clocks by one that never goes back and knows nothing of the time."""
+    jumps, now = random.Random(0), [0.0]
+
+    def clock():
+        now[0] += jumps.choice([0.0, 1e-6, 1e-3, 1.0, 1e4]) if pace is None else pace
+        return now[0]
+
+    for name in ("monotonic", "perf_counter", "process_time", "thread_time"):
+        monkeypatch.setattr(time, name, clock)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_repeats_with_clocks_that_say_anything(score):
+    options = {"score": score, "random_state": 1} | ({"max_evals": 6} if score in KERNELS else {})
+    found = {_fingerprint(DrBO(**options).fit(tables()[score]))}
+    for pace in PACES:
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            _set_clocks(monkeypatch, pace)
+            found.add(_fingerprint(DrBO(**options).fit(tables()[score])))
+    assert len(found) == 1
+
+
+@pytest.mark.usefixtures("_one_thread")
+@pytest.mark.parametrize("name", SCORES)
+def test_where_local_scores_are_computed_follows_the_clock_and_their_values_do_not(name, rng):
+    score = build_score(name, check_table(tables()[name])[0])
+    count = 2 * (score.cell or 20) + 5
+    parents, nodes = rng.random((count, 4)) < 0.4, rng.integers(4, size=count)
+    parents[np.arange(count), nodes] = False
+    families, sent = Families(nodes.astype(np.intp), parents), []
+    expected = local_scores(score, families)
+    for pace in PACES:
+        with pytest.MonkeyPatch.context() as monkeypatch, ThreadPoolExecutor(2) as threads:
+            _set_clocks(monkeypatch, pace)
+            workers = Workers(score, threads)
+            values = [workers.local(families), workers.local(families)]
+            sent.append(workers.n_sent)
+        assert all(np.array_equal(each, expected) for each in values)
+    assert sent[0] == 0
+    assert sent[1] > 0
+
+
+@pytest.mark.usefixtures("_one_thread")
+def test_an_executor_with_clocks_that_say_anything():
+    frame, options = tables()["mixed-cg"], {"score": "mixed-cg", "max_evals": 20, "random_state": 1}
+    found = {_fingerprint(DrBO(**options).fit(frame))}
+    for pace in PACES:
+        with pytest.MonkeyPatch.context() as monkeypatch, ThreadPoolExecutor(2) as threads:
+            _set_clocks(monkeypatch, pace)
+            found.add(_fingerprint(DrBO(executor=threads, **options).fit(frame)))
+    assert len(found) == 1
+
+
 @pytest.mark.usefixtures("_one_thread")
 @pytest.mark.parametrize("name", [*KERNELS, "logistic"])
 def test_pieces_of_scores_that_are_computed_in_cells(name, rng, monkeypatch):
     """More families than two cells hold, cut as finely as they can be."""
-    score = build_score(name, check_table(_frames()[name])[0])
+    score = build_score(name, check_table(tables()[name])[0])
     count = 2 * score.cell + 5
     parents, nodes = rng.random((count, 4)) < 0.4, rng.integers(4, size=count)
     parents[np.arange(count), nodes] = False
@@ -132,19 +192,9 @@ def test_chunks_of_the_networks():
     assert len(found) == 1
 
 
-def _frames():
-    """Return a table for every score."""
-    numbers = _frame(d=4, n=40)
-    middle = numbers > numbers.median()
-    groups = middle.replace({True: "high", False: "low"}).astype("category")
-    mixed = numbers.assign(a=groups["a"])
-    kinds = dict.fromkeys(DISCRETE, groups) | dict.fromkeys(("mixed", "mixed-cg"), mixed) | {"logistic": middle}
-    return {name: kinds.get(name, numbers) for name in SCORES}
-
-
 #: Every score on every route that can take it; an order search with a Gaussian process would take minutes.
 CASES = [
-    *((score, "networks", {"max_evals": 6 if score in KERNELS else 30, "score": score}) for score in SCORES),
+    *((score, "surrogate", {"max_evals": 6 if score in KERNELS else 30, "score": score}) for score in SCORES),
     *((score, "orders", {"score": score}) for score in SCORES if score not in KERNELS),
 ]
 
@@ -152,7 +202,7 @@ CASES = [
 @pytest.mark.parametrize(("score", "route", "options"), CASES, ids=[f"{case[0]}-{case[1]}" for case in CASES])
 def test_order_and_names_of_columns_and_order_of_rows(score, route, options, rng):
     """By names bit for bit; under other names the same class of graphs."""
-    frame = _frames()[score]
+    frame = tables()[score]
     options = {**options, "settings": Settings(route=route, order_patience=5)}
     first = DrBO(random_state=1, **options).fit(frame)
     columns, rows = rng.permutation(frame.columns), rng.permutation(len(frame))
@@ -185,3 +235,8 @@ def test_repeats():
         assert _fingerprint(DrBO(random_state=1, **options).fit(_frame())) == _fingerprint(
             DrBO(random_state=1, **options).fit(_frame())
         )
+
+
+def test_repeats_under_load():
+    outcome = repeats(2, ["logistic", "bic-nv"])
+    assert (outcome["tried"], outcome["failed"]) == (4, 0)

@@ -23,7 +23,7 @@ def collider(rng, n=300):
 
 def make(table, **changes):
     given = {"name": "bic-nv", "options": {}, "table": table, "constraints": Constraints.none(3),
-             "settings": Settings(), "pruner": "none", "columns": np.arange(3), "by_orders": True}  # fmt: skip
+             "settings": Settings(route="orders"), "pruner": "none", "columns": np.arange(3)}  # fmt: skip
     return TableRefit(**(given | changes))
 
 
@@ -69,9 +69,9 @@ def test_knowledge_directs_what_the_class_leaves_open(rng):
     assert directed.tolist() == [[False, True], [False, False]]
 
 
-def test_other_scores_go_through_the_networks(rng):
-    short = Settings(max_evals=24, n_candidates=200, batch_size=8)
-    found = make(collider(rng), name="bge", settings=short, by_orders=False)(np.arange(300), seed=0)
+def test_the_route_is_that_of_the_settings(rng):
+    short = Settings(route="surrogate", max_evals=24, n_candidates=200, batch_size=8)
+    found = make(collider(rng), name="bge", settings=short)(np.arange(300), seed=0)
     assert found[0, 2]
     assert found[1, 2]
 
@@ -113,7 +113,7 @@ def test_resamples_in_one_program(rng, monkeypatch, candidate_parents):
 
     monkeypatch.setattr("drbo.result.refit.run_together", counted)
     settings = REGION.with_(candidate_parents=candidate_parents)
-    refit = make(collider(rng), name="bic-ev", settings=settings, by_orders=False, columns=np.array([2, 0, 1]))
+    refit = make(collider(rng), name="bic-ev", settings=settings, columns=np.array([2, 0, 1]))
     draws = [(np.sort(rng.integers(300, size=300)), seed) for seed in range(5)]
     found, again = list(refit.many(draws)), list(refit.many(draws))
     assert sizes == [2, 2, 1] * 2
@@ -130,6 +130,6 @@ def test_a_search_that_was_cut_short_does_not_count(rng, monkeypatch):
         return replace(run(state, callbacks), stopped="interrupted")
 
     monkeypatch.setattr("drbo.result.refit.run", interrupted)
-    refit = make(collider(rng), settings=REGION, by_orders=False)
+    refit = make(collider(rng), settings=REGION)
     with pytest.raises(KeyboardInterrupt):
         refit(np.arange(300), seed=0)

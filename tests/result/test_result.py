@@ -280,6 +280,15 @@ def forge(folder, change=None, arrays=None, compressed=False):
     (folder / "result.json").write_text(json.dumps(content))
 
 
+def test_a_result_of_version_0_1_opens_with_the_route_that_was_taken(tmp_path):
+    def as_before(content):
+        content["settings"] = {"route": "networks", "proposals": "region", "rank": 3}
+
+    folder = make().save(tmp_path)
+    forge(folder, as_before)
+    assert Result.load(folder).settings == {"route": "paper", "rank": 3}
+
+
 class TestHostileFiles:
     @pytest.fixture
     def folder(self, tmp_path):

@@ -122,6 +122,30 @@ def test_local_one_is_enough(table):
         Score(table).local(batch)
 
 
+def test_a_score_is_cheap_only_if_it_says_so(table):
+    class Declared(Counted):
+        cheap = True
+
+    class Priced(BicNV):  # what a local score costs is that of BicNV
+        edge_price = 3.0
+
+    class Other(BicNV):  # what a local score costs is not known
+        def local(self, families):
+            return super().local(families)
+
+    class Inner:
+        def local_one(self, node, parents):
+            return 0.0
+
+    class CheapInner(Inner):
+        cheap = True
+
+    for kind in (Declared, BicNV, Priced, CheapInner()):
+        assert build_score(kind, table).cheap is True
+    for kind in (Counted, Other, Inner()):
+        assert build_score(kind, table).cheap is False
+
+
 def test_price_is_the_penalty_and_the_prior(rng):
     """By hand, family by family, for rows that differ between nodes."""
     values, prior = rng.normal(size=(40, 4)), rng.normal(size=(4, 4))

@@ -9,6 +9,7 @@ from statsmodels.discrete.discrete_model import Logit
 
 from drbo.data.table import Table
 from drbo.errors import ScoreError
+from drbo.scores import logistic
 from drbo.scores.base import Families
 from drbo.scores.logistic import LogisticBIC, maximised_likelihood
 
@@ -155,3 +156,13 @@ def test_three_rows_and_a_node_constant_where_it_counts_stay_finite():
     table = Table.from_array([[0, 0], [1, 1], [1, 0], [1, 1]])
     score = LogisticBIC(table, targets=[[1, 0], [0, 0], [0, 0], [0, 0]])
     np.testing.assert_allclose(score.local(Families.from_sets(2, [(0, ()), (0, (1,))])), 0, atol=1e-6)
+
+
+def test_local_scores_are_cheap_up_to_a_number_of_distinct_rows(monkeypatch):
+    monkeypatch.setattr(logistic, "CHEAP_ROWS", 64)
+    assert LogisticBIC(make_table(64, 9)).cheap
+    assert not LogisticBIC(make_table(65, 9)).cheap
+    assert LogisticBIC(make_table(1000, 6)).cheap  # 2^6 = 64 distinct rows at most
+    assert not LogisticBIC(make_table(1000, 7)).cheap
+    unknown = type("Unknown", (LogisticBIC,), {"local": lambda self, families: np.zeros(len(families))})
+    assert not unknown(make_table(64, 9)).cheap

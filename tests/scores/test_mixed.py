@@ -223,3 +223,10 @@ def test_too_many_levels_are_refused(monkeypatch):
     levels = (tuple(map(str, range(30))), None)
     with pytest.raises(ScoreError, match=r"needs 30 columns .* at most 20; column 'id' alone has 30 distinct values"):
         DegenerateGaussian(Table(values, ("id", "x"), ("categorical", "numeric"), levels))
+
+
+def test_conditional_gaussian_is_cheap_up_to_a_number_of_cells(monkeypatch):
+    monkeypatch.setattr(mixed, "CHEAP_CELLS", 600)
+    assert ConditionalGaussian(make_table(100)).cheap  # 6 columns
+    assert not ConditionalGaussian(make_table(101)).cheap
+    assert DegenerateGaussian(make_table(101)).cheap

@@ -1,3 +1,4 @@
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -44,6 +45,22 @@ def test_nothing_is_spent_unasked(run, exact, rationed):
     assert known.certificate is None
     assert found.best is outcome.best
     assert known.over == "DAGs made of the 5 known families"
+
+
+@pytest.mark.parametrize("exact", ["on", "auto"])
+def test_without_a_time_limit_the_clock_decides_nothing(run, exact, monkeypatch):
+    """What a proof by parent sets may take is counted then, not timed."""
+    monkeypatch.setattr(findings, "FREE_WORK", 0)
+    monkeypatch.setattr(findings, "MAX_KNOWN_NODES", 0)
+    monkeypatch.setattr(findings, "fits", lambda *_: False)
+    outcome, evaluator = run
+    proofs = []
+    for pace in (0.0, 1e-6, 1e9):
+        clock = itertools.count(1.0, pace)
+        monkeypatch.setattr("time.monotonic", lambda clock=clock: next(clock))
+        proofs.append(look_back(outcome, evaluator, Constraints.none(5), exact, rationed=False)[1].certificate)
+    assert all(proof is not None for proof in proofs)
+    assert len({(proof.upper_bound, proof.best.dags.tobytes()) for proof in proofs}) == 1
 
 
 def test_asked_for_it_is_spent_even_where_rationed(run):

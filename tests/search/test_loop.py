@@ -23,7 +23,7 @@ from drbo.settings import Settings
 #: Settings that make an iteration cheap.
 SMALL = {"batch_size": 8, "n_candidates": 200, "hidden": 8, "n_draws": 4, "n_grads": 2, "n_replay": 32}
 #: The paper's way to propose, in a search that is otherwise the default.
-REGION = {"proposals": "region", "surrogate": "dropout"}
+REGION = {"route": "paper", "surrogate": "dropout"}
 
 
 def _small(preset="default", **changes):
@@ -208,10 +208,10 @@ def test_no_settings_overspend(data):
     def pick(*values):
         return data.draw(st.sampled_from(values))
 
-    masks, skip_known, proposals = pick("row", "shared"), pick(True, False), pick("climb", "region")
+    masks, skip_known, route = pick("row", "shared"), pick(True, False), pick("surrogate", "paper")
     chosen = Settings(
-        proposals=proposals,
-        surrogate="dropout" if proposals == "region" else pick("gp", "dropout", "none"),
+        route=route,
+        surrogate="dropout" if route == "paper" else pick("gp", "dropout", "none"),
         first_design=pick(None, 1, 7),
         max_evals=pick(1, 3, 20),
         max_local=pick(None, 4, 15),

@@ -38,7 +38,7 @@ def begun(kind, **changes):
     return proposer, evaluator, best
 
 
-REGION = {"proposals": "region", "surrogate": "dropout", "n_candidates": 500, "batch_size": 8, "hidden": 8}
+REGION = {"route": "paper", "surrogate": "dropout", "n_candidates": 500, "batch_size": 8, "hidden": 8}
 
 
 class TestClimb:

@@ -9,7 +9,7 @@ from drbo.result.prune import prune
 from drbo.scores.splines import SplineScore
 from drbo.search.evaluate import Evaluator
 from drbo.search.order_search import NO_LIMIT, OrderSearch
-from drbo.search.score_steps import ScoreSteps, is_compiled, steps_of
+from drbo.search.score_steps import ScoreSteps, steps_of
 from drbo.settings import Settings
 
 D = 8
@@ -49,6 +49,5 @@ def test_steps_are_those_of_the_score_itself(case, constraints, rng):
 def test_nonlinear_graphs_are_found():
     data = simulate("20ER2", "cos", n=800, seed=100)
     score = SplineScore(Table.from_array(data.X))
-    assert is_compiled(score)
     found = OrderSearch(score, Settings(order_patience=3), seed=0).run().best.dags[0]
     assert shd(prune("cam-sequential", data.X, found)[0], data.dag) <= 1

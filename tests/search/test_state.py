@@ -20,7 +20,7 @@ from drbo.search.state import Fields, generator_state, pack, torch_state
 from drbo.settings import Settings
 
 SMALL = {"max_evals": 200, "batch_size": 8, "n_candidates": 200}
-REGION = {"proposals": "region", "surrogate": "dropout"}
+REGION = {"route": "paper", "surrogate": "dropout"}
 VARIANTS = {
     "default": {},
     "networks that are climbed": {"surrogate": "dropout"},

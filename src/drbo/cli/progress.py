@@ -60,7 +60,7 @@ class Watch:
         """Take note of an iteration; never ends the search."""
         if progress.proving:
             return
-        # The networks spend a batch at a time, within the budget. The search over orders is bounded by its patience.
+        # Routes surrogate and paper spend a batch at a time, within the budget. Patience alone bounds route orders.
         is_more_than_a_batch = not self.has_result and progress.n_evals > self.settings.batch_size
         self._counts_climbs |= is_more_than_a_batch or progress.n_evals > self.settings.max_evals
         self._idle = self._idle + 1 if progress.n_evals == self._n_evals else 0

@@ -34,7 +34,7 @@ class TableRefit:
     >>> x = np.random.default_rng(0).normal(size=(200, 2))
     >>> x[:, 1] += 2 * x[:, 0]
     >>> refit = TableRefit(name="bic-nv", options={}, table=Table.from_array(x), constraints=Constraints.none(2),
-    ...     settings=Settings(), pruner="none", columns=np.array([0, 1]), by_orders=True)
+    ...     settings=Settings(route="orders"), pruner="none", columns=np.array([0, 1]))
     >>> refit(np.arange(100), seed=0).astype(int).tolist()
     [[0, 1], [1, 0]]
     """
@@ -43,24 +43,23 @@ class TableRefit:
     options: dict[str, Any]
     table: Table
     constraints: Constraints
-    settings: Settings
+    settings: Settings  # with the route of the fit
     pruner: str
     columns: npt.NDArray[np.intp]  # (d,) the place of each column of the table in the answer
-    by_orders: bool
     start: npt.NDArray[np.bool_] | None = None  # (d, d) where a warm search begins; None: cold
     device: str = "cpu"
 
     def __call__(self, rows: npt.NDArray[np.intp], seed: int) -> npt.NDArray[np.bool_]:
         """Return the equivalence class under the knowledge, or the DAG where the score tells its members apart."""
         score, table = self._scored(rows)
-        if self.by_orders:
+        if self.settings.route == "orders":
             return self._graph(score, table, self._ordered(score, seed))
         state = self._search(score, table, seed)
         return self._graph(score, table, run(state, [Limits(self.settings)]))
 
     def many(self, draws: Sequence[tuple[npt.NDArray[np.intp], int]]) -> Iterator[npt.NDArray[np.bool_]]:
         """Yield the graphs of resamples, each rows and a seed; on a GPU several are searched as one program."""
-        size = 1 if self.by_orders else group_size(self.table.n_columns, self.settings, self.device)
+        size = group_size(self.table.n_columns, self.settings, self.device)
         if size == 1:
             yield from (self(rows, seed) for rows, seed in draws)
             return

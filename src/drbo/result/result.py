@@ -18,6 +18,7 @@ from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.result import export, why
 from drbo.result.confidence import Confidence
+from drbo.settings import under_present_names
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -106,7 +107,7 @@ class Result:
     margin_reversed: Floats | None = None  # (d, d) and with it turned round
     posterior: Floats | None = None  # (d, d) probability of each edge, for scores that are a log evidence
     trace_columns: dict[str, npt.NDArray[Any]] = field(default_factory=_no_trace)  # the columns of trace
-    settings: dict[str, Any] = field(default_factory=dict)  # as Settings.to_dict()
+    settings: dict[str, Any] = field(default_factory=dict)  # as Settings.to_dict(), with the route that was taken
     seed: int = 0  # with the settings and the versions it gives the same graph
     versions: dict[str, str] = field(default_factory=dict)  # of drbo, Python and the libraries that decide the numbers
     data_hash: str = ""  # SHA-256 of the checked table, whatever the order of its rows and columns
@@ -534,6 +535,7 @@ class Result:
             _check_plain(content, path.name)
             values = {name: content[name] for name in JSON_TYPES}
             values |= {name: float(values[name]) for name, kind in JSON_TYPES.items() if kind is float}
+            values["settings"] = under_present_names(values["settings"], values["reasons"])
         path = path.with_name("result.npz")
         with refusing(path):
             arrays = _read_arrays(path, content)

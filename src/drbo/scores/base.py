@@ -90,7 +90,7 @@ class Score:
     """A decomposable score of a DAG; higher is better.
 
     The score of a DAG is ``combine(local, price)``: ``local`` is the expensive part (one regression or count per
-    family, what the networks learn), ``price`` is exact and costs nothing (edge penalty and edge prior). The same
+    family, what the surrogate learns), ``price`` is exact and costs nothing (edge penalty and edge prior). The same
     ``combine`` serves true and predicted local values. Here it is ``sum(gain * local + price)``.
 
     A subclass sets ``gain`` and implements :meth:`local`; a quick one implements only
@@ -129,6 +129,10 @@ class Score:
     row_weights: Literal["none", "counts", "any"] = "none"
     #: It needs no more than means and covariances, so cells may be missing: see :func:`drbo.data.moments.moments`.
     takes_missing: bool = False
+    #: A local score costs at most about 0.2 ms on this table, so that a search may ask for tens of thousands: route
+    #: "auto" then climbs over orders (docs/orders.md). Nothing is timed. A subclass that computes local values of its
+    #: own says so itself. A score whose cost depends on the table sets it in ``__init__``.
+    cheap: bool = False
     #: Families in one call of :meth:`local`, for a score whose last bits depend on what is computed together: all
     #: executors then cut a batch at the same places and get the same numbers. None: a batch may be cut anywhere.
     cell: int | None = None
@@ -149,6 +153,11 @@ class Score:
         times = np.ones(table.n_rows) if table.weights is None else table.weights
         counted = np.ones((table.n_rows, self.n_nodes), dtype=bool) if self.targets is None else ~self.targets
         self._set_rows(times @ counted, penalty)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "cheap" not in vars(cls) and not {"local", "local_one"}.isdisjoint(vars(cls)):
+            cls.cheap = False
 
     def _set_rows(self, n_rows: npt.NDArray[Any], penalty: float | Literal["ebic"]) -> None:
         """Set the rows that count for each node and, from them, the price of one parameter."""
@@ -345,6 +354,7 @@ class _Wrapped(Score):
         self.name = type(inner).__name__
         self.score_equivalent = bool(getattr(inner, "score_equivalent", False))
         self.evidence_scale = getattr(inner, "evidence_scale", None)
+        self.cheap = getattr(inner, "cheap", False)
 
     def local(self, families: Families) -> npt.NDArray[np.float64]:
         if hasattr(self.inner, "local"):

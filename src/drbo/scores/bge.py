@@ -56,6 +56,7 @@ class BGe(Score):
     evidence_scale = 1.0
     row_weights = "any"
     takes_missing = True
+    cheap = True
 
     def __init__(
         self,

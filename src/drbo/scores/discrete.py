@@ -29,6 +29,7 @@ class _CountScore(Score):
 
     score_equivalent = True
     row_weights = "counts"
+    cheap = True
 
     def __init__(self, table: Table, **options: Any) -> None:
         super().__init__(table, **options)

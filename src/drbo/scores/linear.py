@@ -73,6 +73,7 @@ class BicNV(Score):
     nested = True
     row_weights = "any"
     takes_missing = True
+    cheap = True
     equal_variance: ClassVar[bool] = False
 
     def __init__(self, table: Table, **options: Any) -> None:

@@ -20,6 +20,9 @@ DAMPING = 1e-13
 TOLERANCE = 1e-9
 #: A likelihood that falls by less than this share of itself is rounding.
 ROUNDING = 1e-14
+#: Distinct rows up to which a local score is cheap. With at most three parents it took 0.04 ms on one core up to 1,000
+#: distinct rows, 0.08 ms with 10,000, 0.2 ms with 50,000 and 0.4 ms with 100,000 (20 to 50 columns).
+CHEAP_ROWS = 50_000
 MAX_STEPS = 100
 MAX_HALVINGS = 30
 
@@ -48,9 +51,12 @@ class LogisticBIC(Score):
     cell = 256  # the last bit of a product depends on how many there are
     evidence_scale = 2.0
     nested = True
+    cheap = True
 
     def __init__(self, table: Table, **options: Any) -> None:
         super().__init__(table, **options)
+        # Equal rows are merged, and d binary columns have at most 2^d distinct ones.
+        self.cheap = self.cheap and min(table.n_rows, 2**self.n_nodes) <= CHEAP_ROWS
         self.gain = 2.0
         binary = _two_levels(table)
         self._counted = []  # per group of nodes with the same rows: columns (d, u) and how often each row occurs

@@ -17,6 +17,9 @@ from drbo.scores.discrete import PARAMETER_CAP, configuration_counts, configurat
 RIDGE = 1e-10
 #: More columns than this after the indicators are made are refused: their correlations would not fit in memory.
 MAX_COLUMNS = 4096
+#: Rows times columns up to which a local score of the conditional Gaussian is cheap. With at most three parents it took
+#: 0.1 ms on one core with 500 rows and 8 columns, 0.2 ms with 500 and 50 or 2,000 and 20, 0.6 ms with 5,000 and 50.
+CHEAP_CELLS = 40_000
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,6 +51,7 @@ class DegenerateGaussian(Score):
     score_equivalent = True
     evidence_scale = 2.0
     nested = True
+    cheap = True  # 8 microseconds with at most three parents, for any number of rows
 
     def __init__(self, table: Table, **options: Any) -> None:
         super().__init__(table, **options)
@@ -125,9 +129,11 @@ class ConditionalGaussian(Score):
     name = "mixed-cg"
     score_equivalent = True
     evidence_scale = 2.0
+    cheap = True
 
     def __init__(self, table: Table, **options: Any) -> None:
         super().__init__(table, **options)
+        self.cheap = self.cheap and table.n_rows * self.n_nodes <= CHEAP_CELLS
         check_not_constant(table, self.name)
         self.score_equivalent = self.targets is None
         self.gain = 2.0

@@ -84,6 +84,7 @@ class SplineScore(Score):
     assumption = "additive noise around nonlinear effects"
     evidence_scale = 2.0
     nested = True
+    cheap = True
 
     def __init__(self, table: Table, *, df: int = 5, **options: Any) -> None:
         super().__init__(table, **options)

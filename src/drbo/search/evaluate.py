@@ -206,7 +206,7 @@ class Evaluator:
         if not new:
             return
         keys = sorted(new)
-        if self.score.cell or (self.workers and not self.workers.is_little(len(keys))):
+        if self.score.cell or self.workers:
             keys.sort(key=lambda key: key[4:])  # families with the same parents stand together: scores share work there
         families = Families.from_keys(keys, self.score.n_nodes)
         values = local_scores(self.score, families) if self.workers is None else self.workers.local(families)

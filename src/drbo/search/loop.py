@@ -25,8 +25,7 @@ STALL = 5
 #: Rounds of climbs without a better score that end a search by default: by then draws and jumps are at their boldest.
 CLIMB_PATIENCE = 30
 #: What finds a DAG, in words.
-FOUND_BY = {"climb": "climb", "region": "trust region"}
-FINDERS = ("given start", "first design", *FOUND_BY.values(), "recombination", "polish")
+FINDERS = ("given start", "first design", "climb", "trust region", "recombination", "polish")
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,11 @@ class Outcome:
 
 
 class Search:
-    """The state of a search and its three steps."""
+    """The state of a search by surrogate and its three steps.
+
+    With ``settings.route`` "paper" dropout networks rank the candidates of a trust region; any other value climbs
+    functions drawn from the surrogate.
+    """
 
     def __init__(
         self,
@@ -81,7 +84,7 @@ class Search:
         self.rng = np.random.default_rng(seed)
         self.generator = torch.Generator(device).manual_seed(int(self.rng.integers(2**62)))
         self.evaluator = Evaluator(score, settings, executor)
-        kind = ClimbProposer if settings.proposals == "climb" else RegionProposer
+        kind = RegionProposer if settings.route == "paper" else ClimbProposer
         self.proposer: Proposer = kind(self.evaluator, settings, self.constraints, self.rng, self.generator)
         self.recombiner = Recombiner(self.evaluator) if settings.recombine else None
         self.best: Evaluated | None = None
@@ -109,7 +112,8 @@ class Search:
             top = int(np.argmax(batch.scores))
             if self.best is None or batch.scores[top] > self.best.scores[0]:
                 self.best = Evaluated(batch.dags[[top]], batch.local[[top]], batch.scores[[top]])
-                self.found_by = "first design" if self.iteration == 0 else FOUND_BY[self.settings.proposals]
+                proposed_by = "trust region" if self.settings.route == "paper" else "climb"
+                self.found_by = "first design" if self.iteration == 0 else proposed_by
         if self.recombiner and self.best is not None:
             self._replace(self.recombiner.best(self.best, self.rng), "recombination")
         self.stalled = 0 if self.best is not before else self.stalled + 1
@@ -248,7 +252,7 @@ def _call(callbacks: list[Callback], state: Search) -> str | None:
 def _finished(state: Search) -> str | None:
     if state.spent:
         return f"budget spent: {state.evaluator.n_evals} evaluations, {state.evaluator.n_local} local scores"
-    if state.settings.proposals == "climb" and state.settings.patience is None and state.stalled >= CLIMB_PATIENCE:
+    if state.settings.route != "paper" and state.settings.patience is None and state.stalled >= CLIMB_PATIENCE:
         return f"no better score in {CLIMB_PATIENCE} rounds of climbs"
     if state.empty >= EMPTY_ROUNDS:
         return f"nothing new to evaluate in {EMPTY_ROUNDS} rounds"

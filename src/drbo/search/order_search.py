@@ -1,4 +1,4 @@
-"""The route for cheap scores: climbs over node orders with the true score, no networks.
+"""Route orders, for cheap scores: climbs over node orders with the true score, no surrogate.
 
 Where a local score costs microseconds, what is left to do is to search: climb to an order that no move of a node
 improves, shake a few neighbouring nodes, climb again, until shaking no longer helps. Do it all from an unrelated order

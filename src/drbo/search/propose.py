@@ -1,4 +1,4 @@
-"""Where proposals come from: the paper's trust region, or climbs of drawn functions."""
+"""Where proposals come from: the paper's trust region (route paper), or climbs of drawn functions (route surrogate)."""
 
 from collections.abc import Sequence
 from typing import Protocol

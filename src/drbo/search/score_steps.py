@@ -1,6 +1,5 @@
 """Scores seen step by step: what the order search needs of a score, compiled where the score is a known one."""
 
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,12 +21,6 @@ if TYPE_CHECKING:
     from drbo.search.spline_orders import SplineSteps
     from drbo.search.stepwise import Expander, Expansion
 
-#: A score whose local scores take longer is searched with networks: above this the thousands of families of a climb
-#: cost more than the networks' whole search.
-CHEAP_SECONDS = 2e-4
-#: Batches that are timed, and families in each.
-TIMED_BATCHES, TIMED_FAMILIES = 3, 32
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -46,35 +39,6 @@ def steps_of(evaluator: Evaluator, constraints: Constraints, level: float | None
         assert isinstance(score, (DiscreteBIC, BDeu))
         return _counts(score, constraints)
     return ScoreSteps(evaluator, constraints, level)
-
-
-def is_compiled(score: Score) -> bool:
-    """Tell whether a score's steps are compiled; a subclass may have changed what they take for granted."""
-    return type(score) in (BicNV, BicEV, BGe, DiscreteBIC, BDeu, SplineScore)
-
-
-def family_seconds(score: Score) -> float:
-    """Return what a local score with up to three parents costs, the least of a few batches.
-
-    Examples
-    --------
-    >>> from drbo.data.table import Table
-    >>> table = Table.from_array(np.random.default_rng(0).normal(size=(50, 4)))
-    >>> 0 < family_seconds(BicNV(table)) < 1
-    True
-    """
-    rng, d = np.random.default_rng(0), score.n_nodes
-    nodes = rng.integers(d, size=(TIMED_BATCHES, TIMED_FAMILIES))
-    parents = (
-        rng.random((TIMED_BATCHES, TIMED_FAMILIES, d)).argsort(axis=2) < rng.integers(4, size=nodes.shape)[..., None]
-    )
-    seconds = []
-    for batch in range(TIMED_BATCHES):
-        parents[batch, np.arange(TIMED_FAMILIES), nodes[batch]] = False
-        start = time.perf_counter()
-        score.local(Families(nodes[batch], parents[batch]))
-        seconds.append((time.perf_counter() - start) / TIMED_FAMILIES)
-    return min(seconds)
 
 
 class ScoreSteps:

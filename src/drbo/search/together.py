@@ -40,7 +40,7 @@ def group_size(n_nodes: int, settings: Settings, device: str) -> int:
     >>> group_size(10, paper, "cuda"), group_size(100, paper, "cuda"), group_size(10, paper, "cpu")
     (16, 8, 1)
     """
-    if device == "cpu" or settings.proposals != "region" or settings.replay != "uniform" or settings.n_replay == 0:
+    if device == "cpu" or settings.route != "paper" or settings.replay != "uniform" or settings.n_replay == 0:
         return 1
     units = n_nodes * (settings.batch_size + settings.n_replay) * settings.hidden
     training = units * (UNIT_BYTES + STEP_BYTES * settings.n_grads) / 2**30
