@@ -7,10 +7,12 @@ import os
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from drbo import DrBO
 from drbo.errors import ResultError
 from drbo.result.result import JSON_TYPES, Result
 
@@ -417,3 +419,15 @@ def test_import_needs_numpy_alone():
     code = "import sys, drbo.result.result; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"pandas", "matplotlib", "networkx", "torch", "sklearn"} & set(done.stdout.split())
+
+
+def test_a_result_that_version_0_1_wrote_still_opens():
+    """The files in saved/0.1 were written by version 0.1 and must never be written again."""
+    result = Result.load(Path(__file__).parent / "saved" / "0.1")
+    assert result.names == ("rain", "wet", "slip", "sun")
+    assert np.argwhere(result.dag).tolist() == [[0, 1], [1, 2]]
+    assert result.confidence.n == 8
+    assert "drbo fit chain.csv --score bic-nv" in result.call
+    assert "2 directed and 0 undirected edges" in result.summary()
+    again = DrBO.like(result).get_params()
+    assert (again["score"], again["random_state"], again["knowledge"].required) == ("bic-nv", 0, (("rain", "wet"),))
