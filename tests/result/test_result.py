@@ -355,7 +355,7 @@ class TestHostileFiles:
     def test_numbers_that_are_not_finite(self, folder):
         text = (folder / "result.json").read_text()
         (folder / "result.json").write_text(text.replace('"seconds": 12.3', '"seconds": 1e999'))
-        self.refused(folder, "seconds must be .* got inf")
+        self.refused(folder, "holds 1e999, which is not a finite number")
         (folder / "result.json").write_text(text.replace('"seconds": 12.3', '"seconds": Infinity'))
         self.refused(folder, "holds Infinity")
 
@@ -376,12 +376,12 @@ class TestHostileFiles:
         forge(folder, arrays=arrays)
         self.refused(folder, message)
 
-    def test_bomb_is_refused_by_its_header(self, folder, monkeypatch):
+    def test_bomb_is_refused_by_its_directory(self, folder, monkeypatch):
         forge(folder, arrays={"local": np.zeros(500_000)}, compressed=True)
         made = []
         frombuffer = np.frombuffer
         monkeypatch.setattr(np, "frombuffer", lambda raw, **k: made.append(len(raw)) or frombuffer(raw, **k))
-        self.refused(folder, r"local must have shape \(4,\) and type <f8, got \(500000,\)")
+        self.refused(folder, r"result.npz takes more than \d+ bytes")
         assert max(made, default=0) < 1000
 
     def test_large_file_is_refused_unread(self, folder):

@@ -172,17 +172,15 @@ def config_values(command: click.Command, path: Path) -> dict[str, Any]:
 
 def read_config(path: Path) -> dict[str, Any]:
     """Return the tables of a TOML file."""
-    import tomllib
-
-    from drbo.data.files import MAX_TEXT_BYTES, read_bytes
+    from drbo.toml import read_toml
 
     try:
-        content = tomllib.loads(read_bytes(path, MAX_TEXT_BYTES).decode("utf-8"))
+        content = read_toml(path)
     except OSError as error:
         raise SettingsError(
             f"config '{path}' cannot be read: {error.strerror}", hint="'drbo init' writes one"
         ) from error
-    except (ValueError, RecursionError) as error:  # not UTF-8, or not TOML: tomllib names the line
+    except ValueError as error:
         raise SettingsError(f"config '{path}' is not TOML: {error}", hint="'drbo init' writes an example") from error
     wrong = next((name for name, value in content.items() if not isinstance(value, dict)), None)
     if wrong is not None:

@@ -5,7 +5,6 @@ import io
 import json
 import math
 import warnings
-import zipfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.files import MAX_TEXT_BYTES, npz_bytes, read_bytes, read_json, read_member, refusing, write_file
+from drbo.data.packed import InputLimit, open_npz
 from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.result import export, why
@@ -620,7 +620,8 @@ def _read_arrays(path: Path, content: dict[str, Any]) -> dict[str, Any]:
     if hashlib.sha256(raw).hexdigest() != content["sha256"]:
         raise ResultError(f"{path} does not match the checksum in result.json", hint="one of the two was changed")
     arrays = {}
-    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+    limit = InputLimit(room, ratio=1, hint="is it the right file?")  # results are not packed
+    with open_npz(io.BytesIO(raw), f"{path}", limit) as archive:
         if sorted(archive.namelist()) != sorted(f"{name}.npy" for name in expected):
             raise ResultError(f"{path} must hold {', '.join(expected)}, got {', '.join(archive.namelist())[:200]}")
         for name, (shape, kind) in expected.items():
