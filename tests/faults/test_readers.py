@@ -20,7 +20,7 @@ from drbo.data.check import check_table
 from drbo.data.read import read_table
 from drbo.errors import DataError, DrboError, ResultError
 from drbo.result.export import read_graph, write_graph
-from tests.faults import fuzz
+from tests.faults import bombs, fuzz
 
 ROOT = Path(__file__).parents[2]
 CASES = int(os.environ.get("DRBO_FUZZ_CASES", "150"))  # per reader; make test-faults asks for 10,000
@@ -68,6 +68,19 @@ def test_mutants_are_refused_or_read(reader):
     assert outcome["cases"] == CASES
     assert outcome["escapes"] == 0
     assert outcome["slowest"] < 5
+
+
+@pytest.mark.parametrize("reader", list(bombs.BOMBS))
+def test_bombs_are_refused_within_seconds_and_a_gigabyte(reader):
+    command = [sys.executable, "-m", "tests.faults.bombs", reader]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    outcomes = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(outcomes) == len(bombs.BOMBS[reader])
+    for outcome in outcomes:
+        assert outcome["good"], outcome
+        assert outcome["seconds"] < bombs.MAX_SECONDS, outcome
+        assert outcome["bytes"] < bombs.MAX_BYTES, outcome
 
 
 def test_the_fuzzer_sees_an_escape(monkeypatch, tmp_path):

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from drbo.errors import ResultError
-from drbo.result import export
+from drbo.result import export, graph_text
 from drbo.result.export import read_graph
 
 
 def _file(tmp_path, text):
-    (tmp_path / "g.csv").write_text(text)
+    (tmp_path / "g.csv").write_text(text, newline="")
     return tmp_path / "g.csv"
 
 
@@ -39,11 +39,12 @@ def test_the_first_cell_that_is_wrong_is_named(tmp_path, text, message):
         read_graph(_file(tmp_path, text))
 
 
-def test_the_number_of_edges_is_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(export, "MAX_EDGES", 100)
-    assert read_graph(_file(tmp_path, "a,b\n" * 100))[0].sum() == 1
-    with pytest.raises(ResultError, match="at most 100 lines"):
-        read_graph(_file(tmp_path, "a,b\n" * 200))
+def test_the_number_of_lines_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(graph_text, "MAX_LINES", 100)
+    for end in ("\n", "\r\n", "\r"):
+        assert read_graph(_file(tmp_path, f"a,b{end}" * 100))[0].sum() == 1
+        with pytest.raises(ResultError, match="more than 100 lines"):
+            read_graph(_file(tmp_path, f"a,b{end}" * 101))
 
 
 def test_the_number_of_nodes_is_bounded_before_a_matrix_is_made(tmp_path):

@@ -143,7 +143,7 @@ def fit(
     _check_imputed(options, dry_run)
     if output is not None:
         check_folder(output, force=force)
-    frame = read_frame(data, options["separator"], options["no_header"])
+    frame = read_frame(data, options)
     if not quiet:
         say(f"{data}: {len(frame):,} rows, {frame.shape[1]} columns")
     frame, weights = _weights(frame, options["weights"])

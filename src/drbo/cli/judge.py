@@ -55,7 +55,7 @@ def judge(data: Path, graph: Path, as_is: bool, as_json: bool, **options: Any) -
     from drbo.result.judge import judge as judged
     from drbo.result.result import Result
 
-    rows = read_frame(data, options["separator"], options["no_header"])
+    rows = read_frame(data, options)
     frame = _complete(as_frame(rows), options)
     result = Result.load(graph) if graph.is_dir() else None
     if result is None:

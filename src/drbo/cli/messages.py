@@ -19,6 +19,7 @@ _LABEL = re.compile(r"\s*\S+(?: \S+)*\s{2,}")  # the words before the first gap
 _PHRASES = {
     "separator=...": "--separator",
     "header=False": "--no-header",
+    "max_input=...": "--max-input SIZE",
     "device='auto' or 'cpu'": "--device auto or cpu",
 }
 

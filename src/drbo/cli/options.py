@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,6 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([smh]?)")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?)b?")
 _SEPARATOR_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
@@ -40,6 +41,22 @@ def duration(word: str) -> float:
     if seconds <= 0:
         raise click.BadParameter(f"a time is written like 60s, 5m or 1h, got {word!r}")
     return seconds
+
+
+def size(word: str) -> int:
+    """Return the bytes of a size such as 500MB, 4GB or 2GiB.
+
+    Examples
+    --------
+    >>> size("4GB"), size("1.5 MiB"), size("1000")
+    (4000000000, 1572864, 1000)
+    """
+    match = _SIZE.fullmatch(word.strip().lower())
+    base = 1024 if match and match[3] else 1000
+    found = float(match[1]) * base ** " kmgt".index(match[2] or " ") if match else 0.0
+    if not 1 <= found < 2**63:
+        raise click.BadParameter(f"a size is written like 500MB or 4GB, got {word!r}")
+    return int(found)
 
 
 def penalty(word: str) -> float | str:
@@ -82,12 +99,27 @@ def data_options(command: F) -> F:
             show_default=True,
             help="What to do with missing values: refuse them, drop rows, EM covariance, multiple imputation.",
         ),
+    )
+    for option in reversed(policies):
+        command = option(command)
+    return file_options(command)
+
+
+def file_options(command: F) -> F:
+    """Add the options that say how a table is read from its file."""
+    options = (
         click.option("--separator", metavar="CHAR", help="Between the cells of a text file, or tab.  [default: found]"),
         click.option(
             "--no-header", is_flag=True, help="The text file begins with data; columns are called x0, x1, ..."
         ),
+        click.option(
+            "--max-input",
+            type=size,
+            metavar="SIZE",
+            help="Largest table that is read.  [default: 4GiB, or 100 times the size of a packed file]",
+        ),
     )
-    for option in reversed(policies):
+    for option in reversed(options):
         command = option(command)
     return command
 
@@ -193,11 +225,12 @@ def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)
 
 
-def read_frame(path: Path, separator: str | None, no_header: bool) -> "pd.DataFrame":
-    """Read the table of a command that has :func:`data_options`."""
+def read_frame(path: Path, options: Mapping[str, Any]) -> "pd.DataFrame":
+    """Read the table of a command that has :func:`file_options`."""
     from drbo.data.read import read_table
 
-    return read_table(path, separator=_SEPARATOR_WORDS.get(separator or "", separator), header=not no_header)
+    separator = _SEPARATOR_WORDS.get(options["separator"] or "", options["separator"])
+    return read_table(path, separator=separator, header=not options["no_header"], max_input=options["max_input"])
 
 
 def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[str, ...]]:
@@ -205,7 +238,7 @@ def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[st
     from drbo.data.check import check_table
     from drbo.data.missing import table_policy
 
-    frame = read_frame(path, options["separator"], options["no_header"])
+    frame = read_frame(path, options)
     policies = {"on_constant": options["on_constant"], "on_collinear": options["on_collinear"]}
     return check_table(frame, **policies, missing=table_policy(options["missing"]))
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 MAX_NODES = 2**14  # their square in booleans is what files.MAX_ARRAY_BYTES takes
 GRAPH_ARRAYS = ("dag", "adjacency", "A", "arr_0")
-MAX_EDGES = 2**22
 READABLE = "a result folder, .csv, .tsv, .txt, .json, .npz or .npy"
 
 Bools = npt.NDArray[np.bool_]
@@ -256,7 +255,7 @@ def from_edges(
     index = {} if nodes is None else {name: k for k, name in enumerate(check_names(nodes, len(nodes)))}
     pairs = array.array("q")
     for where, *ends in edges:
-        if len(pairs) > 2 * MAX_EDGES or len(index) > MAX_NODES:
+        if len(index) > MAX_NODES:
             break
         for end in ends:
             if not isinstance(end, str) or not end:
@@ -268,8 +267,6 @@ def from_edges(
                     f"{where}: {end!r} is not a node", hint=f"the nodes are {', '.join(list(index)[:20])}"
                 )
         pairs.extend(index[end] for end in ends)
-    if len(pairs) > 2 * MAX_EDGES:
-        raise ResultError(f"a list of edges has at most {MAX_EDGES} lines", hint="write a matrix as .npz")
     if not 0 < len(index) <= MAX_NODES:
         raise ResultError(f"a graph has 1 to {MAX_NODES} nodes, got {len(index)}", hint="are names missing?")
     adjacency = np.zeros((len(index), len(index)), dtype=bool)

@@ -14,6 +14,7 @@ from drbo.data.files import MAX_TEXT_BYTES, read_bytes
 from drbo.errors import ResultError
 from drbo.result.export import align, from_edges
 
+MAX_LINES = 2**22
 EDGE_HEADERS = (("source", "target"), ("from", "to"), ("cause", "effect"))
 
 Bools = npt.NDArray[np.bool_]
@@ -40,7 +41,10 @@ def read_text(path: Path, names: Sequence[str] | None) -> tuple[Bools, tuple[str
 
 def _rows(path: Path) -> Iterator[Row]:
     """Yield the lines that are not blank; the first one tells the separator."""
-    text = io.TextIOWrapper(io.BytesIO(read_bytes(path, MAX_TEXT_BYTES)), encoding="utf-8-sig", newline="")
+    raw = read_bytes(path, MAX_TEXT_BYTES)
+    if raw.count(b"\n") + raw.count(b"\r") - raw.count(b"\r\n") > MAX_LINES:
+        raise ResultError(f"{path} has more than {MAX_LINES} lines", hint="write the graph as a matrix, in a .npz file")
+    text = io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8-sig", newline="")
     first = next((line for line in text if line.strip()), "")
     separator = "\t" if path.suffix.lower() == ".tsv" else next((mark for mark in ",;\t" if mark in first), ",")
     text.seek(0)
