@@ -19,6 +19,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from drbo.data.packed import SmallReads
 from drbo.errors import DrboError, ResultError
 
 MAX_TEXT_BYTES = 2**26
@@ -247,7 +248,7 @@ def stored_archive(stream: IO[bytes], what: str) -> zipfile.ZipFile:
         ...
     drbo.errors.ResultError: state.npz has the compressed member 'a.npy' (drbo writes none: the file was changed)
     """
-    archive = zipfile.ZipFile(stream)
+    archive = zipfile.ZipFile(SmallReads(stream, what))
     members, changed = archive.infolist(), "drbo writes none: the file was changed"
     packed = [info.filename for info in members if info.compress_type != zipfile.ZIP_STORED]
     if packed:

@@ -111,7 +111,7 @@ def _gzip_pieces(stream: IO[bytes], packed: int, limit: InputLimit, what: str) -
         raise ResultError(f"{what} is no complete gzip file", hint="fetch or pack it again")
 
 
-class _SmallReads(io.BufferedIOBase):
+class SmallReads(io.BufferedIOBase):
     """A stream that refuses to read much at once, so that no directory of an archive fills the memory."""
 
     def __init__(self, stream: IO[bytes], what: str) -> None:
@@ -150,7 +150,7 @@ def open_npz(stream: IO[bytes], what: str, limit: InputLimit) -> Iterator[zipfil
     ['a.npy']
     """
     packed = stream.seek(0, os.SEEK_END)
-    with zipfile.ZipFile(_SmallReads(stream, what)) as archive:
+    with zipfile.ZipFile(SmallReads(stream, what)) as archive:
         if len(archive.filelist) > MAX_ZIP_MEMBERS:
             raise ResultError(f"{what} has {len(archive.filelist)} members, at most {MAX_ZIP_MEMBERS} are read")
         if any(

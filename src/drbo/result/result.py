@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.files import MAX_TEXT_BYTES, npz_bytes, read_bytes, read_json, read_member, refusing, write_file
-from drbo.data.packed import InputLimit, open_npz
+from drbo.data.files import (
+    MAX_TEXT_BYTES,
+    npz_bytes,
+    read_bytes,
+    read_json,
+    read_member,
+    refusing,
+    stored_archive,
+    write_file,
+)
 from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.result import export, why
@@ -620,8 +628,7 @@ def _read_arrays(path: Path, content: dict[str, Any]) -> dict[str, Any]:
     if hashlib.sha256(raw).hexdigest() != content["sha256"]:
         raise ResultError(f"{path} does not match the checksum in result.json", hint="one of the two was changed")
     arrays = {}
-    limit = InputLimit(room, ratio=1, hint="is it the right file?")  # results are not packed
-    with open_npz(io.BytesIO(raw), f"{path}", limit) as archive:
+    with stored_archive(io.BytesIO(raw), f"{path}") as archive:
         if sorted(archive.namelist()) != sorted(f"{name}.npy" for name in expected):
             raise ResultError(f"{path} must hold {', '.join(expected)}, got {', '.join(archive.namelist())[:200]}")
         for name, (shape, kind) in expected.items():
