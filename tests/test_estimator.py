@@ -910,3 +910,29 @@ class TestFitMany:
     def test_one_checkpoint_cannot_hold_several_searches(self, tmp_path):
         with pytest.raises(SettingsError, match="fit_many makes several"):
             _model(checkpoint=tmp_path).fit_many([_frame()])
+
+
+class OwnScore:
+    def __init__(self, table):
+        pass
+
+    def local_one(self, node, parents):
+        return -abs(len(parents) - 1.5) - node / 10
+
+
+def test_a_search_with_a_score_of_ones_own_goes_on_if_it_is_given_again(rng, tmp_path):
+    x, small = rng.normal(size=(30, 4)), {"max_evals": 6, "random_state": 0, "prune": "none"}
+    settings = Settings(batch_size=2, n_candidates=50)
+    DrBO(score=OwnScore, checkpoint=tmp_path, settings=settings, **small).fit(x)
+    with pytest.raises(SettingsError, match=r"names the score '.*:OwnScore', and no code is loaded"):
+        DrBO.resume(tmp_path)
+    with pytest.raises(SettingsError, match=r"names the score '.*:OwnScore', got 'bge'"):
+        DrBO.resume(tmp_path, score="bge")
+    again = DrBO.resume(tmp_path, score=OwnScore, max_evals=4)
+    assert again.result_.score_name == "OwnScore"
+    assert again.result_.n_evals > 6
+    with pytest.raises(SettingsError, match="the result names the score 'OwnScore'"):
+        DrBO.like(again.result_)
+    with pytest.raises(SettingsError, match="the result names the score 'OwnScore'"):
+        again.result_.judge(x + 1)
+    assert DrBO.like(again.result_, score=OwnScore).get_params()["score"] is OwnScore

@@ -36,9 +36,10 @@ from drbo.result.pool import pooled
 from drbo.result.prune import PRUNERS, linear_weights, prune
 from drbo.result.refit import TableRefit
 from drbo.result.result import Result
-from drbo.scores.base import SCORES, Families, Score, build_score, score_class
+from drbo.scores.base import Families, Score, build_score, score_class
 from drbo.scores.gp import KernelScore
 from drbo.scores.linear import BicNV
+from drbo.scores.named import score_label, score_of_file
 from drbo.search.certificate import check_size
 from drbo.search.evaluate import Evaluator
 from drbo.search.findings import look_back, restored
@@ -360,6 +361,7 @@ class DrBO(BaseEstimator):
         *,
         max_evals: int | None = None,
         time_limit: float | None = None,
+        score: Any = None,
         executor: Any = None,
         callbacks: Iterable[Callback] = (),
     ) -> Self:
@@ -373,6 +375,8 @@ class DrBO(BaseEstimator):
         X : the table once more, to be sure: another one is refused.
         max_evals : evaluations to spend beyond those that were spent; by default what is left of the first budget.
         time_limit : seconds in all, those before the break counted.
+        score : the score of the search where it is not one of drbo's, as ``"module:Class"`` or as the class: no code is
+            loaded because a file names it.
         executor, callbacks : as in the constructor; they are not saved.
 
         Examples
@@ -387,7 +391,9 @@ class DrBO(BaseEstimator):
         """
         saved = Saved.load(Path(path))
         saved.check_versions(_versions())
-        model = cls(**saved.arguments(max_evals, time_limit), executor=executor, callbacks=callbacks, checkpoint=path)
+        arguments = saved.arguments(max_evals, time_limit)
+        arguments["score"] = score_of_file(arguments["score"], score, f"the saved search in {path}")
+        model = cls(**arguments, executor=executor, callbacks=callbacks, checkpoint=path)
         if X is not None:
             saved.check_data(model._checked(X)[1])
         vars(model)["_saved"] = saved
@@ -406,13 +412,8 @@ class DrBO(BaseEstimator):
         >>> DrBO.like(result).fit(table).result_.score == result.score
         True
         """
-        if result.score_name not in SCORES:
-            raise SettingsError(
-                f"the result has a score of its own, '{result.score_name}', which cannot be made again from its name",
-                hint="make the estimator yourself, with that score",
-            )
         given: dict[str, Any] = {
-            "score": result.score_name,
+            "score": changes["score"] if "score" in changes else score_of_file(result.score_name, None, "the result"),
             "score_options": result.plain_score_options,
             "settings": Settings(**result.settings),
             "prune": result.pruner,
@@ -508,17 +509,12 @@ class DrBO(BaseEstimator):
 
     def _parameters(self, settings: Settings, seed: int, state: Search | OrderSearch) -> dict[str, Any]:
         """Return the parameters as JSON knows them, for :meth:`resume`."""
-        if not isinstance(vars(self)["score"], str):
-            raise SettingsError(
-                "checkpoint needs a score given by its name or as 'module:Class'",
-                hint="a score object cannot be saved: put its class into a module",
-            )
         route = "orders" if isinstance(state, OrderSearch) else "networks"
         names = ("preset", "prune", "device", "on_constant", "on_collinear", "missing")
         options = {name: np.asarray(value).tolist() for name, value in (self.score_options or {}).items()}
         return {
             **{name: getattr(self, name) for name in names},
-            "score": vars(self)["score"],
+            "score": score_label(vars(self)["score"]),
             "score_options": options or None,
             "knowledge": (self.knowledge or Knowledge()).to_mapping(),
             "settings": settings.with_(route=route).to_dict(),

@@ -10,6 +10,7 @@ from drbo import Result
 from tests.cli.conftest import Run
 from tests.cli.test_fit import INTERRUPTING_SCORE
 
+OWN = ("--score", "interrupting:Score")
 SMALL = ("--max-evals", "12", "--set", "batch_size=3", "--set", "n_candidates=100")
 
 
@@ -42,7 +43,7 @@ def interrupted(run: Run, chain: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_search_goes_on_as_if_it_had_never_stopped(run: Run, interrupted: str) -> None:
     before = Result.load("run")
-    done = run("resume", interrupted, "--json")
+    done = run("resume", interrupted, *OWN, "--json")
     assert done.exit_code == 0, done.output
     assert before.stopped == "interrupted"
     assert _course("run") == _course("whole")
@@ -52,17 +53,17 @@ def test_a_search_goes_on_as_if_it_had_never_stopped(run: Run, interrupted: str)
 
 def test_a_finished_search_is_done_at_once_and_can_be_made_longer(run: Run, interrupted: str) -> None:
     course = _course("whole")
-    assert run("resume", "whole", "-q").exit_code == 0
+    assert run("resume", "whole", *OWN, "-q").exit_code == 0
     assert _course("whole") == course
     spent = Result.load("whole").n_evals
-    assert run("resume", "whole", "--max-evals", "4", "-q").exit_code == 0
+    assert run("resume", "whole", *OWN, "--max-evals", "4", "-q").exit_code == 0
     assert Result.load("whole").n_evals > spent
 
 
 def test_the_result_is_made_from_the_checkpoint_alone(run: Run, interrupted: str) -> None:
     Path("moved").mkdir()
     shutil.move("run/checkpoint", "moved/checkpoint")
-    assert run("resume", "moved", "-q").exit_code == 0
+    assert run("resume", "moved", *OWN, "-q").exit_code == 0
     assert _course("moved") == _course("whole")
 
 
@@ -72,11 +73,27 @@ def test_a_damaged_state_is_told_once_and_the_one_before_it_is_taken(run: Run, i
     folder = Path("whole/checkpoint")
     state = folder / json.loads((folder / "checkpoint.json").read_text())["state"]
     state.write_bytes(state.read_bytes()[:-1])
-    done = run("resume", "whole")
+    done = run("resume", "whole", *OWN)
     assert done.exit_code == 0, done.output
     assert done.stderr.count("does not match the checksum in checkpoint.json") == 1
     assert "the search goes on from the state before that one" in done.stderr
     assert _course("whole") == course
+
+
+def test_no_code_is_loaded_because_a_saved_search_names_it(
+    run: Run, interrupted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "interrupting", raising=False)
+    Path("interrupting.py").write_text("open('sprung', 'w').close()")
+    Path("other.py").write_text("class Score:\n    pass\n")
+    done = run("resume", interrupted)
+    assert done.exit_code == 2
+    assert "names the score 'interrupting:Score', and no code is loaded because a file names it" in done.stderr
+    assert "add --score interrupting:Score" in done.stderr
+    for other in ("bge", "other:Score"):
+        done = run("resume", interrupted, "--score", other)
+        assert (done.exit_code, f"'interrupting:Score', got '{other}'" in done.stderr) == (2, True)
+    assert not Path("sprung").exists()
 
 
 def test_what_cannot_be_resumed_is_told(run: Run, chain: Path) -> None:

@@ -14,7 +14,6 @@ from drbo.cli.options import (
     config_option,
     data_options,
     duration,
-    find_own_score,
     json_option,
     parse_settings,
     read_frame,
@@ -204,9 +203,8 @@ def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
             option = f"--{name.replace('_', '-')}"
             raise SettingsError(f"{option} and --set {name}=... are both given", hint="keep one of the two")
     arguments: dict[str, Any] = {
-        name: options[name] for name in ("preset", "prune", "device", "on_constant", "on_collinear", "missing")
+        name: options[name] for name in ("score", "preset", "prune", "device", "on_constant", "on_collinear", "missing")
     }
-    arguments["score"] = find_own_score(options["score"])
     if changes:
         arguments["settings"] = Settings.preset(options["preset"]).with_(**changes, **budget)
     else:

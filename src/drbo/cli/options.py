@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+#: Options that only a person may give: where code comes from, what is overwritten, and how much is read.
+NOT_IN_FILES = ("config", "dask", "force", "max_input")
+
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([smh]?)")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?)b?")
@@ -135,6 +138,7 @@ def score_options(command: F) -> F:
     )(command)
     return click.option(
         "--score",
+        callback=own_score,
         metavar="NAME",
         default="auto",
         show_default=True,
@@ -147,15 +151,28 @@ def score_choice(table: "Table", name: str, penalty: float | str | None) -> tupl
     from drbo.estimator import DrBO
 
     options = None if penalty is None else {"penalty": penalty}
-    return DrBO(score=find_own_score(name), score_options=options).score_choice(table)
+    return DrBO(score=name, score_options=options).score_choice(table)
 
 
-def find_own_score(name: str) -> str:
-    """Return the name of a score; one given as module:Class is also looked for in the current folder.
+def own_score(context: click.Context, _: click.Parameter, name: str | None) -> str | None:
+    """Return the name of a score; one given as module:Class must stand on the command line, not only in a file.
 
-    An installed script does not look there by itself, ``python -m drbo`` does.
+    It is also looked for in the current folder, where ``python -m drbo`` looks by itself and an installed script does
+    not.
     """
-    if ":" in name and os.getcwd() not in sys.path:
+    if name is None or ":" not in name:
+        return name
+    filed = str((context.default_map or {}).get("score", ""))
+    if context.get_parameter_source("score") is click.core.ParameterSource.DEFAULT_MAP:
+        raise SettingsError(
+            f"the config names the score '{filed}', and no code is loaded because a file names it",
+            hint=f"if it is yours, add --score {filed}",
+        )
+    if ":" in filed and filed != name:
+        raise SettingsError(
+            f"the config names the score '{filed}', the command line '{name}'", hint="change one of the two"
+        )
+    if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     return name
 
@@ -184,22 +201,44 @@ def config_values(command: click.Command, path: Path) -> dict[str, Any]:
     unknown = [name for name in content if name not in ("fit", "settings", "knowledge")]
     if unknown:
         raise SettingsError(f"{path} has no use for [{unknown[0]}]", hint="its tables are fit, settings, knowledge")
-    known: dict[str, str] = {}
+    known: dict[str, click.Parameter] = {}
     for parameter in command.params:
         words = [parameter.name or "", *(word.lstrip("-") for word in (*parameter.opts, *parameter.secondary_opts))]
-        known |= {word.replace("_", "-"): parameter.name or "" for word in words if len(word) > 1}
+        known |= {word.replace("_", "-"): parameter for word in words if len(word) > 1}
     values: dict[str, Any] = {}
     for name, value in content.get("fit", {}).items():
-        if name.replace("_", "-") not in known:
-            close = get_close_matches(name.replace("_", "-"), known, n=1)
+        word = name.replace("_", "-")
+        if word not in known:
+            close = get_close_matches(word, known, n=1)
             hint = f"did you mean {close[0]}?" if close else "'drbo init' writes a file with all of them"
             raise SettingsError(f"{path}: unknown option '{name}' in [fit]", hint=hint)
-        values[known[name.replace("_", "-")]] = value
+        if known[word].name in NOT_IN_FILES:
+            raise SettingsError(
+                f"{path}: '{name}' is for the command line alone", hint=f"leave it out of the file, and add --{word}"
+            )
+        values[known[word].name or ""] = _config_value(known[word], value, f"{path}: '{name}'")
     if content.get("settings"):
         values["changes"] = [f"{name}={value}" for name, value in content["settings"].items()]
     if content.get("knowledge"):
         values["knowledge_file"] = path
     return values
+
+
+def _config_value(parameter: click.Parameter, value: Any, where: str) -> Any:
+    """Return a value of a TOML file as the command line would give it: truth values, words, or lists of words."""
+    if isinstance(parameter, click.Option) and parameter.is_flag:
+        if not isinstance(value, bool):
+            raise SettingsError(f"{where} must be true or false, got {value!r:.80}", hint="write it without quotes")
+        return value
+    items = value if parameter.multiple and isinstance(value, list) else [value]
+    for item in items:
+        if not isinstance(item, str | int | float) or isinstance(item, bool):
+            raise SettingsError(
+                f"{where} must be a text or a number, got {item!s:.80}",
+                hint="'drbo init' writes an example of every option",
+            )
+    words = [str(item) for item in items]
+    return words if parameter.multiple else words[0]
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import click
 from drbo.cli.executors import executor_for, worker_options
 from drbo.cli.fit import exit_if_interrupted, finish
 from drbo.cli.messages import say
-from drbo.cli.options import duration, find_own_score, json_option
+from drbo.cli.options import duration, json_option, own_score
 from drbo.cli.output import CHECKPOINT
 from drbo.cli.progress import interruptible, watch_for
 
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     help="Evaluate N more graphs.  [default: what is left of the first budget]",
 )
 @click.option("--time-limit", type=duration, metavar="TIME", help="Stop after 60s, 5m, 1h, ... in all.")
+@click.option("--score", callback=own_score, metavar="module:Class", help="The score of the search, if it is your own.")
 @worker_options
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr.")
-def resume(run: Path, as_json: bool, quiet: bool, workers: int | None, dask: str | None, **limits: Any) -> None:
+def resume(run: Path, as_json: bool, quiet: bool, workers: int | None, dask: str | None, **changes: Any) -> None:
     """Go on with the search that 'drbo fit -o RUN' saved in the folder RUN, as if it had never stopped.
 
     The data is in the folder. The result is written there, too. On the same machine with the same versions it is the
@@ -39,27 +40,28 @@ def resume(run: Path, as_json: bool, quiet: bool, workers: int | None, dask: str
     Examples:
       drbo resume run                    after a crash, a reboot or Ctrl-C
       drbo resume run --max-evals 500    search longer
+      drbo resume run --score my_scores:Mine
     """
     folder = run / CHECKPOINT if (run / CHECKPOINT).is_dir() else run
     with executor_for(workers, dask) as executor:
-        result = continued(folder, executor, limits, quiet=quiet)
+        result = continued(folder, executor, changes, quiet=quiet)
     finish(result, folder.parent if folder.name == CHECKPOINT else run, as_json=as_json, quiet=quiet)
     exit_if_interrupted(result)
 
 
-def continued(folder: Path, executor: Any, limits: dict[str, Any], *, quiet: bool) -> "Result":
+def continued(folder: Path, executor: Any, changes: dict[str, Any], *, quiet: bool) -> "Result":
     """Go on with a search and show its progress."""
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # see fit.search
     from drbo.estimator import DrBO
     from drbo.search.saving import Saved
 
     saved = Saved.load(folder)
+    limits = {name: changes[name] for name in ("max_evals", "time_limit")}
     arguments = saved.arguments(**limits)
-    find_own_score(arguments["score"])
     if not quiet:
         table, spent = saved.table, saved.about["n_evals"]
         say(f"{folder}: {table.n_rows:,} rows, {table.n_columns} columns, {spent:,} evaluations so far")
     with watch_for(arguments["settings"], quiet=quiet) as watch, interruptible(watch) as stop:
-        model = DrBO.resume(folder, executor=executor, callbacks=[watch, stop], **limits)
+        model = DrBO.resume(folder, executor=executor, callbacks=[watch, stop], **changes)
     result: Result = model.result_
     return result

@@ -378,13 +378,16 @@ class Result:
     def judge(self, X: Any, **options: Any) -> "Judgement":
         """Judge the graph on rows that it was not learned from, with its own score; see :func:`drbo.judge`.
 
-        Warns if these are the rows of the fit.
+        Warns if these are the rows of the fit. A score that is not one of drbo's must be given as ``score``.
         """
         from drbo.result.judge import judge
+        from drbo.scores.named import score_of_file
 
         if self.has_seen(X):
             warnings.warn("the graph was learned from these rows: the judgement is too good", stacklevel=2)
-        given = {"score": self.score_name, "score_options": self.plain_score_options, "seed": self.seed, **options}
+        given = {"score_options": self.plain_score_options, "seed": self.seed, **options}
+        if "score" not in given:
+            given["score"] = score_of_file(self.score_name, None, "the result")
         return judge(self.dag, X, names=self.names, **given)
 
     def effects(
