@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from drbo.data import lock
-from drbo.data.lock import LOCK, Owner, locked
+from drbo.data.lock import LOCK, Owner, discard_ended, locked
 from drbo.errors import LockError, ResultError
 
 HOLD = """
@@ -143,6 +143,16 @@ def test_of_many_that_come_at_once_one_gets_it(tmp_path):
         held = [process.communicate()[0] for process in many]
         assert sorted(held) == [b""] * 7 + [b"held\n"]
         assert not (tmp_path / LOCK).exists()
+
+
+def test_the_lock_of_an_ended_process_can_be_discarded(tmp_path):
+    with locked(tmp_path):
+        discard_ended(tmp_path)
+        assert (tmp_path / LOCK).exists()
+    for changes, stays in (({"space": "another boot"}, True), ({"started": "1"}, False)):
+        _write(tmp_path, **changes)
+        discard_ended(tmp_path)
+        assert (tmp_path / LOCK).exists() == stays
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):

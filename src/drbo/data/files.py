@@ -272,6 +272,19 @@ def npz_bytes(arrays: Mapping[str, Any]) -> bytes:
     return buffer.getvalue()
 
 
+def npy_bytes(values: Any) -> bytes:
+    """Return an array as the content of an NPY file.
+
+    Examples
+    --------
+    >>> npy_bytes(np.zeros(2))[1:6]
+    b'NUMPY'
+    """
+    buffer = io.BytesIO()
+    np.save(buffer, values, allow_pickle=False)
+    return buffer.getvalue()
+
+
 def write_file(path: Path, content: bytes, mode: int = 0o666) -> None:
     """Write a file so that a crash leaves the old one or the new one, never a half: same folder, fsync, rename.
 

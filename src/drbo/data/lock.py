@@ -92,6 +92,19 @@ def locked(folder: Path) -> Iterator[None]:
                 path.unlink()
 
 
+def discard_ended(folder: Path) -> None:
+    """Remove the lock of a folder if its owner has ended, without a word: for one who has told it already.
+
+    Examples
+    --------
+    >>> discard_ended(Path("absent"))
+    """
+    with suppress(OSError), _guarded(folder):
+        found = Owner.read(folder / LOCK)
+        if found is not None and found.is_gone:
+            (folder / LOCK).unlink()
+
+
 def _take(path: Path, owner: Owner) -> None:
     """Create the lock file, in place of one whose owner is gone."""
     try:
