@@ -1,3 +1,4 @@
+import json
 import pickle
 import sys
 import warnings
@@ -18,11 +19,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from drbo import DrBO, Knowledge, Result, Settings
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
-from drbo.errors import DataError, KnowledgeError, ScoreError, SettingsError
+from drbo.errors import DataError, KnowledgeError, LockError, ScoreError, SettingsError
 from drbo.graph import dag_to_cpdag, is_acyclic
 from drbo.result.refit import TableRefit
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
+from drbo.search.saving import Saved
 from drbo.search.together import group_size, run_together
 
 SMALL = Settings(batch_size=8, n_candidates=100, hidden=8, n_draws=4, n_grads=2, n_replay=32)
@@ -934,3 +936,86 @@ class TestFitMany:
     def test_one_checkpoint_cannot_hold_several_searches(self, tmp_path):
         with pytest.raises(SettingsError, match="fit_many makes several"):
             _model(checkpoint=tmp_path).fit_many([_frame()])
+
+
+class OwnScore:
+    def __init__(self, table):
+        pass
+
+    def local_one(self, node, parents):
+        return -abs(len(parents) - 1.5) - node / 10
+
+
+def test_a_search_with_a_score_of_ones_own_goes_on_if_it_is_given_again(rng, tmp_path):
+    x, small = rng.normal(size=(30, 4)), {"max_evals": 6, "random_state": 0, "prune": "none"}
+    settings = Settings(batch_size=2, n_candidates=50)
+    DrBO(score=OwnScore, checkpoint=tmp_path, settings=settings, **small).fit(x)
+    with pytest.raises(SettingsError, match=r"names the score '.*:OwnScore', and no code is loaded"):
+        DrBO.resume(tmp_path)
+    with pytest.raises(SettingsError, match=r"names the score '.*:OwnScore', got 'bge'"):
+        DrBO.resume(tmp_path, score="bge")
+    again = DrBO.resume(tmp_path, score=OwnScore, max_evals=4)
+    assert again.result_.score_name == "OwnScore"
+    assert again.result_.n_evals > 6
+    with pytest.raises(SettingsError, match="the result names the score 'OwnScore'"):
+        DrBO.like(again.result_)
+    with pytest.raises(SettingsError, match="the result names the score 'OwnScore'"):
+        again.result_.judge(x + 1)
+    assert DrBO.like(again.result_, score=OwnScore).get_params()["score"] is OwnScore
+
+
+@pytest.mark.parametrize("options", [{"score": "bge"}, {"score": "bge", "max_evals": 10}])
+def test_a_search_that_was_killed_before_it_began_starts_from_what_was_asked_for(rng, tmp_path, monkeypatch, options):
+    x = rng.normal(size=(60, 4))
+    x[:, 1] += x[:, 0]
+    start = np.triu(np.ones((4, 4), dtype=bool), 1)
+
+    def killed(*_arguments):
+        raise KeyboardInterrupt
+
+    model = DrBO(**options, checkpoint=tmp_path, start=start, knowledge=Knowledge(roots=["x0"]))
+    with monkeypatch.context() as patch:
+        patch.setattr("drbo.estimator.build_score", killed)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(x)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["request.json", "table.npz"]
+    again = DrBO.resume(tmp_path)
+    seed = again.result_.seed  # drawn before the search
+    alone = DrBO(**options, start=start, knowledge=Knowledge(roots=["x0"]), random_state=seed).fit(x)
+    assert (again.score_, again.adjacency_.tolist()) == (alone.score_, alone.adjacency_.tolist())
+    assert again.result_.n_evals == alone.result_.n_evals
+
+
+def test_two_searches_do_not_write_into_one_folder(rng, tmp_path):
+    x = rng.normal(size=(30, 3))
+
+    def another(_progress):
+        with pytest.raises(LockError, match="in use by this process"):
+            DrBO(score="bge", random_state=1, checkpoint=tmp_path).fit(x)
+
+    DrBO(score="bge", random_state=0, checkpoint=tmp_path, callbacks=[another]).fit(x)
+    assert DrBO.resume(tmp_path).result_.seed == 0
+
+
+def test_resamples_of_the_checked_table_are_those_of_the_data(rng, tmp_path):
+    x = rng.normal(size=(80, 4))
+    x[:, 1] += x[:, 0]
+    x[:, 2] = 0.0
+    x[rng.random(80) < 0.1, 3] = np.nan
+    weights, clusters = rng.integers(0, 3, 80).astype(float), np.arange(80) // 4
+    model = DrBO(score="bic-nv", random_state=0, missing="drop", on_constant="drop", checkpoint=tmp_path)
+    model.fit(x, sample_weight=weights)
+    used = (weights > 0) & ~np.isnan(x).any(axis=1)
+    for kind, groups in (("bootstrap", None), ("subsample", None), ("cluster", clusters)):
+        keep = tmp_path / f"{kind}.json"
+        whole = model.resample(x, 6, kind, clusters=groups, sample_weight=weights, keep=keep)
+        before = json.loads(keep.read_text())
+        resumed = DrBO.resume(tmp_path, time_limit=1000.0)
+        given = None if groups is None else groups[used]
+        again = resumed.resample(Saved.load(tmp_path).table, 6, kind, clusters=given, keep=keep)
+        assert json.loads(keep.read_text()) == before  # it was used
+        keep.unlink()
+        anew = resumed.resample(Saved.load(tmp_path).table, 6, kind, clusters=given)
+        for found in (again, anew):
+            assert (found.directed == whole.directed).all()
+            assert (found.undirected == whole.undirected).all()

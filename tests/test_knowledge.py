@@ -419,3 +419,14 @@ class TestContext:
         assert limits.violations([[0, 1], [0, 0]]) == [
             "'a -> site' is present but 'site' is a context variable and 'a' is none"
         ]
+
+
+def test_errors_about_thousands_of_statements_stay_short():
+    names = [f"x{k}" for k in range(200)]
+    with pytest.raises(KnowledgeError, match="and 49990 more") as caught:
+        Knowledge(roots=[f"y{k}" for k in range(50_000)]).compile(names)
+    assert len(caught.value.message) < 2000
+    both = Knowledge(required=[(a, b) for a in names[:40] for b in names[40:]], roots=names[40:], tiers=[names, names])
+    with pytest.raises(KnowledgeError, match=r"6600 contradictions: .*; [.]{3}") as caught:
+        both.compile(names)
+    assert len(caught.value.message) < 10_000

@@ -51,5 +51,9 @@ class CheckpointError(DrboError):
     """A saved search cannot be continued."""
 
 
+class LockError(DrboError):
+    """Another process writes into the folder."""
+
+
 class WorkerError(DrboError):
     """The processes or machines that compute scores are lost."""

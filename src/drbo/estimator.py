@@ -3,8 +3,9 @@
 import hashlib
 import platform
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -22,6 +23,7 @@ from drbo.data.audit import audit, audit_arrows, audit_time
 from drbo.data.canonical import Canonical, checked_matrix
 from drbo.data.check import check_table
 from drbo.data.impute import imputations
+from drbo.data.lock import locked
 from drbo.data.missing import POLICIES, complete_rows, missing_cells, note, table_policy
 from drbo.data.moments import effective_rows
 from drbo.data.read import as_frame
@@ -36,15 +38,16 @@ from drbo.result.pool import pooled
 from drbo.result.prune import PRUNERS, linear_weights, prune
 from drbo.result.refit import TableRefit
 from drbo.result.result import Result
-from drbo.scores.base import SCORES, Families, Score, build_score, score_class
+from drbo.scores.base import Families, Score, build_score, score_class
 from drbo.scores.gp import KernelScore
 from drbo.scores.linear import BicNV
+from drbo.scores.named import score_label, score_of_file
 from drbo.search.certificate import check_size
 from drbo.search.evaluate import Evaluator
 from drbo.search.findings import look_back, restored
 from drbo.search.loop import Callback, Outcome, Progress, Search, run
 from drbo.search.order_search import OrderSearch
-from drbo.search.saving import Course, Saved, Saver
+from drbo.search.saving import Course, Saved, Saver, begin, make_folder
 from drbo.search.screen import screened
 from drbo.search.starts import repaired
 from drbo.search.stopping import Asked, Limits, Recorder
@@ -239,9 +242,27 @@ class DrBO(BaseEstimator):
         seed: int | None = None,
         choice: tuple[Any, dict[str, Any], tuple[str, ...]] | None = None,
     ) -> Result:
-        """Search a checked table."""
-        case = self._case(columns, table, notes, settings, saved, seed, choice)
-        return self._result(case, self._searched(case), clashes)
+        """Search a checked table; what was asked for is saved first, if there is a folder for it."""
+        seed = _seed(self.random_state) if seed is None else seed
+        about = {"columns": columns, "notes": list(notes), "versions": _versions()}
+        with self._kept(about, table, settings, seed, saved):
+            case = self._case(columns, table, notes, settings, saved, seed, choice)
+            return self._result(case, self._searched(case, about), clashes)
+
+    @contextmanager
+    def _kept(
+        self, about: dict[str, Any], table: Table, settings: Settings, seed: int, saved: Saved | None
+    ) -> Iterator[None]:
+        """Hold the lock of the checkpoint's folder; save a new search there before it starts."""
+        if self.checkpoint is None:
+            yield
+            return
+        folder = Path(self.checkpoint)
+        about["parameters"] = self._parameters(settings, seed)
+        make_folder(folder)
+        with locked(folder):
+            about |= begin(folder, table, about) if saved is None else saved.data_about
+            yield
 
     def _case(
         self,
@@ -361,6 +382,7 @@ class DrBO(BaseEstimator):
         *,
         max_evals: int | None = None,
         time_limit: float | None = None,
+        score: Any = None,
         executor: Any = None,
         callbacks: Iterable[Callback] = (),
     ) -> Self:
@@ -374,6 +396,8 @@ class DrBO(BaseEstimator):
         X : the table once more, to be sure: another one is refused.
         max_evals : evaluations to spend beyond those that were spent; by default what is left of the first budget.
         time_limit : seconds in all, those before the break counted.
+        score : the score of the search where it is not one of drbo's, as ``"module:Class"`` or as the class: no code is
+            loaded because a file names it.
         executor, callbacks : as in the constructor; they are not saved.
 
         Examples
@@ -388,7 +412,9 @@ class DrBO(BaseEstimator):
         """
         saved = Saved.load(Path(path))
         saved.check_versions(_versions())
-        model = cls(**saved.arguments(max_evals, time_limit), executor=executor, callbacks=callbacks, checkpoint=path)
+        arguments = saved.arguments(max_evals, time_limit)
+        arguments["score"] = score_of_file(arguments["score"], score, f"the saved search in {path}")
+        model = cls(**arguments, executor=executor, callbacks=callbacks, checkpoint=path)
         if X is not None:
             saved.check_data(model._checked(X)[1])
         vars(model)["_saved"] = saved
@@ -407,13 +433,8 @@ class DrBO(BaseEstimator):
         >>> DrBO.like(result).fit(table).result_.score == result.score
         True
         """
-        if result.score_name not in SCORES:
-            raise SettingsError(
-                f"the result has a score of its own, '{result.score_name}', which cannot be made again from its name",
-                hint="make the estimator yourself, with that score",
-            )
         given: dict[str, Any] = {
-            "score": result.score_name,
+            "score": changes["score"] if "score" in changes else score_of_file(result.score_name, None, "the result"),
             "score_options": result.plain_score_options,
             "settings": Settings().with_(**result.settings),
             "prune": result.pruner,
@@ -448,8 +469,10 @@ class DrBO(BaseEstimator):
         """
         self._check_resampled()
         check_resampling(n, "bootstrap", None, None, n_rows=len(as_frame(X)))
-        refit = self.fit(X)._refit(X, warm=True)
-        table = self._table_of(as_frame(X))
+        frame = as_frame(X)
+        self.fit(X)
+        table = self._table_of(frame)
+        refit = self._refit(table, list(frame.columns), warm=True)
         pairs = [(source, target)]
         return resampled_effects(refit, table, pairs, n=n, seed=self.result_.seed, progress=progress)
 
@@ -491,13 +514,12 @@ class DrBO(BaseEstimator):
             return ""
         return f"; it counts as {effective_rows(table.values):.1f} rows"
 
-    def _searched(self, case: "_Case") -> Outcome:
-        """Run a search, saved every so often if there is a folder for it."""
+    def _searched(self, case: "_Case", about: dict[str, Any]) -> Outcome:
+        """Run a search, saved every so often, with what is known about it, if there is a folder for it."""
         state, saver, callbacks = case.course.state, None, self._watching(case)
         if self.checkpoint is not None:
-            parameters = self._parameters(case.settings, case.seed)
-            about = {"columns": case.columns, "notes": list(case.notes), "parameters": parameters}
-            saver = Saver(Path(self.checkpoint), case.course, case.table, about | {"versions": _versions()})
+            about = about | {"parameters": self._parameters(case.settings, case.seed)}
+            saver = Saver(Path(self.checkpoint), case.course, case.table, about)
             callbacks.append(saver)
         outcome = state.run(callbacks) if isinstance(state, OrderSearch) else run(state, callbacks)
         if saver is not None and state.whole:
@@ -509,20 +531,16 @@ class DrBO(BaseEstimator):
 
     def _parameters(self, settings: Settings, seed: int) -> dict[str, Any]:
         """Return the parameters as JSON knows them, for :meth:`resume`."""
-        if not isinstance(vars(self)["score"], str):
-            raise SettingsError(
-                "checkpoint needs a score given by its name or as 'module:Class'",
-                hint="a score object cannot be saved: put its class into a module",
-            )
         names = ("preset", "prune", "device", "on_constant", "on_collinear", "missing")
         options = {name: np.asarray(value).tolist() for name, value in (self.score_options or {}).items()}
         return {
             **{name: getattr(self, name) for name in names},
-            "score": vars(self)["score"],
+            "score": score_label(vars(self)["score"]),
             "score_options": options or None,
             "knowledge": (self.knowledge or Knowledge()).to_mapping(),
             "settings": settings.to_dict(),
             "random_state": seed,
+            "start": None if self.start is None else np.argwhere(np.asarray(self.start)).tolist(),
         }
 
     def bootstrap(
@@ -583,12 +601,20 @@ class DrBO(BaseEstimator):
         keep: str | Path | None = None,
         sample_weight: npt.ArrayLike | None = None,
     ) -> Confidence:
-        """Do what :meth:`bootstrap` does, on the table that was just fitted."""
+        """Do what :meth:`bootstrap` does, on the table that was just fitted.
+
+        X may also be the checked :class:`~drbo.data.table.Table` of the fit; it has its weights, and clusters are of
+        its rows.
+        """
         check_is_fitted(self)
         self._check_resampled()
-        refit = self._refit(X, warm, sample_weight)
-        if clusters is not None:
-            clusters = np.asarray(clusters)[self._used_rows(as_frame(X), sample_weight)]
+        if isinstance(X, Table):
+            refit = self._refit(X, self._columns, warm)
+        else:
+            frame = as_frame(X)
+            refit = self._refit(self._table_of(frame, sample_weight), list(frame.columns), warm)
+            if clusters is not None:
+                clusters = np.asarray(clusters)[self._used_rows(frame, sample_weight)]
         plan = self._plan(kind, block, clusters, warm, refit.table.weights)
         kept = None if keep is None else Kept(Path(keep), plan)
         found = bootstrap(
@@ -696,24 +722,24 @@ class DrBO(BaseEstimator):
     ) -> str:
         """Return a digest of all that decides the graphs of resamples."""
         result = self.result_
+        settings = {**result.settings, "time_limit": None}  # a longer limit does not make finished resamples invalid
         groups = None if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1].tolist()
         parts = (
-            *(result.data_hash, result.names, result.seed, result.score_name, result.score_options, result.settings),
+            *(result.data_hash, result.names, result.seed, result.score_name, result.score_options, settings),
             *(result.knowledge, result.pruner, result.versions, kind, block, groups, warm),
             *(() if weights is None else weights.tolist()),
         )
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
-    def _refit(self, X: Any, warm: bool, sample_weight: npt.ArrayLike | None = None) -> TableRefit:
-        """Return what fits a resample of a table that was just fitted; its rows are those of X, in their order."""
+    def _refit(self, table: Table, columns: list[str], warm: bool) -> TableRefit:
+        """Return what fits a resample of a table that was just fitted; columns are those that were passed in."""
         name, options = self._scored_with
         if not isinstance(name, (str, type)):
             raise SettingsError(
                 "a ready-made score object knows only its own data", hint="give the score by name or as a class"
             )
-        names, frame, settings = self.result_.names, as_frame(X), Settings().with_(**self.result_.settings)
-        table = self._table_of(frame, sample_weight)
-        job = Canonical(table, list(frame.columns), self.result_.seed, movable=True, sort_rows=False)
+        names, settings = self.result_.names, Settings().with_(**self.result_.settings)
+        job = Canonical(table, columns, self.result_.seed, movable=True, sort_rows=False)
         targets = (self.score_options or {}).get("targets")
         device = _device(self.device)
         ordered = job.ordered_options(options if targets is None else {**options, "targets": targets})

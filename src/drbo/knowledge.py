@@ -4,11 +4,11 @@ Contradictions are found when the statements meet the columns, before any search
 """
 
 import operator
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,9 +17,11 @@ import numpy.typing as npt
 
 from drbo.errors import KnowledgeError
 from drbo.graph import BoolMatrix, check_dag, descendants, find_cycle
+from drbo.toml import read_toml
 
 NAMES_SHOWN = 20  # columns listed in a hint
-MAX_TOML_BYTES = 2**22
+UNKNOWN_SHOWN = 10  # names in one error: each is compared with all columns
+CLASHES_SHOWN = 100
 
 
 @dataclass(frozen=True)
@@ -90,9 +92,8 @@ class Knowledge:
         allowed = [part.name for part in fields(cls)]
         unknown = [str(key) for key in mapping if key not in allowed]
         if unknown:
-            raise KnowledgeError(
-                f"knowledge has no part called {', '.join(map(repr, unknown))}", hint=f"allowed: {', '.join(allowed)}"
-            )
+            listed = ", ".join(map(repr, unknown[:UNKNOWN_SHOWN]))
+            raise KnowledgeError(f"knowledge has no part called {listed}", hint=f"allowed: {', '.join(allowed)}")
         return cls(**mapping)
 
     @classmethod
@@ -109,15 +110,12 @@ class Knowledge:
         {'required': [['a', 'b']], 'max_parents': {'b': 2}}
         """
         try:
-            if not Path(path).is_file() and Path(path).exists():
-                raise OSError(0, "not a regular file")
-            with Path(path).open("rb") as stream:
-                content = tomllib.loads(stream.read(MAX_TOML_BYTES).decode("utf-8"))
+            content = read_toml(path)
         except OSError as error:
             raise KnowledgeError(
                 f"knowledge file '{path}' cannot be read: {error.strerror}", hint="check the path and the spelling"
             ) from error
-        except (ValueError, RecursionError) as error:  # not UTF-8, or not TOML: tomllib names the line
+        except ValueError as error:
             raise KnowledgeError(
                 f"knowledge file '{path}' is not TOML: {error}", hint='for example: required = ["a -> b"]'
             ) from error
@@ -211,7 +209,7 @@ class Knowledge:
             allowed[index[a], index[b]] = False
         allowed[:, [index[name] for name in self.roots]] = False
         allowed[[index[name] for name in self.leaves]] = False
-        outside = np.array([name in self.context for name in names])
+        outside = np.array([name in self._sets["context"] for name in names])
         allowed &= ~(~outside[:, None] & outside)  # so that no path leads from what is studied to its context
         if self.forbid_within_tiers:
             allowed &= (tier[:, None] != tier) | (tier == 0)
@@ -222,13 +220,13 @@ class Knowledge:
     def bans(self, a: str, b: str) -> list[str]:
         """Return the statements against the edge a -> b, in words; they complete 'a -> b is required but ...'."""
         reasons = []
-        if (a, b) in self._forbidden_set:
+        if (a, b) in self._sets["forbidden"]:
             reasons.append("forbidden")
-        if b in self.roots:
+        if b in self._sets["roots"]:
             reasons.append(f"'{b}' is a root")
-        if a in self.leaves:
+        if a in self._sets["leaves"]:
             reasons.append(f"'{a}' is a leaf")
-        if b in self.context and a not in self.context:
+        if b in self._sets["context"] and a not in self._sets["context"]:
             reasons.append(f"'{b}' is a context variable and '{a}' is none")
         first, second = self._tier_of.get(a, 0), self._tier_of.get(b, 0)
         if first > second > 0:
@@ -242,8 +240,9 @@ class Knowledge:
         return {name: number for number, tier in enumerate(self.tiers, 1) for name in tier}
 
     @cached_property
-    def _forbidden_set(self) -> frozenset[tuple[str, str]]:
-        return frozenset(self.forbidden)
+    def _sets(self) -> dict[str, frozenset[Any]]:
+        """The lists that are asked about every edge."""
+        return {name: frozenset(getattr(self, name)) for name in ("forbidden", "roots", "leaves", "context")}
 
     def _mentions(self) -> Iterator[tuple[str, str]]:
         """Yield every name with the statement that holds it."""
@@ -269,10 +268,12 @@ class Knowledge:
         if not unknown:
             return
         problems = []
-        for name, where in unknown.items():
+        for name, where in islice(unknown.items(), UNKNOWN_SHOWN):
             close = get_close_matches(name, names, n=1)
             guess = f"; did you mean '{close[0]}'?" if close else ""
             problems.append(f"'{name}' (in {where}) is not a column{guess}")
+        if len(unknown) > UNKNOWN_SHOWN:
+            problems.append(f"and {len(unknown) - UNKNOWN_SHOWN} more")
         more = ", ..." if len(names) > NAMES_SHOWN else ""
         raise KnowledgeError(
             f"unknown name in the knowledge: {'; '.join(problems)}",
@@ -288,10 +289,13 @@ class Knowledge:
         max_parents: npt.NDArray[np.intp],
     ) -> None:
         problems = []
-        for name in dict.fromkeys(name for group in self.tiers for name in group):
-            homes = [str(number) for number, group in enumerate(self.tiers, 1) if name in group]
-            if len(homes) > 1:
-                problems.append(f"'{name}' is in tiers {' and '.join(homes)}")
+        homes: dict[str, list[str]] = {}
+        for number, group in enumerate(self.tiers, 1):
+            for name in group:
+                homes.setdefault(name, []).append(str(number))
+        for name, numbers in homes.items():
+            if len(numbers) > 1:
+                problems.append(f"'{name}' is in tiers {' and '.join(numbers)}")
         problems += [f"'{a} -> {b}' is required but {why}" for a, b in self.required for why in self.bans(a, b)]
         for node in np.flatnonzero(required.sum(axis=0) > max_parents).tolist():
             parents = np.flatnonzero(required[:, node]).tolist()
@@ -305,7 +309,9 @@ class Knowledge:
             problems += _paths_against_tiers(names, required, tier)
         if problems:
             count = f"{len(problems)} contradictions: " if len(problems) > 1 else ""
-            raise KnowledgeError(count + "; ".join(problems), hint="drop or change one of these statements")
+            more = "; ..." if len(problems) > CLASHES_SHOWN else ""
+            shown = "; ".join(problems[:CLASHES_SHOWN])
+            raise KnowledgeError(f"{count}{shown}{more}", hint="drop or change one of these statements")
 
 
 @dataclass(frozen=True, eq=False)

@@ -108,14 +108,42 @@ def test_the_folder_holds_result_table_and_picture(chain: Path, fit: Fit) -> Non
         "report.html",
         "result.json",
         "result.npz",
+        "run.json",
     ]
-    assert sorted(found["files"]) == sorted(str(path) for path in Path("out").iterdir() if path.is_file())
+    assert sorted([*found["files"], "out/run.json"]) == sorted(
+        str(path) for path in Path("out").iterdir() if path.is_file()
+    )
     saved = Result.load("out")
     assert saved.score == found["score"]
     assert {tuple(edge) for edge in pd.read_csv("out/edges.csv")[["source", "target"]].to_numpy()} == _edges(found)
     assert Path("out/graph.png").read_bytes().startswith(b"\x89PNG")
-    again = fit(chain, "-o", "out", "--seed", 9)
-    assert (again["seed"], Result.load("out").seed) == (9, 9)  # an older result is replaced
+
+
+def test_a_finished_run_is_replaced_only_by_force(run: Run, chain: Path, fit: Fit, fast: Fast) -> None:
+    fit(chain, "-o", "out", "--seed", 3, "--bootstrap", 2)
+    Path("out/mine.txt").write_text("mine")
+    before = {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
+    other = Path("other.csv")
+    other.write_text(chain.read_text())
+    refused = run("fit", other, "-o", "out", *fast)
+    assert refused.exit_code == 2
+    assert f"folder 'out' holds a finished run, made by 'main fit {chain} --max-evals 30" in refused.stderr
+    assert "200 rows, 4 columns, 2 edges" in refused.stderr
+    assert "choose another name with -o, or add --force to replace it" in refused.stderr
+    assert {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()} == before
+    other.write_text("a,b\n1,2\n")
+    assert run("fit", other, "-o", "out", "--force", *fast).exit_code == 2  # a table that cannot be used costs nothing
+    assert {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()} == before
+    again = fit(chain, "-o", "out", "--seed", 9, "--force")
+    assert (again["seed"], Result.load("out").seed) == (9, 9)
+    assert Path("out/mine.txt").read_text() == "mine"
+    assert not Path("out/resamples.json").exists()
+
+
+def test_a_table_that_cannot_be_used_leaves_no_folder(run: Run, fast: Fast) -> None:
+    Path("bad.csv").write_text("a,b\n1,2\n")
+    assert run("fit", "bad.csv", "-o", "out/deep", *fast).exit_code == 2
+    assert not Path("out/deep").exists()
 
 
 def test_other_files_are_safe(run: Run, chain: Path, fast: Fast) -> None:
@@ -329,8 +357,8 @@ def test_clusters_are_no_variable(chain: Path, run: Run) -> None:
     result = Result.load("out")
     assert result.names == ("rain", "wet", "slip", "sun")
     assert (result.confidence.kind, result.confidence.n) == ("cluster", 4)
-    assert "add --bootstrap 100" in run(*words, "--clusters", "patient").stderr
-    assert "there is no column 'doctor'" in run(*words, "--bootstrap", 4, "--clusters", "doctor").stderr
+    assert "add --bootstrap 100" in run(*words, "--clusters", "patient", "--force").stderr
+    assert "there is no column 'doctor'" in run(*words, "--bootstrap", 4, "--clusters", "doctor", "--force").stderr
 
 
 def test_workers_change_nothing(chain: Path, run: Run) -> None:

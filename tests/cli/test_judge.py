@@ -85,3 +85,47 @@ def test_bad_input(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
     done = run("judge", str(new), str(tmp_path / "graph.csv"), "--missing", "drop", "--no-path")
     assert done.exit_code == 0, done.stderr
     assert "left out 1 of 300 rows" in done.stderr
+
+
+OWN = """
+open("sprung", "w").close()
+class Fewest:
+    def __init__(self, table): pass
+    def local_one(self, node, parents): return -0.1 * len(parents) + (0.5 if node - 1 in parents else 0.0)
+"""
+
+
+def test_no_code_is_loaded_because_a_result_names_it(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
+    seen, new = tables
+    folder, fast = tmp_path / "run", ("--max-evals", "20", "--set", "batch_size=4", "-q")
+    Path("judged_score.py").write_text(OWN)
+    own = ("--score", "judged_score:Fewest")
+    assert run("fit", str(seen), *own, "-o", str(folder), *fast).exit_code == 0
+    Path("sprung").unlink()
+    for table in (seen, new):
+        refused = run("judge", str(table), str(folder), "--no-path")
+        assert refused.exit_code == 2, refused.output
+        assert "names the score 'Fewest', and no code is loaded because a file names it" in refused.stderr
+    assert run("judge", str(new), str(folder), *own, "--no-path").exit_code == 0
+    assert run("judge", str(new), str(folder), "--score", "bic-nv", "--no-path").exit_code == 0
+    learned_again = run("judge", str(seen), str(folder), *own, "--no-path")
+    assert learned_again.exit_code == 0, learned_again.stderr
+    assert "They are split" in learned_again.stderr
+    other = run("judge", str(seen), str(folder), "--score", "bic-nv", "--no-path")
+    assert (other.exit_code, "names the score 'Fewest', got 'bic-nv'" in other.stderr) == (2, True)
+
+
+def test_a_forged_result_loads_nothing(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
+    seen, new = tables
+    assert run("fit", str(seen), "--score", "bic-nv", "-o", str(tmp_path / "run"), "-q").exit_code == 0
+    Path("forged_score.py").write_text(OWN)
+    path = tmp_path / "run" / "result.json"
+    path.write_text(path.read_text().replace('"bic-nv"', '"forged_score:Fewest"'))
+    for table in (seen, new):
+        for words in (("judge", str(table), str(tmp_path / "run")), ("report", str(tmp_path / "run"))):
+            assert "Traceback" not in run(*words).output
+    refused = run("judge", str(new), str(tmp_path / "run"))
+    assert "add --score forged_score:Fewest" in refused.stderr
+    effects = ("effects", str(tmp_path / "run"), str(new), "--from", "a", "--to", "b", "--bootstrap", "2")
+    assert run(*effects).exit_code == 2
+    assert not Path("sprung").exists()

@@ -1,5 +1,7 @@
 """Words of the command line become values, or an error that says how they are written."""
 
+import gzip
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,7 +9,7 @@ import click
 import pytest
 from click.testing import Result
 
-from drbo.cli.options import duration, parse_settings, penalty, read_frame
+from drbo.cli.options import duration, parse_settings, penalty, read_frame, size
 from drbo.errors import SettingsError
 from drbo.settings import Settings
 
@@ -25,6 +27,105 @@ def test_durations(word: str, seconds: float) -> None:
 def test_what_is_no_duration(word: str) -> None:
     with pytest.raises(click.BadParameter, match="60s, 5m or 1h"):
         duration(word)
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [("4GB", 4 * 10**9), ("500 mb", 5 * 10**8), ("1KiB", 1024), ("2g", 2 * 10**9), ("1.5T", 15 * 10**11), ("7", 7)],
+)
+def test_sizes(word: str, found: int) -> None:
+    assert size(word) == found
+
+
+@pytest.mark.parametrize("word", ["", "0", "-1GB", "4 XB", "lots", "inf", "nan", "9" * 400, "1e9"])
+def test_what_is_no_size(word: str) -> None:
+    with pytest.raises(click.BadParameter, match="500MB or 4GB"):
+        size(word)
+
+
+def test_a_packed_bomb_is_refused_and_a_person_may_raise_the_limit(run: Run) -> None:
+    Path("bomb.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n2,1\n3,5\n" * 6_000_000, 1))
+    refused = run("check", "bomb.csv.gz", "--quick")
+    assert refused.exit_code == 2
+    assert "over 100 times its size" in refused.stderr
+    assert "--max-input SIZE" in refused.stderr
+    small = run("check", "bomb.csv.gz", "--quick", "--max-input", "50MB")
+    assert "takes more than 50000000 bytes" in small.stderr
+
+
+TRAP = "open('sprung', 'w').close()\nclass Score:\n    def __init__(self, table): pass\n"
+TRAP += "    def local_one(self, node, parents): return -float(len(parents))\n"
+
+
+def test_no_code_is_loaded_because_a_config_names_it(run: Run, chain: Path, fast: tuple[str, ...]) -> None:
+    Path("config_trap.py").write_text(TRAP)
+    Path("c.toml").write_text('[fit]\ndata = "chain.csv"\nscore = "config_trap:Score"\n')
+    done = run("fit", "--config", "c.toml", *fast)
+    assert done.exit_code == 2
+    assert (
+        "the config names the score 'config_trap:Score', and no code is loaded because a file names it" in done.stderr
+    )
+    assert "add --score config_trap:Score" in done.stderr
+    done = run("fit", "--config", "c.toml", "--score", "other:Score", *fast)
+    assert (done.exit_code, "'config_trap:Score', the command line 'other:Score'" in done.stderr) == (2, True)
+    assert run("fit", "--config", "c.toml", "--score", "bge", "-q", *fast).exit_code == 0  # the command line wins
+    assert not Path("sprung").exists()
+    assert run("fit", "--config", "c.toml", "--score", "config_trap:Score", "-q", *fast).exit_code == 0
+    assert Path("sprung").exists()
+
+
+@pytest.mark.parametrize("line", ['dask = "tcp://evil:1"', "force = true", 'max-input = "9TB"', 'config = "d.toml"'])
+def test_what_only_a_person_may_ask_for(run: Run, chain: Path, line: str) -> None:
+    Path("c.toml").write_text(f"[fit]\n{line}\n")
+    done = run("fit", chain, "--config", "c.toml")
+    assert done.exit_code == 2
+    assert f"'{line.partition(' ')[0]}' is for the command line alone" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("seed = 1e400", "'inf' is not a valid integer"),
+        ("seed = nan", "'nan' is not a valid integer"),
+        ("seed = true", "'seed' must be a text or a number, got True"),
+        ("seed = [1]", "'seed' must be a text or a number, got [1]"),
+        ("seed = {a = 1}", "'seed' must be a text or a number"),
+        ("time-limit = 2024-01-01", "'time-limit' must be a text or a number, got 2024-01-01"),
+        ("time-limit = 07:32:00", "'time-limit' must be a text or a number, got 07:32:00"),
+        ("time-limit = inf", "a time is written like 60s, 5m or 1h, got 'inf'"),
+        ("penalty = 1979-05-27T07:32:00Z", "'penalty' must be a text or a number"),
+        ("penalty = nan", "penalty must be a number >= 0 or 'ebic', got nan"),
+        ("require = [1979-05-27]", "'require' must be a text or a number"),
+        ("exact = 1", "'exact' must be true or false, got 1"),
+        ('quiet = "yes"', "'quiet' must be true or false, got 'yes'"),
+        ("score = 5", "got '5'"),
+        ("data = 1979-05-27", "'data' must be a text or a number"),
+        ("max-evals = 1.5", "'1.5' is not a valid integer"),
+        ("workers = 0", "0 is not in the range"),
+        ("[settings]\ndropout = nan", "dropout must be a finite number in [0, 1), got nan"),
+        ("[settings]\ntime_limit = inf", "time_limit must be"),
+        ("[settings]\nmax_evals = 1e400", "max_evals must be a whole number"),
+        ("[settings]\nrank = 2024-01-01", "rank must be a whole number"),
+        ("[settings]\nrank = [2]", "rank must be a whole number"),
+    ],
+)
+def test_values_of_a_config_are_refused_in_words(run: Run, chain: Path, line: str, message: str) -> None:
+    Path("c.toml").write_text(f"[fit]\ntiers = ''\n{line}\n")
+    done = run("fit", chain, "--config", "c.toml")
+    assert done.exit_code == 2, done.output
+    assert message in done.stderr
+    assert "internal error" not in done.stderr
+
+
+def test_numbers_of_a_config_are_read_as_words_of_the_command_line(
+    run: Run, chain: Path, fast: tuple[str, ...]
+) -> None:
+    Path("c.toml").write_text('[fit]\ntime-limit = 300\npenalty = 2\nseed = 3\nrequire = "rain->wet"\n')
+    done = run("fit", chain, "--config", "c.toml", "--json", *fast)
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["seed"], found["settings"]["time_limit"]) == (3, 300)
+    assert found["score_options"]["penalty"] == 2
 
 
 def test_what_is_no_penalty() -> None:
@@ -72,12 +173,14 @@ def test_settings_that_do_not_fit_are_refused_by_name(word: str) -> None:
 @pytest.mark.parametrize("separator", ["tab", "\\t", "\t"])
 def test_a_tab_can_be_named(folder: Path, separator: str) -> None:
     Path("table.txt").write_text("a b\tc\n1\t2\n3\t4\n")
-    assert read_frame(Path("table.txt"), separator, False).columns.tolist() == ["a b", "c"]
+    options = {"separator": separator, "no_header": False, "max_input": None}
+    assert read_frame(Path("table.txt"), options).columns.tolist() == ["a b", "c"]
 
 
 def test_a_file_without_names(folder: Path) -> None:
     Path("table.csv").write_text("1,2\n3,4\n5,7\n")
-    assert read_frame(Path("table.csv"), None, True).columns.tolist() == ["x0", "x1"]
+    options = {"separator": None, "no_header": True, "max_input": None}
+    assert read_frame(Path("table.csv"), options).columns.tolist() == ["x0", "x1"]
 
 
 def test_the_hint_about_a_file_without_names_works(run: Run) -> None:

@@ -208,4 +208,4 @@ def test_other_data_is_refused(tmp_path):
 
 def test_a_score_object_cannot_be_saved(tmp_path):
     with pytest.raises(DrboError, match="checkpoint needs a score given by its name"):
-        _fit(tmp_path / "run", score=Odd)
+        _fit(tmp_path / "run", score=Odd(None))

@@ -231,7 +231,7 @@ class TestMalformed:
             np.save(path, array)
         else:
             np.savez(path, A=array)
-        with pytest.raises(ResultError, match=r"must|not finite"):
+        with pytest.raises(ResultError, match=r"must|not finite|pickled"):
             read_graph(path)
 
     def test_npz_without_a_graph(self, tmp_path):
@@ -247,7 +247,7 @@ class TestMalformed:
         with zipfile.ZipFile(tmp_path / "g.npz", "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("A.npy", raw)
         for name in ("g.npy", "g.npz"):
-            with pytest.raises(ResultError, match="must be numbers of at most"):
+            with pytest.raises(ResultError, match=r"must be numbers|must take at most"):
                 read_graph(tmp_path / name)
 
     def test_data_beyond_the_declared_size(self, tmp_path):
@@ -268,7 +268,7 @@ class TestMalformed:
                 return (Path.touch, (marker,))
 
         np.savez(tmp_path / "g.npz", A=np.array([[Evil()]], dtype=object))
-        with pytest.raises(ResultError, match="must be numbers"):
+        with pytest.raises(ResultError, match="pickled Python objects"):
             read_graph(tmp_path / "g.npz")
         assert not marker.exists()
 

@@ -14,7 +14,7 @@ from drbo.scores.bge import BGe
 from drbo.search import checkpoint
 from drbo.search.checkpoint import MANIFEST
 from drbo.search.loop import Search
-from drbo.search.saving import LARGEST_SHARE, Course, Saved, Saver
+from drbo.search.saving import LARGEST_SHARE, Course, Saved, Saver, begin
 from drbo.search.stopping import Limits, Recorder
 from drbo.settings import Settings
 
@@ -22,7 +22,7 @@ SETTINGS = Settings(max_evals=40, batch_size=8, n_candidates=100)
 
 PARAMETERS = {
     **{"preset": "default", "prune": "auto", "device": "cpu", "on_constant": "error", "on_collinear": "error"},
-    **{"missing": "error", "score": "bge", "score_options": None, "random_state": 1},
+    **{"missing": "error", "score": "bge", "score_options": None, "random_state": 1, "start": None},
 }
 
 
@@ -233,7 +233,7 @@ def test_what_a_search_says_about_itself_is_checked(tmp_path, course, table, cha
         ({"values": np.eye(30, 3) * 1e200}, "must stay under"),
         ({"values": np.zeros((30, 3), dtype=np.float32)}, "does not fit its description"),
         ({"values": np.zeros(30)}, "does not fit its description"),
-        ({"values": np.array([[None]])}, "must be numbers"),
+        ({"values": np.array([[None]])}, "pickled Python objects"),
         ({"weights": np.zeros(30)}, "all sample weights are zero"),
         ({"weights": np.zeros(29)}, "weights must have shape"),
     ],
@@ -245,3 +245,50 @@ def test_a_forged_table_is_refused(tmp_path, course, table, members, message):
     _forge(tmp_path, _set("table_sha256", hashlib.sha256(raw).hexdigest()))
     with pytest.raises(CheckpointError, match=message):
         Saved.load(tmp_path)
+
+
+def _about():
+    parameters = PARAMETERS | {"settings": SETTINGS.to_dict(), "knowledge": {}}
+    return {"columns": ["a", "b", "c"], "notes": [], "versions": {}, "parameters": parameters}
+
+
+def test_a_search_can_be_started_from_what_was_asked_for(tmp_path, course, table):
+    begin(tmp_path / "run", table, _about())
+    saved = Saved.load(tmp_path / "run")
+    assert saved.checkpoint is None
+    assert (saved.table.values == table.values).all()
+    assert (saved.about["seconds"], saved.about["n_evals"]) == (0.0, 0)
+    assert saved.arguments(max_evals=3)["settings"].max_evals == 3
+    assert saved.course(course) is course
+
+
+def test_the_first_save_does_not_write_the_table_again(tmp_path, course, table):
+    about = begin(tmp_path, table, _about())
+    before = (tmp_path / "table.npz").stat()
+    Saver(tmp_path, course, table, about)
+    assert (tmp_path / "table.npz").stat() == before
+    saved = Saved.load(tmp_path)
+    assert saved.checkpoint is not None
+    assert saved.data_about == {name: about[name] for name in ("table", "data_hash", "table_sha256")}
+
+
+def test_a_new_search_replaces_an_older_one(tmp_path, course, table):
+    _saver(tmp_path, course, table)
+    begin(tmp_path, table, _about())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["request.json", "table.npz"]
+    assert Saved.load(tmp_path).checkpoint is None
+
+
+def test_a_start_comes_back(tmp_path, table):
+    about = _about()
+    about["parameters"]["start"] = [[0, 2], [1, 2]]
+    begin(tmp_path, table, about)
+    assert np.argwhere(Saved.load(tmp_path).arguments()["start"]).tolist() == [[0, 2], [1, 2]]
+    for forged in ([[0, 3]], [[0, -1]], [[0]], [0], "ab", {"a": 1}, [["a", "b"]], [[0.0, 1.0]], 5, [[0, 10**30]]):
+        about["parameters"]["start"] = forged
+        begin(tmp_path, table, about)
+        with pytest.raises(CheckpointError, match=r"pairs of columns|start must be"):
+            Saved.load(tmp_path).arguments()
+    about["parameters"]["start"] = []
+    begin(tmp_path, table, about)
+    assert not Saved.load(tmp_path).arguments()["start"].any()

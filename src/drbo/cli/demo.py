@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from drbo.metrics import Comparison
     from drbo.result.result import Result
 
+CALL = "drbo demo"
 ARGUMENTS: dict[str, Any] = {"random_state": 0}
 STORY = """\
 Sachs et al. (2005) measured 11 signalling proteins in single human T cells.
@@ -39,7 +40,7 @@ def demo(output: Path) -> None:
 
     Takes less than two minutes, and saves the result, a picture of the graph and a report.
     """
-    check_folder(output)
+    check_folder(output, again=CALL)
     for line in STORY.splitlines():
         say(line)
     import pandas as pd
@@ -49,7 +50,7 @@ def demo(output: Path) -> None:
 
     sachs = load("sachs")
     frame = pd.DataFrame(sachs.X, columns=list(sachs.names))
-    result = replace(search(frame, ARGUMENTS, quiet=False), call="drbo demo")
+    result = replace(search(frame, ARGUMENTS, quiet=False), call=CALL)
     say("")
     finish(result, output, quiet=True)
     if result.weights is None:

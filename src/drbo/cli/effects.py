@@ -48,7 +48,7 @@ def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -
             hint="use --missing drop",
         )
     result = Result.load(run)
-    frame = read_frame(data, options["separator"], options["no_header"])
+    frame = read_frame(data, options)
     source, target = options["source"], options["target"]
     if options["bootstrap"] is None:
         found = result.effects(frame, source, target, missing=options["missing"])

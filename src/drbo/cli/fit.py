@@ -1,6 +1,7 @@
 """``drbo fit``: from a file to a graph."""
 
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +15,21 @@ from drbo.cli.options import (
     config_option,
     data_options,
     duration,
-    find_own_score,
     json_option,
     parse_settings,
     read_frame,
     score_options,
 )
-from drbo.cli.output import CHECKPOINT, check_folder, command_line, result_as_json, save_result
+from drbo.cli.output import (
+    CHECKPOINT,
+    check_folder,
+    command_line,
+    result_as_json,
+    run_folder,
+    save_result,
+    writing,
+)
+from drbo.cli.plan import RESAMPLES, Plan
 from drbo.cli.progress import clock_time, counting, interruptible, watch_for
 from drbo.errors import SettingsError
 from drbo.settings import PRESETS, Settings
@@ -30,7 +39,6 @@ if TYPE_CHECKING:
 
     from drbo.result.result import Result
 
-RESAMPLES = "resamples.json"
 INTERRUPTED = 130  # exit code: 128 + SIGINT
 
 
@@ -40,7 +48,7 @@ INTERRUPTED = 130  # exit code: 128 + SIGINT
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Save result, picture and report here."
 )
-@click.option("--force", is_flag=True, help="Write into a folder that holds other files.")
+@click.option("--force", is_flag=True, help="Replace the run in DIR, or write into a folder that holds other files.")
 @score_options
 @click.option(
     "--preset", type=click.Choice(list(PRESETS)), default="default", show_default=True, help="Settings of the search."
@@ -143,7 +151,7 @@ def fit(
     _check_imputed(options, dry_run)
     if output is not None:
         check_folder(output, force=force)
-    frame = read_frame(data, options["separator"], options["no_header"])
+    frame = read_frame(data, options)
     if not quiet:
         say(f"{data}: {len(frame):,} rows, {frame.shape[1]} columns")
     frame, weights = _weights(frame, options["weights"])
@@ -152,18 +160,48 @@ def fit(
         show(expected.as_json() if as_json else expected.lines(), machine=as_json)
         return
     frame, resampling = _resampling(frame, options)
-    if resampling is not None and output is not None:
-        resampling["keep"] = output / RESAMPLES
     if options["start"] is not None:
         arguments["start"] = _start(options["start"], [str(name) for name in frame])
-    with executor_for(options["workers"], options["dask"]) as executor:
-        one_search = output is not None and options["missing"] != "impute" and options["seeds"] is None
-        where = {"executor": executor, "checkpoint": output / CHECKPOINT if output and one_search else None}
-        extra = {"resampling": resampling, "weights": weights, "seeds": options["seeds"]}
-        found = search(frame, arguments | where, quiet=quiet, **extra)
-    result = replace(found, call=command_line(click.get_current_context()))
-    finish(result, output, as_json=as_json, quiet=quiet)
+    call = command_line(click.get_current_context())
+    with run_folder(output, force=force):
+        one_search = options["missing"] != "impute" and options["seeds"] is None
+        if output is not None:
+            resampling = _planned(output, call, frame, weights, resampling, options, one_search)
+        with executor_for(options["workers"], options["dask"]) as executor:
+            where = {"executor": executor, "checkpoint": output / CHECKPOINT if output and one_search else None}
+            extra = {"resampling": resampling, "weights": weights, "seeds": options["seeds"]}
+            found = search(frame, arguments | where, quiet=quiet, **extra)
+        result = replace(found, call=call)
+        finish(result, output, as_json=as_json, quiet=quiet)
     exit_if_interrupted(result)
+
+
+def _planned(
+    output: Path,
+    call: str,
+    frame: "pd.DataFrame",
+    weights: Any,
+    resampling: dict[str, Any] | None,
+    options: dict[str, Any],
+    one_search: bool,
+) -> dict[str, Any] | None:
+    """Save what the run was asked for, and return the arguments of the bootstrap with the file for its resamples."""
+    plan = Plan(call, time.strftime("%Y-%m-%d %H:%M:%S"), resumable=one_search)
+    clusters = None
+    if resampling is not None:
+        plan = replace(plan, resamples=resampling["n"], kind=resampling["kind"])
+        clusters = resampling.get("clusters")
+        resampling = resampling | {"keep": output / RESAMPLES}
+    if clusters is not None:
+        from drbo.data.missing import complete_rows
+
+        used = [True] * len(frame) if weights is None else weights > 0
+        clusters = clusters[used]
+        if options["missing"] == "drop":
+            clusters = clusters[complete_rows(frame.loc[used])]
+    with writing(output):
+        plan.save(output, clusters)
+    return resampling
 
 
 def _weights(frame: "pd.DataFrame", column: str | None) -> tuple["pd.DataFrame", Any]:
@@ -204,9 +242,8 @@ def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
             option = f"--{name.replace('_', '-')}"
             raise SettingsError(f"{option} and --set {name}=... are both given", hint="keep one of the two")
     arguments: dict[str, Any] = {
-        name: options[name] for name in ("preset", "prune", "device", "on_constant", "on_collinear", "missing")
+        name: options[name] for name in ("score", "preset", "prune", "device", "on_constant", "on_collinear", "missing")
     }
-    arguments["score"] = find_own_score(options["score"])
     if changes:
         arguments["settings"] = Settings.preset(options["preset"]).with_(**changes, **budget)
     else:
@@ -274,19 +311,19 @@ def search(
         else:
             model.stability(frame, seeds, sample_weight=weights)
     if resampling is not None and model.result_.stopped != "interrupted":
-        _refit(model, frame, resampling | {"sample_weight": weights}, quiet=quiet)
+        refit(model, frame, resampling | {"sample_weight": weights}, quiet=quiet)
     result: Result = model.result_
     return result
 
 
-def _refit(model: Any, frame: "pd.DataFrame", wish: dict[str, Any], *, quiet: bool) -> None:
-    """Add the shares of resamples to the result of a fitted model."""
+def refit(model: Any, rows: Any, wish: dict[str, Any], *, quiet: bool) -> None:
+    """Add the shares of resamples, of the rows of a data frame or of a checked table, to the result of a model."""
     executor = model.executor
     model.set_params(executor=None)  # resamples are the unit of work now
     if "keep" in wish:
         save_result(model.result_, wish["keep"].parent)  # the graph is safe before hours of resamples begin
     with counting("resamples", quiet=quiet) as progress:
-        model.resample(frame, progress=progress, executor=executor, **wish)
+        model.resample(rows, progress=progress, executor=executor, **wish)
 
 
 def finish(result: "Result", output: Path | None, *, as_json: bool = False, quiet: bool = False) -> None:

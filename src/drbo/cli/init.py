@@ -8,12 +8,14 @@ from typing import Any
 import click
 
 from drbo.cli.messages import OutputError, say
+from drbo.cli.options import NOT_IN_FILES
 from drbo.cli.output import writing
 from drbo.settings import Settings
 
 #: Options of 'drbo fit' that the file does not list: those about this one call, and what has a table of its own.
 LEFT_OUT = {
-    *("config", "as_json", "quiet", "dry_run", "force", "changes", "knowledge_file", "help"),
+    *NOT_IN_FILES,
+    *("as_json", "quiet", "dry_run", "changes", "knowledge_file", "help"),
     *("require", "forbid", "tiers", "forbid_within_tiers", "roots", "leaves", "max_parents"),
 }
 HEAD = """\

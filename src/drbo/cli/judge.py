@@ -54,19 +54,21 @@ def judge(data: Path, graph: Path, as_is: bool, as_json: bool, **options: Any) -
     from drbo.data.read import as_frame
     from drbo.result.judge import judge as judged
     from drbo.result.result import Result
+    from drbo.scores.named import score_of_file
 
-    rows = read_frame(data, options["separator"], options["no_header"])
+    rows = read_frame(data, options)
     frame = _complete(as_frame(rows), options)
     result = Result.load(graph) if graph.is_dir() else None
     if result is None:
         dag, names, choice = _from_file(frame, graph, options)
     else:
         if result.has_seen(rows):
-            result, frame = _unseen(result, frame, as_is=as_is, seed=options["seed"])
+            result, frame = _unseen(result, frame, _own_score(result, options), as_is=as_is, seed=options["seed"])
         dag, names = result.dag, result.names
-        choice = result.score_name, result.plain_score_options
         if options["score"] != "auto" or options["penalty"] is not None:
             choice = _asked(frame[list(names)], options)
+        else:
+            choice = score_of_file(result.score_name, None, f"the result in {graph}"), result.plain_score_options
     found = judged(
         dag, frame, names=names, score=choice[0], score_options=choice[1], test=options["test"],
         n_random=options["n_random"], n_permutations=options["n_permutations"], path=not options["no_path"],
@@ -110,9 +112,19 @@ def _asked(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple[Any, dict[st
     return name, chosen
 
 
+def _own_score(result: "Result", options: dict[str, Any]) -> dict[str, str]:
+    """Return the score to learn the graph again with, where it is not one of drbo's: the person must name it."""
+    from drbo.scores.named import is_built_in, score_of_file
+
+    if is_built_in(result.score_name):
+        return {}
+    given = None if options["score"] == "auto" else options["score"]
+    return {"score": score_of_file(result.score_name, given, "the result")}
+
+
 def _unseen(
-    result: "Result", frame: "pd.DataFrame", *, as_is: bool, seed: int
-) -> tuple["Result", "pd.DataFrame"]:  # fmt: skip
+    result: "Result", frame: "pd.DataFrame", score: dict[str, str], *, as_is: bool, seed: int
+) -> tuple["Result", "pd.DataFrame"]:
     """Return a result that was fitted again on one half of the rows, and the other half."""
     import numpy as np
 
@@ -125,13 +137,13 @@ def _unseen(
         f"note: the graph was learned from these rows. They are split: {len(train)} to learn it again with the same "
         f"settings, {len(held)} to judge it. --as-is judges the graph itself, on rows that it has seen"
     )
-    again = _fitted_again(result, frame.iloc[train])
+    again = _fitted_again(result, frame.iloc[train], score)
     return again, frame.iloc[held].reset_index(drop=True)
 
 
-def _fitted_again(result: "Result", frame: "pd.DataFrame") -> "Result":
+def _fitted_again(result: "Result", frame: "pd.DataFrame", score: dict[str, str]) -> "Result":
     from drbo.estimator import DrBO
 
-    again: Result = DrBO.like(result, exact=False).fit(frame[list(result.names)]).result_
+    again: Result = DrBO.like(result, exact=False, **score).fit(frame[list(result.names)]).result_
     say(f"note: the graph of the half has {int(again.dag.sum())} edges, that of all rows {int(result.dag.sum())}")
     return again

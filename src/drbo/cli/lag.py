@@ -2,10 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 from drbo.cli.messages import say
+from drbo.cli.options import file_options, read_frame
 from drbo.cli.output import writing
 from drbo.errors import SettingsError
 
@@ -20,11 +22,8 @@ from drbo.errors import SettingsError
     "--time", metavar="COLUMN", help="Sort by this column first, and leave it out.  [default: rows as they are]"
 )
 @click.option("--group", metavar="COLUMN", help="Series that do not continue each other, such as persons; left out.")
-@click.option("--separator", metavar="CHAR", help="Between the cells of a text file, or tab.  [default: found]")
-@click.option("--no-header", is_flag=True, help="The text file begins with data; columns are called x0, x1, ...")
-def lag(
-    data: Path, lags: int, output: Path, time: str | None, group: str | None, separator: str | None, no_header: bool
-) -> None:
+@file_options
+def lag(data: Path, lags: int, output: Path, time: str | None, group: str | None, **options: Any) -> None:
     """Write the table in DATA with the past of every column beside it, and what is known about its order.
 
     Column x of k rows before is called x_lagk. Beside FILE a .toml file of the same name is written: its tiers say that
@@ -35,13 +34,12 @@ def lag(
       drbo lag series.csv --lags 2 --time day -o lagged.csv
       drbo fit lagged.csv --knowledge lagged.toml -o result
     """
-    from drbo.cli.options import read_frame
     from drbo.data.files import write_file
     from drbo.data.lag import lagged
 
     if output.suffix.lower() != ".csv":
         raise SettingsError(f"a lagged table is written as .csv, got '{output}'", hint="change the ending of the name")
-    frame = read_frame(data, separator, no_header)
+    frame = read_frame(data, options)
     table, tiers, notes = lagged(frame, lags, time=time, group=group)
     for note in notes:
         say(f"note: {note}")

@@ -14,11 +14,12 @@ from drbo.errors import DrboError
 
 COLOURS = {"error": "red", "warning": "yellow", "hint": "cyan"}
 #: Hints speak of arguments of Python functions; on the command line the same things are options.
-_ARGUMENT = re.compile(r"""\b(on_constant|on_collinear|missing|score|device|prune)=(["']?)([\w-]+)\2""")
+_ARGUMENT = re.compile(r"""\b(on_constant|on_collinear|missing|score|device|prune)=(["']?)([\w.:-]+)\2""")
 _LABEL = re.compile(r"\s*\S+(?: \S+)*\s{2,}")  # the words before the first gap
 _PHRASES = {
     "separator=...": "--separator",
     "header=False": "--no-header",
+    "max_input=...": "--max-input SIZE",
     "device='auto' or 'cpu'": "--device auto or cpu",
 }
 

@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+#: Options that only a person may give: where code comes from, what is overwritten, and how much is read.
+NOT_IN_FILES = ("config", "dask", "force", "max_input")
+
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([smh]?)")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?)b?")
 _SEPARATOR_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
@@ -40,6 +44,22 @@ def duration(word: str) -> float:
     if seconds <= 0:
         raise click.BadParameter(f"a time is written like 60s, 5m or 1h, got {word!r}")
     return seconds
+
+
+def size(word: str) -> int:
+    """Return the bytes of a size such as 500MB, 4GB or 2GiB.
+
+    Examples
+    --------
+    >>> size("4GB"), size("1.5 MiB"), size("1000")
+    (4000000000, 1572864, 1000)
+    """
+    match = _SIZE.fullmatch(word.strip().lower())
+    base = 1024 if match and match[3] else 1000
+    found = float(match[1]) * base ** " kmgt".index(match[2] or " ") if match else 0.0
+    if not 1 <= found < 2**63:
+        raise click.BadParameter(f"a size is written like 500MB or 4GB, got {word!r}")
+    return int(found)
 
 
 def penalty(word: str) -> float | str:
@@ -82,12 +102,27 @@ def data_options(command: F) -> F:
             show_default=True,
             help="What to do with missing values: refuse them, drop rows, EM covariance, multiple imputation.",
         ),
+    )
+    for option in reversed(policies):
+        command = option(command)
+    return file_options(command)
+
+
+def file_options(command: F) -> F:
+    """Add the options that say how a table is read from its file."""
+    options = (
         click.option("--separator", metavar="CHAR", help="Between the cells of a text file, or tab.  [default: found]"),
         click.option(
             "--no-header", is_flag=True, help="The text file begins with data; columns are called x0, x1, ..."
         ),
+        click.option(
+            "--max-input",
+            type=size,
+            metavar="SIZE",
+            help="Largest table that is read.  [default: 4GiB, or 100 times the size of a packed file]",
+        ),
     )
-    for option in reversed(policies):
+    for option in reversed(options):
         command = option(command)
     return command
 
@@ -103,6 +138,7 @@ def score_options(command: F) -> F:
     )(command)
     return click.option(
         "--score",
+        callback=own_score,
         metavar="NAME",
         default="auto",
         show_default=True,
@@ -115,15 +151,28 @@ def score_choice(table: "Table", name: str, penalty: float | str | None) -> tupl
     from drbo.estimator import DrBO
 
     options = None if penalty is None else {"penalty": penalty}
-    return DrBO(score=find_own_score(name), score_options=options).score_choice(table)
+    return DrBO(score=name, score_options=options).score_choice(table)
 
 
-def find_own_score(name: str) -> str:
-    """Return the name of a score; one given as module:Class is also looked for in the current folder.
+def own_score(context: click.Context, _: click.Parameter, name: str | None) -> str | None:
+    """Return the name of a score; one given as module:Class must stand on the command line, not only in a file.
 
-    An installed script does not look there by itself, ``python -m drbo`` does.
+    It is also looked for in the current folder, where ``python -m drbo`` looks by itself and an installed script does
+    not.
     """
-    if ":" in name and os.getcwd() not in sys.path:
+    if name is None or ":" not in name:
+        return name
+    filed = str((context.default_map or {}).get("score", ""))
+    if context.get_parameter_source("score") is click.core.ParameterSource.DEFAULT_MAP:
+        raise SettingsError(
+            f"the config names the score '{filed}', and no code is loaded because a file names it",
+            hint=f"if it is yours, add --score {filed}",
+        )
+    if ":" in filed and filed != name:
+        raise SettingsError(
+            f"the config names the score '{filed}', the command line '{name}'", hint="change one of the two"
+        )
+    if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     return name
 
@@ -152,17 +201,22 @@ def config_values(command: click.Command, path: Path) -> dict[str, Any]:
     unknown = [name for name in content if name not in ("fit", "settings", "knowledge")]
     if unknown:
         raise SettingsError(f"{path} has no use for [{unknown[0]}]", hint="its tables are fit, settings, knowledge")
-    known: dict[str, str] = {}
+    known: dict[str, click.Parameter] = {}
     for parameter in command.params:
         words = [parameter.name or "", *(word.lstrip("-") for word in (*parameter.opts, *parameter.secondary_opts))]
-        known |= {word.replace("_", "-"): parameter.name or "" for word in words if len(word) > 1}
+        known |= {word.replace("_", "-"): parameter for word in words if len(word) > 1}
     values: dict[str, Any] = {}
     for name, value in content.get("fit", {}).items():
-        if name.replace("_", "-") not in known:
-            close = get_close_matches(name.replace("_", "-"), known, n=1)
+        word = name.replace("_", "-")
+        if word not in known:
+            close = get_close_matches(word, known, n=1)
             hint = f"did you mean {close[0]}?" if close else "'drbo init' writes a file with all of them"
             raise SettingsError(f"{path}: unknown option '{name}' in [fit]", hint=hint)
-        values[known[name.replace("_", "-")]] = value
+        if known[word].name in NOT_IN_FILES:
+            raise SettingsError(
+                f"{path}: '{name}' is for the command line alone", hint=f"leave it out of the file, and add --{word}"
+            )
+        values[known[word].name or ""] = _config_value(known[word], value, f"{path}: '{name}'")
     if content.get("settings"):
         values["changes"] = [f"{name}={value}" for name, value in content["settings"].items()]
     if content.get("knowledge"):
@@ -170,19 +224,34 @@ def config_values(command: click.Command, path: Path) -> dict[str, Any]:
     return values
 
 
+def _config_value(parameter: click.Parameter, value: Any, where: str) -> Any:
+    """Return a value of a TOML file as the command line would give it: truth values, words, or lists of words."""
+    if isinstance(parameter, click.Option) and parameter.is_flag:
+        if not isinstance(value, bool):
+            raise SettingsError(f"{where} must be true or false, got {value!r:.80}", hint="write it without quotes")
+        return value
+    items = value if parameter.multiple and isinstance(value, list) else [value]
+    for item in items:
+        if not isinstance(item, str | int | float) or isinstance(item, bool):
+            raise SettingsError(
+                f"{where} must be a text or a number, got {item!s:.80}",
+                hint="'drbo init' writes an example of every option",
+            )
+    words = [str(item) for item in items]
+    return words if parameter.multiple else words[0]
+
+
 def read_config(path: Path) -> dict[str, Any]:
     """Return the tables of a TOML file."""
-    import tomllib
-
-    from drbo.data.files import MAX_TEXT_BYTES, read_bytes
+    from drbo.toml import read_toml
 
     try:
-        content = tomllib.loads(read_bytes(path, MAX_TEXT_BYTES).decode("utf-8"))
+        content = read_toml(path)
     except OSError as error:
         raise SettingsError(
             f"config '{path}' cannot be read: {error.strerror}", hint="'drbo init' writes one"
         ) from error
-    except (ValueError, RecursionError) as error:  # not UTF-8, or not TOML: tomllib names the line
+    except ValueError as error:
         raise SettingsError(f"config '{path}' is not TOML: {error}", hint="'drbo init' writes an example") from error
     wrong = next((name for name, value in content.items() if not isinstance(value, dict)), None)
     if wrong is not None:
@@ -195,11 +264,12 @@ def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)
 
 
-def read_frame(path: Path, separator: str | None, no_header: bool) -> "pd.DataFrame":
-    """Read the table of a command that has :func:`data_options`."""
+def read_frame(path: Path, options: Mapping[str, Any]) -> "pd.DataFrame":
+    """Read the table of a command that has :func:`file_options`."""
     from drbo.data.read import read_table
 
-    return read_table(path, separator=_SEPARATOR_WORDS.get(separator or "", separator), header=not no_header)
+    separator = _SEPARATOR_WORDS.get(options["separator"] or "", options["separator"])
+    return read_table(path, separator=separator, header=not options["no_header"], max_input=options["max_input"])
 
 
 def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[str, ...]]:
@@ -207,7 +277,7 @@ def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[st
     from drbo.data.check import check_table
     from drbo.data.missing import table_policy
 
-    frame = read_frame(path, options["separator"], options["no_header"])
+    frame = read_frame(path, options)
     policies = {"on_constant": options["on_constant"], "on_collinear": options["on_collinear"]}
     return check_table(frame, **policies, missing=table_policy(options["missing"]))
 

@@ -3,14 +3,17 @@
 import json
 import os
 import shlex
+import shutil
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from drbo.cli.messages import OutputError
+from drbo.cli.plan import CLUSTERS, PLAN, RESAMPLES, Plan
 from drbo.errors import ResultError, SettingsError
 
 if TYPE_CHECKING:
@@ -20,26 +23,36 @@ if TYPE_CHECKING:
 
     from drbo.result.result import Result
 
+LOCK = "drbo.lock"  # as in drbo.data.lock
 #: Where an option comes from when it is not a default.
 GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP)
 PICTURE = "graph.png"
 CHECKPOINT = "checkpoint"  # the folder of the saved search inside that of the result
 REPORT = "report.html"
+ASIDE = ".replaced"  # an older run, until the new one has started
+STARTED = f"{CHECKPOINT}/request.json"
+#: All files of a run, and of the saved search in it.
+FILES = ("edges.csv", PICTURE, REPORT, "result.json", "result.npz", PLAN, CLUSTERS, RESAMPLES)
+SEARCH_FILES = ("request.json", "checkpoint.json", "checkpoint.previous.json", "table.npz", "state-*.npz")
 
 
-def check_folder(folder: Path, *, force: bool = False) -> None:
-    """Refuse a folder that cannot take a result, before hours are spent on one."""
+def check_folder(folder: Path, *, force: bool = False, again: str = "") -> None:
+    """Refuse a folder that cannot take a result, before hours are spent on one.
+
+    A run that is there is named, and replaced only with ``force``, or if its command was ``again``.
+    """
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"'{folder}' is a file, a result needs a folder", hint="choose another name with -o")
     try:
-        strange = folder.exists() and any(folder.iterdir()) and not _is_result(folder)
+        names = {path.name for path in folder.iterdir()} - {LOCK} if folder.exists() else set()
     except OSError as error:
         raise OutputError(
             f"'{folder}' cannot be used: {error.strerror}", hint="choose another folder with -o"
         ) from error
-    if strange and not force:
+    if names and not force and not _is_again(folder, again):
+        listed = ", ".join(sorted(names)[:5]) + ", ..." * (len(names) > 5)
         raise SettingsError(
-            f"folder '{folder}' is not empty and holds no drbo result",
+            f"folder '{folder}' is not empty and holds no drbo result: {listed}",
             hint="choose another folder with -o, or add --force to write into this one",
         )
     home = folder
@@ -51,18 +64,92 @@ def check_folder(folder: Path, *, force: bool = False) -> None:
         )
 
 
-def _is_result(folder: Path) -> bool:
-    """Tell whether a folder holds a result, or a search that has none yet."""
-    from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json
-    from drbo.result.result import FORMAT
+def _is_again(folder: Path, again: str) -> bool:
+    """Tell whether a folder may be written again; refuse one with a run, finished or not, and say what is there."""
+    from drbo.result.result import Result
 
-    if {path.name for path in folder.iterdir()} == {CHECKPOINT}:
-        return True
     try:
-        content = read_json(read_bytes(folder / "result.json", MAX_TEXT_BYTES))
-    except (OSError, ValueError):  # a ResultError is a ValueError
+        result = Result.load(folder) if (folder / "result.json").exists() else None
+        plan = Plan.load(folder)
+    except ResultError:  # files of other programs, or damaged ones
         return False
-    return isinstance(content, dict) and content.get("format") == FORMAT
+    if result is None and plan is None and not any((folder / CHECKPOINT).glob("*.json")):
+        return False
+    if result is not None and result.call == again:
+        return True
+    call = result.call if result is not None else plan.call if plan is not None else ""
+    made = f" by '{call:.200}'" if call else ""
+    if result is None:
+        what = f"a run that is not finished, started{made}{f' on {plan.started}' if plan else ''}"
+        way = f"go on with it: drbo resume {folder}; or "
+    else:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime((folder / "result.json").stat().st_mtime))
+        edges = int(result.dag.sum())
+        size = f"{result.n_rows:,} rows, {len(result.names)} columns, {edges} edge{'s' * (edges != 1)}"
+        what, way = f"a finished run, made{made} on {when}: {size}", ""
+    raise SettingsError(
+        f"folder '{folder}' holds {what}", hint=f"{way}choose another name with -o, or add --force to replace it"
+    )
+
+
+@contextmanager
+def run_folder(folder: Path | None, *, force: bool) -> Iterator[None]:
+    """Hold the folder of a new run while it is written.
+
+    An older run that is to be replaced is set aside, and comes back if the new one fails before its search starts.
+    """
+    if folder is None:
+        yield
+        return
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with held(folder):
+            check_folder(folder, force=force)  # someone may have finished a run since
+            aside = folder / ASIDE
+            _move_run(folder, aside)
+            try:
+                yield
+            except BaseException:
+                if not any((folder / name).exists() for name in (STARTED, "result.json")):
+                    _move_run(aside, folder)
+                raise
+    finally:
+        with suppress(OSError):
+            folder.rmdir()  # only if nothing was written
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Hold the lock of a run; that of its search, which has the same owner, goes without another word."""
+    from drbo.data.lock import discard_ended, locked
+
+    with locked(folder):
+        discard_ended(folder / CHECKPOINT)
+        try:
+            yield
+        finally:
+            shutil.rmtree(folder / ASIDE, ignore_errors=True)
+
+
+def _run_files(folder: Path) -> list[Path]:
+    """Return the files of a run that are there, not those that drbo did not write."""
+    saved = folder / CHECKPOINT
+    found = [path for name in FILES for path in folder.glob(name)]
+    found += [saved] if saved.is_symlink() else [path for name in SEARCH_FILES for path in saved.glob(name)]
+    return [path for path in found if path.is_symlink() or path.is_file()]
+
+
+def _move_run(source: Path, target: Path) -> None:
+    """Move the files of a run to another folder, in place of those of the run that is there."""
+    for path in _run_files(target):
+        with suppress(OSError):
+            path.unlink()
+    for path in _run_files(source):
+        new = target / path.relative_to(source)
+        with suppress(OSError):
+            new.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(new)
 
 
 @contextmanager

@@ -1,17 +1,20 @@
 """``drbo resume``: go on with a search that was saved."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from drbo.cli.executors import executor_for, worker_options
-from drbo.cli.fit import exit_if_interrupted, finish
+from drbo.cli.fit import exit_if_interrupted, finish, refit
 from drbo.cli.messages import say
-from drbo.cli.options import duration, find_own_score, json_option
-from drbo.cli.output import CHECKPOINT
+from drbo.cli.options import duration, json_option, own_score
+from drbo.cli.output import CHECKPOINT, held
+from drbo.cli.plan import Plan
 from drbo.cli.progress import interruptible, watch_for
+from drbo.errors import CheckpointError
 
 if TYPE_CHECKING:
     from drbo.result.result import Result
@@ -26,40 +29,62 @@ if TYPE_CHECKING:
     help="Evaluate N more graphs.  [default: what is left of the first budget]",
 )
 @click.option("--time-limit", type=duration, metavar="TIME", help="Stop after 60s, 5m, 1h, ... in all.")
+@click.option("--score", callback=own_score, metavar="module:Class", help="The score of the search, if it is your own.")
 @worker_options
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr.")
-def resume(run: Path, as_json: bool, quiet: bool, workers: int | None, dask: str | None, **limits: Any) -> None:
+def resume(run: Path, as_json: bool, quiet: bool, workers: int | None, dask: str | None, **changes: Any) -> None:
     """Go on with the search that 'drbo fit -o RUN' saved in the folder RUN, as if it had never stopped.
 
     The data is in the folder. The result is written there, too. On the same machine with the same versions it is the
-    result of the uninterrupted search.
+    result of the uninterrupted search. A search that was killed before it was saved starts again, and the resamples of
+    --bootstrap that are missing are made.
 
     \b
     Examples:
       drbo resume run                    after a crash, a reboot or Ctrl-C
       drbo resume run --max-evals 500    search longer
+      drbo resume run --score my_scores:Mine
     """
+    home = run.parent if run.name == CHECKPOINT else run
     folder = run / CHECKPOINT if (run / CHECKPOINT).is_dir() else run
-    with executor_for(workers, dask) as executor:
-        result = continued(folder, executor, limits, quiet=quiet)
-    finish(result, folder.parent if folder.name == CHECKPOINT else run, as_json=as_json, quiet=quiet)
+    plan = Plan.load(home)
+    _check_saved(folder, home, plan)
+    with held(home), executor_for(workers, dask) as executor:
+        result = continued(folder, plan, executor, changes, quiet=quiet)
+        finish(result, home, as_json=as_json, quiet=quiet)
     exit_if_interrupted(result)
 
 
-def continued(folder: Path, executor: Any, limits: dict[str, Any], *, quiet: bool) -> "Result":
-    """Go on with a search and show its progress."""
+def _check_saved(folder: Path, home: Path, plan: Plan | None) -> None:
+    """Refuse a folder without a saved search; where it cannot have one, say how to start the run again."""
+    if plan is not None and not plan.resumable:
+        raise CheckpointError(
+            f"the run in {home} makes several searches, which are not saved, so it cannot go on",
+            hint=f"start it again: {plan.call} -o {home} --force",
+        )
+    if not any(folder.glob("*.json")):
+        raise CheckpointError(f"{folder} holds no saved search", hint="give the folder that drbo fit -o wrote")
+
+
+def continued(folder: Path, plan: Plan | None, executor: Any, changes: dict[str, Any], *, quiet: bool) -> "Result":
+    """Go on with a search and show its progress; then with its resamples, if any were wanted."""
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # see fit.search
     from drbo.estimator import DrBO
     from drbo.search.saving import Saved
 
     saved = Saved.load(folder)
+    limits = {name: changes[name] for name in ("max_evals", "time_limit")}
     arguments = saved.arguments(**limits)
-    find_own_score(arguments["score"])
     if not quiet:
         table, spent = saved.table, saved.about["n_evals"]
         say(f"{folder}: {table.n_rows:,} rows, {table.n_columns} columns, {spent:,} evaluations so far")
     with watch_for(arguments["settings"], quiet=quiet) as watch, interruptible(watch) as stop:
-        model = DrBO.resume(folder, executor=executor, callbacks=[watch, stop], **limits)
+        model = DrBO.resume(folder, executor=executor, callbacks=[watch, stop], **changes)
+    if plan is not None:
+        model.result_ = replace(model.result_, call=plan.call)
+        wish = plan.resampling(folder.parent)
+        if wish is not None and model.result_.stopped != "interrupted":
+            refit(model, saved.table, wish, quiet=quiet)
     result: Result = model.result_
     return result

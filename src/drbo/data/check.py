@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from drbo.data.dependence import find_dependent, rank_is_telling
 from drbo.data.missing import complete_rows, missing_cells, note, refuse
-from drbo.data.read import MAX_COLUMNS, NUMBER, as_frame
+from drbo.data.read import as_frame
 from drbo.data.table import Kind, Table
+from drbo.data.text import MAX_COLUMNS, NUMBER
 from drbo.data.weights import checked_weights
 from drbo.errors import DataError, SettingsError
 

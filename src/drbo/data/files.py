@@ -1,9 +1,10 @@
-"""Files, each read as if a stranger wrote it and written so that a crash leaves the old one or the new one.
+"""Files: read as untrusted, and written so that a crash leaves the old one or the new one.
 
-Sizes are checked before anything is read, so that neither a huge file, nor a small one that unpacks to a huge one, nor
-a pipe that never ends can fill the memory or hang the program. Nothing is ever unpickled.
+Sizes are checked before anything is read, so that neither a huge file nor a pipe that never ends can fill the memory or
+hang the program; :mod:`drbo.data.packed` does the same for what is unpacked. Nothing is ever unpickled.
 """
 
+import errno
 import io
 import json
 import math
@@ -11,7 +12,6 @@ import os
 import secrets
 import stat
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,12 +19,20 @@ from typing import IO, Any
 
 import numpy as np
 
+from drbo.data.packed import SmallReads
 from drbo.errors import DrboError, ResultError
 
 MAX_TEXT_BYTES = 2**26
 MAX_ARRAY_BYTES = 2**28
 #: Deepest nesting of a JSON file; what drbo writes has a depth of 4.
 MAX_DEPTH = 32
+#: Most commas and brackets of a JSON file: each stands for an object of up to 200 bytes.
+MAX_JSON_PARTS = 2**22
+MAX_NPY_HEADER = 10_000
+#: What a text takes in memory beside its characters.
+BYTES_PER_TEXT = 64
+
+_PIECE = 2**20
 
 
 @contextmanager
@@ -49,6 +57,8 @@ def refusing(path: Path, kind: type[DrboError] = ResultError) -> Iterator[None]:
         raise
     except OSError as error:
         raise kind(f"{path} cannot be read: {error.strerror or error}", hint="check the path") from error
+    except MemoryError as error:
+        raise kind(f"{path} does not fit into the memory", hint="take a sample of it, or a larger machine") from error
     except Exception as error:  # these parsers raise a dozen unrelated kinds on bad bytes
         reason = f"{error!s:.200}" or type(error).__name__
         message = f"{path} is damaged or not what its name says: {reason}"
@@ -79,29 +89,6 @@ def read_bytes(path: Path, limit: int) -> bytes:
     return content
 
 
-def unpack_gzip(raw: bytes, limit: int, what: str) -> bytes:
-    """Return the content of a gzip file, refusing one that unpacks to more than the limit.
-
-    Examples
-    --------
-    >>> import gzip
-    >>> unpack_gzip(gzip.compress(b"a,b"), limit=10, what="table.csv.gz")
-    b'a,b'
-    """
-    parts: list[bytes] = []
-    room = limit
-    while raw:
-        unpacker = zlib.decompressobj(wbits=31)  # gzip, with its header and checksum
-        parts.append(unpacker.decompress(raw, max(1, room + 1)))
-        room -= len(parts[-1])
-        if room < 0:
-            raise ResultError(f"{what} unpacks to more than {limit} bytes", hint="is it the right file?")
-        if not unpacker.eof:
-            raise ResultError(f"{what} is no complete gzip file", hint="fetch or pack it again")
-        raw = unpacker.unused_data.lstrip(b"\0")  # another member may follow; tape padding is allowed
-    return b"".join(parts)
-
-
 def read_json(raw: bytes) -> Any:
     """Return the value of a JSON text; repeated keys, numbers that are not finite and deep nesting are refused.
 
@@ -112,8 +99,10 @@ def read_json(raw: bytes) -> Any:
         ...
     ValueError: the key 'a' is there twice
     """
+    if sum(raw.count(mark) for mark in (b",", b"[", b"{")) > MAX_JSON_PARTS:
+        raise ValueError(f"it has more than {MAX_JSON_PARTS} values")
     try:
-        value = json.loads(raw, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
+        value = json.loads(raw, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique_keys)
         _check_depth(value, MAX_DEPTH)
     except RecursionError:
         raise ValueError(f"more than {MAX_DEPTH} lists or objects are nested") from None
@@ -121,14 +110,20 @@ def read_json(raw: bytes) -> Any:
 
 
 def _refuse_constant(constant: str) -> float:
-    raise ValueError(f"it holds {constant}, which is not a finite number")
+    raise ValueError(f"it holds {constant:.80}, which is not a finite number")
+
+
+def _finite(word: str) -> float:
+    value = float(word)
+    return value if math.isfinite(value) else _refuse_constant(word)
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in found if keys.count(key) > 1)!r:.80} is there twice")
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r:.80} is there twice")
+        found[key] = value
     return found
 
 
@@ -148,10 +143,12 @@ def read_npy(
     *,
     kinds: str = "biufU",
     limit: int = MAX_ARRAY_BYTES,
+    hint: str | None = None,
 ) -> Any:
     """Return the array of one .npy stream, its header checked before a byte of data is read; never unpickles.
 
     ``kinds`` are numpy's letters of the kinds that are taken; a shape and dtype that are asked for override them.
+    ``hint`` says what to do about an array beyond the limit.
 
     Examples
     --------
@@ -167,15 +164,33 @@ def read_npy(
     found, fortran, kind = read_header(stream, what)
     if shape is not None and (found != shape or kind != np.dtype(dtype)):
         raise ResultError(f"{what} must have shape {shape} and type {dtype}, got {found} and {kind.str}")
-    size = math.prod(found) * kind.itemsize
-    if kind.kind not in kinds or min(found, default=0) < 0 or (shape is None and size > limit):
-        raise ResultError(f"{what} must be numbers of at most {limit} bytes, got {found} of {kind.str}")
-    raw = stream.read(size + 1)
-    if len(raw) != size:
-        raise ResultError(f"{what} must have {size} bytes, got {'more' if len(raw) > size else len(raw)}")
-    if kind.kind == "b" and (largest := np.frombuffer(raw, dtype=np.uint8).max(initial=0)) > 1:
+    if kind.hasobject:
+        raise ResultError(
+            f"{what} holds pickled Python objects, which are not loaded",
+            hint="save plain numbers: numpy.savez(path, X=array, names=names)",
+        )
+    if kind.kind not in kinds or min(found, default=0) < 0:
+        raise ResultError(f"{what} must be numbers, got {found} of {kind.str}")
+    each = kind.itemsize + (BYTES_PER_TEXT if kind.kind in "US" else 0)
+    if shape is None and math.prod(found) * each > limit:
+        raise ResultError(f"{what} must take at most {limit} bytes, got {found} of {kind.str}", hint=hint)
+    raw = _read_exactly(stream, math.prod(found) * kind.itemsize, what)
+    if kind.kind == "b" and (largest := raw.max(initial=0)) > 1:
         raise ResultError(f"{what} must hold the truth values 0 and 1, got the byte {largest}")
-    return np.frombuffer(raw, dtype=kind).reshape(found, order="F" if fortran else "C")
+    raw.setflags(write=False)
+    return raw.view(kind).reshape(found, order="F" if fortran else "C")
+
+
+def _read_exactly(stream: IO[bytes], size: int, what: str) -> Any:
+    """Return so many bytes, not fewer and not more, as an array whose memory is used as the bytes arrive."""
+    raw = np.empty(size, dtype=np.uint8)
+    done = 0
+    while done < size and (piece := stream.read(min(_PIECE, size - done))):
+        raw[done : done + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
+        done += len(piece)
+    if done < size or stream.read(1):
+        raise ResultError(f"{what} must have {size} bytes, got {'more' if done == size else done}")
+    return raw
 
 
 def read_header(stream: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -193,8 +208,13 @@ def read_header(stream: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np
     version = np.lib.format.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
         raise ResultError(f"{what} must be a .npy of version 1.0 or 2.0, got {version[0]}.{version[1]}")
-    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    return header(stream)
+    size = stream.read(2 if version == (1, 0) else 4)
+    length = int.from_bytes(size, "little")
+    if length > MAX_NPY_HEADER:  # numpy would read it first
+        raise ResultError(f"{what} has a header of {length} bytes, at most {MAX_NPY_HEADER} are read")
+    header = io.BytesIO(size + stream.read(length))
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    return read(header)
 
 
 def read_member(archive: zipfile.ZipFile, name: str, what: str, **expected: Any) -> Any:
@@ -228,7 +248,7 @@ def stored_archive(stream: IO[bytes], what: str) -> zipfile.ZipFile:
         ...
     drbo.errors.ResultError: state.npz has the compressed member 'a.npy' (drbo writes none: the file was changed)
     """
-    archive = zipfile.ZipFile(stream)
+    archive = zipfile.ZipFile(SmallReads(stream, what))
     members, changed = archive.infolist(), "drbo writes none: the file was changed"
     packed = [info.filename for info in members if info.compress_type != zipfile.ZIP_STORED]
     if packed:
@@ -249,6 +269,19 @@ def npz_bytes(arrays: Mapping[str, Any]) -> bytes:
     """
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def npy_bytes(values: Any) -> bytes:
+    """Return an array as the content of an NPY file.
+
+    Examples
+    --------
+    >>> npy_bytes(np.zeros(2))[1:6]
+    b'NUMPY'
+    """
+    buffer = io.BytesIO()
+    np.save(buffer, values, allow_pickle=False)
     return buffer.getvalue()
 
 
@@ -275,11 +308,27 @@ def write_file(path: Path, content: bytes, mode: int = 0o666) -> None:
     except OSError as error:
         _remove(temporary)
         raise ResultError(
-            f"{path} cannot be written: {error.strerror or error}", hint="choose another folder"
+            f"{path} cannot be written: {error.strerror or error}", hint=write_hint(error, "choose another folder")
         ) from error
     except BaseException:  # an interrupt leaves no half behind
         _remove(temporary)
         raise
+
+
+def write_hint(error: BaseException, otherwise: str) -> str:
+    """Return what can be done about a write that failed.
+
+    Examples
+    --------
+    >>> write_hint(OSError(errno.ENOSPC, "No space left on device"), "choose another folder")
+    'the disk is full: make room, or choose another disk'
+    """
+    code = error.errno if isinstance(error, OSError) else None
+    if code in (errno.ENOSPC, errno.EDQUOT):
+        return "the disk is full: make room, or choose another disk"
+    if code == errno.EFBIG:
+        return "the limit on the size of a file is too low: see 'ulimit -f'"
+    return otherwise
 
 
 def _remove(path: Path) -> None:

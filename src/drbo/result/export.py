@@ -1,11 +1,12 @@
-"""Graphs as tables, networkx objects and files, and back; every file is read as if a stranger wrote it."""
+"""Graphs as tables, networkx objects and files, and back; every file is treated as untrusted."""
 
+import array
 import csv
 import io
 import json
 import math
-import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from drbo.data.files import (
     refusing,
     write_file,
 )
+from drbo.data.packed import InputLimit, open_npz
 from drbo.errors import ResultError
 
 if TYPE_CHECKING:
@@ -31,12 +33,10 @@ if TYPE_CHECKING:
 
 MAX_NODES = 2**14  # their square in booleans is what files.MAX_ARRAY_BYTES takes
 GRAPH_ARRAYS = ("dag", "adjacency", "A", "arr_0")
-EDGE_HEADERS = (("source", "target"), ("from", "to"), ("cause", "effect"))
 READABLE = "a result folder, .csv, .tsv, .txt, .json, .npz or .npy"
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
-Row = tuple[int, list[str]]  # line number, cells
 
 
 def printable(name: str) -> str:
@@ -67,7 +67,7 @@ def check_names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
         if not isinstance(name, str) or not name:
             raise ResultError(f"a name must be a text of at least one character, got {name!r}")
     if len(set(found)) < d:
-        twice = next(name for k, name in enumerate(found) if name in found[:k])
+        twice = next(name for name, count in Counter(found).items() if count > 1)
         raise ResultError(f"names must be unique, got {twice!r} twice")
     return found
 
@@ -121,9 +121,9 @@ def edge_table(
         "source": pd.Series([labels[i] for i in source], dtype=str),
         "target": pd.Series([labels[j] for j in target], dtype=str),
     }
-    for key, array in (("weight", weights), ("standardised_weight", standardised_weights)):
-        if array is not None:
-            columns[key] = np.asarray(array, dtype=np.float64)[source, target]
+    for key, values in (("weight", weights), ("standardised_weight", standardised_weights)):
+        if values is not None:
+            columns[key] = np.asarray(values, dtype=np.float64)[source, target]
     columns["directed"] = np.ones(len(source), bool) if directed is None else np.asarray(directed)[source, target]
     return pd.DataFrame(columns)
 
@@ -218,10 +218,12 @@ def read_graph(path: str | Path, names: Sequence[str] | None = None) -> tuple[Bo
             from drbo.result.result import Result
 
             result = Result.load(path if path.is_dir() else path.parent)
-            return _align(result.dag.copy(), result.names, names, path)
+            return align(result.dag.copy(), result.names, names, path)
         kind = path.suffix.lower()
         if kind in (".csv", ".tsv", ".txt"):
-            return _read_text(path, names)
+            from drbo.result.graph_text import read_text
+
+            return read_text(path, names)
         if kind == ".json":
             return _read_json(path, names)
         if kind in (".npz", ".npy"):
@@ -229,7 +231,7 @@ def read_graph(path: str | Path, names: Sequence[str] | None = None) -> tuple[Bo
     raise ResultError(f"{path} is not {READABLE}", hint="change the ending of the name to what the file holds")
 
 
-def _align(
+def align(
     adjacency: Bools, found: Sequence[str] | None, names: Sequence[str] | None, path: Path
 ) -> tuple[Bools, tuple[str, ...]]:
     """Return the graph with its nodes, those found in the file, in the wanted order."""
@@ -245,14 +247,16 @@ def _align(
     return adjacency[np.ix_(order, order)], tuple(names)
 
 
-def _from_edges(
+def from_edges(
     edges: Iterable[tuple[str, Any, Any]],  # where it stands, source, target
     nodes: Sequence[str] | None,
 ) -> tuple[Bools, tuple[str, ...]]:
     """Return the graph of an edge list; without nodes they come in the order of their first edge."""
     index = {} if nodes is None else {name: k for k, name in enumerate(check_names(nodes, len(nodes)))}
-    pairs = []
+    pairs = array.array("q")
     for where, *ends in edges:
+        if len(index) > MAX_NODES:
+            break
         for end in ends:
             if not isinstance(end, str) or not end:
                 raise ResultError(f"{where}: a node must be a name, got {end!r}")
@@ -262,96 +266,12 @@ def _from_edges(
                 raise ResultError(
                     f"{where}: {end!r} is not a node", hint=f"the nodes are {', '.join(list(index)[:20])}"
                 )
-        pairs.append([index[end] for end in ends])
+        pairs.extend(index[end] for end in ends)
     if not 0 < len(index) <= MAX_NODES:
         raise ResultError(f"a graph has 1 to {MAX_NODES} nodes, got {len(index)}", hint="are names missing?")
     adjacency = np.zeros((len(index), len(index)), dtype=bool)
     adjacency[tuple(np.array(pairs, dtype=np.intp).reshape(-1, 2).T)] = True
     return adjacency, tuple(index)
-
-
-def _read_text(path: Path, names: Sequence[str] | None) -> tuple[Bools, tuple[str, ...]]:
-    """Tell an edge list from an adjacency table by header and shape, and read it."""
-    rows = _rows(path)
-    if not rows:
-        raise ResultError(f"{path} is empty", hint="an edge list begins with the line source,target")
-    header = [cell.strip().lower() for cell in rows[0][1]]
-    for pair in EDGE_HEADERS:
-        if set(pair) <= set(header):
-            return _from_edges(_edges(rows[1:], header.index(pair[0]), header.index(pair[1]), names, path), names)
-    numeric = [all(_number(cell) is not None for cell in cells) for _, cells in rows]
-    is_table = numeric == [True, True] or numeric == [False, True, True]
-    if len(header) == 2 and not is_table:
-        return _from_edges(_edges(rows, 0, 1, names, path), names)
-    return _read_table(rows, names, path)
-
-
-def _rows(path: Path) -> list[Row]:
-    """Return the lines that are not blank; the first one tells the separator."""
-    text = read_bytes(path, MAX_TEXT_BYTES).decode("utf-8-sig")
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    separator = "\t" if path.suffix.lower() == ".tsv" else next((mark for mark in ",;\t" if mark in first), ",")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    return [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
-
-
-def _node(cell: str, names: frozenset[str] | None) -> str:
-    """Return the name in a cell; blanks around it count only where such a name is known."""
-    return cell if names is not None and cell in names else cell.strip()
-
-
-def _edges(
-    rows: list[Row], source: int, target: int, names: Sequence[str] | None, path: Path
-) -> Iterator[tuple[str, str, str]]:
-    known = None if names is None else frozenset(names)
-    for line, cells in rows:
-        where = f"{path} line {line}"
-        if len(cells) <= max(source, target):
-            raise ResultError(f"{where}: an edge needs a source and a target, got {cells!r}")
-        yield where, _node(cells[source], known), _node(cells[target], known)
-
-
-def _read_table(rows: list[Row], names: Sequence[str] | None, path: Path) -> tuple[Bools, tuple[str, ...]]:
-    """Read an adjacency table: plain numbers, names in the header, or names in the header and the first column."""
-    width = len(rows[0][1])
-    for line, cells in rows:
-        if len(cells) != width:
-            raise ResultError(f"{path} line {line}: {width} cells expected as in the first line, got {len(cells)}")
-    plain = len(rows) == width and all(_number(cell) is not None for cell in rows[0][1])
-    labelled = len(rows) == width and not plain
-    if not plain and not labelled and len(rows) != width + 1:
-        raise ResultError(
-            f"{path} is neither an edge list nor an adjacency table: {len(rows)} lines of {width} cells",
-            hint="an edge list begins with the line source,target; a table has a line and a column for each node",
-        )
-    body = rows if plain else rows[1:]
-    adjacency = np.array([[_cell(cell, line, path) for cell in cells[labelled:]] for line, cells in body]) != 0
-    if plain:
-        return _align(adjacency, names, names, path)
-    known = None if names is None else frozenset(names)
-    found = [_node(cell, known) for cell in rows[0][1][labelled:]]
-    if labelled:
-        sides = [_node(cells[0], known) for _, cells in body]
-        if sorted(sides) != sorted(found):
-            wrong = sorted(set(sides) ^ set(found))
-            raise ResultError(f"{path}: lines and columns must have the same names, only one side has {wrong[:1]}")
-        line_of = {name: k for k, name in enumerate(sides)}
-        adjacency = adjacency[[line_of[name] for name in found]]
-    return _align(adjacency, found, names, path)
-
-
-def _number(cell: str) -> float | None:
-    try:
-        return float(cell)
-    except ValueError:
-        return None
-
-
-def _cell(cell: str, line: int, path: Path) -> float:
-    value = _number(cell)
-    if value is None or not math.isfinite(value):
-        raise ResultError(f"{path} line {line}: an adjacency table holds numbers, got {cell!r}", hint="0 means no edge")
-    return value
 
 
 def _read_json(path: Path, names: Sequence[str] | None) -> tuple[Bools, tuple[str, ...]]:
@@ -367,17 +287,18 @@ def _read_json(path: Path, names: Sequence[str] | None) -> tuple[Bools, tuple[st
             raise ResultError(f"{path} edge {k}: an edge is a pair of names, got {edge!r:.80}")
         edges.append((f"{path} edge {k}", edge[0], edge[1]))
     if nodes is None:
-        return _from_edges(edges, names)
-    return _align(*_from_edges(edges, nodes), names, path)
+        return from_edges(edges, names)
+    return align(*from_edges(edges, nodes), names, path)
 
 
 def _read_array(path: Path, names: Sequence[str] | None) -> tuple[Bools, tuple[str, ...]]:
-    raw = io.BytesIO(read_bytes(path, MAX_ARRAY_BYTES + MAX_TEXT_BYTES))
+    most = MAX_ARRAY_BYTES + MAX_TEXT_BYTES
+    raw = io.BytesIO(read_bytes(path, most))
     found = None
     if path.suffix.lower() == ".npy":
         matrix = read_npy(raw, f"{path}")
     else:
-        with zipfile.ZipFile(raw) as archive:
+        with open_npz(raw, f"{path}", InputLimit(most, math.inf, hint="is it the right file?")) as archive:
             members = set(archive.namelist())
             key = next((key for key in GRAPH_ARRAYS if f"{key}.npy" in members), None)
             if key is None:
@@ -389,4 +310,4 @@ def _read_array(path: Path, names: Sequence[str] | None) -> tuple[Bools, tuple[s
         raise ResultError(f"{path} must hold a square matrix of numbers, got {matrix.dtype} of shape {matrix.shape}")
     if not np.isfinite(matrix).all():
         raise ResultError(f"{path} has entries that are not finite", hint="0 means no edge")
-    return _align(matrix != 0, found or names, names, path)
+    return align(matrix != 0, found or names, names, path)

@@ -5,7 +5,6 @@ import io
 import json
 import math
 import warnings
-import zipfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.files import MAX_TEXT_BYTES, npz_bytes, read_bytes, read_json, read_member, refusing, write_file
+from drbo.data.files import (
+    MAX_TEXT_BYTES,
+    npz_bytes,
+    read_bytes,
+    read_json,
+    read_member,
+    refusing,
+    stored_archive,
+    write_file,
+)
 from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.result import export, why
@@ -371,13 +379,16 @@ class Result:
     def judge(self, X: Any, **options: Any) -> "Judgement":
         """Judge the graph on rows that it was not learned from, with its own score; see :func:`drbo.judge`.
 
-        Warns if these are the rows of the fit.
+        Warns if these are the rows of the fit. A score that is not one of drbo's must be given as ``score``.
         """
         from drbo.result.judge import judge
+        from drbo.scores.named import score_of_file
 
         if self.has_seen(X):
             warnings.warn("the graph was learned from these rows: the judgement is too good", stacklevel=2)
-        given = {"score": self.score_name, "score_options": self.plain_score_options, "seed": self.seed, **options}
+        given = {"score_options": self.plain_score_options, "seed": self.seed, **options}
+        if "score" not in given:
+            given["score"] = score_of_file(self.score_name, None, "the result")
         return judge(self.dag, X, names=self.names, **given)
 
     def effects(
@@ -622,7 +633,7 @@ def _read_arrays(path: Path, content: dict[str, Any]) -> dict[str, Any]:
     if hashlib.sha256(raw).hexdigest() != content["sha256"]:
         raise ResultError(f"{path} does not match the checksum in result.json", hint="one of the two was changed")
     arrays = {}
-    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+    with stored_archive(io.BytesIO(raw), f"{path}") as archive:
         if sorted(archive.namelist()) != sorted(f"{name}.npy" for name in expected):
             raise ResultError(f"{path} must hold {', '.join(expected)}, got {', '.join(archive.namelist())[:200]}")
         for name, (shape, kind) in expected.items():

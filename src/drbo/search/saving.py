@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from drbo.data.check import recheck
 from drbo.data.files import MAX_ARRAY_BYTES, npz_bytes, read_bytes, read_member, refusing, stored_archive, write_file
 from drbo.data.table import Table
 from drbo.errors import CheckpointError, DataError, DrboError, ResultError
 from drbo.knowledge import Knowledge
-from drbo.search import checkpoint
+from drbo.search import checkpoint, request
 from drbo.search.loop import Progress
 from drbo.search.state import HINT, Fields, State
 from drbo.search.stopping import Limits, Recorder
@@ -76,11 +77,7 @@ class Saver:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.folder, self.course, self.every, self._clock = folder, course, every, clock
-        self.about = about | {
-            "table": _table_about(table),
-            "data_hash": table.digest(),
-            "table_sha256": _write_table(folder, table),
-        }
+        self.about = about if "table_sha256" in about else begin(folder, table, about)
         self.n_saves, self.seconds = 0, 0.0
         self.save()
 
@@ -107,33 +104,54 @@ class Saver:
         self._due = self._clock() + max(self.every, cost / LARGEST_SHARE)
 
 
+def begin(folder: Path, table: Table, about: dict[str, Any]) -> dict[str, Any]:
+    """Save the data of a search and what it was called with, before anything is computed, in place of an older search.
+
+    A search that is killed at once can be started again from it. Return ``about`` with what was added.
+    """
+    request.clear(folder)
+    full = about | {
+        "table": _table_about(table),
+        "data_hash": table.digest(),
+        "table_sha256": _write_table(folder, table),
+    }
+    request.save(folder, full | {"seconds": 0.0, "n_evals": 0})
+    return full
+
+
 @dataclass(frozen=True, eq=False)
 class Saved:
-    """A saved search: its data, what it was called with, and its state."""
+    """A saved search: its data, what it was called with, and its state; None: nothing was searched yet."""
 
     table: Table
     about: dict[str, Any]
-    checkpoint: checkpoint.Checkpoint
+    checkpoint: checkpoint.Checkpoint | None
 
     @classmethod
     def load(cls, folder: Path) -> "Saved":
         """Read a folder that a :class:`Saver` wrote: checksums are verified, and every field is checked."""
-        found = checkpoint.load(folder)
+        state = None if request.is_all(folder) else checkpoint.load(folder)
+        about = request.load(folder) if state is None else state.about
         path = folder / TABLE
-        _check_about(Fields.plain(found.about, str(folder / checkpoint.MANIFEST)))
+        _check_about(Fields.plain(about, str(folder / (request.REQUEST if state is None else checkpoint.MANIFEST))))
         with refusing(path, CheckpointError):
             raw = read_bytes(path, MAX_TABLE_BYTES)
-            if hashlib.sha256(raw).hexdigest() != found.about["table_sha256"]:
+            if hashlib.sha256(raw).hexdigest() != about["table_sha256"]:
                 raise CheckpointError(
                     f"{path} does not match its checksum: the search was saved with other data",
                     hint="start a new search",
                 )
-            table = _read_table(path, raw, found.about)
-        return cls(table, found.about, found)
+            table = _read_table(path, raw, about)
+        return cls(table, about, state)
 
     def data(self) -> tuple[list[str], Table, tuple[str, ...]]:
         """Return the names of all columns, the checked table, and the notes of the check."""
         return list(self.about["columns"]), self.table, tuple(self.about["notes"])
+
+    @property
+    def data_about(self) -> dict[str, Any]:
+        """What :func:`begin` added about the data."""
+        return {name: self.about[name] for name in ("table", "data_hash", "table_sha256")}
 
     def check_data(self, table: Table) -> None:
         """Refuse a table that is not the one of the search."""
@@ -158,16 +176,39 @@ class Saved:
             settings = settings.with_(max_evals=int(self.about["n_evals"]) + max_evals)
         if time_limit is not None:
             settings = settings.with_(time_limit=time_limit)
-        return given | {"settings": settings, "knowledge": _knowledge(given["knowledge"])}
+        start = None if given["start"] is None else _adjacency(given["start"], len(self.about["columns"]))
+        return given | {"settings": settings, "knowledge": _knowledge(given["knowledge"]), "start": start}
 
     def course(self, fresh: Course) -> Course:
-        """Return ``fresh``, which was just made from the same parts, in the state that was saved."""
+        """Return ``fresh``, which was just made from the same parts, in the state that was saved, if there is one."""
+        if self.checkpoint is None:
+            return fresh
         self.checkpoint.restore(fresh)
         if fresh.state.evaluator.n_evals != self.about["n_evals"]:
             counts = f"{fresh.state.evaluator.n_evals} evaluations, its description says {self.about['n_evals']}"
             raise CheckpointError(f"{self.checkpoint.path} has {counts}", hint=HINT)
         fresh.continued(self.about["seconds"])
         return fresh
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of a saved search."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CheckpointError(
+            f"the search cannot be saved: {folder}: {error.strerror or error}", hint="choose another folder"
+        ) from error
+
+
+def _adjacency(edges: list[Any], d: int) -> npt.NDArray[np.bool_]:
+    """Return the matrix of edges, each a pair of columns by number."""
+    for edge in edges:
+        if not isinstance(edge, list) or len(edge) != 2 or not all(type(k) is int and 0 <= k < d for k in edge):
+            raise CheckpointError("the start of the saved search must be pairs of columns", hint=HINT)
+    matrix = np.zeros((d, d), dtype=bool)
+    matrix[tuple(np.array(edges, dtype=np.intp).reshape(-1, 2).T)] = True
+    return matrix
 
 
 def _table_about(table: Table) -> dict[str, Any]:
@@ -182,12 +223,11 @@ def _listed(levels: tuple[str, ...] | None) -> list[str] | None:
 def _write_table(folder: Path, table: Table) -> str:
     weights = {} if table.weights is None else {"weights": table.weights}
     content = npz_bytes({"values": table.values, **weights})
+    make_folder(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         write_file(folder / TABLE, content, checkpoint.OWNER_ONLY)
-    except (OSError, ResultError) as error:
-        words = error.message if isinstance(error, ResultError) else f"{folder}: {error.strerror or error}"
-        raise CheckpointError(f"the search cannot be saved: {words}", hint="choose another folder") from error
+    except ResultError as error:
+        raise CheckpointError(f"the search cannot be saved: {error.message}", hint=error.hint) from error
     return hashlib.sha256(content).hexdigest()
 
 
@@ -232,6 +272,8 @@ def _check_about(about: Fields) -> None:
     given.integer("random_state", 0, 2**4096)
     if given.has("score_options"):
         given.mapping("score_options")
+    if given.has("start"):
+        given.listed("start")
     _settings(given.mapping("settings"))
     _knowledge(given.mapping("knowledge"))
     about.finish()

@@ -1,0 +1,79 @@
+"""What a run was asked for, kept in its folder, so that 'drbo resume' does all of it and no run is replaced unseen."""
+
+import io
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from drbo.errors import ResultError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+FORMAT, FORMAT_VERSION = "drbo-run", 1
+PLAN, CLUSTERS = "run.json", "clusters.npy"
+RESAMPLES = "resamples.json"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run: its command, and the resamples that follow the search."""
+
+    call: str  # the command, as one would type it
+    started: str  # for people
+    resumable: bool = True  # one search: not many seeds, nor completed tables
+    resamples: int = 0
+    kind: str = "bootstrap"
+
+    def save(self, folder: Path, clusters: "npt.NDArray[np.intp] | None" = None) -> None:
+        """Write the plan into the folder of the run; clusters are the groups of the rows that the search uses."""
+        import numpy as np
+
+        from drbo.data.files import npy_bytes, write_file
+
+        if clusters is not None:
+            _, codes = np.unique(clusters, return_inverse=True)
+            write_file(folder / CLUSTERS, npy_bytes(codes.astype(np.int64)), 0o600)  # data, for its owner alone
+        content = {"format": FORMAT, "version": FORMAT_VERSION, **asdict(self)}
+        write_file(folder / PLAN, json.dumps(content, indent=1).encode())
+
+    @classmethod
+    def load(cls, folder: Path) -> "Plan | None":
+        """Read the plan of a run; None: there is none."""
+        from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json, refusing
+
+        path = folder / PLAN
+        if not path.exists():
+            return None
+        with refusing(path):
+            content = read_json(read_bytes(path, MAX_TEXT_BYTES))
+            if not isinstance(content, dict) or content.get("format") != FORMAT:
+                raise ResultError(f"{path} is not the plan of a run", hint="give the folder that drbo fit -o wrote")
+            if content.get("version") != FORMAT_VERSION:
+                raise ResultError(
+                    f"{path} has format version {content.get('version')!r:.80}, this program reads {FORMAT_VERSION}",
+                    hint="use the version of drbo that wrote it",
+                )
+            fields: dict[str, Any] = {name: content.get(name) for name in cls.__dataclass_fields__}
+            for name, value in fields.items():
+                kind = type(getattr(cls, name, ""))
+                if type(value) is not kind:
+                    raise ResultError(f"{path}: '{name}' must be {kind.__name__}, got {value!r:.80}")
+        return cls(**fields)
+
+    def resampling(self, folder: Path) -> dict[str, Any] | None:
+        """Return the arguments of the bootstrap that the run was asked for, of the rows that the search used."""
+        if not self.resamples:
+            return None
+        wish: dict[str, Any] = {"n": self.resamples, "kind": self.kind, "keep": folder / RESAMPLES}
+        return wish | ({"clusters": _read_clusters(folder / CLUSTERS)} if self.kind == "cluster" else {})
+
+
+def _read_clusters(path: Path) -> Any:
+    from drbo.data.files import read_bytes, read_npy, refusing
+    from drbo.data.packed import MAX_INPUT
+
+    with refusing(path):
+        return read_npy(io.BytesIO(read_bytes(path, MAX_INPUT)), f"{path}", kinds="i", limit=MAX_INPUT)

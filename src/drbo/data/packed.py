@@ -1,0 +1,161 @@
+"""Packed files, checked while they are unpacked: a few bytes must not fill the memory."""
+
+import io
+import math
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO
+
+from drbo.errors import ResultError
+
+#: Largest table, unpacked.
+MAX_INPUT = 2**32
+#: A packed file may unpack to FREE_BYTES, beyond that to MAX_RATIO times its own size. Tables of measurements pack to
+#: a third or a tenth of their size, those of rare counts to a fiftieth; gzip can pack zeros to a thousandth.
+FREE_BYTES = 2**26
+MAX_RATIO = 100
+#: What to do about a table beyond the limit.
+TOO_LARGE = "take a sample of its rows or fewer columns, or raise the limit with max_input=..."
+#: Most members of a gzip file, and largest directory and most members of a ZIP file.
+MAX_GZIP_MEMBERS = 2**17
+MAX_ZIP_DIRECTORY = 2**20
+MAX_ZIP_MEMBERS = 2**10
+
+_PIECE = 2**20
+_PACKED_PIECE = 2**14
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+@dataclass(frozen=True)
+class InputLimit:
+    """How much a table may unpack to: ``max_bytes`` in all, and a packed one ``ratio`` times its size.
+
+    Examples
+    --------
+    >>> limit = InputLimit.of(None)
+    >>> limit.room(packed=1000) == FREE_BYTES, limit.room(packed=10**7) == 100 * 10**7
+    (True, True)
+    >>> InputLimit.of(10**9).room(packed=1)
+    1000000000
+    """
+
+    max_bytes: int = MAX_INPUT
+    ratio: float = MAX_RATIO
+    hint: str = TOO_LARGE
+
+    @classmethod
+    def of(cls, max_input: int | None) -> "InputLimit":
+        """Return the default, or the limit that a person gave, which holds whatever the ratio."""
+        return cls() if max_input is None else cls(max_input, math.inf)
+
+    def room(self, packed: int) -> int:
+        """Return the bytes that a packed file of this size may unpack to."""
+        return int(min(self.max_bytes, max(FREE_BYTES, self.ratio * packed)))
+
+    def check(self, n_bytes: int, what: str) -> None:
+        """Refuse a table that takes so many bytes in memory."""
+        if n_bytes > self.max_bytes:
+            raise ResultError(f"{what} takes more than {self.max_bytes} bytes", hint=self.hint)
+
+    def check_unpacked(self, n_bytes: int, packed: int, what: str) -> None:
+        """Refuse a packed file of ``packed`` bytes that unpacks to so many."""
+        self.check(n_bytes, what)
+        if n_bytes > self.room(packed):
+            raise ResultError(
+                f"{what} unpacks to more than {self.room(packed)} bytes, which is over {self.ratio:g} times its size",
+                hint="a few bytes that fill the memory are a known attack; if you trust the file, raise the limit with "
+                "max_input=...",
+            )
+
+
+def gzip_pieces(stream: IO[bytes], limit: InputLimit, what: str) -> Iterator[bytes]:
+    """Yield the content of a gzip file piece by piece, and refuse one that unpacks to more than the limit.
+
+    Examples
+    --------
+    >>> import gzip
+    >>> b"".join(gzip_pieces(io.BytesIO(gzip.compress(b"a,b")), InputLimit(), "table.csv.gz"))
+    b'a,b'
+    """
+    packed = stream.seek(0, os.SEEK_END)
+    pieces = _gzip_pieces(stream, packed, limit, what)
+    # A small file is unpacked before the first piece is used: a bomb is refused before time is spent on its content.
+    yield from list(pieces) if limit.room(packed) <= FREE_BYTES else pieces
+
+
+def _gzip_pieces(stream: IO[bytes], packed: int, limit: InputLimit, what: str) -> Iterator[bytes]:
+    stream.seek(0)
+    total, members, unpacker = 0, 0, None
+    raw = stream.read(_PACKED_PIECE)
+    while raw:
+        if unpacker is None:
+            unpacker, members = zlib.decompressobj(wbits=31), members + 1  # gzip, with its header and checksum
+        piece = unpacker.decompress(raw, _PIECE)
+        total += len(piece)
+        limit.check_unpacked(total, packed, what)
+        if members > MAX_GZIP_MEMBERS:
+            raise ResultError(f"{what} has more than {MAX_GZIP_MEMBERS} members", hint="pack it again as one")
+        if piece:
+            yield piece
+        if unpacker.eof:
+            raw, unpacker = unpacker.unused_data.lstrip(b"\0"), None  # another member may follow; tapes are padded
+            while not raw and (more := stream.read(_PACKED_PIECE)):
+                raw = more.lstrip(b"\0")
+        else:
+            raw = unpacker.unconsumed_tail or stream.read(_PACKED_PIECE)
+    if unpacker is not None or not members:
+        raise ResultError(f"{what} is no complete gzip file", hint="fetch or pack it again")
+
+
+class SmallReads(io.BufferedIOBase):
+    """A stream that refuses to read much at once, so that no directory of an archive fills the memory."""
+
+    def __init__(self, stream: IO[bytes], what: str) -> None:
+        self._stream, self._what = stream, what
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        most = MAX_ZIP_DIRECTORY + 1
+        raw = self._stream.read(most if size is None or size < 0 else min(size, most))
+        if len(raw) == most:
+            raise ResultError(f"{self._what} has a directory of more than {MAX_ZIP_DIRECTORY} bytes")
+        return raw
+
+
+@contextmanager
+def open_npz(stream: IO[bytes], what: str, limit: InputLimit) -> Iterator[zipfile.ZipFile]:
+    """Open an .npz archive whose members together unpack to no more than the limit.
+
+    A member cannot yield more bytes than the directory says, so the directory is what is checked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> buffer = io.BytesIO()
+    >>> np.savez(buffer, a=np.arange(2))
+    >>> with open_npz(buffer, "file 'a.npz'", InputLimit()) as archive:
+    ...     archive.namelist()
+    ['a.npy']
+    """
+    packed = stream.seek(0, os.SEEK_END)
+    with zipfile.ZipFile(SmallReads(stream, what)) as archive:
+        if len(archive.filelist) > MAX_ZIP_MEMBERS:
+            raise ResultError(f"{what} has {len(archive.filelist)} members, at most {MAX_ZIP_MEMBERS} are read")
+        if any(
+            member.compress_type not in _METHODS for member in archive.filelist
+        ):  # zipfile does not bound the others
+            raise ResultError(f"{what} is packed in another way than numpy packs", hint="write it with numpy.savez")
+        limit.check_unpacked(sum(member.file_size for member in archive.filelist), packed, what)
+        yield archive

@@ -1,0 +1,211 @@
+"""Small files that would take minutes or gigabytes to read, one or more for each reader.
+
+    python -m tests.faults.bombs csv
+
+Each is read once. The outcome is a line of JSON: the answer, the seconds of CPU, and the bytes of memory that it took.
+"""
+
+import argparse
+import base64
+import gzip
+import hashlib
+import io
+import json
+import re
+import signal
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.faults import fuzz
+
+#: Seconds of CPU and bytes of memory that no file may take before it is refused.
+MAX_SECONDS, MAX_BYTES = 10.0, 2**30
+
+
+def _zeros(count: int) -> Iterator[bytes]:
+    yield from (bytes(min(2**20, count - k)) for k in range(0, count, 2**20))
+
+
+def _packed_text(head: bytes, line: bytes, times: int) -> bytes:
+    buffer = io.BytesIO()
+    with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as stream:
+        stream.write(head)
+        block = line * 10_000
+        for _ in range(times // 10_000):
+            stream.write(block)
+    return buffer.getvalue()
+
+
+def _npz_bomb(shape: tuple[int, ...], kind: str = "<f8", name: str = "X", header: bytes | None = None) -> bytes:
+    """Return an archive with one array of zeros, packed."""
+    buffer = io.BytesIO()
+    with (
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open(f"{name}.npy", "w", force_zip64=True) as stream,
+    ):
+        if header is None:
+            description = {"descr": kind, "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(stream, description)
+        else:
+            stream.write(header)
+        for piece in _zeros(int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize):
+            stream.write(piece)
+    return buffer.getvalue()
+
+
+def _crowded_archive() -> bytes:
+    """Return an archive with 300,000 members, all of the same bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("a.npy", b"")
+    raw = buffer.getvalue()
+    start = raw.index(b"PK\x01\x02")
+    entry, end = raw[start : raw.index(b"PK\x05\x06")], raw[raw.index(b"PK\x05\x06") :]
+    count = 300_000
+    size = (len(entry) * count).to_bytes(4, "little")
+    return raw[:start] + entry * count + end[:8] + b"\xff\xff" * 2 + size + end[16:]
+
+
+def _overlapping_archive() -> bytes:
+    """Return an archive with 200 names for the same megabyte of packed zeros, a gigabyte each."""
+    buffer = io.BytesIO(_npz_bomb((2**27,)))
+    with zipfile.ZipFile(buffer) as archive:
+        (member,) = archive.filelist
+    raw = buffer.getvalue()
+    start, stop = raw.index(b"PK\x01\x02"), raw.index(b"PK\x05\x06")
+    entry, end, count = raw[start:stop], raw[stop:], 200
+    entries = b"".join(entry.replace(b"X.npy", bytes([65 + k % 26]) + b".npy") for k in range(count))
+    counts = count.to_bytes(2, "little") * 2
+    assert member.file_size > 2**30
+    return raw[:start] + entries + end[:8] + counts + len(entries).to_bytes(4, "little") + end[16:]
+
+
+def _parquet_bomb(**columns: Any) -> bytes:
+    import pyarrow
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    pq.write_table(pyarrow.table(columns), buffer, compression="zstd", data_page_size=2**30)
+    return buffer.getvalue()
+
+
+def _result_bomb() -> bytes:
+    """Return a result of 16384 nodes with packed matrices of 2 GiB."""
+    parts = json.loads(fuzz._result_seeds()[0])
+    content = json.loads(parts["json"])
+    content |= {"names": [f"n{k}" for k in range(2**14)], "optional_arrays": ["weights"]}
+    raw = _npz_bomb((2**14, 2**14), name="weights")
+    content["sha256"] = hashlib.sha256(raw).hexdigest()
+    return json.dumps({"json": json.dumps(content), "npz": base64.b64encode(raw).decode()}).encode()
+
+
+def _keys(count: int) -> bytes:
+    """Return JSON with many keys, of which the first comes back at the end."""
+    return b'{"nodes": 1, ' + b", ".join(b'"k%d": 1' % k for k in range(count)) + b', "k0": 1}'
+
+
+def _result_json(text: bytes) -> bytes:
+    return json.dumps({"json": text.decode(), "npz": ""}).encode()
+
+
+BOMBS: dict[str, dict[str, Callable[[], bytes]]] = {
+    "csv": {
+        "gzip of 204 MB": lambda: _packed_text(b"a,b\n", b"1,2\n", 51_000_000),
+        "gzip of one line": lambda: _packed_text(b"a,b\n1,", b"9" * 100, 10_000_000),
+        "gzip of quotes": lambda: _packed_text(b"a,b\n", b'"1","2"\n', 8_000_000),
+        "gzip of blank lines": lambda: _packed_text(b"a,b\n1,2\n", b"\n", 400_000_000),
+        "gzip of countless members": lambda: (
+            gzip.compress(b"a,b\n1,2\n", mtime=0) + gzip.compress(b"", mtime=0) * 200_000
+        ),
+        "millions of columns": lambda: b"," * 30_000_000 + b"\n1\n",
+        "a line of spaces": lambda: b" " * 30_000_000,
+        "a quote that never ends": lambda: b'a,b\n1,"' + b"x\n" * 15_000_000,
+        "countless empty cells": lambda: b"a,b\n" + b",\n" * 5_000_000 + b",,\n",
+    },
+    "npz": {
+        "a gigabyte of zeros": lambda: _npz_bomb((2**27,)),
+        "a table of a gigabyte": lambda: _npz_bomb((2**20, 2**7)),
+        "a header of a gigabyte": lambda: _npz_bomb((2**30,), "|u1", header=b"\x93NUMPY\x02\0" + b"\0\0\0\x40"),
+        "texts": lambda: _npz_bomb((2**25,), "<U1"),
+        "300,000 members": _crowded_archive,
+        "overlapping members": _overlapping_archive,
+    },
+    "parquet": {
+        "zeros": lambda: _parquet_bomb(a=np.zeros(2**26), b=np.zeros(2**26)),
+        "long texts": lambda: _parquet_bomb(a=["x" * 2**20] * 4096),
+        "long bytes": lambda: _parquet_bomb(a=[b"x" * 2**20] * 4096),
+        "lists": lambda: _parquet_bomb(a=[list(range(1000))] * 10_000),
+    },
+    "graph": {
+        "400,000 keys, one twice": lambda: _keys(400_000),
+        "empty lists": lambda: b'{"edges": [' + b"[]," * 20_000_000 + b"[]]}",
+        "edges": lambda: b"a,b\n" * 16_000_000,
+        "blank lines": lambda: b"\n" * 60_000_000,
+        "a wide table": lambda: b"0,1,0\n" * 10_000_000,
+        "zeros": lambda: _npz_bomb((2**14, 2**14), "|b1", "dag"),
+        "nodes, one twice": lambda: (
+            b'{"nodes": [' + b",".join(b'"%d"' % k for k in range(1_000_000)) + b', "7"], "edges": []}'
+        ),
+    },
+    "result": {"matrices of 2 GiB": _result_bomb, "400,000 keys, one twice": lambda: _result_json(_keys(400_000))},
+    "toml": {
+        "a dotted key": lambda: b".".join([b"a"] * 500_000) + b" = 1",
+        "nested lists": lambda: b"a = " + b"[" * 1_000_000,
+        "escapes": lambda: b'a = "' + rb"\"" * 1_000_000,
+        "tables": lambda: b"\n".join(b"[t%d]" % k for k in range(180_000)),
+        "unknown names": lambda: b"roots = [" + b",".join(b'"n%d"' % k for k in range(200_000)) + b"]",
+        "names in many tiers": lambda: b"tiers = [" + b'["a", "b", "c", "d"],' * 90_000 + b"]",
+        "required edges": lambda: b"required = [" + b'"a -> b",' * 180_000 + b']\nroots = ["b"]',
+    },
+    "config": {
+        "a dotted key": lambda: b"[fit]\n" + b".".join([b"a"] * 500_000) + b" = 1",
+        "required edges": lambda: b"[fit]\nrequire = [" + b'"a -> b",' * 180_000 + b"]",
+        "settings": lambda: b"[settings]\n" + b"\n".join(b"k%d = 1" % k for k in range(150_000)),
+    },
+    "resamples": {"400,000 keys, one twice": lambda: b'{"key": "k", ' + _keys(400_000)[1:]},
+}
+
+
+def _memory(field: str) -> int:
+    status = Path("/proc/self/status").read_text()
+    found = re.search(rf"{field}:\s+(\d+) kB", status)
+    assert found
+    return 1024 * int(found[1])
+
+
+def outcome(reader: str, name: str, folder: Path) -> dict[str, Any]:
+    """Read one bomb."""
+    raw = BOMBS[reader][name]()
+    with tempfile.TemporaryDirectory() as other:
+        fuzz.answer(reader, fuzz.READERS[reader][0]()[0], Path(other))  # libraries are loaded before
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    before, begun = _memory("VmRSS"), time.process_time()
+    good, words = fuzz.answer(reader, raw, folder)
+    seconds, peak = time.process_time() - begun, _memory("VmHWM") - before
+    return {
+        "bomb": f"{reader}: {name}", "size": len(raw), "good": good, "answer": words, "seconds": round(seconds, 2),
+        "bytes": peak,
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Read the bombs of one reader."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("reader", choices=list(BOMBS))
+    reader = parser.parse_args().reader
+    signal.signal(signal.SIGALRM, fuzz._ring)
+    fuzz.CASE_SECONDS = 120  # the seconds of CPU are what counts
+    for name in BOMBS[reader]:
+        with tempfile.TemporaryDirectory() as folder:
+            print(json.dumps(outcome(reader, name, Path(folder))), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
