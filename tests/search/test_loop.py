@@ -320,7 +320,7 @@ def test_watching_changes_nothing(recording):
 
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_memory_does_not_change_the_answer(preset, recording, monkeypatch):
-    """The nodes are cut into pieces where the candidates of all would be too large."""
+    """Candidates are cut into pieces where all of them would be too large."""
     pieces = []
     original = propose.Acquisition.in_pieces
 
@@ -330,7 +330,7 @@ def test_memory_does_not_change_the_answer(preset, recording, monkeypatch):
         pieces.append(len(calls))
 
     monkeypatch.setattr(propose.Acquisition, "in_pieces", counted)
-    chosen = _small(preset, n_candidates={"default": 25_000, "paper": 6_000}[preset], max_evals=32, **REGION)
+    chosen = _small(preset, n_candidates={"default": 25_000, "paper": 15_000}[preset], max_evals=32, **REGION)
     whole = _course(chosen)
     assert set(pieces) == {1}
     pieces.clear()
