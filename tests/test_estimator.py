@@ -592,6 +592,7 @@ def test_columns_that_say_nothing_can_be_dropped():
 def test_a_time_limit_ends_the_search(max_evals):
     result = _model(max_evals=max_evals, time_limit=0).fit(_frame()).result_
     assert result.stopped == "time limit of 0 s reached"
+    assert result.cut_short
     assert len(result.trace) == 1
 
 

@@ -18,6 +18,7 @@ from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.history import History
 from drbo.search.inputs import Inputs
 from drbo.search.propose import RegionProposer
+from drbo.search.region import Candidates
 from drbo.search.space import Space
 from drbo.search.surrogate import DropoutSurrogate
 from drbo.settings import Settings
@@ -92,8 +93,9 @@ class DirectAcquisition(Acquisition):
     def __init__(self, space: Space, surrogate: DropoutSurrogate, settings: Settings) -> None:
         self.space, self.surrogate, self.settings = space, surrogate, settings
 
-    def row_scores(self, vectors: Tensor, generator: torch.Generator) -> Tensor:
+    def row_scores(self, candidates: Candidates, generator: torch.Generator) -> Tensor:
         """Return one drawn score (C,) per candidate."""
+        vectors = candidates.vectors()
         dags, node = self.space.decode(vectors), torch.zeros(1, dtype=torch.int64, device=vectors.device)
         drawn = self.surrogate.sample_rows(node, dags.reshape(1, len(dags), -1), generator)
         return self.surrogate.to_local(node, drawn)[0]
@@ -121,8 +123,9 @@ class ExactAcquisition(Acquisition):
 
     history: History
 
-    def row_scores(self, vectors: Tensor, generator: torch.Generator) -> Tensor:
+    def row_scores(self, candidates: Candidates, generator: torch.Generator) -> Tensor:
         """Return one drawn score (C,) per candidate."""
+        vectors = candidates.vectors()
         rows = torch.arange(len(self.history), device=vectors.device)
         seen, values = self.history.parents(rows), self.history.local(rows)
         local, price = (vectors.new_empty(len(vectors), self.space.n_nodes) for _ in range(2))
@@ -177,8 +180,9 @@ class ExactProposer(RegionProposer):
 class SparseAcquisition(ExactAcquisition):
     """The same with Gaussian processes by inducing points: the cost grows with the evaluations, not with their cube."""
 
-    def row_scores(self, vectors: Tensor, generator: torch.Generator) -> Tensor:
+    def row_scores(self, candidates: Candidates, generator: torch.Generator) -> Tensor:
         """Return one drawn score (C,) per candidate."""
+        vectors = candidates.vectors()
         rows, nodes = (torch.arange(size, device=vectors.device) for size in (len(self.history), self.space.n_nodes))
         seen, parents = self.history.parents(rows), self.space.parents(vectors, nodes)
         noise = torch.randn(len(nodes), len(vectors), generator=generator, device=vectors.device)

@@ -191,6 +191,15 @@ class TestSummary:
         ):
             assert part in text
 
+    @pytest.mark.parametrize(
+        ("stopped", "cut_short"),
+        [("time limit of 5 s reached", True), ("interrupted", True), ("budget spent", False), ("", False)],
+    )
+    def test_says_where_another_run_may_end_elsewhere(self, stopped, cut_short):
+        result = make(stopped=stopped)
+        assert result.cut_short == cut_short
+        assert ("another run may end at another graph" in result.summary()) == cut_short
+
     def test_hostile_texts_cannot_reach_the_terminal(self):
         text = make(names=("\x1b[2J", "\r", "\u202e", "d"), stopped="\x07", reasons=("\x1b]0;",)).summary()
         assert all(character.isprintable() or character == "\n" for character in text)

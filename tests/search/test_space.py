@@ -155,3 +155,20 @@ def test_codes_of_many_nodes(low_rank, rng):
         _, codes, changed = space.codes(candidates, inputs)
         assert (codes.numpy() == inputs.encode(space.decode(candidates.vectors()).numpy())).all()
         assert 0 < changed.float().mean() < 1
+
+
+def test_links_do_not_depend_on_what_is_decoded_together(rng):
+    """Their signs are edges: the same bits for one vector or many, one node or all, and as the compiled code sums."""
+    for _ in range(20):
+        d, rank, n = (int(rng.integers(1, high)) for high in (12, 10, 60))
+        space = LowRankSpace(d + 1, rank)
+        vectors = torch.as_tensor(rng.uniform(-1, 1, (n, space.dim)), dtype=torch.float32)
+        whole = space.links(vectors, torch.arange(d + 1))
+        nodes = torch.as_tensor(rng.permutation(d + 1)[: int(rng.integers(1, d + 2))])
+        start = int(rng.integers(n))
+        assert torch.equal(space.links(vectors[start:], nodes), whole[nodes][:, start:])
+        embeddings = vectors[:, d + 1 :].reshape(n, d + 1, rank).numpy()
+        expected = np.zeros((d + 1, n, d + 1), np.float32)
+        for k in range(rank):
+            expected += embeddings[:, :, k].T[:, :, None] * embeddings[:, :, k]
+        assert np.array_equal(whole.numpy(), expected)

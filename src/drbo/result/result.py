@@ -41,6 +41,8 @@ MAX_TRACE = 10**7
 #: Shares of resamples, as in Confidence.
 FREQUENCIES = ("directed_frequency", "undirected_frequency", "path_frequency")
 SHOWN_EDGES = 60  # in each list of the summary
+#: Why the same call may give another graph, where ``Result.cut_short``.
+CUT_SHORT = "The search was cut short, so another run may end at another graph."
 OPTIONAL_ARRAYS = ("weights", "standardised_weights", "margin_removed", "margin_reversed", "posterior", *FREQUENCIES)
 TRACE_TYPES = {"n_evals": "<i8", "n_local": "<i8", "seconds": "<f8", "best": "<f8"}
 #: What result.json holds of a Result, and as what.
@@ -216,6 +218,11 @@ class Result:
     def top(self) -> list[dict[str, Any]]:
         """The best equivalence classes found, best first: score, how far behind, edges of the best DAG of each."""
         return [dict(entry) for entry in self.insight.get("top", [])]
+
+    @property
+    def cut_short(self) -> bool:
+        """A time limit or an interruption ended the search, so another run of the same call may end elsewhere."""
+        return self.stopped.startswith(("time limit", "interrupted"))
 
     def why(self) -> dict[tuple[str, str], str]:
         """Return for each edge of ``dag`` what fixes its direction; see :func:`drbo.result.why.reasons`."""
@@ -465,6 +472,7 @@ class Result:
             "assumed      no hidden common causes; FCI of causal-learn does without (to_causallearn(), docs/hidden.md)",
             f"found by     {text(self.found_by) or 'not recorded'}",
             f"stopped      {text(self.stopped) or 'not recorded'}",
+            *([f"{'':<12} {CUT_SHORT}"] if self.cut_short else []),
         ]
         lines += [f"{'' if k else 'why':<12} {text(reason)}" for k, reason in enumerate(self.reasons)]
         return "\n".join(lines)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from drbo.data.table import Table
 from drbo.errors import DataError, DrboError, ScoreError, SettingsError
+from drbo.scores.sums import sum_nodes
 
 #: Weight of ln d per edge (Foygel & Drton 2010). With 0.5 every score whose edges are not tested after the search finds
 #: at most half an edge, on average, among 20 independent columns (benchmarks/null.py).
@@ -225,7 +226,7 @@ class Score:
             total -= self.edge_price * parents.sum(-1).to(dtype)
         if self._prior is not None:
             weight = (self.evidence_scale or 1.0) * self._prior.to(device, dtype).T[nodes]  # (m, d)
-            total += torch.einsum("mcd,md->mc", parents.to(dtype), weight)
+            total += sum_nodes(parents * weight[:, None, :])
         return total
 
     def family_price(self, families: Families) -> npt.NDArray[np.float64]:
@@ -235,7 +236,7 @@ class Score:
 
     def combine(self, local: Tensor, price: Tensor) -> Tensor:
         """Return the scores (...) of DAGs from the local values and prices (..., d) of their families."""
-        return self.share(local, price).sum(-1)
+        return sum_nodes(self.share(local, price))
 
     def combines_like(self, other: "Score") -> bool:
         """Tell whether :meth:`combine` of another score surely gives the same for the same values."""

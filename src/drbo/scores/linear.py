@@ -12,6 +12,7 @@ from drbo.data.moments import Moments, moments
 from drbo.data.table import Table
 from drbo.errors import DataError, ScoreError
 from drbo.scores.base import Families, Score, alike, row_groups
+from drbo.scores.sums import log_sum_exp, sum_nodes
 from drbo.threads import in_threads
 
 #: Relative residual variance under which a fit counts as perfect: keeps ln MSE finite.
@@ -191,10 +192,10 @@ class BicEV(BicNV):
         total = float(self.n_rows.sum())
         log_share = alike(np.log(self.n_rows / total))
         if isinstance(log_share, float):
-            mean = torch.logsumexp(local, -1) + log_share
+            mean = log_sum_exp(local) + log_share
         else:
-            mean = torch.logsumexp(local + log_share.to(local), -1)
-        return -total * mean + price.sum(-1)
+            mean = log_sum_exp(local + log_share.to(local))
+        return -total * mean + sum_nodes(price)
 
     def combines_like(self, other: Score) -> bool:
         """Tell whether the other one has the same rows behind each node."""

@@ -13,7 +13,7 @@ from drbo.search.graphed import has_triton
 from drbo.search.inputs import Inputs
 from drbo.search.region import Candidates
 from drbo.search.space import Space
-from drbo.search.surrogate import Draws, DropoutSurrogate
+from drbo.search.surrogate import BATCH_NORM_EPS, Draws, DropoutSurrogate
 from drbo.settings import Settings
 from drbo.threads import in_threads
 
@@ -76,24 +76,59 @@ class Acquisition:
                 break
         return found[new_dags(found, self.space, self.evaluator)] if len(found) else found
 
-    def row_scores(
-        self,
-        vectors: Tensor,  # (C, dim)
-        generator: torch.Generator,
-    ) -> Tensor:
+    def row_scores(self, candidates: Candidates, generator: torch.Generator) -> Tensor:
         """Return one drawn score (C,) per candidate, with a dropout mask per candidate and node."""
-        n, d = len(vectors), self.space.n_nodes
-        local, price = vectors.new_empty(n, d), vectors.new_empty(n, d)
+        way = self.compiled_rows if self.surrogate.compiled else self.batched_rows
+        local, price = way(candidates, generator)
+        return self.score.combine(local.T, price.T)
+
+    def batched_rows(self, candidates: Candidates, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Return one drawn local value and the price (d, C) of each family, by batched matrix products."""
+        vectors, d = candidates.vectors(), self.space.n_nodes
+        n = len(vectors)
+        local, price = vectors.new_empty(d, n), vectors.new_empty(d, n)
 
         def piece(first: int, last: int) -> None:
             nodes = torch.arange(first, last, device=vectors.device)
             parents = self.space.parents(vectors, nodes)
             drawn = self.surrogate.sample_rows(nodes + self.first, parents, generator)
-            local[:, first:last] = self.surrogate.to_local(nodes + self.first, drawn).T
-            price[:, first:last] = self.score.price(nodes, parents, local.dtype).T
+            local[first:last] = self.surrogate.to_local(nodes + self.first, drawn)
+            price[first:last] = self.score.price(nodes, parents, local.dtype)
 
         self.in_pieces(piece, d, 4 * n * (3 * self.settings.hidden + 3 * d + 3), generator)
-        return self.score.combine(local, price)
+        return local, price
+
+    def compiled_rows(self, candidates: Candidates, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Return the same by sums of rows, node by node."""
+        from drbo.search import compiled_draws  # compiled: only where it is used
+
+        d, n = self.space.n_nodes, len(candidates)
+        codes = torch.empty(d, n, self.inputs.n_bytes, dtype=torch.uint8)
+        local, price = torch.empty(d, n), torch.empty(d, n)
+
+        def piece(start: int, end: int) -> None:
+            part = candidates[start:end]
+            _, own, _ = self.space.codes(part, self.inputs)
+            codes[:, start:end], price[:, start:end] = own, self.compiled_price(part, own)
+
+        self.in_pieces(piece, n, 4 * d * (3 * d + 4), generator)
+        networks, rules = self.surrogate, self.settings
+        moments = torch.stack([networks.activation_mean, networks.activation_var])
+        arrays = (moments[:, :0] if rules.batch_norm == "candidates" else moments, networks.scale)
+        seed = np.uint64(int(torch.randint(2**62, (1,), generator=generator)))
+        in_threads(
+            compiled_draws.draw_rows,
+            d,
+            n * d * rules.hidden,
+            codes.numpy(),
+            networks.parameters(),
+            *(array.numpy() for array in arrays),
+            seed,
+            rules.dropout,
+            BATCH_NORM_EPS,
+            local.numpy(),
+        )
+        return local, price
 
     @property
     def can_fuse(self) -> bool:
@@ -117,16 +152,27 @@ class Acquisition:
 
         center_codes, codes, changed = self.space.codes(candidates, self.inputs)
         d, n = changed.shape
-        local, price = torch.empty(d, n, draws.output.shape[2]), torch.empty(d, n)
+        local = torch.empty(d, n, draws.output.shape[2])
         function = (draws.weight1, draws.bias1, draws.output, draws.offset, self.surrogate.scale)
         arrays = (codes, changed, center_codes, *function, local)
         in_threads(compiled_draws.draw_values, d, local.numel(), *(array.numpy() for array in arrays))
+        return local, self.compiled_price(candidates, codes)
+
+    def compiled_price(
+        self,
+        candidates: Candidates,
+        codes: Tensor,  # (d, C, bytes)
+    ) -> Tensor:
+        """Return the prices (d, C) of the families of candidates."""
+        from drbo.search import compiled_draws
+
+        d, n = codes.shape[:2]
         if self.prices is None:
             nodes = torch.arange(d)
-            parents = self.space.parents(candidates.vectors(), nodes)
-            return local, self.score.price(nodes, parents, local.dtype)
+            return self.score.price(nodes, self.space.parents(candidates.vectors(), nodes), torch.float32)
+        price = torch.empty(d, n)
         in_threads(compiled_draws.add_prices, d, n * d, codes.numpy(), *self.prices, price.numpy())
-        return local, price
+        return price
 
     def tables(self, device: torch.device) -> tuple[Tensor, ...]:
         """Return what the fused kernel must know: allowed parents, where their numbers are, and both prices."""
@@ -181,7 +227,7 @@ def choose(
     if settings.masks == "row" and settings.acquisition == "thompson":
         ranked = []
         for search, each, generator in zip(searches, candidates, generators, strict=True):
-            scores = search.row_scores(each.vectors(), generator)
+            scores = search.row_scores(each, generator)
             ranked.append(scores.topk(min(wanted, len(scores))).indices)
     else:
         ranked = rank_draws(drawn_scores(searches, candidates, settings.n_draws, generators), wanted, settings)
@@ -210,7 +256,7 @@ def drawn_scores(
     size = count if fused and all(search.score.combines_like(first.score) for search in searches) else 1
 
     def piece(start: int, end: int) -> None:
-        parts = [Candidates(each.center, each.coordinate[start:end], each.value[start:end]) for each in candidates]
+        parts = [each[start:end] for each in candidates]
         if fused:  # of all searches at once, one after the other
             local, price = (part.unflatten(0, (-1, d)) for part in fused_values(searches, parts, draws))
             values = list(zip(local.split(size), price.split(size), strict=True))

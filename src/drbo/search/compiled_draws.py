@@ -9,7 +9,10 @@ from typing import Any
 import numba
 import numpy as np
 
-from drbo.search.compiled import F32, add_rows, random_word, sums_by_byte
+from drbo.search.compiled import F32, add_rows, fill_random, random_word, sums_by_byte
+
+#: Rows whose activations are summed in single precision before they are added to the sum in double precision.
+ROWS_AT_A_TIME = 256
 
 
 @numba.njit(cache=True, nogil=True)
@@ -219,6 +222,76 @@ def _values(z: Any, output: Any, offset: float, scale: Any, out: Any) -> None:
         k += 1
     for s in range(n_draws):
         out[s] = min(max(scale[0] + scale[1] * out[s], scale[2]), scale[3])
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def draw_rows(
+    first: int,
+    last: int,
+    codes: Any,  # (d, n, bytes)
+    p: Any,  # parameters: w1 (d, m, h), b1, gamma, beta, w2 (d, h), b2 (d, 1)
+    moments: Any,  # (2, d, h): mean and variance of the activations; (2, 0, h): those of these candidates
+    scale: Any,  # (4, d): mean, spread, least and largest value
+    seed: Any,
+    dropout: float,
+    eps: float,
+    local: Any,  # (d, n)
+) -> None:
+    """Write one drawn local value per candidate, each with a dropout mask of its own, for some of the nodes.
+
+    A mask is drawn from the numbers of its node and candidate, so that it can be drawn twice: activations are not kept.
+    """
+    w1, b1, gamma, beta, w2, b2 = p
+    n, h = codes.shape[1], w1.shape[2]
+    table, z = np.empty((codes.shape[2], 256, h), F32), np.empty(h, F32)
+    words = np.empty((h + 3) // 4, np.uint64)
+    for node in range(first, last):
+        sums_by_byte(w1[node], table)
+        start = np.uint64(seed) + np.uint64(node * n * words.shape[0])
+        if moments.shape[1]:
+            mean, variance = moments[0, node], moments[1, node]
+        else:
+            mean, variance = _row_moments(z, table, codes[node], b1[node], words, start, dropout)
+        v = gamma[node] * w2[node] / np.sqrt(variance + F32(eps))
+        offset = b2[node, 0] + np.sum(beta[node] * w2[node]) - np.sum(mean * v)
+        for c in range(n):
+            _activate(z, table, codes[node, c], b1[node], words, start + np.uint64(c * words.shape[0]), dropout)
+            value = offset
+            for k in range(h):
+                value += z[k] * v[k]
+            local[node, c] = min(max(scale[0, node] + scale[1, node] * value, scale[2, node]), scale[3, node])
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _row_moments(z: Any, table: Any, codes: Any, b1: Any, words: Any, start: Any, dropout: float) -> Any:
+    """Return mean and variance of the activations of all candidates."""
+    n, h = codes.shape[0], z.shape[0]
+    mean, second = np.zeros(h, np.float64), np.zeros(h, np.float64)
+    part, part2 = np.empty(h, F32), np.empty(h, F32)
+    for begin in range(0, n, ROWS_AT_A_TIME):
+        part[:] = F32(0.0)
+        part2[:] = F32(0.0)
+        for c in range(begin, min(begin + ROWS_AT_A_TIME, n)):
+            _activate(z, table, codes[c], b1, words, start + np.uint64(c * words.shape[0]), dropout)
+            for k in range(h):
+                part[k] += z[k]
+                part2[k] += z[k] * z[k]
+        mean += part
+        second += part2
+    mean /= n
+    return mean.astype(F32), np.maximum(second / n - mean * mean, 0.0).astype(F32)
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _activate(z: Any, table: Any, code: Any, b1: Any, words: Any, start: Any, dropout: float) -> None:
+    """Set the hidden layer of one parent set, under the dropout mask that begins at a counter."""
+    threshold, keep = np.uint16(round(dropout * 65_536)), F32(1.0 / (1.0 - dropout))
+    fill_random(words, start)
+    coins = words.view(np.uint16)
+    z[:] = b1
+    add_rows(z, table, code)
+    for k in range(z.shape[0]):
+        z[k] = z[k] * keep if z[k] > 0 and coins[k] >= threshold else F32(0.0)
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)

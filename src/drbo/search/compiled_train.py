@@ -116,7 +116,7 @@ def _backward(
                 row[k] += z[k]
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+@numba.njit(cache=True, nogil=True)  # without fastmath: no element may depend on where threads cut the array
 def adam(
     first: int,
     last: int,

@@ -36,6 +36,9 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.coordinate)
 
+    def __getitem__(self, rows: slice) -> "Candidates":
+        return Candidates(self.center, self.coordinate[rows], self.value[rows])
+
     def vectors(self, rows: Tensor | slice = slice(None)) -> Tensor:
         """Return some of the vectors (m, dim), written out."""
         coordinate = self.coordinate[rows].long()

@@ -193,9 +193,17 @@ class LowRankSpace(_PotentialSpace):
         self.rank = rank
 
     def links(self, vectors: Tensor, nodes: Tensor) -> Tensor:
-        """Return the inner products of embeddings (m, C, d)."""
-        embeddings = vectors[:, self.n_nodes :].reshape(-1, self.n_nodes, self.rank)
-        return (embeddings[:, nodes] @ embeddings.transpose(1, 2)).transpose(0, 1)
+        """Return the inner products of embeddings (m, C, d).
+
+        Their signs make the graph, so they are summed in one order, that of the compiled kernel: a matrix product
+        rounds by its shape, and the sign of a product near 0 would follow.
+        """
+        embeddings = vectors[:, self.n_nodes :].reshape(-1, self.n_nodes, self.rank).permute(2, 1, 0)  # (k, d, C)
+        own, others = embeddings[:, nodes], embeddings.transpose(1, 2)
+        total = own[0, :, :, None] * others[0]
+        for k in range(1, self.rank):
+            total += own[k, :, :, None] * others[k]
+        return total
 
     @property
     def layout(self) -> tuple[int, npt.NDArray[np.int32]]:

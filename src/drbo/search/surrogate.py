@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -146,6 +147,10 @@ class DropoutSurrogate:
             array = fields.array(name, np.float32, tuple(own.shape), low, high, finite=name not in INFINITE)
             own.copy_(torch.as_tensor(array))
 
+    def parameters(self) -> tuple[npt.NDArray[np.float32], ...]:
+        """Return w1, b1, gamma, beta, w2 and b2, as the compiled kernels take them."""
+        return tuple(value.numpy() for value in self._p.values())
+
     def update(self, history: History, n_new: int, generator: torch.Generator) -> None:
         """Train on the newest DAGs and a replay of past ones (paper, Sec. 4.5)."""
         self.update_all([history], [n_new], [generator])
@@ -209,7 +214,7 @@ class DropoutSurrogate:
             codes.numpy(),
             values.numpy(),
             torch.cat([self.mean, self.spread], 1).T.contiguous().numpy(),
-            tuple(value.numpy() for value in self._p.values()),
+            self.parameters(),
             tuple(value.numpy() for value in self._g.values()),
             seed,
             self.settings.dropout,
@@ -383,7 +388,8 @@ class DropoutSurrogate:
         p = {name: value[nodes] for name, value in self._p.items()}
         seen = self.inputs.gather(nodes, parents).to(p["w1"].dtype)
         act = torch.baddbmm(p["b1"][:, None, :], seen, p["w1"]).relu_()
-        act *= self._kept(act.shape, generator)
+        coins = self._coins(act[0].numel(), *[generator] * len(act))  # node by node, whichever nodes come together
+        act *= (coins >= self._threshold).view(act.shape)
         act *= 1.0 / (1.0 - self.settings.dropout)
         if self.settings.batch_norm == "candidates":
             var, mu = _moments(act)

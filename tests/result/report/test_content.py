@@ -95,3 +95,13 @@ def test_the_columns_come_in_a_fixed_order():
     assert titles == ["weight", "linked", "as drawn", "posterior", "if removed", "why this direction"]
     assert Content(result).filter["column"] == "link_frequency"
     assert "2 resamples of the rows" in Content(result).resampling
+
+
+def test_a_search_that_was_cut_short_promises_nothing():
+    for stopped in ("time limit of 5 s reached", "interrupted"):
+        content = make_content(stopped=stopped)
+        assert "another run may end at another graph" in content.cut_short
+        assert content.cut_short in content.repeat
+    whole = make_content(stopped="budget of 20 evaluations spent")
+    assert whole.cut_short == ""
+    assert whole.repeat.endswith("give the same graph:")

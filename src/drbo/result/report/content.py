@@ -7,7 +7,7 @@ import numpy as np
 
 from drbo.graph import dag_to_cpdag
 from drbo.result.export import printable
-from drbo.result.result import Result
+from drbo.result.result import CUT_SHORT, Result
 
 
 @dataclass(frozen=True)
@@ -178,6 +178,18 @@ class Content:
         gap, pruned = result.gap or 0.0, " before pruning" if (result.dag != result.searched_dag).any() else ""
         best = "has the highest score" if gap == 0 else f"is at most {gap:.4g} below the highest score"
         return f"Proved: the graph{pruned} {best} of {result.bound_valid_for}."
+
+    @property
+    def cut_short(self) -> str:
+        """That another run may end elsewhere, in words; empty where the search ended by itself."""
+        return CUT_SHORT if self.result.cut_short else ""
+
+    @property
+    def repeat(self) -> str:
+        """What the call of this run gives when it is made again."""
+        if self.result.cut_short:
+            return f"{CUT_SHORT} This call starts it:"
+        return "The same table and seed, on the same kind of machine with the same versions, give the same graph:"
 
     @property
     def rivals(self) -> list[dict[str, Any]]:
