@@ -18,6 +18,8 @@ from drbo.scores.sums import sum_nodes
 #: Weight of ln d per edge (Foygel & Drton 2010). With 0.5 every score whose edges are not tested after the search finds
 #: at most half an edge, on average, among 20 independent columns (benchmarks/null.py).
 EBIC_GAMMA = 0.5
+#: The largest penalty, and log-odds of an edge: with larger ones scores are no longer finite.
+LARGEST = 1e100
 #: Bytes of one batch of families that are fitted together.
 BATCH_BYTES = 2**27
 
@@ -292,6 +294,10 @@ def _check_penalty(penalty: Any) -> float | Literal["ebic"]:
         raise SettingsError(
             f"penalty must be a number >= 0 or 'ebic', got {penalty!r}", hint="1 is the usual BIC, 2 gives fewer edges"
         )
+    if penalty > LARGEST:
+        raise SettingsError(
+            f"penalty must be at most {LARGEST:g}, got {penalty:g}", hint="1 is the usual BIC, 2 gives fewer edges"
+        )
     return float(penalty)
 
 
@@ -312,9 +318,9 @@ def _check_prior(prior: npt.ArrayLike | None, d: int) -> Tensor | None:
     if prior is None:
         return None
     matrix = np.asarray(prior, dtype=np.float64)
-    if matrix.shape != (d, d) or not np.isfinite(matrix).all():
+    if matrix.shape != (d, d) or not (np.abs(matrix) <= LARGEST).all():
         raise SettingsError(
-            f"edge_prior must be a finite ({d}, {d}) matrix of log-odds, got shape {matrix.shape}",
+            f"edge_prior must be a finite ({d}, {d}) matrix of log-odds up to {LARGEST:g}, got shape {matrix.shape}",
             hint="use knowledge to forbid or require an edge, not an infinite prior",
         )
     return torch.as_tensor(matrix)

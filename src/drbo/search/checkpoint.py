@@ -7,6 +7,7 @@ Only the owner may read the files: they hold data.
 
 import hashlib
 import json
+import re
 import stat
 import warnings
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from drbo.search.state import Fields, Restorable, pack
 
 FORMAT, FORMAT_VERSION = "drbo-checkpoint", 2
 MANIFEST, PREVIOUS = "checkpoint.json", "checkpoint.previous.json"
+STATE_NAME = re.compile(r"state-[0-9a-f]{1,64}\.npz")
 MAX_STATE_BYTES = 2**34
 #: Permissions of saved searches.
 OWNER_ONLY = 0o600
@@ -142,8 +144,8 @@ def _manifest(path: Path) -> dict[str, Any]:
             raise CheckpointError(f"{path} does not match its checksum", hint="it was changed or cut short")
         fields = Fields.plain(content, str(path))
         name, _, _ = fields.text("state"), fields.text("sha256"), fields.mapping("about")
-        if Path(name).name != name:
-            raise CheckpointError(f"{path} names a file outside of its folder: {name!r:.80}")
+        if not STATE_NAME.fullmatch(name):
+            fields.refuse("state", "name a file such as state-0123456789abcdef.npz beside it", f"{name!r:.80}")
     return content
 
 
