@@ -402,6 +402,15 @@ def test_resamples_and_fits_like_a_fit_take_its_route_again(max_evals, monkeypat
     assert DrBO.like(model.result_).fit(_frame()).result_.settings["route"] == route
 
 
+def test_a_fit_like_one_of_the_paper_is_the_same_fit():
+    settings = Settings.preset("paper").with_(max_evals=100, n_candidates=200)
+    first = DrBO(preset="paper", settings=settings, random_state=0).fit(_frame()).result_
+    again = DrBO.like(first).fit(_frame()).result_
+    assert first.settings == again.settings
+    assert (first.score, first.n_local) == (again.score, again.n_local)
+    assert (first.dag == again.dag).all()
+
+
 def test_a_resumed_search_takes_its_route_again(tmp_path, monkeypatch):
     first = DrBO("bic-nv", random_state=0, checkpoint=tmp_path).fit(_frame()).result_
     monkeypatch.setattr(BicNV, "cheap", False)

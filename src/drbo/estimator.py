@@ -435,7 +435,8 @@ class DrBO(BaseEstimator):
         """
         given: dict[str, Any] = {
             "score": changes["score"] if "score" in changes else score_of_file(result.score_name, None, "the result"),
-            "score_options": result.plain_score_options,
+            # A preset of the paper leaves the penalty at the score's default; left out here, one would be chosen.
+            "score_options": {"penalty": 1.0} | result.plain_score_options,
             "settings": Settings().with_(**result.settings),
             "prune": result.pruner,
             "knowledge": Knowledge.from_mapping(result.knowledge),

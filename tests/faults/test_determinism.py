@@ -34,8 +34,8 @@ def _frame(seed=3, d=5, n=60):
 
 
 def _fingerprint(model):
-    """Return all that a search did, as text; seconds are no part of it."""
-    result = model.result_
+    """Return all that the search of a model or a result did, as text; seconds are no part of it."""
+    result = getattr(model, "result_", model)
     trace = {name: column.tolist() for name, column in result.trace_columns.items() if name != "seconds"}
     route = result.settings["route"]
     return json.dumps([result.score, result.dag.tolist(), result.local.tolist(), trace, result.stopped, route])
@@ -129,6 +129,18 @@ def test_repeats_with_clocks_that_say_anything(score):
         with pytest.MonkeyPatch.context() as monkeypatch:
             _set_clocks(monkeypatch, pace)
             found.add(_fingerprint(DrBO(**options).fit(tables()[score])))
+    assert len(found) == 1
+
+
+def test_resamples_seeds_and_several_tables_with_clocks_that_say_anything():
+    frame, found = tables()["logistic"], set()
+    for pace in PACES:
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            _set_clocks(monkeypatch, pace)
+            model = DrBO(score="logistic", random_state=1)
+            counted = [model.bootstrap(frame, n=2), model.stability(frame, seeds=2)]
+            fits = [_fingerprint(result) for result in (model.result_, *model.fit_many([frame, frame]))]
+            found.add(json.dumps([fits, [[each.directed.tolist(), each.undirected.tolist()] for each in counted]]))
     assert len(found) == 1
 
 
