@@ -219,7 +219,11 @@ def test_targets_without_a_single_intervention_change_nothing(table):
         ({"penalty": "bic"}, SettingsError, "penalty must be a number >= 0 or 'ebic', got 'bic'"),
         ({"penalty": None}, SettingsError, "penalty must be a number >= 0 or 'ebic', got None"),
         ({"penalty": math.inf}, SettingsError, "penalty must be a number >= 0 or 'ebic', got inf"),
-        ({"edge_prior": np.zeros((2, 2))}, SettingsError, r"finite \(3, 3\) matrix of log-odds up to .*, got shape \(2, 2\)"),
+        (
+            {"edge_prior": np.zeros((2, 2))},
+            SettingsError,
+            r"finite \(3, 3\) matrix of log-odds up to .*, got shape \(2, 2\)",
+        ),
         ({"penalty": 1e308}, SettingsError, r"penalty must be at most 1e\+100, got 1e\+308"),
         ({"edge_prior": np.full((3, 3), -np.inf)}, SettingsError, "edge_prior must be a finite"),
         ({"edge_prior": np.full((3, 3), 1e308)}, SettingsError, r"log-odds up to 1e\+100"),
