@@ -16,7 +16,7 @@ MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 
 #: Rooms in the order of the data; rooms of one line do not know each other.
 ROOMS = [
-    ["errors", "threads"],
+    ["errors", "threads", "deadline"],
     ["settings", "graph"],
     ["knowledge", "metrics"],
     ["data"],
@@ -49,7 +49,17 @@ COMPILED += [
     "search.fused_train",
 ]
 COMPILED += ["search.stepwise", "search.order_climb", "search.count_orders", "search.spline_orders"]
-CORE = ["errors", "settings", "graph", "metrics", "knowledge", "data.table", "data.simulate", "result.prune"]
+CORE = [
+    "errors",
+    "deadline",
+    "settings",
+    "graph",
+    "metrics",
+    "knowledge",
+    "data.table",
+    "data.simulate",
+    "result.prune",
+]
 CORE += [".".join(path.with_suffix("").parts) for path in MODULES if path.parts[0] in ("scores", "search")]
 
 

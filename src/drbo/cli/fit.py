@@ -9,6 +9,7 @@ import click
 
 from drbo.cli.estimate import estimate
 from drbo.cli.executors import executor_for, worker_options
+from drbo.cli.interrupts import INTERRUPTED, Run, limited_run
 from drbo.cli.messages import say, show
 from drbo.cli.options import (
     config_option,
@@ -21,7 +22,8 @@ from drbo.cli.options import (
     score_options,
 )
 from drbo.cli.output import CHECKPOINT, check_folder, command_line, result_as_json, save_result
-from drbo.cli.progress import clock_time, counting, interruptible, watch_for
+from drbo.cli.progress import clock_time, counting, watch_for
+from drbo.deadline import current
 from drbo.errors import SettingsError
 from drbo.settings import PRESETS, Settings
 
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from drbo.result.result import Result
 
 RESAMPLES = "resamples.json"
-INTERRUPTED = 130  # exit code: 128 + SIGINT
 
 
 @click.command(short_help="Find the graph of a table.")
@@ -143,6 +144,25 @@ def fit(
     _check_imputed(options, dry_run)
     if output is not None:
         check_folder(output, force=force)
+    with limited_run(run_settings(arguments).time_limit) as run:
+        result = _fitted(data, output, arguments, options, run, as_json=as_json, dry_run=dry_run, quiet=quiet)
+        if result is not None:
+            finish(result, output, as_json=as_json, quiet=quiet)
+            exit_if_interrupted(result)
+
+
+def _fitted(
+    data: Path,
+    output: Path | None,
+    arguments: dict[str, Any],
+    options: dict[str, Any],
+    run: Run,
+    *,
+    as_json: bool,
+    dry_run: bool,
+    quiet: bool,
+) -> "Result | None":
+    """Read the table and search; None: it was a dry run."""
     frame = read_frame(data, options["separator"], options["no_header"])
     if not quiet:
         say(f"{data}: {len(frame):,} rows, {frame.shape[1]} columns")
@@ -150,7 +170,7 @@ def fit(
     if dry_run:
         expected = estimate(frame, arguments)
         show(expected.as_json() if as_json else expected.lines(), machine=as_json)
-        return
+        return None
     frame, resampling = _resampling(frame, options)
     if resampling is not None and output is not None:
         resampling["keep"] = output / RESAMPLES
@@ -160,10 +180,8 @@ def fit(
         one_search = output is not None and options["missing"] != "impute" and options["seeds"] is None
         where = {"executor": executor, "checkpoint": output / CHECKPOINT if output and one_search else None}
         extra = {"resampling": resampling, "weights": weights, "seeds": options["seeds"]}
-        found = search(frame, arguments | where, quiet=quiet, **extra)
-    result = replace(found, call=command_line(click.get_current_context()))
-    finish(result, output, as_json=as_json, quiet=quiet)
-    exit_if_interrupted(result)
+        found = search(frame, arguments | where, run, quiet=quiet, **extra)
+    return replace(found, call=command_line(click.get_current_context()))
 
 
 def _weights(frame: "pd.DataFrame", column: str | None) -> tuple["pd.DataFrame", Any]:
@@ -253,6 +271,7 @@ def _resampling(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple["pd.Dat
 def search(
     frame: "pd.DataFrame",
     arguments: dict[str, Any],
+    run: Run,
     *,
     quiet: bool,
     resampling: dict[str, Any] | None = None,
@@ -265,10 +284,9 @@ def search(
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from drbo.estimator import DrBO
 
-    settings = arguments.get("settings") or Settings.preset(arguments.get("preset", "default"))
-    budget = {name: arguments[name] for name in ("max_evals", "time_limit") if name in arguments}
-    with watch_for(settings.with_(**budget), quiet=quiet) as watch, interruptible(watch) as stop:
-        model = DrBO(**arguments, callbacks=[watch, stop])
+    with watch_for(run_settings(arguments), quiet=quiet) as watch:
+        run.announce = watch.interrupted
+        model = DrBO(**arguments, callbacks=[watch])
         if seeds is None:
             model.fit(frame, sample_weight=weights)
         else:
@@ -277,6 +295,12 @@ def search(
         _refit(model, frame, resampling | {"sample_weight": weights}, quiet=quiet)
     result: Result = model.result_
     return result
+
+
+def run_settings(arguments: dict[str, Any]) -> Settings:
+    """Return the settings of a search that the arguments of the estimator stand for."""
+    settings: Settings = arguments.get("settings") or Settings.preset(arguments.get("preset", "default"))
+    return settings.with_(**{name: arguments[name] for name in ("max_evals", "time_limit") if name in arguments})
 
 
 def _refit(model: Any, frame: "pd.DataFrame", wish: dict[str, Any], *, quiet: bool) -> None:
@@ -305,5 +329,5 @@ def finish(result: "Result", output: Path | None, *, as_json: bool = False, quie
 
 def exit_if_interrupted(result: "Result") -> None:
     """End the program with the exit code of an interrupted search."""
-    if result.stopped == "interrupted":
+    if "interrupted" in (result.stopped, current().reason):
         raise click.exceptions.Exit(INTERRUPTED)

@@ -8,10 +8,11 @@ import click
 
 from drbo.cli.executors import executor_for, worker_options
 from drbo.cli.fit import exit_if_interrupted, finish
+from drbo.cli.interrupts import Run, limited_run, start_of_program
 from drbo.cli.messages import say
 from drbo.cli.options import duration, find_own_score, json_option
 from drbo.cli.output import CHECKPOINT
-from drbo.cli.progress import interruptible, watch_for
+from drbo.cli.progress import watch_for
 
 if TYPE_CHECKING:
     from drbo.result.result import Result
@@ -41,13 +42,14 @@ def resume(run: Path, as_json: bool, quiet: bool, workers: int | None, dask: str
       drbo resume run --max-evals 500    search longer
     """
     folder = run / CHECKPOINT if (run / CHECKPOINT).is_dir() else run
-    with executor_for(workers, dask) as executor:
-        result = continued(folder, executor, limits, quiet=quiet)
-    finish(result, folder.parent if folder.name == CHECKPOINT else run, as_json=as_json, quiet=quiet)
-    exit_if_interrupted(result)
+    with limited_run(None) as limited:
+        with executor_for(workers, dask) as executor:
+            result = continued(folder, executor, limits, limited, quiet=quiet)
+        finish(result, folder.parent if folder.name == CHECKPOINT else run, as_json=as_json, quiet=quiet)
+        exit_if_interrupted(result)
 
 
-def continued(folder: Path, executor: Any, limits: dict[str, Any], *, quiet: bool) -> "Result":
+def continued(folder: Path, executor: Any, limits: dict[str, Any], run: Run, *, quiet: bool) -> "Result":
     """Go on with a search and show its progress."""
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # see fit.search
     from drbo.estimator import DrBO
@@ -55,11 +57,14 @@ def continued(folder: Path, executor: Any, limits: dict[str, Any], *, quiet: boo
 
     saved = Saved.load(folder)
     arguments = saved.arguments(**limits)
+    if (seconds := arguments["settings"].time_limit) is not None:
+        run.deadline.limit(seconds, start=start_of_program() - float(saved.about["seconds"]))
     find_own_score(arguments["score"])
     if not quiet:
         table, spent = saved.table, saved.about["n_evals"]
         say(f"{folder}: {table.n_rows:,} rows, {table.n_columns} columns, {spent:,} evaluations so far")
-    with watch_for(arguments["settings"], quiet=quiet) as watch, interruptible(watch) as stop:
-        model = DrBO.resume(folder, executor=executor, callbacks=[watch, stop], **limits)
+    with watch_for(arguments["settings"], quiet=quiet) as watch:
+        run.announce = watch.interrupted
+        model = DrBO.resume(folder, executor=executor, callbacks=[watch], **limits)
     result: Result = model.result_
     return result

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from drbo.deadline import Deadline
 from drbo.errors import CheckpointError, ResultError
 from drbo.knowledge import Constraints, Knowledge
 from drbo.scores.base import Score
@@ -24,7 +25,7 @@ from drbo.search.workers import Workers
 from drbo.settings import Settings
 
 #: What a search is built from.
-GIVEN = (Score, Settings, Constraints, Knowledge, Executor, Workers, torch.device)
+GIVEN = (Deadline, Score, Settings, Constraints, Knowledge, Executor, Workers, torch.device)
 #: Objects of other packages are not part of a state.
 HOME = "drbo.search."
 
