@@ -16,7 +16,7 @@ MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 
 #: Rooms in the order of the data; rooms of one line do not know each other.
 ROOMS = [
-    ["errors", "threads", "toml"],
+    ["errors", "threads", "toml", "deadline"],
     ["settings", "graph"],
     ["knowledge", "metrics"],
     ["data"],
@@ -49,7 +49,17 @@ COMPILED += [
     "search.fused_train",
 ]
 COMPILED += ["search.stepwise", "search.order_climb", "search.count_orders", "search.spline_orders"]
-CORE = ["errors", "settings", "graph", "metrics", "knowledge", "data.table", "data.simulate", "result.prune"]
+CORE = [
+    "errors",
+    "deadline",
+    "settings",
+    "graph",
+    "metrics",
+    "knowledge",
+    "data.table",
+    "data.simulate",
+    "result.prune",
+]
 CORE += [".".join(path.with_suffix("").parts) for path in MODULES if path.parts[0] in ("scores", "search")]
 
 
@@ -135,15 +145,20 @@ for name in {names!r}:
 
 #: Every module that looks at a clock, and why that cannot change a result unless there is a time limit.
 CLOCKS = {
+    "deadline.py": "the one place where a time limit ends a run: never, where there is none",
+    "estimator.py": "how long the preparation took, which a time limit has to leave room for",
+    "data/lock.py": "the age of a lock",
+    "cli/__init__.py": "the start of the program, from which a time limit counts",
+    "cli/fit.py": "the date that a run was started",
+    "cli/interrupts.py": "the start of the program, from which a time limit counts",
+    "cli/output.py": "the date of a run, in words",
     "cli/estimate.py": "tells how long a fit may take; the trial is thrown away",
     "cli/progress.py": "shows how far a search is",
     "result/confidence.py": "decides when finished resamples are saved, not which ones are made",
-    "search/ascent.py": "Deadline: infinite without a time limit",
     "search/findings.py": "the end of a proof: infinite without a time limit",
-    "search/order_search.py": "sets the deadline from the time limit",
     "search/parent_sets.py": "Effort: its end is infinite without a time limit, and its counts alone end a proof then",
     "search/saving.py": "decides when a search is saved",
-    "search/stopping.py": "records seconds, asks callbacks once a second whether to stop, and ends at a time limit",
+    "search/stopping.py": "records seconds, and asks callbacks once a second whether to stop",
     "search/workers.py": "sizes of pieces, which change no value, and executors that give no answer: an error",
 }
 CLOCK_MODULES = {"time", "timeit"}

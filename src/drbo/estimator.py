@@ -2,10 +2,11 @@
 
 import hashlib
 import platform
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -19,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 import drbo
 from drbo.choices import Choices
-from drbo.data.audit import audit, audit_arrows, audit_time
+from drbo.data.audit import Finding, audit, audit_arrows, audit_time
 from drbo.data.canonical import Canonical, checked_matrix
 from drbo.data.check import check_table
 from drbo.data.impute import imputations
@@ -29,6 +30,7 @@ from drbo.data.moments import effective_rows
 from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.data.weights import checked_weights, weights_in_words
+from drbo.deadline import Deadline, OutOfTimeError, current, finishing
 from drbo.errors import DataError, SettingsError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.knowledge import Constraints, Knowledge
@@ -57,6 +59,15 @@ from drbo.settings import Settings
 if TYPE_CHECKING:
     import pandas as pd
 
+#: The last steps of a fit take about as long as the first ones, which are timed: so much of the time limit is kept back
+#: for them, and at most this share of it.
+MOST_KEPT_BACK = 0.25
+#: Tables of more columns or cells are not looked at once more when the time is over.
+MANY_COLUMNS, MANY_CELLS = 200, 2 * 10**6
+#: What a run leaves out when the time is over.
+NO_MARGINS = "margins and other classes of graphs were left out: the time was over"
+NO_PRUNING = "weak edges were left in the graph: the time was over before they were tested"
+NO_AUDIT = "the audit of the table was left out: the time was over"
 #: What a run says that was asked for a proof and has none.
 NO_BOUND = (
     "no bound was reached: too many parent sets can be part of a best graph; lower max_parents in the knowledge, raise "
@@ -167,11 +178,13 @@ class DrBO(BaseEstimator):
         settings, clashes = self._settings()
         self._check_parameters()
         saved: Saved | None = vars(self).pop("_saved", None)
-        columns, table, notes = self._checked(X, sample_weight) if saved is None else saved.data()
-        if saved is None:
-            notes = (*notes, *_warned_of_time(table))
-        self.result_ = self._fit_checked(columns, table, notes, settings, clashes, saved)
-        self._set_fitted(columns, X)
+        spent = 0.0 if saved is None else float(saved.about["seconds"])
+        with Deadline(settings.time_limit, start=time.monotonic() - spent):
+            columns, table, notes = self._checked(X, sample_weight) if saved is None else saved.data()
+            if saved is None:
+                notes = (*notes, *_warned_of_time(table))
+            self.result_ = self._fit_checked(columns, table, notes, settings, clashes, saved)
+            self._set_fitted(columns, X)
         return self
 
     def _fit_checked(
@@ -222,12 +235,11 @@ class DrBO(BaseEstimator):
     ) -> Result:
         """Fit completed copies of a table; keep the most typical result, with the shares of all."""
         m, seed, results, choice = self.imputations, _seed(self.random_state), list[Result](), None
-        if settings.time_limit is not None:
-            settings = settings.with_(time_limit=settings.time_limit / m)
-        for copy in imputations(table, m, seed):
+        for k, copy in enumerate(imputations(table, m, seed)):
             choice = choice or self.score_choice(copy)  # one score for all copies
-            results.append(self._fit_table(columns, copy, notes, settings, clashes, None, seed, choice))
-            if results[-1].stopped == "interrupted":
+            with Deadline(_share_of_time(m - k)):
+                results.append(self._fit_table(columns, copy, notes, settings, clashes, None, seed, choice))
+            if current().over():
                 break
         return replace(pooled(results, "imputation", seed), data_hash=table.digest())
 
@@ -247,6 +259,9 @@ class DrBO(BaseEstimator):
         about = {"columns": columns, "notes": list(notes), "versions": _versions()}
         with self._kept(about, table, settings, seed, saved):
             case = self._case(columns, table, notes, settings, saved, seed, choice)
+            deadline = current()
+            prepared = time.monotonic() - deadline.began
+            deadline.keep_back(min(prepared, MOST_KEPT_BACK * (prepared + deadline.left())))
             return self._result(case, self._searched(case, about), clashes)
 
     @contextmanager
@@ -284,6 +299,7 @@ class DrBO(BaseEstimator):
         score = build_score(name, job.table, {**_where(name, device), **job.ordered_options(options)})
         if settings.exact == "on":
             check_size(score, settings.max_memory)
+        current().promise()
         limits = constraints.permuted(job.columns)
         start = self._start(columns, job, limits)
         state: Search | OrderSearch
@@ -320,21 +336,29 @@ class DrBO(BaseEstimator):
         """Look back on a search that is over, prune what it found, and tell all about it."""
         table, settings, notes, job = case.table, case.settings, case.notes, case.job
         score, options, state, recorder = case.score, case.options, case.course.state, case.course.recorder
-        if (doubt := state.evaluator.doubt(outcome.best)) is not None:
-            warnings.warn(doubt, stacklevel=2)
-            notes = (*notes, doubt)
+        with suppress(OutOfTimeError), finishing():
+            if (doubt := state.evaluator.doubt(outcome.best)) is not None:
+                warnings.warn(doubt, stacklevel=2)
+                notes = (*notes, doubt)
         exact, rationed = _exactness(settings, outcome), self._choices.rationed(settings)
-        left = np.inf if settings.time_limit is None else settings.time_limit - recorder.seconds
         best = float(outcome.best.scores[0]), outcome.best.dags[0].copy()
         progress = Progress(len(recorder), outcome.n_evals, outcome.n_local, *best, proving=True)
         asked = Asked(self.callbacks, progress)
-        outcome, findings = look_back(outcome, state.evaluator, case.limits, exact, rationed, left, asked)
+        outcome, findings = look_back(outcome, state.evaluator, case.limits, exact, rationed, current().left(), asked)
+        late = current().over()
+        if late and findings.margins is None:
+            notes = (*notes, NO_MARGINS)
         if exact == "on" and findings.certificate is None:
             warnings.warn(NO_BOUND, stacklevel=2)
             notes = (*notes, NO_BOUND)
         findings = restored(findings, job.columns)
         pruner = self._choices.pruner(type(score))
-        pruned, pruned_score = _pruned(pruner, job, outcome, state, case.constraints)
+        try:
+            with finishing():
+                pruned, pruned_score = _pruned(pruner, job, outcome, state, case.constraints)
+        except OutOfTimeError:
+            pruned, pruned_score = job.restored(outcome.best.dags[0]), float(outcome.best.scores[0])
+            notes, pruner = (*notes, NO_PRUNING), "none"
         local, price = outcome.best.local[0], score.family_price(Families.from_dags(outcome.best.dags))
         linear = isinstance(score, BicNV)
         weights, standardised = linear_weights(table.rows_or_moments, pruned) if linear else (None, None)
@@ -363,7 +387,7 @@ class DrBO(BaseEstimator):
             data_hash=table.digest(),
             n_rows=table.n_rows,
             knowledge=(self.knowledge or Knowledge()).to_mapping(),
-            preflight=_preflight(table, pruned, score.score_equivalent),
+            preflight=_preflight(table, pruned, score.score_equivalent, late),
             call=self._call(case.seed),
             reasons=(*case.reasons, *notes, *clashes),
             found_by=outcome.found_by,
@@ -693,11 +717,13 @@ class DrBO(BaseEstimator):
                 "stability over seeds and missing='impute' both count graphs", hint="use missing='em' or 'drop'"
             )
         first, models = _seed(self.random_state), list[DrBO]()
-        for seed in range(first, first + seeds):
-            given = {**self.get_params(deep=False), "random_state": seed, "checkpoint": None}
-            models.append(type(self)(**given).fit(X, sample_weight=sample_weight))
-            if models[-1].result_.stopped == "interrupted":
-                break
+        with Deadline(self._settings()[0].time_limit) as deadline:
+            for seed in range(first, first + seeds):
+                given = {**self.get_params(deep=False), "random_state": seed, "checkpoint": None}
+                with Deadline(_share_of_time(seeds - len(models))):
+                    models.append(type(self)(**given).fit(X, sample_weight=sample_weight))
+                if models[-1].result_.stopped == "interrupted" or deadline.over():
+                    break
         result = pooled([model.result_ for model in models], "seeds", first)
         typical = models[result.seed - first]
         self._scored_with, self.result_ = typical._scored_with, result
@@ -933,6 +959,12 @@ def _pruned(
     return job.restored(kept), float(state.evaluator.scores(kept[None], local)[0])
 
 
+def _share_of_time(count: int) -> float | None:
+    """Return the seconds for one of several searches that are still to be made; None: there is no limit."""
+    left = current().left()
+    return None if left == np.inf else left / count
+
+
 def _exactness(settings: Settings, outcome: Outcome) -> str:
     """Return whether to prove the optimum: not when the user or the clock ended the search."""
     return "off" if outcome.stopped == "interrupted" or outcome.stopped.startswith("time limit") else settings.exact
@@ -951,8 +983,10 @@ def _warned_of_time(table: Table) -> list[str]:
     return [finding.text for finding in found]
 
 
-def _preflight(table: Table, dag: npt.NDArray[np.bool_], is_class: bool) -> dict[str, Any]:
+def _preflight(table: Table, dag: npt.NDArray[np.bool_], is_class: bool, late: bool) -> dict[str, Any]:
     """Return what the table looks like, and what that means for the arrows of a graph."""
+    if late and (table.n_columns > MANY_COLUMNS or table.values.size > MANY_CELLS):
+        return {"columns": [], "findings": [vars(Finding("time limit", NO_AUDIT, serious=False))]}
     found = audit(table).to_dict()
     settled = dag_to_cpdag(dag) if is_class else dag
     arrows = audit_arrows(table, dag, settled & ~settled.T)

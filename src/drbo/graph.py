@@ -51,7 +51,7 @@ def check_pdag(adjacency: npt.ArrayLike, names: Sequence[str] | None = None) -> 
     _check_square(matrix)
     if names is not None and len(names) != len(matrix):
         raise DataError(f"the graph has {len(matrix)} nodes but {len(names)} names were given")
-    strange = np.argwhere(~np.isin(matrix, (0, 1)))
+    strange = np.zeros((0, 2)) if matrix.dtype == bool else np.argwhere(~np.isin(matrix, (0, 1)))
     if len(strange):
         i, j = strange[0]
         raise DataError(
@@ -170,6 +170,8 @@ def descendants(dag: npt.ArrayLike) -> BoolMatrix:
     [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
     """
     closure = _nonzero(dag)
+    if not closure.any():
+        return closure
     for node in topological_order(closure)[::-1]:
         closure[node] |= closure[closure[node]].any(axis=0)
     return closure
@@ -224,8 +226,8 @@ def _pattern(dag: BoolMatrix) -> BoolMatrix:
     """Return the skeleton with only the edges of v-structures directed."""
     adjacent = skeleton(dag)
     pattern = adjacent.copy()
-    for child in range(len(dag)):
-        parents = np.flatnonzero(dag[:, child])
+    for child, column in enumerate(dag.T.copy()):
+        parents = np.flatnonzero(column)
         # The diagonal of the block is a parent with itself, never adjacent: more than that one is needed.
         apart = (~adjacent[np.ix_(parents, parents)]).sum(axis=1) > 1
         pattern[child, parents[apart]] = False

@@ -283,7 +283,7 @@ def test_an_interrupt_keeps_the_best_graph(
     before = signal.getsignal(signal.SIGINT)
     done = run("fit", chain, "--score", "interrupting:Score", "-o", "out", "--set", "batch_size=2", *words)
     assert done.exit_code == 130, done.output
-    assert "interrupted: finishing this iteration" in done.stderr
+    assert "interrupted: keeping the best graph so far" in done.stderr
     assert Result.load("out").stopped == "interrupted"
     assert (json.loads(done.stdout)["stopped"] if words else done.stdout).count("interrupted") == 1
     assert signal.getsignal(signal.SIGINT) is before

@@ -1,16 +1,14 @@
 """What is shown while a search runs."""
 
 import os
-import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from drbo.cli.progress import STOP_SIGNALS, BarWatch, LineWatch, Watch, clock_time, counting, interruptible, watch_for
+from drbo.cli.progress import BarWatch, LineWatch, Watch, clock_time, counting, watch_for
 from drbo.search.loop import Progress
 from drbo.settings import Settings
 
@@ -102,6 +100,11 @@ def test_a_proof_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == told
 
 
+def test_quiet_or_not_an_interrupt_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    Watch(Settings()).interrupted()
+    assert "keeping the best graph so far" in capsys.readouterr().err
+
+
 def test_quiet_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with watch_for(Settings(), quiet=True) as watch:
         watch(Progress(1, 64, 100, -1.0, DAG))
@@ -170,53 +173,6 @@ def test_the_bar_is_drawn_on_stderr_and_leaves_warnings_and_result_alone(chain: 
 )
 def test_times_in_words(seconds: float, words: str) -> None:
     assert clock_time(seconds) == words
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_interrupt_ends_the_search_after_the_iteration(
-    number: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = [signal.getsignal(one) for one in STOP_SIGNALS]
-    progress = Progress(1, 64, 100, -1.0, DAG)
-    with interruptible(Watch(Settings())) as stop:
-        assert stop(progress) is None
-        signal.raise_signal(number)
-        assert stop(progress) == "interrupted"
-        assert [signal.getsignal(one) for one in STOP_SIGNALS] == [signal.SIG_DFL] * 2
-    assert "finishing this iteration" in capsys.readouterr().err
-    assert [signal.getsignal(one) for one in STOP_SIGNALS] == before
-
-
-def test_another_thread_sets_no_handlers() -> None:
-    before = signal.getsignal(signal.SIGINT)
-    found: list[object] = []
-
-    def enter() -> None:
-        with interruptible(Watch(Settings())) as stop:
-            found.extend([signal.getsignal(signal.SIGINT), stop(Progress(1, 64, 100, -1.0, DAG))])
-
-    thread = threading.Thread(target=enter)
-    thread.start()
-    thread.join()
-    assert found == [before, None]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_the_second_interrupt_ends_the_program() -> None:
-    code = """if True:
-        import signal
-        from drbo.cli.progress import Watch, interruptible
-        from drbo.settings import Settings
-        with interruptible(Watch(Settings())):
-            signal.raise_signal(signal.SIGINT)
-            print("first", flush=True)
-            try:
-                signal.raise_signal(signal.SIGINT)
-            finally:
-                print("too late", flush=True)
-    """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (-2, "first\n")
 
 
 def test_counting_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:

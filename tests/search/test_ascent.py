@@ -3,9 +3,10 @@ import pytest
 
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
+from drbo.deadline import Deadline
 from drbo.knowledge import Constraints, Knowledge
 from drbo.scores.linear import BicEV, BicNV
-from drbo.search.ascent import Ascent, Deadline, consistent
+from drbo.search.ascent import Ascent, consistent
 from drbo.search.evaluate import Evaluator
 from drbo.settings import Settings
 
@@ -46,10 +47,42 @@ def test_what_was_computed_may_be_forgotten(kind):
 def test_a_late_climb_ends_where_it_stands():
     ascent = _ascent(BicNV)
     climb = ascent.begin()
-    ascent.deadline.at = 0.0
     before = climb.dag
-    ascent.shake(climb)
+    ascent.deadline.stop()
+    assert not ascent.shake(climb)
     assert (climb.dag == before).all()
+
+
+class Later(Deadline):
+    """A deadline that comes after it was looked at so many times."""
+
+    def __init__(self, looks):
+        super().__init__()
+        self.looks = looks
+
+    def over(self):
+        self.looks -= 1
+        return self.looks < 0
+
+
+@pytest.mark.parametrize("kind", [BicNV, BicEV])
+@pytest.mark.parametrize("looks", range(0, 60, 7))
+def test_a_deadline_in_any_place_leaves_a_dag_that_follows_the_order(kind, looks):
+    ascent = _ascent(kind)
+    climb = ascent.begin()
+    ascent.deadline, score = Later(looks), ascent.score
+    climb = ascent.settle(climb, ascent.shake(climb))
+    place = np.argsort(ascent.order)
+    assert all(place[i] < place[j] for i, j in np.argwhere(ascent.dag))
+    assert ascent.score >= score
+
+
+def test_a_first_climb_that_is_stopped_has_the_parents_so_far():
+    ascent = _ascent(BicNV)
+    ascent.deadline.stop()
+    climb = ascent.begin()
+    assert not climb.dag.any()
+    assert ascent.score == ascent.evaluator.evaluate(np.zeros((1, 10, 10), dtype=bool)).scores[0]
 
 
 def test_required_parents_come_first():

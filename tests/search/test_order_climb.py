@@ -2,12 +2,13 @@ import numpy as np
 import pytest
 
 from drbo.data.table import Table
+from drbo.deadline import Deadline
 from drbo.graph import is_acyclic
 from drbo.knowledge import Constraints
 from drbo.scores.bge import BGe
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluate import Evaluator
-from drbo.search.order_climb import PLACES, OrderClimb
+from drbo.search.order_climb import LOCAL, PLACES, REPAIR, THOROUGH, OrderClimb, _run
 from drbo.search.score_steps import ScoreSteps, steps_of
 from drbo.search.stepwise import ParentSets
 from drbo.settings import Settings
@@ -122,21 +123,64 @@ def test_counts_each_expanded_set_once(table, rng):
     assert climb.take_count() == 0
 
 
-def test_the_clock_is_looked_at_again_and_again(rng):
-    d = 150
+class Looks(Deadline):
+    """A deadline that counts how often it is asked, and comes after so many times."""
+
+    def __init__(self, most=10**9):
+        super().__init__()
+        self.count, self.most = 0, most
+
+    def over(self):
+        self.count += 1
+        return self.count >= self.most
+
+
+def _large_climb(rng, d=150):
     weights = np.triu(rng.normal(size=(d, d)) * (rng.random((d, d)) < 2 / d), 1)
     table = Table.from_array(rng.normal(size=(300, d)) @ np.linalg.inv(np.eye(d) - weights))
     evaluator = Evaluator(BicNV(table), Settings(max_evals=10**6))
     sets = ParentSets(steps_of(evaluator, Constraints.none(d), None), np.zeros((d, d), dtype=bool))
     sets.reserve(200_000, 2_000_000, 8_000_000)  # room enough: compiled code need not come back for more
-    climb, looks = OrderClimb(sets, np.zeros((0, 0), dtype=bool)), []
+    climb = OrderClimb(sets, np.zeros((0, 0), dtype=bool))
     climb.put(rng.permutation(d))
-    climb.climb(rng.permutation(d), late=lambda: bool(looks.append(0)))
-    assert len(looks) > d * d / PLACES  # more than once a round
+    return climb
+
+
+def test_the_deadline_is_looked_at_again_and_again(rng):
+    climb, looks, d = _large_climb(rng), Looks(), 150
+    climb.climb(rng.permutation(d), looks)
+    assert looks.count > d * d / PLACES  # more than once a round
     again = climb.dag.copy()
     climb.put(rng.permutation(d))
-    looks.clear()
-    climb.climb(rng.permutation(d), late=lambda: len(looks) == 1 or bool(looks.append(0)))
-    assert len(looks) == 1  # it ended there, with a DAG
+    looks = Looks(most=2)
+    climb.climb(rng.permutation(d), looks)
+    assert looks.count == 2  # it ended there, with a DAG
     assert is_acyclic(climb.dag)
     assert (climb.dag != again).any()
+
+
+@pytest.mark.parametrize("phase", [REPAIR, LOCAL, THOROUGH])
+def test_compiled_code_ends_when_the_flag_is_set(rng, phase):
+    climb, stop = _large_climb(rng), np.zeros(1, dtype=np.uint8)
+    climb.state.visits[:] = rng.permutation(150)
+    if phase != REPAIR:
+        while climb.state.clock[0] < phase:
+            _run(True, stop, climb.state, climb.sets.pool, climb.sets.expander)
+        climb.state.open[:] = True
+    before = climb.snapshot()
+    stop[0] = 1
+    assert not _run(True, stop, climb.state, climb.sets.pool, climb.sets.expander)
+    assert climb.state.clock[0] == phase
+    assert (climb.snapshot()[0] == before[0]).all()
+    assert is_acyclic(climb.dag)
+
+
+def test_an_order_that_was_not_repaired_is_told(table, rng):
+    climb, over = _climb(_steps(BicNV(table), None)), Deadline()
+    over.stop()
+    climb.put(rng.permutation(D))
+    climb.climb(rng.permutation(D), over)
+    assert not climb.repaired
+    assert not climb.dag.any()  # the required edges alone
+    climb.climb(rng.permutation(D))
+    assert climb.repaired

@@ -1,3 +1,4 @@
+import time
 import warnings
 
 import numpy as np
@@ -6,6 +7,7 @@ import torch
 
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
+from drbo.deadline import Deadline
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Families, Score
 from drbo.scores.discrete import BDeu, DiscreteBIC
@@ -149,8 +151,44 @@ def test_any_score_and_its_time_limit(rng):
     outcome = OrderSearch(score, QUICK).run()
     assert outcome.best.scores[0] == -3.0  # the last node lacks two wanted parents, the one before it one
     assert outcome.n_local <= 6 * 2**5
-    limited = Settings(time_limit=0.0)
-    assert "time limit" in OrderSearch(score, limited).run([Limits(limited)]).stopped
+    assert (
+        OrderSearch(score, Settings(time_limit=0.0, order_patience=10**6)).run().stopped == "time limit of 0 s reached"
+    )
+
+
+class Slow(Score):
+    """A score that takes longer than the time there is."""
+
+    def local_one(self, node, parents):
+        time.sleep(0.02)
+        return -float(len(parents))
+
+
+def test_there_is_an_answer_when_the_time_is_over_before_the_first_climb(rng):
+    table = Table.from_array(rng.normal(size=(20, 30)), names=[f"x{j}" for j in range(30)])
+    limits = Knowledge(required=["x3 -> x1"]).compile(table.names)
+    outcome = OrderSearch(Slow(table), Settings(time_limit=0.0), constraints=limits).run()
+    assert outcome.stopped == "time limit of 0 s reached"
+    assert (outcome.best.dags[0] == limits.required).all()
+    assert outcome.best.scores[0] == -1.0
+
+
+def test_somebody_may_ask_a_search_to_stop():
+    search = OrderSearch(BicNV(Table.from_array(simulate("12ER3", n=200, seed=1).X)), Settings(order_patience=10**6))
+    with Deadline() as deadline:
+        assert not deadline.has_answer
+        outcome = search.run([lambda progress: deadline.stop() if progress.iteration == 3 else None])
+    assert outcome.stopped == "interrupted"
+    assert (search.rounds, search.whole, deadline.has_answer) == (3, True, True)
+
+
+@pytest.mark.parametrize("kind", [BicNV, BicEV])
+def test_a_limit_that_is_not_reached_changes_nothing(kind):
+    score = kind(Table.from_array(simulate("15ER4", n=200, seed=1).X))
+    free, limited = (OrderSearch(score, QUICK.with_(time_limit=limit), seed=7).run() for limit in (None, 600.0))
+    assert free.best.dags.tobytes() == limited.best.dags.tobytes()
+    assert free.best.local.tobytes() == limited.best.local.tobytes()
+    assert (free.n_evals, free.n_local, free.stopped) == (limited.n_evals, limited.n_local, limited.stopped)
 
 
 @pytest.mark.parametrize("kind", [BicNV, BicEV])
@@ -194,7 +232,7 @@ def test_an_interrupt_ends_the_searches_of_all_threads(monkeypatch):
     outcome = search.run()
     assert outcome.stopped == "interrupted"
     assert not search.whole
-    assert search.deadline.late()
+    assert search.deadline.over()
 
 
 def test_fewer_rows_than_columns_start_without_a_warning():

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 from drbo.search.loop import Progress
 from drbo.search.stopping import Asked, Limits, Recorder
@@ -54,16 +53,6 @@ def test_seconds_are_never_negative():
 def test_nothing_is_limited_by_default():
     limits = Limits(Settings())
     assert all(limits(_progress(iteration, 0.0)) is None for iteration in range(1, 500))
-
-
-@pytest.mark.parametrize("limit", [0.0, 3.0])
-def test_the_time_limit(limit):
-    clock = Clock()
-    limits = Limits(Settings(time_limit=limit), clock)
-    clock.now = np.nextafter(100.0 + limit, 0)
-    assert limits(_progress(1, 0.0)) is None
-    clock.now = 100.0 + limit
-    assert limits(_progress(2, 0.0)) == f"time limit of {limit:g} s reached"
 
 
 def test_the_target_score():

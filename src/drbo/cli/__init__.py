@@ -5,6 +5,7 @@ commands import numpy, pandas and torch when they run, so that help is there at 
 """
 
 import sys
+import time
 import traceback
 import warnings
 from typing import Any, NoReturn
@@ -18,8 +19,9 @@ from drbo.cli.datasets import datasets
 from drbo.cli.demo import demo
 from drbo.cli.effects import effects
 from drbo.cli.export import export
-from drbo.cli.fit import INTERRUPTED, fit
+from drbo.cli.fit import fit
 from drbo.cli.init import init
+from drbo.cli.interrupts import INTERRUPTED, NO_RESULT
 from drbo.cli.judge import judge
 from drbo.cli.lag import lag
 from drbo.cli.messages import OutputError, say_error, say_warning
@@ -50,7 +52,7 @@ class Program(click.Group):
         try:
             code = super().main(*args, **extra)
         except click.exceptions.Abort:
-            say_error("interrupted, there is no result")
+            say_error(NO_RESULT)
             return INTERRUPTED
         except click.UsageError as error:
             say_error(_usage_words(error), hint=_usage_hint(error))
@@ -107,6 +109,7 @@ def main(ctx: click.Context, debug: bool) -> None:  # noqa: ARG001 - read by Pro
       drbo check table.csv    what the program makes of your data
       drbo fit table.csv      its graph
     """
+    ctx.obj = time.monotonic()  # time limits count from here
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

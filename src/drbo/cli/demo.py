@@ -8,6 +8,7 @@ import click
 
 from drbo.cli.compare import answer, comparison_text
 from drbo.cli.fit import exit_if_interrupted, finish, search
+from drbo.cli.interrupts import limited_run
 from drbo.cli.messages import say, show, table
 from drbo.cli.output import PICTURE, REPORT, check_folder
 
@@ -50,7 +51,8 @@ def demo(output: Path) -> None:
 
     sachs = load("sachs")
     frame = pd.DataFrame(sachs.X, columns=list(sachs.names))
-    result = replace(search(frame, ARGUMENTS, quiet=False), call=CALL)
+    with limited_run(None) as run:
+        result = replace(search(frame, ARGUMENTS, run, quiet=False), call=CALL)
     say("")
     finish(result, output, quiet=True)
     if result.weights is None:

@@ -10,6 +10,7 @@ import click
 
 from drbo.cli.estimate import estimate
 from drbo.cli.executors import executor_for, worker_options
+from drbo.cli.interrupts import INTERRUPTED, Run, limited_run
 from drbo.cli.messages import say, show
 from drbo.cli.options import (
     config_option,
@@ -30,7 +31,8 @@ from drbo.cli.output import (
     writing,
 )
 from drbo.cli.plan import RESAMPLES, Plan
-from drbo.cli.progress import clock_time, counting, interruptible, watch_for
+from drbo.cli.progress import clock_time, counting, watch_for
+from drbo.deadline import current
 from drbo.errors import SettingsError
 from drbo.settings import PRESETS, Settings
 
@@ -38,8 +40,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from drbo.result.result import Result
-
-INTERRUPTED = 130  # exit code: 128 + SIGINT
 
 
 @click.command(short_help="Find the graph of a table.")
@@ -151,6 +151,23 @@ def fit(
     _check_imputed(options, dry_run)
     if output is not None:
         check_folder(output, force=force)
+    with limited_run(run_settings(arguments).time_limit) as run:
+        _fit(data, output, arguments, options, run, force=force, as_json=as_json, dry_run=dry_run, quiet=quiet)
+
+
+def _fit(
+    data: Path,
+    output: Path | None,
+    arguments: dict[str, Any],
+    options: dict[str, Any],
+    run: Run,
+    *,
+    force: bool,
+    as_json: bool,
+    dry_run: bool,
+    quiet: bool,
+) -> None:
+    """Read the table, search, save and print the result; or only tell what a search will take."""
     frame = read_frame(data, options)
     if not quiet:
         say(f"{data}: {len(frame):,} rows, {frame.shape[1]} columns")
@@ -170,7 +187,7 @@ def fit(
         with executor_for(options["workers"], options["dask"]) as executor:
             where = {"executor": executor, "checkpoint": output / CHECKPOINT if output and one_search else None}
             extra = {"resampling": resampling, "weights": weights, "seeds": options["seeds"]}
-            found = search(frame, arguments | where, quiet=quiet, **extra)
+            found = search(frame, arguments | where, run, quiet=quiet, **extra)
         result = replace(found, call=call)
         finish(result, output, as_json=as_json, quiet=quiet)
     exit_if_interrupted(result)
@@ -290,6 +307,7 @@ def _resampling(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple["pd.Dat
 def search(
     frame: "pd.DataFrame",
     arguments: dict[str, Any],
+    run: Run,
     *,
     quiet: bool,
     resampling: dict[str, Any] | None = None,
@@ -302,10 +320,9 @@ def search(
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from drbo.estimator import DrBO
 
-    settings = arguments.get("settings") or Settings.preset(arguments.get("preset", "default"))
-    budget = {name: arguments[name] for name in ("max_evals", "time_limit") if name in arguments}
-    with watch_for(settings.with_(**budget), quiet=quiet) as watch, interruptible(watch) as stop:
-        model = DrBO(**arguments, callbacks=[watch, stop])
+    with watch_for(run_settings(arguments), quiet=quiet) as watch:
+        run.announce = watch.interrupted
+        model = DrBO(**arguments, callbacks=[watch])
         if seeds is None:
             model.fit(frame, sample_weight=weights)
         else:
@@ -314,6 +331,12 @@ def search(
         refit(model, frame, resampling | {"sample_weight": weights}, quiet=quiet)
     result: Result = model.result_
     return result
+
+
+def run_settings(arguments: dict[str, Any]) -> Settings:
+    """Return the settings of a search that the arguments of the estimator stand for."""
+    settings: Settings = arguments.get("settings") or Settings.preset(arguments.get("preset", "default"))
+    return settings.with_(**{name: arguments[name] for name in ("max_evals", "time_limit") if name in arguments})
 
 
 def refit(model: Any, rows: Any, wish: dict[str, Any], *, quiet: bool) -> None:
@@ -342,5 +365,5 @@ def finish(result: "Result", output: Path | None, *, as_json: bool = False, quie
 
 def exit_if_interrupted(result: "Result") -> None:
     """End the program with the exit code of an interrupted search."""
-    if result.stopped == "interrupted":
+    if "interrupted" in (result.stopped, current().reason):
         raise click.exceptions.Exit(INTERRUPTED)

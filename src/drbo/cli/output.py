@@ -5,15 +5,17 @@ import os
 import shlex
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from drbo.cli.messages import OutputError
+from drbo.cli.interrupts import broken_off
+from drbo.cli.messages import OutputError, say
 from drbo.cli.plan import CLUSTERS, PLAN, RESAMPLES, Plan
+from drbo.deadline import LEAST_SECONDS, Deadline, current, no_deadline
 from drbo.errors import ResultError, SettingsError
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ STARTED = f"{CHECKPOINT}/request.json"
 #: All files of a run, and of the saved search in it.
 FILES = ("edges.csv", PICTURE, REPORT, "result.json", "result.npz", PLAN, CLUSTERS, RESAMPLES)
 SEARCH_FILES = ("request.json", "checkpoint.json", "checkpoint.previous.json", "table.npz", "state-*.npz")
+#: Nodes and edges of a graph whose picture, or report, is written in a moment.
+SMALL_PICTURE, SMALL_REPORT = 80, 400
 
 
 def check_folder(folder: Path, *, force: bool = False, again: str = "") -> None:
@@ -166,12 +170,38 @@ def writing(what: Path) -> Iterator[None]:
 
 
 def save_result(result: "Result", folder: Path) -> list[Path]:
-    """Write the result, a picture of its graph and the report; return the files."""
+    """Write the result, a picture of its graph and the report; return the files.
+
+    Where the time is over, or somebody asks to stop, pictures of large graphs are left out, and a line says so.
+    """
+    from drbo.result.plot import draw  # matplotlib is loaded before the clock is looked at
+
     with writing(folder):
         result.save(folder)
-        result.plot(path=folder / PICTURE)
-        result.report(folder / REPORT)
-    return [folder / name for name in ("edges.csv", PICTURE, REPORT, "result.json", "result.npz")]
+        files = [folder / name for name in ("edges.csv", "result.json", "result.npz")]
+        size = len(result.names) + int(result.dag.sum())
+        for name, most, write in (
+            (PICTURE, SMALL_PICTURE, lambda path: draw(result, path=path)),
+            (REPORT, SMALL_REPORT, result.report),
+        ):
+            if _drawn(folder / name, write, small=size <= most):
+                files.append(folder / name)
+            else:
+                say(f"{name} was left out: the time was over; 'drbo report {folder}' draws the graph")
+    return sorted(files)
+
+
+def _drawn(path: Path, write: "Callable[[Path], Any]", *, small: bool) -> bool:
+    """Write a picture unless the time is over; that of a small graph takes a moment and is written in any case."""
+    try:
+        if current().over() and not small:
+            return False
+        with broken_off(), no_deadline() if small else Deadline(least=LEAST_SECONDS):
+            write(path)
+    except KeyboardInterrupt:  # an OutOfTimeError, or a signal
+        path.unlink(missing_ok=True)
+        return False
+    return True
 
 
 def command_line(context: click.Context) -> str:

@@ -2,26 +2,23 @@
 
 import math
 import os
-import signal
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
+from drbo.cli.interrupts import STOPPING
 from drbo.cli.messages import say
 
 if TYPE_CHECKING:
-    from drbo.search.loop import Callback, Progress
+    from drbo.search.loop import Progress
     from drbo.settings import Settings
 
 LINE_SECONDS = 3.0  # between two lines where there is no terminal
 BAR_WIDTH = 24
 IDLE_ROUNDS = 3  # without an evaluation: the time left cannot be told from the budget any more
-STOPPING = "interrupted: finishing this iteration, then keeping the best graph so far; Ctrl-C again stops at once"
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Watch:
@@ -186,34 +183,6 @@ def watch_for(settings: "Settings", *, quiet: bool) -> Watch:
         return Watch(settings)
     is_terminal = sys.stderr.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
     return BarWatch(settings) if is_terminal else LineWatch(settings)
-
-
-@contextmanager
-def interruptible(watch: Watch) -> "Iterator[Callback]":
-    """Let the first Ctrl-C or SIGTERM end the search after this iteration, and the second one the program, at once.
-
-    Yields a callback of the search that stops it. Handlers are set in the main thread alone: no other gets signals.
-    """
-    asked: list[int] = []
-
-    def first(number: int, _frame: Any) -> None:
-        for other in STOP_SIGNALS:
-            signal.signal(other, signal.SIG_DFL)  # works inside compiled code, too
-        asked.append(number)
-        watch.interrupted()
-
-    def stop(_progress: "Progress") -> str | None:
-        return "interrupted" if asked else None
-
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-    before = {number: signal.signal(number, first) for number in STOP_SIGNALS}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def clock_time(seconds: float) -> str:

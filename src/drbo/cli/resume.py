@@ -9,11 +9,12 @@ import click
 
 from drbo.cli.executors import executor_for, worker_options
 from drbo.cli.fit import exit_if_interrupted, finish, refit
+from drbo.cli.interrupts import Run, limited_run, start_of_program
 from drbo.cli.messages import say
 from drbo.cli.options import duration, json_option, own_score
 from drbo.cli.output import CHECKPOINT, held
 from drbo.cli.plan import Plan
-from drbo.cli.progress import interruptible, watch_for
+from drbo.cli.progress import watch_for
 from drbo.errors import CheckpointError
 
 if TYPE_CHECKING:
@@ -50,10 +51,11 @@ def resume(run: Path, as_json: bool, quiet: bool, workers: int | None, dask: str
     folder = run / CHECKPOINT if (run / CHECKPOINT).is_dir() else run
     plan = Plan.load(home)
     _check_saved(folder, home, plan)
-    with held(home), executor_for(workers, dask) as executor:
-        result = continued(folder, plan, executor, changes, quiet=quiet)
-        finish(result, home, as_json=as_json, quiet=quiet)
-    exit_if_interrupted(result)
+    with limited_run(None) as limited:
+        with held(home), executor_for(workers, dask) as executor:
+            result = continued(folder, plan, executor, changes, limited, quiet=quiet)
+            finish(result, home, as_json=as_json, quiet=quiet)
+        exit_if_interrupted(result)
 
 
 def _check_saved(folder: Path, home: Path, plan: Plan | None) -> None:
@@ -67,7 +69,9 @@ def _check_saved(folder: Path, home: Path, plan: Plan | None) -> None:
         raise CheckpointError(f"{folder} holds no saved search", hint="give the folder that drbo fit -o wrote")
 
 
-def continued(folder: Path, plan: Plan | None, executor: Any, changes: dict[str, Any], *, quiet: bool) -> "Result":
+def continued(
+    folder: Path, plan: Plan | None, executor: Any, changes: dict[str, Any], run: Run, *, quiet: bool
+) -> "Result":
     """Go on with a search and show its progress; then with its resamples, if any were wanted."""
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # see fit.search
     from drbo.estimator import DrBO
@@ -76,11 +80,14 @@ def continued(folder: Path, plan: Plan | None, executor: Any, changes: dict[str,
     saved = Saved.load(folder)
     limits = {name: changes[name] for name in ("max_evals", "time_limit")}
     arguments = saved.arguments(**limits)
+    if (seconds := arguments["settings"].time_limit) is not None:
+        run.deadline.limit(seconds, start=start_of_program() - float(saved.about["seconds"]))
     if not quiet:
         table, spent = saved.table, saved.about["n_evals"]
         say(f"{folder}: {table.n_rows:,} rows, {table.n_columns} columns, {spent:,} evaluations so far")
-    with watch_for(arguments["settings"], quiet=quiet) as watch, interruptible(watch) as stop:
-        model = DrBO.resume(folder, executor=executor, callbacks=[watch, stop], **changes)
+    with watch_for(arguments["settings"], quiet=quiet) as watch:
+        run.announce = watch.interrupted
+        model = DrBO.resume(folder, executor=executor, callbacks=[watch], **changes)
     if plan is not None:
         model.result_ = replace(model.result_, call=plan.call)
         wish = plan.resampling(folder.parent)

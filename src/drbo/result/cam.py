@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.interpolate import BSpline
 from scipy.special import betainc
 
+from drbo.deadline import current
 from drbo.errors import DataError, SettingsError
 
 #: Basis functions of a smooth term, the constant included; the default of CAM and of mgcv.
@@ -78,7 +79,9 @@ def prune_cam(
     values, dag, kept = check_inputs(values, dag, required, alpha)
     pruned = dag.copy()
     p_values = np.full(dag.shape, np.nan)
+    deadline = current()
     for node in np.flatnonzero(dag.any(axis=0)):
+        deadline.check()
         parents = np.flatnonzero(dag[:, node])
         stay, found = _eliminate(
             values[:, node], values[:, parents], kept[parents, node], level=alpha if sequential else 1.0

@@ -11,6 +11,7 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpstrf
 from scipy.special import gammaincc
 
+from drbo.deadline import current
 from drbo.errors import DataError
 from drbo.result.cam import check_inputs
 
@@ -136,8 +137,9 @@ def _edge_p_values(values: Floats, node: int, parents: npt.NDArray[np.intp], n_t
     together = np.zeros((len(values), len(values)))
     for parent in parents:
         together += _distances(values[:, parent])
-    p_values = []
+    p_values, deadline = [], current()
     for parent in parents[:n_tested]:
+        deadline.check()
         distances = _distances(values[:, parent])
         if not distances.any():  # a constant; (x, z) would only repeat z
             p_values.append(1.0)

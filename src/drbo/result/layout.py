@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from drbo.deadline import current
 from drbo.errors import ResultError
 from drbo.graph import longest_path_layers
 
@@ -228,15 +229,18 @@ class _Block:
 
     def _sort_by_neighbours(self, rows: list[list[int]], rank: list[float], *, downward: bool) -> None:
         """Sort each layer by the mean rank of its neighbours on the side that was sorted before."""
-        near = self.up if downward else self.down
+        near, deadline = self.up if downward else self.down, current()
         for row in rows if downward else reversed(rows):
+            deadline.check()
             mean = {p: sum(rank[other] for other in near[p]) / len(near[p]) if near[p] else rank[p] for p in row}
             row.sort(key=mean.__getitem__)
             _set_ranks(row, rank)
 
     def _swap_neighbours(self, rows: list[list[int]], rank: list[float]) -> None:
         """Swap two neighbours in a layer wherever that removes crossings."""
+        deadline = current()
         for row in rows:
+            deadline.check()
             for k in range(len(row) - 1):
                 left, right = row[k], row[k + 1]
                 if self._between(left, right, rank) > self._between(right, left, rank):
@@ -259,13 +263,14 @@ class _Block:
 
     def _across(self) -> Floats:
         """Return x: every place goes to the mean of its neighbours as far as order and widths allow."""
-        x = np.zeros(len(self.level))
+        x, deadline = np.zeros(len(self.level)), current()
         offsets = [_offsets([self.widths[place] for place in row]) for row in self.rows]
         for row, offset in zip(self.rows, offsets, strict=True):
             x[row] = offset - offset[-1] / 2
         for sweep in range(SWEEPS):
             downward, last = sweep % 2 == 0, sweep >= SWEEPS // 2
             for k in range(len(self.rows)) if downward else reversed(range(len(self.rows))):
+                deadline.check()
                 row = self.rows[k]
                 wishes = np.array([self._wish(place, x, downward or last, not downward or last) for place in row])
                 x[row] = _spread(wishes[:, 0], wishes[:, 1], offsets[k])

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from drbo.deadline import current
 from drbo.errors import ResultError
 from drbo.graph import check_dag, check_pdag, topological_order
 from drbo.metrics import compare
@@ -35,6 +36,7 @@ POSITIVE, NEGATIVE, PLAIN = "#0072B2", "#D55E00", "#52606D"
 THIN, THICK = 0.9, 3.2  # lines of standardised weight 0 and 1, in points
 FAINT = 0.45  # opacity of standardised weight 0
 DEFAULT_STRENGTH = 0.25  # of edges without weights
+WRITING_SECONDS = 0.006  # that a node or an edge takes when the picture is written
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -83,7 +85,9 @@ def draw(
     axes, scale = sheet(frame, path, ax)
     sizes = np.full(len(layout.edges), DEFAULT_STRENGTH) if values is None else np.abs(values[tuple(layout.edges.T)])
     routes = with_ports(layout, widths)
+    deadline = current()
     for k in np.argsort(sizes, kind="stable"):  # strong edges on top
+        deadline.check()
         source, target = layout.edges[k]
         sign = 0.0 if values is None else float(values[source, target])
         strength = min(1.0, float(sizes[k]))
@@ -92,9 +96,11 @@ def draw(
         stroke = Stroke(colour, width, arrow=not mask[source, target], alpha=alpha)
         draw_edge(axes, curve(routes[k]), stroke, scale)
     for centre, width, text in zip(centres, widths, labels, strict=True):
+        deadline.check()
         draw_node(axes, centre, width, text, scale)
     draw_notes(axes, notes, frame, scale)
     if path is not None:
+        deadline.check(WRITING_SECONDS * (len(labels) + len(routes)))
         write_picture(axes, path)
     return axes
 

@@ -6,6 +6,7 @@ import json
 import math
 import warnings
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from drbo.data.files import (
 )
 from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph import check_dag, dag_to_cpdag
+from drbo.knowledge import Constraints
 from drbo.result import export, why
 from drbo.result.confidence import Confidence
 from drbo.settings import under_present_names
@@ -157,7 +159,7 @@ class Result:
         set_(self, "trace_columns", columns)
         set_(self, "reasons", tuple(self.reasons))
         try:
-            why.constraints_of(self.knowledge, self.names)
+            _ = self._constraints
         except KnowledgeError as error:
             raise ResultError(f"knowledge: {error.message}", hint=error.hint) from error
         for name, kind in JSON_TYPES.items():
@@ -176,23 +178,34 @@ class Result:
     def __str__(self) -> str:
         return self.summary()
 
+    @cached_property
+    def _constraints(self) -> Constraints:
+        return why.constraints_of(self.knowledge, self.names)
+
+    @cached_property
+    def _cpdag(self) -> Bools:
+        return dag_to_cpdag(self.dag)
+
+    @cached_property
+    def _mpdag(self) -> Bools:
+        return why.mpdag(self.dag, self._constraints)
+
     @property
     def cpdag(self) -> Bools:
         """The Markov equivalence class of ``dag``: an undirected edge is there in both directions."""
-        return dag_to_cpdag(self.dag)
+        return self._cpdag.copy()
 
     @property
     def undirected(self) -> Bools:
         """(d, d) True, on both sides, for edges whose direction neither this score nor the knowledge can tell."""
         if not self.score_equivalent:
             return np.zeros_like(self.dag)
-        graph = self.mpdag
-        return graph & graph.T
+        return self._mpdag & self._mpdag.T
 
     @property
     def mpdag(self) -> Bools:
         """The equivalence class under the knowledge: ``cpdag`` with the edges directed that the knowledge directs."""
-        return why.mpdag(self.dag, why.constraints_of(self.knowledge, self.names))
+        return self._mpdag.copy()
 
     @property
     def upper_bound(self) -> float | None:
@@ -228,7 +241,7 @@ class Result:
         """Return for each edge of ``dag`` what fixes its direction; see :func:`drbo.result.why.reasons`."""
         found = why.reasons(
             self.dag,
-            why.constraints_of(self.knowledge, self.names),
+            self._constraints,
             score_equivalent=self.score_equivalent,
             assumption=str(self.insight.get("assumption", "the score tells equivalent graphs apart")),
             reversed_margin=self.margin_reversed,

@@ -73,8 +73,10 @@ def with_ports(layout: Layout, widths: Floats) -> list[Floats]:
     """
     routes = [route * LAYER for route in layout.routes]
     for end, near, side in ((0, 1, -1), (-1, -2, 1)):
-        for node, width in enumerate(widths):
-            members = [k for k, edge in enumerate(layout.edges) if edge[end] == node]
+        ends: list[list[int]] = [[] for _ in widths]
+        for k, edge in enumerate(layout.edges.tolist()):
+            ends[edge[end]].append(k)
+        for members, width in zip(ends, widths, strict=True):
             members.sort(key=lambda k: routes[k][near, 0])
             reach = min(width / 2 - BOX_ROUND, PORT_GAP * (len(members) - 1) / 2)
             for k, offset in zip(members, np.linspace(-reach, reach, len(members)), strict=True):

@@ -33,9 +33,9 @@ def mpdag(
     >>> mpdag(chain, Knowledge(roots=["a"]).compile("abc")).astype(int).tolist()
     [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     """
-    graph = dag_to_cpdag(dag)
-    graph &= constraints.allowed | ~graph.T | dag  # of an undirected edge the direction that is not allowed goes
-    return meek_closure(graph)
+    cpdag = dag_to_cpdag(dag)
+    graph = cpdag & (constraints.allowed | ~cpdag.T | dag)  # an undirected edge loses a direction that is not allowed
+    return cpdag if (graph == cpdag).all() else meek_closure(graph)
 
 
 def reasons(

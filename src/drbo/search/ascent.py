@@ -4,13 +4,13 @@ What was computed on the way is kept in an :class:`~drbo.search.order_climb.Orde
 :meth:`Ascent.stand` makes it again from the order and the DAG where the search stands.
 """
 
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.deadline import Deadline
 from drbo.graph import topological_order
 from drbo.knowledge import Constraints
 from drbo.scores.base import Families
@@ -35,27 +35,6 @@ LEVEL_RANGE = 1e9
 Order = npt.NDArray[np.int64]
 
 
-class Deadline:
-    """A moment after which climbs end where they stand.
-
-    Examples
-    --------
-    >>> deadline = Deadline()
-    >>> deadline.late()
-    False
-    >>> deadline.at = 0.0
-    >>> deadline.late()
-    True
-    """
-
-    def __init__(self) -> None:
-        self.at = np.inf
-
-    def late(self) -> bool:
-        """Tell whether the moment has passed."""
-        return time.monotonic() >= self.at
-
-
 class Ascent:
     """A search from one order, and where it stands.
 
@@ -65,7 +44,7 @@ class Ascent:
     constraints : the knowledge.
     order : the first order.
     rng : of this search alone.
-    deadline : ends a climb.
+    deadline : ends climbs where they stand.
     memory : bytes of what was computed before it is forgotten.
     """
 
@@ -125,14 +104,14 @@ class Ascent:
         """
         climb = self._start(self._first_level())
         climb.put(self.order)
-        climb.climb(self._visits(), late=self.deadline.late)
+        climb.climb(self._visits(), self.deadline)
         found, kept_level = self._evaluate(climb), self._bound_level
         for _ in range(LEVEL_ROUNDS):
-            if (level := self._level(found)) is None or self.deadline.late():
+            if (level := self._level(found)) is None or self.deadline.over():
                 break
             nearer = self._at(level, climb.state.order, found.dags[0])
             nearer.state.open[:] = True
-            nearer.climb(self._visits(), late=self.deadline.late)
+            nearer.climb(self._visits(), self.deadline)
             again = self._evaluate(nearer)
             if again.scores[0] <= found.scores[0]:
                 break
@@ -146,19 +125,19 @@ class Ascent:
 
         It only computes: with compiled steps it may run beside the shaking of another search.
         """
-        late, value, kept = self.deadline.late, climb.value, climb.snapshot()
+        value, kept = climb.value, climb.snapshot()
         start = value
         for _ in range(len(self.order)):
-            if late():
+            if self.deadline.over():
                 break
             climb.put(consistent(self._shaken(climb), self.constraints), kept[1])
-            climb.climb(self._visits(), thorough=False, late=late)
+            climb.climb(self._visits(), self.deadline, thorough=False)
             if climb.value > value + SAME * abs(value):
-                climb.climb(self._visits(), late=late)
-            if climb.value >= value - SAME * abs(value):  # a tie is another order of the same kind: go on from there
+                climb.climb(self._visits(), self.deadline)
+            if climb.repaired and climb.value >= value - SAME * abs(value):  # a tie is an order of the same kind: go on
                 value, kept = max(value, climb.value), climb.snapshot()
         climb.put(*kept)
-        climb.climb(self._visits(), thorough=False)
+        climb.climb(self._visits(), self.deadline, thorough=False)
         return value > start + SAME * abs(start)
 
     def settle(self, climb: "OrderClimb", rose: bool) -> "OrderClimb":

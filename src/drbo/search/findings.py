@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.deadline import current, no_deadline
 from drbo.knowledge import Constraints
 from drbo.scores.base import Score
 from drbo.search.certificate import Certificate, certify, certify_large, check_size, fits
@@ -83,8 +85,26 @@ def look_back(
     seconds : left for the proof of a large graph.
     stop : asked while it is made; True ends it with what is proved by then.
 
-    An interrupt ends the look back, not the run: what is known by then is returned.
+    An interrupt, or the deadline, ends the look back, not the run: what is known by then is returned.
     """
+    late = current().over()
+    if late and evaluator.score.n_nodes > MAX_KNOWN_NODES:
+        return outcome, Findings()
+    exact = "off" if late else exact
+    with no_deadline() if late else nullcontext():  # what is known about few nodes takes a moment
+        outcome, findings = _looked_back(outcome, evaluator, constraints, exact, rationed, seconds, stop)
+    return replace(outcome, n_evals=evaluator.n_evals, n_local=evaluator.n_local), findings
+
+
+def _looked_back(
+    outcome: Outcome,
+    evaluator: Evaluator,
+    constraints: Constraints,
+    exact: str,
+    rationed: bool,
+    seconds: float,
+    stop: Callable[[], bool],
+) -> tuple[Outcome, Findings]:
     findings = Findings()
     try:
         tables = _tables(evaluator, outcome.best, constraints, exact, rationed)
@@ -104,9 +124,9 @@ def look_back(
             if (better := _better(findings, evaluator, outcome.best)) is not None:
                 outcome = replace(outcome, best=better, found_by="recombination")
                 findings = _alternatives(findings, tables, evaluator.score, better)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # an OutOfTimeError among others
         pass
-    return replace(outcome, n_evals=evaluator.n_evals, n_local=evaluator.n_local), findings
+    return outcome, findings
 
 
 def _tables(

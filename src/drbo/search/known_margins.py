@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.deadline import current
 from drbo.graph import dag_to_cpdag, topological_order
 from drbo.scores.base import Families
 from drbo.search.evaluate import Evaluator
@@ -67,7 +68,9 @@ class KnownAlternatives:
         """Return upper bounds of the margins of the edges."""
         top = self._score(self.dag)
         removed, turned = np.full(self.dag.shape, np.nan), np.full(self.dag.shape, np.nan)
+        deadline = current()
         for a, b in np.argwhere(self.dag).tolist():
+            deadline.check()
             joined = (self._nodes == b) & self._parents[:, a] | (self._nodes == a) & self._parents[:, b]
             removed[a, b] = top - self._best(~joined, self._order)
             kept = ((self._nodes != a) | self._parents[:, b]) & ~((self._nodes == b) & self._parents[:, a])
@@ -81,7 +84,9 @@ class KnownAlternatives:
         """Return the best DAG and the best of other classes that :meth:`margins` met."""
         seen = {dag_to_cpdag(self.dag).tobytes()}
         found = [OtherClass(self.dag.copy(), self._score(self.dag))]
+        deadline = current()
         for other in sorted(self._found, key=lambda other: -other.score)[:MAX_CLASSES]:
+            deadline.check()
             key = dag_to_cpdag(other.dag).tobytes()
             if key not in seen and len(found) < count:
                 seen.add(key)

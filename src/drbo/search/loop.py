@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.deadline import LEAST_SECONDS, Deadline, OutOfTimeError, current
 from drbo.errors import SettingsError
 from drbo.knowledge import Constraints
 from drbo.scores.base import Score
@@ -199,21 +200,31 @@ def run(state: Search, callbacks: Iterable[Callback] = ()) -> Outcome:
     >>> outcome.best.dags[0].astype(int).tolist()
     [[0, 1], [0, 0]]
     """
-    callbacks = list(callbacks)
-    stopped = _finished(state) if state.iteration else None  # a search that was saved may have been done
-    try:
-        while stopped is None:
-            before = state.evaluator.n_evals
-            state.learn(state.evaluate(state.propose()))
-            stopped = advance(state, before, callbacks)
-    except KeyboardInterrupt:
-        state.whole = False
-        if state.best is None:
-            raise
-        stopped = "interrupted"
-    except torch.OutOfMemoryError as error:
-        raise too_large(state) from error
+    with Deadline(state.settings.time_limit, least=LEAST_SECONDS) as deadline:
+        deadline.promise()
+        try:
+            stopped = _until_stopped(state, list(callbacks))
+        except OutOfTimeError:
+            state.whole = False
+            stopped = str(deadline.reason)
+        except KeyboardInterrupt:
+            state.whole = False
+            if state.best is None:
+                raise
+            stopped = "interrupted"
+        except torch.OutOfMemoryError as error:
+            raise too_large(state) from error
     return ended(state, stopped)
+
+
+def _until_stopped(state: Search, callbacks: list[Callback]) -> str:
+    """Iterate until there is a reason to stop; return it."""
+    stopped = _finished(state) if state.iteration else None  # a search that was saved may have been done
+    while stopped is None:
+        before = state.evaluator.n_evals
+        state.learn(state.evaluate(state.propose()))
+        stopped = advance(state, before, callbacks)
+    return stopped
 
 
 def advance(state: Search, before: int, callbacks: list[Callback]) -> str | None:
@@ -221,12 +232,14 @@ def advance(state: Search, before: int, callbacks: list[Callback]) -> str | None
     # A batch of known DAGs is free where it is not counted: without this the search would not end.
     state.empty = 0 if state.evaluator.n_evals > before else state.empty + 1
     state.iteration += 1
-    return _call(callbacks, state) or _finished(state)
+    current().least = 0.0  # there is a graph
+    return _call(callbacks, state) or _finished(state) or current().reason
 
 
 def ended(state: Search, stopped: str) -> Outcome:
     """Return what a search has found, and why it ended."""
-    assert state.best is not None  # the first batch is never empty: max_evals and max_local have room for it
+    if state.best is None:  # there was no time for a first batch, which is never empty
+        state.best = state.evaluator.answer(state.constraints.required)
     return Outcome(state.best, state.found_by, state.evaluator.n_evals, state.evaluator.n_local, stopped)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.deadline import current
 from drbo.graph import dag_to_cpdag, skeleton, v_structures
 from drbo.scores.base import Score
 from drbo.search.tables import FamilyTables, column_of
@@ -59,8 +60,11 @@ class Alternatives:
         self.level = level
         self._lattice = lattice
         self.shares = tables.shares(score, level)
+        self._deadline = current()  # threads see no deadline by themselves
         self._best = lattice.best_inside(self.shares)
+        self._deadline.check()
         self._before = lattice.forward(self._best)
+        self._deadline.check()
         self._after = lattice.backward(self._best)
 
     def margins(self, dag: Bools) -> Margins:
@@ -107,6 +111,7 @@ class Alternatives:
 
     def _value(self, change: "Change") -> float:
         """Return the best score under a change: exact for an additive score, else that of the DAG found."""
+        self._deadline.check()
         value, nodes = self._split(change)
         if self.level is None or nodes < 0:
             return value

@@ -5,13 +5,13 @@ parent, or lose it, choose again from what they have (as in FLOP, Wienöbst et a
 every node also chooses from scratch.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
+from drbo.deadline import Deadline, OutOfTimeError
 from drbo.search.linear_orders import LinearSteps, expand
 from drbo.search.stepwise import DEAD, DROP, FORCED, UNKNOWN, Flags, Ints, ParentSets, Whole, connect, link, store
 
@@ -19,7 +19,7 @@ from drbo.search.stepwise import DEAD, DROP, FORCED, UNKNOWN, Flags, Ints, Paren
 LEAST_MOVE = 1e-6
 #: No node is taken to be elsewhere. Passed as np.int64: a literal would be compiled apart.
 NOBODY = -1
-#: Places tried, about, before compiled code comes back to look at the clock: a second's work with 1,000 nodes.
+#: Places tried, about, before compiled code comes back, so that signals are heard: a second's work with 1,000 nodes.
 PLACES = 20_000
 #: What a climb does next.
 REPAIR, LOCAL, THOROUGH = 0, 1, 2
@@ -115,40 +115,51 @@ class OrderClimb:
         if chosen is None:
             self.state.open[:] = True
 
-    def climb(self, visits: Ints, thorough: bool = True, late: Callable[[], bool] = lambda: False) -> None:
-        """Move nodes to their best places until no move gains, or it is late.
+    @property
+    def repaired(self) -> bool:
+        """Every chosen parent comes before its child: the DAG follows the order."""
+        return bool(self.state.clock[0] != REPAIR)
+
+    def climb(self, visits: Ints, deadline: Deadline | None = None, thorough: bool = True) -> None:
+        """Move nodes to their best places until no move gains, or the deadline has come.
 
         Not ``thorough``: only nodes near a change are tried.
         """
+        deadline = deadline or Deadline()
         self.state.visits[:] = visits
         self.state.clock[:] = 0
         problem = self.sets.expander if self.compiled else None
-        while not _run(thorough, self.state, self.sets.pool, problem):
-            if late() and self.state.clock[0] != REPAIR:
+        while not _run(thorough, deadline.flag, self.state, self.sets.pool, problem):
+            if deadline.over():
                 break
-            if problem is None:
-                self.sets.learn(self.state.steps[: self.state.n_steps[0]])
-            else:
+            if problem is not None:
                 self.sets.make_room()
+                continue
+            try:
+                self.sets.learn(self.state.steps[: self.state.n_steps[0]])
+            except OutOfTimeError:
+                break
 
 
 @numba.njit(cache=True, nogil=True)
-def _run(thorough: bool, state: Any, pool: Any, problem: Any) -> bool:
-    """Climb until the end, or until steps must be learned outside or the clock looked at (False)."""
+def _run(thorough: bool, stop: Any, state: Any, pool: Any, problem: Any) -> bool:
+    """Climb until the end; False: steps must be learned outside, others must be let run, or ``stop`` was set."""
     d = len(state.order)
     state.n_steps[0] = 0
     if state.clock[0] == REPAIR:
         for node in range(d):
+            if stop[0]:
+                return False
             _repair(node, state, pool, problem)
         if state.n_steps[0] > 0:
             return False
         state.clock[0] = LOCAL
     while True:
-        if not _visit_open(state, pool, problem):
+        if not _visit_open(stop, state, pool, problem):
             return False
         if state.clock[0] == THOROUGH and state.clock[2] == 0:  # a whole round without a move
-            if not _from_scratch(state, pool, problem):
-                return bool(state.n_steps[0] == 0)
+            if not _from_scratch(stop, state, pool, problem):
+                return bool(state.n_steps[0] == 0 and not stop[0])
         elif not thorough:
             return True
         state.clock[0], state.clock[2] = THOROUGH, 0
@@ -156,14 +167,14 @@ def _run(thorough: bool, state: Any, pool: Any, problem: Any) -> bool:
 
 
 @numba.njit(cache=True)
-def _visit_open(state: Any, pool: Any, problem: Any) -> bool:
-    """Move open nodes until there are none; False where steps must be learned first, or the clock looked at."""
+def _visit_open(stop: Any, state: Any, pool: Any, problem: Any) -> bool:
+    """Move open nodes until there are none; False where steps must be learned first, or for a break."""
     d = len(state.order)
     idle, left = 0, 1 + PLACES // d
     while idle < d:
         node = state.visits[state.clock[1] % d]
         if state.open[node]:
-            if left == 0:
+            if left == 0 or stop[0]:
                 return False
             left -= 1
             best = _best_place(node, state, pool, problem)
@@ -180,10 +191,12 @@ def _visit_open(state: Any, pool: Any, problem: Any) -> bool:
 
 
 @numba.njit(cache=True)
-def _from_scratch(state: Any, pool: Any, problem: Any) -> bool:
+def _from_scratch(stop: Any, state: Any, pool: Any, problem: Any) -> bool:
     """Choose every node's parents from scratch; tell whether one got better."""
     better = False
     for node in range(len(state.order)):
+        if stop[0]:
+            break
         index = _choose(pool.roots[node], state.place[node], np.int64(NOBODY), state, pool, problem)
         if index >= 0 and pool.sets[index].value > pool.sets[state.chosen[node]].value + LEAST_MOVE:
             _take(node, index, state, pool)

@@ -6,7 +6,6 @@ too: two searches that end at the same score are a reason to stop. They know not
 ones are shaken at the same time, each in a thread, and end where they would have ended one after the other.
 """
 
-import time
 from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from drbo.deadline import LEAST_SECONDS, Deadline, OutOfTimeError
 from drbo.graph import topological_order
 from drbo.knowledge import Constraints
 from drbo.scores.base import Score
 from drbo.scores.linear import BicEV
-from drbo.search.ascent import SAME, Ascent, Deadline, Order
+from drbo.search.ascent import SAME, Ascent, Order
 from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.loop import Callback, Outcome, Progress
 from drbo.search.state import LARGEST, Fields, State
@@ -72,6 +72,7 @@ class OrderSearch:
         self.settings = settings
         self.constraints = constraints or Constraints.none(score.n_nodes)
         self.seed = seed
+        self.deadline = Deadline()  # another one in each run
         self.evaluator = Evaluator(score, settings.with_(max_evals=NO_LIMIT, max_local=None, count_known=False))
         self.start = start
         self.max_searches = MAX_SEARCHES
@@ -80,28 +81,38 @@ class OrderSearch:
         self.begun = 0
         self.ends: list[float] = []  # the scores where searches ended
         self.rounds = 0
-        self.deadline = Deadline()
         self.whole = True  # False: interrupted within a round, not to be saved
 
     def run(self, callbacks: Iterable[Callback] = ()) -> Outcome:
         """Search from unrelated orders until two searches agree, or the last one ends."""
         callbacks = list(callbacks)
-        self.deadline.at = np.inf
-        if self.settings.time_limit is not None:
-            self.deadline.at = time.monotonic() + self.settings.time_limit
+        with Deadline(self.settings.time_limit, least=LEAST_SECONDS) as self.deadline:
+            self.deadline.promise()
+            for ascent in self.ascents:
+                ascent.deadline = self.deadline
+            try:
+                stopped = self._until_stopped(callbacks)
+            except OutOfTimeError:
+                self.whole = False
+                stopped = str(self.deadline.reason)
+            except KeyboardInterrupt:
+                self.whole = False
+                if self.best is None:
+                    raise
+                stopped = "interrupted"
+        if self.best is None:  # there was no time for a climb
+            self.best = self.evaluator.answer(self.constraints.required)
+        return Outcome(self.best, "order search", self.evaluator.n_evals, self.evaluator.n_local, stopped)
+
+    def _until_stopped(self, callbacks: list[Callback]) -> str:
+        """Make rounds until there is a reason to stop; return it."""
         climbs: dict[Ascent, OrderClimb] = {}
         stopped = self._finished()
-        try:
-            while stopped is None:
-                self._round(climbs)
-                stopped = self._call(callbacks) or self._finished()
-        except KeyboardInterrupt:
-            self.whole = False
-            if self.best is None:
-                raise
-            stopped = "interrupted"
-        assert self.best is not None  # the first climb always ends somewhere
-        return Outcome(self.best, "order search", self.evaluator.n_evals, self.evaluator.n_local, stopped)
+        while stopped is None:
+            self._round(climbs)
+            self.deadline.least = 0.0  # there is a graph
+            stopped = self._call(callbacks) or self._finished() or self.deadline.reason
+        return stopped
 
     def capture(self) -> State:
         """Return the state between two rounds."""
@@ -148,7 +159,7 @@ class OrderSearch:
                 climbs[ascent] = climbs.get(ascent) or ascent.stand()
             shaking = [partial(ascent.shake, climbs[ascent]) for ascent in self.ascents]
             compiled = all(climbs[ascent].compiled for ascent in self.ascents)
-            rose = together(shaking, self._give_up) if compiled else [shake() for shake in shaking]
+            rose = together(shaking, self.deadline.stop) if compiled else [shake() for shake in shaking]
             for ascent, better in zip(self.ascents, rose, strict=True):
                 climbs[ascent] = ascent.settle(climbs[ascent], better)
                 self._take(ascent)
@@ -176,9 +187,6 @@ class OrderSearch:
     def _take(self, ascent: Ascent) -> None:
         if self.best is None or ascent.score > self.best.scores[0]:
             self.best = ascent.found
-
-    def _give_up(self) -> None:
-        self.deadline.at = -np.inf
 
     def _finished(self) -> str | None:
         """Return why no further search is needed, if so."""

@@ -56,7 +56,6 @@ class Course:
     def continued(self, seconds: float) -> None:
         """Resume the timers from the seconds that were spent before."""
         self.recorder.start_at(seconds)
-        self.limits.start_at(seconds)
 
 
 class Saver:

@@ -188,10 +188,21 @@ def _splines(score: SplineScore, constraints: Constraints) -> "SplineSteps":
 
 
 def edge_prices(score: Score) -> Floats:
-    """Return (d, d) what each edge i -> j costs at [j, i], for a score whose price is a sum over parents."""
+    """Return (d, d) what each edge i -> j costs at [j, i].
+
+    For scores whose price is a sum over parents, and whose parameters of a node with one parent are a product of a
+    number of the node and a number of the parent: the prices of a row and of a column say those of all pairs.
+    """
     d = score.n_nodes
-    prices = np.empty((d, d))
-    single = torch.eye(d, dtype=torch.bool)[None]
-    for node in range(d):
-        prices[node] = -score.price(torch.tensor([node]), single)[0].numpy()
-    return prices
+    nodes, single = torch.arange(d), torch.eye(d, dtype=torch.bool)
+    total = torch.zeros(d, d, dtype=torch.float64)
+    of_parent = score.parameters(nodes[:1], single[None])  # (1, d) of node 0 with each parent
+    of_node = score.parameters(nodes, single[:1].expand(d, 1, d))  # (d, 1) of each node with parent 0
+    if of_parent is not None and of_node is not None:
+        count = of_node.to(total) * of_parent.to(total) / of_parent[0, 0]
+        total -= count * score.parameter_price[:, None]
+    if score.edge_price:
+        total -= score.edge_price
+    if score._prior is not None:
+        total += (score.evidence_scale or 1.0) * score._prior.T
+    return -total.numpy()

@@ -92,7 +92,7 @@ class Asked:
 
 
 class Limits:
-    """Ends the search at a time limit, a target score, or after too long without a better score.
+    """Ends the search at a target score, or after too long without a better score; the deadline ends it by itself.
 
     Examples
     --------
@@ -101,16 +101,10 @@ class Limits:
     'target score -6 reached'
     """
 
-    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._clock = clock
-        self._start = clock()
         self._best = -np.inf
         self._improved_at = 0
-
-    def start_at(self, seconds: float) -> None:
-        """Go on with a search that has taken this long already."""
-        self._start = self._clock() - seconds
 
     def capture(self) -> State:
         """Return the state: the best score so far and when it was found."""
@@ -127,8 +121,6 @@ class Limits:
             self._best, self._improved_at = progress.best, progress.iteration
         if settings.target_score is not None and progress.best >= settings.target_score:
             return f"target score {settings.target_score:g} reached"
-        if settings.time_limit is not None and self._clock() - self._start >= settings.time_limit:
-            return f"time limit of {settings.time_limit:g} s reached"
         if settings.patience is not None and progress.iteration - self._improved_at >= settings.patience:
             return f"no better score in {settings.patience} iterations"
         return None

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.deadline import current
 from drbo.knowledge import Constraints
 from drbo.scores.base import Families, Score
 from drbo.scores.bge import BGe
@@ -152,6 +153,7 @@ def _compiled(score: Score, constraints: Constraints) -> FamilyTables:
     local, price = np.empty((d, 1 << (d - 1))), np.empty((d, 1 << (d - 1)))
     for members, values in _set_values(score, constraints):
         for node in members:
+            current().check()
             usable, sets = legal(node, constraints), sets_of(d, node)
             price[node] = np.where(usable, score.family_price(families_of(d, node)), -np.inf)
             local[node] = _local(score, node, np.bitwise_count(sets), values[sets], values[sets | (1 << node)])

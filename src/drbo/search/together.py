@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 
+from drbo.deadline import LEAST_SECONDS, Deadline, OutOfTimeError
 from drbo.search.acquire import Acquisition
 from drbo.search.evaluate import Evaluated
 from drbo.search.history import History
@@ -90,24 +91,32 @@ def run_together(states: Sequence[Search], callbacks: Sequence[Iterable[Callback
     """
     called = [list(each) for each in callbacks]
     stopped: list[str | None] = [None] * len(states)
-    group = Lockstep(states)
-    try:
-        while None in stopped:
-            going = [k for k, reason in enumerate(stopped) if reason is None]
-            group.rest([state for state, reason in zip(states, stopped, strict=True) if reason is not None])
-            before = [state.evaluator.n_evals for state in states]
-            group.learn(group.evaluate(group.propose()))
-            for k in going:
-                stopped[k] = advance(states[k], before[k], called[k])
-    except KeyboardInterrupt:
-        if any(state.best is None for state in states):
-            raise
-        stopped = [reason or "interrupted" for reason in stopped]
-        for state, reason in zip(states, stopped, strict=True):
-            state.whole = reason != "interrupted"
-    except torch.OutOfMemoryError as error:
-        raise too_large(states[0]) from error
+    with Deadline(states[0].settings.time_limit, least=LEAST_SECONDS) as deadline:
+        deadline.promise()
+        try:
+            _until_stopped(states, called, stopped)
+        except KeyboardInterrupt as interrupt:
+            late = isinstance(interrupt, OutOfTimeError)
+            if not late and any(state.best is None for state in states):
+                raise
+            for k, state in enumerate(states):
+                state.whole = stopped[k] is not None
+                stopped[k] = stopped[k] or (deadline.reason if late else "interrupted")
+        except torch.OutOfMemoryError as error:
+            raise too_large(states[0]) from error
     return [ended(state, str(reason)) for state, reason in zip(states, stopped, strict=True)]
+
+
+def _until_stopped(states: Sequence[Search], called: list[list[Callback]], stopped: list[str | None]) -> None:
+    """Iterate until every search has a reason to stop; the reasons go into ``stopped``."""
+    group = Lockstep(states)
+    while None in stopped:
+        going = [k for k, reason in enumerate(stopped) if reason is None]
+        group.rest([state for state, reason in zip(states, stopped, strict=True) if reason is not None])
+        before = [state.evaluator.n_evals for state in states]
+        group.learn(group.evaluate(group.propose()))
+        for k in going:
+            stopped[k] = advance(states[k], before[k], called[k])
 
 
 class Lockstep:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.deadline import current
 from drbo.errors import DrboError, ScoreError, SettingsError, WorkerError
 from drbo.scores.base import Families, Score
 from drbo.search.pool import WorkerLost
@@ -28,6 +29,8 @@ from drbo.search.pool import WorkerLost
 LEAST_SECONDS, MOST_SECONDS = 0.5, 2.0
 #: Work is timed in this process first, in steps that double until one takes this long.
 PROBE_SECONDS = 0.1
+#: Families in the first piece of a batch that may be cut anywhere.
+FIRST_PIECE = 64
 #: So often may the worker of one piece be lost before the search gives up.
 MAX_LOSSES = 3
 #: Scores that a worker holds at a time.
@@ -111,10 +114,9 @@ def local_scores(score: Score, families: Families) -> npt.NDArray[np.float64]:
         ...
     drbo.errors.ScoreError: score 'custom' failed for node 'x2' with parents []: ZeroDivisionError: ...
     """
-    size = score.cell or max(1, len(families))
     try:
-        cells = [score.local(families[start : start + size]) for start in range(0, len(families), size)]
-        values = np.concatenate([np.asarray(cell, dtype=np.float64) for cell in cells]) if cells else np.empty(0)
+        cells = [np.asarray(score.local(families[rows]), dtype=np.float64) for rows in _cells(score, len(families))]
+        values = np.concatenate(cells) if cells else np.empty(0)
     except ScoreError:
         raise
     except Exception as error:  # the score may be the user's: it may fail in any way
@@ -131,6 +133,22 @@ def local_scores(score: Score, families: Families) -> npt.NDArray[np.float64]:
             hint="a local score must be a finite number for every family",
         )
     return values
+
+
+def _cells(score: Score, count: int) -> "Generator[slice, None, None]":
+    """Yield the rows that one call computes; the deadline is looked at between two calls.
+
+    Where a batch may be cut anywhere, pieces double while one takes less than PROBE_SECONDS.
+    """
+    deadline, start = current(), 0
+    size = score.cell or FIRST_PIECE
+    while start < count:
+        deadline.check()
+        before = time.perf_counter()
+        yield slice(start, start + size)
+        start += size
+        if score.cell is None and time.perf_counter() - before < PROBE_SECONDS:
+            size *= 2
 
 
 def family_words(score: Score, families: Families, row: int) -> str:

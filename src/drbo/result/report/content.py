@@ -1,9 +1,11 @@
 """What the report says about a result, as words and figures; how they look is a matter of the page."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from drbo.graph import dag_to_cpdag
 from drbo.result.export import printable
@@ -271,15 +273,24 @@ class Content:
             if i < j or not graph[j, i]
         }
 
+    @cached_property
+    def _undirected(self) -> npt.NDArray[np.bool_]:
+        return self.result.undirected
+
+    @cached_property
+    def _data_column(self) -> dict[str, dict[str, Any]]:
+        return {column["name"]: column for column in self.data_columns}
+
     def column_facts(self, node: int) -> list[list[str]]:
         """Return what is known about one variable: label and value."""
         result, name = self.result, self.result.names[node]
-        causes = [result.names[i] for i in np.flatnonzero(result.dag[:, node] & ~result.undirected[:, node])]
-        effects = [result.names[j] for j in np.flatnonzero(result.dag[node] & ~result.undirected[node])]
-        linked = [result.names[j] for j in np.flatnonzero(result.undirected[node])]
+        undirected = self._undirected
+        causes = [result.names[i] for i in np.flatnonzero(result.dag[:, node] & ~undirected[:, node])]
+        effects = [result.names[j] for j in np.flatnonzero(result.dag[node] & ~undirected[node])]
+        linked = [result.names[j] for j in np.flatnonzero(undirected[node])]
         facts = [["causes", ", ".join(causes) or "none"], ["effects", ", ".join(effects) or "none"]]
         facts += [["direction open", ", ".join(linked)]] if linked else []
-        column = next((column for column in self.data_columns if column["name"] == name), None)
+        column = self._data_column.get(name)
         if column is not None and column["kind"] == "numeric":
             facts.append(["mean", f"{column['mean']:.4g}"])
             facts.append(["standard deviation", f"{column['sd']:.4g}"])

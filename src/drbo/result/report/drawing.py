@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.interpolate import CubicHermiteSpline
 
+from drbo.deadline import current
 from drbo.result.layout import layered_routes
 from drbo.result.result import Result
 from drbo.result.routes import BOX_HEIGHT, BOX_ROUND, LAYER, box_widths, knots, label, with_ports
@@ -113,8 +114,9 @@ class Drawing:
         layout = layered_routes(result.dag, widths / LAYER, tiers)
         centres = layout.positions * LAYER * (1, -1)
         undirected, weights = result.undirected, result.standardised_weights
-        lines = []
+        lines, deadline = [], current()
         for (i, j), route in zip(layout.edges.tolist(), with_ports(layout, widths), strict=True):
+            deadline.check()
             weight = 0.0 if weights is None else float(weights[i, j])
             strength = 0.25 if weights is None else min(1.0, abs(weight))
             sign = "plain" if weight == 0 else "positive" if weight > 0 else "negative"

@@ -12,6 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from drbo.data.files import write_file
+from drbo.deadline import current
 from drbo.result.report.content import Content
 from drbo.result.report.drawing import Drawing, convergence_svg
 from drbo.result.result import Result
@@ -19,6 +20,7 @@ from drbo.settings import Settings
 
 HERE = files("drbo.result.report")
 NOTEBOOK_EDGES = 12
+WRITING_SECONDS = 0.001  # that a node or an edge takes when the page is written
 LIBRARY = "vendor/cytoscape.min.js"
 #: The one style element that cytoscape adds, for its own container; allowed by its hash.
 LIBRARY_STYLE = ".__________cytoscape_container { position: relative; }"
@@ -52,6 +54,7 @@ def report_html(result: Result) -> str:
     False
     """
     drawing, content = Drawing.of(result), Content(result)
+    current().check(WRITING_SECONDS * (len(drawing.labels) + len(drawing.lines)))
     style, program, library = (_source(name) for name in ("report.css", "report.js", LIBRARY))
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["bars"] = _bars

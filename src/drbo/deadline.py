@@ -1,0 +1,193 @@
+"""When a run has to end: one object that every stage of a run asks, and that compiled loops see as a flag.
+
+A deadline is entered with ``with`` and holds for all that is called inside, so that it need not be handed through every
+function; :func:`current` returns it. Deadlines nest: an inner one also ends when an outer one does.
+"""
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Event, Thread
+from typing import Self
+
+import numpy as np
+
+#: Seconds between two looks of the thread that sets the flag of compiled loops.
+LOOK_SECONDS = 0.05
+#: A run may end this many seconds, or this share of its limit, after the limit: it has to be saved and reported.
+GRACE_SECONDS, GRACE_SHARE = 2.0, 0.1
+#: So long a search may take to its first graph, and the graph to be pruned, whatever the limit says.
+LEAST_SECONDS = 0.5
+
+
+class OutOfTimeError(KeyboardInterrupt):
+    """Ends a computation at the deadline, as Ctrl-C would: whoever catches it keeps what is known by then."""
+
+
+class Deadline:
+    """A moment at which a run ends with what it has, or the wish of somebody that it does.
+
+    Parameters
+    ----------
+    seconds : from now; None: no limit of its own, only that of the deadline around it.
+    start : the moment (``time.monotonic``) from which the seconds count; None: now.
+    least : seconds from now that it lasts whatever the limits say, unless somebody asks to stop.
+
+    Examples
+    --------
+    >>> with Deadline(60) as deadline:
+    ...     deadline.over(), current() is deadline
+    (False, True)
+    >>> deadline.stop()
+    >>> deadline.over(), deadline.reason
+    (True, 'interrupted')
+    """
+
+    def __init__(self, seconds: float | None = None, *, start: float | None = None, least: float = 0.0) -> None:
+        self.flag = np.zeros(1, dtype=np.uint8)  # not 0: over; compiled loops look at it
+        self.has_answer = False  # a run that is stopped from here on has something to tell
+        self.began = time.monotonic()
+        self.seconds, self.at, self.least = seconds, math.inf, least
+        self._around = _current.get()
+        self._asked = ""
+        self._done = Event()
+        self._entered = self._looking = False
+        if seconds is not None:
+            self.limit(seconds, start=start)
+
+    def limit(self, seconds: float, *, start: float | None = None) -> None:
+        """Set the limit of a deadline, as in the constructor."""
+        self.seconds, self.at = seconds, (time.monotonic() if start is None else start) + seconds
+        self._look()
+
+    @property
+    def reason(self) -> str | None:
+        """Why the run ends, in words; None: it does not."""
+        words = self._asked_for()
+        if not words and time.monotonic() >= self._end():
+            words = f"time limit of {self._limit():g} s reached"
+        if words:
+            self.flag[0] = 1
+        return words or None
+
+    def over(self) -> bool:
+        """Tell whether the run has to end."""
+        return self.reason is not None
+
+    def left(self) -> float:
+        """Return the seconds that are left; infinity without a limit, never less than 0."""
+        return 0.0 if self.over() else max(0.0, self._end() - time.monotonic())
+
+    def stop(self, reason: str = "interrupted") -> None:
+        """End the run now; may be called from any thread, and from the handler of a signal."""
+        self._asked = self._asked or reason
+        self.flag[0] = 1
+
+    def check(self, seconds: float = 0.0) -> None:
+        """Raise an OutOfTimeError if the run has to end before so many seconds have passed."""
+        if self.left() < seconds or self.over():
+            raise OutOfTimeError(self.reason or f"{seconds:.1f} s are needed")
+
+    def promise(self) -> None:
+        """Take note that a run that is stopped from here on has something to tell."""
+        self.has_answer = True
+        if self._around is not None:
+            self._around.promise()
+
+    def keep_back(self, seconds: float) -> None:
+        """End so many seconds before the limit: they are needed to finish what the run has found."""
+        if (end := self._end()) < math.inf:
+            self.at = end - seconds
+
+    def _asked_for(self) -> str:
+        """Return the words of whoever asked to stop, here or around; nothing: nobody did."""
+        return self._asked or ("" if self._around is None else self._around._asked_for())
+
+    def _end(self) -> float:
+        around = math.inf if self._around is None else self._around._end()
+        return max(min(self.at, around), self.began + self.least)
+
+    def _limit(self) -> float:
+        """Return the limit that holds here, as it was given."""
+        if self.seconds is not None or self._around is None:
+            return self.seconds or 0.0
+        return self._around._limit()
+
+    def __enter__(self) -> Self:
+        self._token = _current.set(self)
+        self._entered = True
+        self._look()
+        return self
+
+    def __exit__(self, *_details: object) -> None:
+        self._done.set()
+        _current.reset(self._token)
+
+    def _look(self) -> None:
+        """Let a thread set the flag in time: that of the run may be inside a compiled loop."""
+        if self._entered and not self._looking and (self._around is not None or self.at < math.inf):
+            self._looking = True
+            Thread(target=self._set_flag, name="drbo-deadline", daemon=True).start()
+
+    def _set_flag(self) -> None:
+        while not self.over() and not self._done.wait(min(LOOK_SECONDS, self.left())):
+            pass
+
+
+_current: ContextVar[Deadline | None] = ContextVar("drbo deadline", default=None)
+
+
+def current() -> Deadline:
+    """Return the deadline that holds here; one that never comes where there is none.
+
+    Examples
+    --------
+    >>> current().left()
+    inf
+    """
+    return _current.get() or Deadline()
+
+
+@contextmanager
+def no_deadline() -> Iterator[None]:
+    """Let no deadline hold for what cannot be left out.
+
+    Examples
+    --------
+    >>> with Deadline(0.0), no_deadline():
+    ...     current().over()
+    False
+    """
+    token = _current.set(None)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def finishing() -> Iterator[Deadline]:
+    """Give what was found the time to be told: what is left, and LEAST_SECONDS where the time is over.
+
+    Examples
+    --------
+    >>> with Deadline(0.0), finishing() as deadline:
+    ...     0 < deadline.left() <= LEAST_SECONDS
+    True
+    """
+    left = current().left()
+    with no_deadline(), Deadline(None if left == math.inf else max(left, LEAST_SECONDS)) as deadline:
+        yield deadline
+
+
+def grace(seconds: float) -> float:
+    """Return how many seconds after its limit a run may end.
+
+    Examples
+    --------
+    >>> grace(5.0), grace(60.0)
+    (2.0, 6.0)
+    """
+    return max(GRACE_SECONDS, GRACE_SHARE * seconds)

@@ -1,0 +1,136 @@
+"""Time limits and signals of commands."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from drbo.cli.interrupts import INTERRUPTED, STOP_SIGNALS, Run, limited_run
+from drbo.deadline import current
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+
+def _handlers() -> list[object]:
+    return [signal.getsignal(one) for one in STOP_SIGNALS]
+
+
+@pytest.mark.parametrize("number", STOP_SIGNALS)
+def test_the_first_signal_ends_a_search_with_what_it_has(number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    before = _handlers()
+    with limited_run(None) as run:
+        assert current() is run.deadline
+        run.deadline.promise()
+        signal.raise_signal(number)
+        assert run.deadline.reason == "interrupted"
+        assert _handlers() == [signal.SIG_DFL] * 2
+    assert "keeping the best graph so far" in capsys.readouterr().err
+    assert _handlers() == before
+
+
+def test_who_shows_the_progress_answers_a_signal() -> None:
+    told = []
+    with limited_run(None) as run:
+        run.deadline.promise()
+        run.announce = lambda: told.append("stopping")
+        signal.raise_signal(signal.SIGINT)
+    assert told == ["stopping"]
+
+
+@pytest.mark.parametrize("number", STOP_SIGNALS)
+def test_without_a_search_a_signal_ends_the_command(number: int) -> None:
+    with limited_run(None) as run:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+        assert not run.deadline.over()
+
+
+def test_another_thread_sets_no_handlers() -> None:
+    before, found = _handlers(), list[object]()
+
+    def enter() -> None:
+        with limited_run(30.0) as run:
+            found.extend([_handlers(), run.deadline.left() > 29])
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert found == [before, True]
+
+
+def test_nothing_is_left_behind() -> None:
+    def open_files() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("needs /proc")
+    before = (open_files(), threading.active_count(), signal.set_wakeup_fd(-1))
+    for _ in range(3):
+        with limited_run(None) as run:
+            assert isinstance(run, Run)
+    assert (open_files(), threading.active_count(), signal.set_wakeup_fd(-1)) == before
+
+
+PROGRAM = """if True:
+    import hashlib, sys
+    from drbo.cli.interrupts import limited_run
+    with limited_run(None) as run:
+        if {answer}:
+            run.deadline.promise()
+        print("ready", flush=True)
+        {work}
+        print("over" if run.deadline.over() else "not over", flush=True)
+"""
+#: One call of a compiled function, which hears no signal: half a minute, or a few seconds.
+LONG, SHORT = (f"hashlib.pbkdf2_hmac('sha256', b'', b'', {count})" for count in (60_000_000, 4_000_000))
+
+
+def _started(answer: bool, work: str) -> "subprocess.Popen[str]":
+    code = PROGRAM.format(answer=answer, work=work)
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.2)
+    return process
+
+
+@pytest.mark.parametrize("number", STOP_SIGNALS)
+def test_a_signal_is_heard_inside_a_compiled_function(number: int) -> None:
+    with _started(answer=False, work=LONG) as process:
+        start = time.monotonic()
+        process.send_signal(number)
+        out, err = process.communicate()
+    assert (process.returncode, out) == (INTERRUPTED, "")
+    assert "interrupted, there is no result" in err
+    assert time.monotonic() - start < 10  # of half a minute
+
+
+def test_an_answer_is_waited_for() -> None:
+    with _started(answer=True, work=SHORT) as process:
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate()
+    assert (process.returncode, out) == (0, "over\n")
+    assert "keeping the best graph so far" in err
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_the_second_signal_ends_the_program_inside_a_compiled_function(answer: bool) -> None:
+    with _started(answer=answer, work=LONG) as process:
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    assert process.returncode == INTERRUPTED
+    assert time.monotonic() - start < 10
+
+
+def test_the_second_signal_ends_the_program_at_once() -> None:
+    work = "import signal; [signal.raise_signal(signal.SIGINT) for _ in range(2)]"
+    with _started(answer=True, work=work) as process:
+        out, _ = process.communicate()
+    assert (process.returncode, out) == (-2, "")
