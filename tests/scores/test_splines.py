@@ -67,7 +67,7 @@ def test_with_one_parameter_it_is_the_linear_score(values):
     families = Families.from_sets(4, [(1, (0,)), (2, (0, 1)), (3, (0, 1, 2))])
     linear = BicNV(Table.from_array(standardized(winsorized(values))))
     splines = SplineScore(Table.from_array(values), df=1)
-    assert splines.local(families) == pytest.approx(linear.local(families), abs=1e-10)
+    assert splines.local(families) == pytest.approx(linear.local(families), abs=1e-9)  # by other factorisations
     assert splines.family_price(families) == pytest.approx(linear.family_price(families))
 
 

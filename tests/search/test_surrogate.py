@@ -97,7 +97,8 @@ def test_compiled_and_batched_training_agree_without_dropout(monkeypatch):
     parents = torch.as_tensor(_batch(np.random.default_rng(2))[0].transpose(2, 0, 1))
     nodes = torch.arange(D)
     ours, theirs = (net.draw(1, _generator()).local(nodes, parents) for net in (compiled, batched))
-    assert torch.allclose(ours, theirs, atol=0.05)
+    # Adam steps either way where a gradient is zero up to rounding, a hundred times here; the values are of size 1.
+    assert torch.allclose(ours, theirs, atol=0.1)
 
 
 def test_threads_do_not_change_the_answer(monkeypatch):

@@ -195,11 +195,13 @@ class LowRankSpace(_PotentialSpace):
     def links(self, vectors: Tensor, nodes: Tensor) -> Tensor:
         """Return the inner products of embeddings (m, C, d).
 
-        Their signs make the graph, so they are summed in one order, that of the compiled kernel: a matrix product
-        rounds by its shape, and the sign of a product near 0 would follow.
+        Their signs make the graph, so a CPU sums them in one order, that of the compiled kernel: a matrix product rounds
+        by its shape, and the sign of a product near 0 would follow.
         """
-        embeddings = vectors[:, self.n_nodes :].reshape(-1, self.n_nodes, self.rank).permute(2, 1, 0)  # (k, d, C)
-        own, others = embeddings[:, nodes], embeddings.transpose(1, 2)
+        embeddings = vectors[:, self.n_nodes :].reshape(-1, self.n_nodes, self.rank)
+        if vectors.is_cuda:  # as a sum of products it would read and write the whole several times
+            return (embeddings[:, nodes] @ embeddings.transpose(1, 2)).transpose(0, 1)
+        own, others = embeddings[:, nodes].permute(2, 1, 0), embeddings.permute(2, 0, 1)  # (k, m, C), (k, C, d)
         total = own[0, :, :, None] * others[0]
         for k in range(1, self.rank):
             total += own[k, :, :, None] * others[k]
