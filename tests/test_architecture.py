@@ -16,7 +16,7 @@ MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 
 #: Rooms in the order of the data; rooms of one line do not know each other.
 ROOMS = [
-    ["errors", "threads", "toml", "deadline"],
+    ["errors", "jit", "threads", "toml", "deadline"],
     ["settings", "graph"],
     ["knowledge", "metrics"],
     ["data"],

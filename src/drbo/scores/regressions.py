@@ -2,8 +2,9 @@
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from drbo.jit import numba
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)

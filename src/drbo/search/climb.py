@@ -7,10 +7,10 @@ products. Families that are known have their true value. Every DAG on the way ob
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from drbo.jit import numba
 from drbo.threads import in_threads
 
 #: A move must gain more than this, on the scale of the score.

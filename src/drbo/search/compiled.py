@@ -7,8 +7,9 @@ low-rank graphs, needs no list of parents, and costs the same for every set.
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from drbo.jit import numba
 
 F32 = np.float32
 

@@ -6,9 +6,9 @@ decoded again, and only families that changed are computed.
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from drbo.jit import numba
 from drbo.search.compiled import F32, add_rows, fill_random, random_word, sums_by_byte
 
 #: Rows whose activations are summed in single precision before they are added to the sum in double precision.

@@ -5,9 +5,9 @@ The formulas are those of ``DropoutSurrogate._step``, which is the version for a
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from drbo.jit import numba
 from drbo.search.compiled import F32, add_rows, fill_random, fold_bytes, sums_by_byte
 
 

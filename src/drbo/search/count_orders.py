@@ -7,10 +7,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from drbo.jit import numba
 from drbo.search.stepwise import Expansion, Flags, Floats, Ints, Whole
 
 

@@ -8,10 +8,10 @@ total by ``inside[i, U]``.
 import math
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from drbo.jit import numba
 from drbo.search.lattice import _column, _place, _set, best_inside, forward, on_threads
 
 Floats = npt.NDArray[np.float64]

@@ -13,9 +13,10 @@ Sets are walked depth first, each reached from the one without its last candidat
 import math
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from drbo.jit import numba
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from drbo.jit import numba
 
 Floats = npt.NDArray[np.float64]
 

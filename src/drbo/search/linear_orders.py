@@ -7,9 +7,9 @@ correlation matrix one after the other.
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
+from drbo.jit import numba
 from drbo.scores.linear import COLLINEAR_PIVOT, RESIDUAL_FLOOR
 from drbo.search.stepwise import Expansion, Flags, Floats, Ints, Whole
 

@@ -9,9 +9,10 @@ they are skipped: the subset may stand in for each of them in any DAG.
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from drbo.jit import numba
 
 Floats = npt.NDArray[np.float64]
 

@@ -7,11 +7,11 @@ every node also chooses from scratch.
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from drbo.deadline import Deadline, OutOfTimeError
+from drbo.jit import numba
 from drbo.search.linear_orders import LinearSteps, expand
 from drbo.search.stepwise import DEAD, DROP, FORCED, UNKNOWN, Flags, Ints, ParentSets, Whole, connect, link, store
 

@@ -7,9 +7,10 @@ A layer holds the sets of one size that can still lead to a better DAG, each wit
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from drbo.jit import numba
 
 Floats = npt.NDArray[np.float64]
 Masks = npt.NDArray[np.uint64]

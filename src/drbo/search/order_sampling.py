@@ -6,10 +6,10 @@ weights of the listed families whose parents come before the node. A step moves 
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from drbo.jit import numba
 from drbo.search.lattice import on_threads
 
 Floats = npt.NDArray[np.float64]

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from drbo.jit import numba
 
 
 def pack(parents: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:

@@ -8,10 +8,10 @@ hand when sets come in the order of their bit masks.
 import math
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from drbo.jit import numba
 from drbo.search.lattice import on_threads
 
 Floats = npt.NDArray[np.float64]

@@ -8,9 +8,10 @@ best first, and the drop that pays more than the additions left out. A second lo
 
 from typing import Any, NamedTuple, Protocol
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from drbo.jit import numba
 
 #: What is known of the set that a step leads to, where it is not the number of a set.
 UNKNOWN, DEAD = -1, -2
