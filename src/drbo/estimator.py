@@ -36,7 +36,7 @@ from drbo.knowledge import Constraints, Knowledge
 from drbo.result.confidence import Confidence, Kept, bootstrap, check_resampling
 from drbo.result.effects import Effects, resampled_effects
 from drbo.result.pool import pooled
-from drbo.result.prune import PRUNERS, linear_weights, prune
+from drbo.result.prune import BY_MOMENTS, PRUNERS, linear_weights, prune
 from drbo.result.refit import TableRefit
 from drbo.result.result import Result
 from drbo.scores.base import SCORES, Families, Score, build_score, score_class
@@ -64,6 +64,11 @@ MOST_KEPT_BACK = 0.25
 MANY_COLUMNS, MANY_CELLS = 200, 2 * 10**6
 #: What a run leaves out when the time is over.
 NO_MARGINS = "margins and other classes of graphs were left out: the time was over"
+NO_ORDER = "rows and columns stayed in the given order, which may decide ties: the time was over"
+NO_DIGEST = (
+    "the table was not hashed, so that no one can tell later whether rows are those of this fit: the time was over"
+)
+NO_CHECKPOINT = "the search is not saved on the way: the time was over before it began"
 NO_PRUNING = "weak edges were left in the graph: the time was over before they were tested"
 NO_AUDIT = "the audit of the table was left out: the time was over"
 #: What a run says that was asked for a proof and has none.
@@ -274,7 +279,8 @@ class DrBO(BaseEstimator):
         name, options, reasons = choice or self.score_choice(table)
         seed = _seed(self.random_state) if seed is None else seed
         self._choices.check_pruner(table)
-        job = Canonical(table, columns, seed, movable=isinstance(name, (str, type)))
+        hurried = saved is None and table.is_hurried
+        job = Canonical(table, columns, seed, movable=isinstance(name, (str, type)) and not hurried)
         constraints = (self.knowledge or Knowledge()).compile(table.names)
         score = build_score(name, job.table, {**_where(name, device), **job.ordered_options(options)})
         if settings.exact == "on":
@@ -303,7 +309,7 @@ class DrBO(BaseEstimator):
             seed=seed,
             name=name,
             options=options,
-            reasons=(*reasons, route),
+            reasons=(*reasons, route, *([NO_ORDER] if hurried else [])),
             job=job,
             constraints=constraints,
             limits=limits,
@@ -339,6 +345,8 @@ class DrBO(BaseEstimator):
             pruned, pruned_score = job.restored(outcome.best.dags[0]), float(outcome.best.scores[0])
             notes, pruner = (*notes, NO_PRUNING), "none"
         local, price = outcome.best.local[0], score.family_price(Families.from_dags(outcome.best.dags))
+        unhashed = table.large and (late or NO_ORDER in case.reasons)
+        notes = (*notes, NO_DIGEST) if unhashed else notes
         linear = isinstance(score, BicNV)
         weights, standardised = linear_weights(table.rows_or_moments, pruned) if linear else (None, None)
         self._scored_with = (case.name, {key: value for key, value in options.items() if key != "targets"})
@@ -363,7 +371,7 @@ class DrBO(BaseEstimator):
             settings=settings.to_dict(),
             seed=case.seed,
             versions=_versions(),
-            data_hash=table.digest(),
+            data_hash="" if unhashed else job.digest(),
             n_rows=table.n_rows,
             knowledge=(self.knowledge or Knowledge()).to_mapping(),
             preflight=_preflight(table, pruned, score.score_equivalent, late),
@@ -518,9 +526,12 @@ class DrBO(BaseEstimator):
     def _searched(self, case: "_Case") -> Outcome:
         """Run a search, saved every so often if there is a folder for it."""
         state, saver, callbacks = case.course.state, None, self._watching(case)
-        if self.checkpoint is not None:
+        if self.checkpoint is not None and case.table.large and current().over():
+            warnings.warn(NO_CHECKPOINT, stacklevel=2)
+        elif self.checkpoint is not None:
             parameters = self._parameters(case.settings, case.seed, state)
             about = {"columns": case.columns, "notes": list(case.notes), "parameters": parameters}
+            case.job.digest()  # the saver asks for it, too
             saver = Saver(Path(self.checkpoint), case.course, case.table, about | {"versions": _versions()})
             callbacks.append(saver)
         outcome = state.run(callbacks) if isinstance(state, OrderSearch) else run(state, callbacks)
@@ -935,7 +946,10 @@ def _pruned(
     dag = outcome.best.dags[0]
     required = constraints.permuted(job.columns).required
     threshold = state.settings.prune_threshold
-    kept, _ = prune(pruner, job.table.rows_or_moments, dag, required=required, threshold=threshold)
+    kept = dag
+    if pruner != "none":
+        data = job.table.rows_or_moments if pruner in BY_MOMENTS else job.table.values
+        kept, _ = prune(pruner, data, dag, required=required, threshold=threshold)
     local = state.evaluator.families(Families.from_dags(kept[None]))[None]
     return job.restored(kept), float(state.evaluator.scores(kept[None], local)[0])
 

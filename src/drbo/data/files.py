@@ -4,6 +4,7 @@ Sizes are checked before anything is read, so that neither a huge file, nor a sm
 a pipe that never ends can fill the memory or hang the program. Nothing is ever unpickled.
 """
 
+import hashlib
 import io
 import json
 import math
@@ -12,7 +13,7 @@ import secrets
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -224,8 +225,10 @@ def npz_bytes(arrays: Mapping[str, Any]) -> bytes:
     return buffer.getvalue()
 
 
-def write_file(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes | Callable[[IO[bytes]], object]) -> None:
     """Write a file so that a crash leaves the old one or the new one, never a half: same folder, fsync, rename.
+
+    ``content`` are its bytes, or a function that writes them to a stream, for those that should not be in memory twice.
 
     Examples
     --------
@@ -238,7 +241,7 @@ def write_file(path: Path, content: bytes) -> None:
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("xb") as stream:
-            stream.write(content)
+            content(stream) if callable(content) else stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, path)
@@ -250,6 +253,20 @@ def write_file(path: Path, content: bytes) -> None:
     except BaseException:  # an interrupt leaves no half behind
         _remove(temporary)
         raise
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file, read piece by piece.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     file_digest(Path(file.name))[:8]
+    'e3b0c442'
+    """
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _remove(path: Path) -> None:

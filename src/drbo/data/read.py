@@ -199,7 +199,9 @@ def _read_parquet(path: Path) -> "pd.DataFrame":
             hint="pip install drbo[parquet]",
         ) from error
     try:
-        return as_frame(_parquet_table(pyarrow, parquet, path))
+        frame = as_frame(_parquet_table(pyarrow, parquet, path))
+        pyarrow.default_memory_pool().release_unused()  # a large table would stay in memory twice
+        return frame
     except (pyarrow.ArrowException, OSError) as error:
         raise DataError(f"file '{path}' is no complete Parquet file", hint="write it again") from error
 
@@ -211,7 +213,7 @@ def _parquet_table(pyarrow: Any, parquet: Any, path: Path) -> Any:
     """
     schema = parquet.read_schema(path)
     texts = [field.name for field in schema if field.type in (pyarrow.string(), pyarrow.large_string())]
-    file = parquet.ParquetFile(path, read_dictionary=texts)
+    file = parquet.ParquetFile(path, read_dictionary=texts, pre_buffer=False)  # no copy of the file in memory
     n_rows, n_columns = file.metadata.num_rows, len(schema)
     _check_size(path, n_rows, n_columns, 8 * n_rows * n_columns)
     table = file.read()

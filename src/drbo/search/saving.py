@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from drbo.data.files import MAX_ARRAY_BYTES, npz_bytes, read_bytes, read_member, refusing, write_file
-from drbo.data.table import Table
+from drbo.data.files import MAX_ARRAY_BYTES, file_digest, read_bytes, read_member, refusing, write_file
+from drbo.data.table import Table, is_large
 from drbo.errors import CheckpointError, ResultError
 from drbo.knowledge import Knowledge
 from drbo.search import checkpoint
@@ -160,15 +160,15 @@ def _listed(levels: tuple[str, ...] | None) -> list[str] | None:
 
 
 def _write_table(folder: Path, table: Table) -> str:
-    weights = {} if table.weights is None else {"weights": table.weights}
-    content = npz_bytes({"values": table.values, **weights})
+    weights: dict[str, Any] = {} if table.weights is None else {"weights": table.weights}
+    path = folder / TABLE
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_file(folder / TABLE, content)
+        write_file(path, lambda stream: np.savez(stream, values=table.values, **weights))
+        return file_digest(path)
     except (OSError, ResultError) as error:
         words = error.message if isinstance(error, ResultError) else f"{folder}: {error.strerror or error}"
         raise CheckpointError(f"the search cannot be saved: {words}", hint="choose another folder") from error
-    return hashlib.sha256(content).hexdigest()
 
 
 def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
@@ -181,4 +181,5 @@ def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
     levels = tuple(None if one is None else tuple(one) for one in what["levels"])
     if values.ndim != 2 or not len(what["names"]) == len(what["kinds"]) == len(levels) == values.shape[1]:
         raise CheckpointError(f"{path} does not fit its description", hint="it was changed")
-    return Table(np.ascontiguousarray(values), tuple(what["names"]), tuple(what["kinds"]), levels, weights)
+    values = values if is_large(*values.shape) else np.ascontiguousarray(values)
+    return Table(values, tuple(what["names"]), tuple(what["kinds"]), levels, weights)
