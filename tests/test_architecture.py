@@ -148,6 +148,7 @@ CLOCKS = {
     "deadline.py": "the one place where a time limit ends a run: never, where there is none",
     "estimator.py": "how long the preparation took, which a time limit has to leave room for",
     "data/lock.py": "the age of a lock",
+    "data/table.py": "whether a time limit leaves time to sort a large table; the result says where it did not",
     "cli/__init__.py": "the start of the program, from which a time limit counts",
     "cli/fit.py": "the date that a run was started",
     "cli/interrupts.py": "the start of the program, from which a time limit counts",

@@ -3,6 +3,7 @@ import pickle
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 
 import networkx as nx
 import numpy as np
@@ -175,8 +176,8 @@ def test_the_record_says_how_it_was_found():
 def test_a_result_survives_saving(tmp_path):
     model = _model(score_options={"penalty": 1.5, "targets": np.zeros((400, 5))}).fit(_frame())
     copy = Result.load(model.result_.save(tmp_path / "run"))
-    for name, value in vars(model.result_).items():
-        other = getattr(copy, name)
+    for name in [field.name for field in fields(Result)]:
+        value, other = getattr(model.result_, name), getattr(copy, name)
         if name == "trace_columns":
             assert all((other[column] == value[column]).all() for column in value)
         elif isinstance(value, np.ndarray):

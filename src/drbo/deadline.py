@@ -12,8 +12,6 @@ from contextvars import ContextVar
 from threading import Event, Thread
 from typing import Self
 
-import numpy as np
-
 #: Seconds between two looks of the thread that sets the flag of compiled loops.
 LOOK_SECONDS = 0.05
 #: A run may end this many seconds, or this share of its limit, after the limit: it has to be saved and reported.
@@ -46,6 +44,8 @@ class Deadline:
     """
 
     def __init__(self, seconds: float | None = None, *, start: float | None = None, least: float = 0.0) -> None:
+        import numpy as np  # the command line starts without it
+
         self.flag = np.zeros(1, dtype=np.uint8)  # not 0: over; compiled loops look at it
         self.has_answer = False  # a run that is stopped from here on has something to tell
         self.began = time.monotonic()

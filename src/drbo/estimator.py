@@ -37,10 +37,10 @@ from drbo.knowledge import Constraints, Knowledge
 from drbo.result.confidence import Confidence, Kept, bootstrap, check_resampling
 from drbo.result.effects import Effects, resampled_effects
 from drbo.result.pool import pooled
-from drbo.result.prune import PRUNERS, linear_weights, prune
+from drbo.result.prune import BY_MOMENTS, PRUNERS, linear_weights, prune
 from drbo.result.refit import TableRefit
 from drbo.result.result import Result
-from drbo.scores.base import Families, Score, build_score, score_class
+from drbo.scores.base import SCORES, Families, Score, build_score, score_class
 from drbo.scores.gp import KernelScore
 from drbo.scores.linear import BicNV
 from drbo.scores.named import score_label, score_of_file
@@ -66,6 +66,11 @@ MOST_KEPT_BACK = 0.25
 MANY_COLUMNS, MANY_CELLS = 200, 2 * 10**6
 #: What a run leaves out when the time is over.
 NO_MARGINS = "margins and other classes of graphs were left out: the time was over"
+NO_ORDER = "rows and columns stayed in the given order, which may decide ties: the time was over"
+NO_DIGEST = (
+    "the table was not hashed, so that no one can tell later whether rows are those of this fit: the time was over"
+)
+NO_CHECKPOINT = "the search is not saved on the way: the time was over before it began"
 NO_PRUNING = "weak edges were left in the graph: the time was over before they were tested"
 NO_AUDIT = "the audit of the table was left out: the time was over"
 #: What a run says that was asked for a proof and has none.
@@ -269,7 +274,7 @@ class DrBO(BaseEstimator):
         self, about: dict[str, Any], table: Table, settings: Settings, seed: int, saved: Saved | None
     ) -> Iterator[None]:
         """Hold the lock of the checkpoint's folder; save a new search there before it starts."""
-        if self.checkpoint is None:
+        if self.checkpoint is None or (table.large and current().over()):  # no time to write it
             yield
             return
         folder = Path(self.checkpoint)
@@ -294,7 +299,8 @@ class DrBO(BaseEstimator):
         name, options, reasons = choice or self.score_choice(table)
         seed = _seed(self.random_state) if seed is None else seed
         self._choices.check_pruner(table)
-        job = Canonical(table, columns, seed, movable=isinstance(name, (str, type)))
+        hurried = saved is None and table.is_hurried
+        job = Canonical(table, columns, seed, movable=isinstance(name, (str, type)) and not hurried)
         constraints = (self.knowledge or Knowledge()).compile(table.names)
         score = build_score(name, job.table, {**_where(name, device), **job.ordered_options(options)})
         if settings.exact == "on":
@@ -324,7 +330,7 @@ class DrBO(BaseEstimator):
             seed=seed,
             name=name,
             options=options,
-            reasons=(*reasons, why),
+            reasons=(*reasons, why, *([NO_ORDER] if hurried else [])),
             job=job,
             constraints=constraints,
             limits=limits,
@@ -360,6 +366,8 @@ class DrBO(BaseEstimator):
             pruned, pruned_score = job.restored(outcome.best.dags[0]), float(outcome.best.scores[0])
             notes, pruner = (*notes, NO_PRUNING), "none"
         local, price = outcome.best.local[0], score.family_price(Families.from_dags(outcome.best.dags))
+        unhashed = table.large and (late or NO_ORDER in case.reasons)
+        notes = (*notes, NO_DIGEST) if unhashed else notes
         linear = isinstance(score, BicNV)
         weights, standardised = linear_weights(table.rows_or_moments, pruned) if linear else (None, None)
         self._scored_with = (case.name, {key: value for key, value in options.items() if key != "targets"})
@@ -384,7 +392,7 @@ class DrBO(BaseEstimator):
             settings=settings.to_dict(),
             seed=case.seed,
             versions=_versions(),
-            data_hash=table.digest(),
+            data_hash="" if unhashed else job.digest(),
             n_rows=table.n_rows,
             knowledge=(self.knowledge or Knowledge()).to_mapping(),
             preflight=_preflight(table, pruned, score.score_equivalent, late),
@@ -460,7 +468,7 @@ class DrBO(BaseEstimator):
         given: dict[str, Any] = {
             "score": changes["score"] if "score" in changes else score_of_file(result.score_name, None, "the result"),
             # A preset of the paper leaves the penalty at the score's default; left out here, one would be chosen.
-            "score_options": {"penalty": 1.0} | result.plain_score_options,
+            "score_options": ({"penalty": 1.0} if result.score_name in SCORES else {}) | result.plain_score_options,
             "settings": Settings().with_(**result.settings),
             "prune": result.pruner,
             "knowledge": Knowledge.from_mapping(result.knowledge),
@@ -542,8 +550,11 @@ class DrBO(BaseEstimator):
     def _searched(self, case: "_Case", about: dict[str, Any]) -> Outcome:
         """Run a search, saved every so often, with what is known about it, if there is a folder for it."""
         state, saver, callbacks = case.course.state, None, self._watching(case)
-        if self.checkpoint is not None:
+        if self.checkpoint is not None and case.table.large and current().over():
+            warnings.warn(NO_CHECKPOINT, stacklevel=2)
+        elif self.checkpoint is not None:
             about = about | {"parameters": self._parameters(case.settings, case.seed)}
+            case.job.digest()  # the saver asks for it, too
             saver = Saver(Path(self.checkpoint), case.course, case.table, about)
             callbacks.append(saver)
         outcome = state.run(callbacks) if isinstance(state, OrderSearch) else run(state, callbacks)
@@ -954,7 +965,10 @@ def _pruned(
     dag = outcome.best.dags[0]
     required = constraints.permuted(job.columns).required
     threshold = state.settings.prune_threshold
-    kept, _ = prune(pruner, job.table.rows_or_moments, dag, required=required, threshold=threshold)
+    kept = dag
+    if pruner != "none":
+        data = job.table.rows_or_moments if pruner in BY_MOMENTS else job.table.values
+        kept, _ = prune(pruner, data, dag, required=required, threshold=threshold)
     local = state.evaluator.families(Families.from_dags(kept[None]))[None]
     return job.restored(kept), float(state.evaluator.scores(kept[None], local)[0])
 

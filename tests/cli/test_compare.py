@@ -67,7 +67,7 @@ def test_a_result_is_the_class_that_it_stands_for(run: Run, chain: Path, truth: 
     assert (content["n_undirected"], content["shd"], content["shd_c"]) == (2, 2, 0)
     as_dag = json.loads(run("compare", "out/edges.csv", truth, "--json").stdout)
     assert as_dag["n_undirected"] == 0
-    run("fit", chain, *fast, "-o", "out", "--score", "bic-ev")
+    run("fit", chain, *fast, "-o", "out", "--force", "--score", "bic-ev")
     done = run("compare", "out", truth, "--json")
     assert "equivalence class" not in done.stderr
     assert json.loads(done.stdout)["shd"] == 0

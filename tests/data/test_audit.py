@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from drbo.data.audit import audit, audit_arrows, audit_time, explained, sortability
+from drbo.data import audit as audits
+from drbo.data.audit import audit, audit_arrows, audit_time
 from drbo.data.check import check_table
 from drbo.data.table import Table
 
@@ -62,25 +63,6 @@ def test_columns_are_described_and_fit_json():
     assert sum(number["counts"]) == 4
     assert (group["levels"], group["counts"]) == (["a", "b"], [3, 1])
     assert json.loads(json.dumps(audit(table).to_dict()))["columns"][1]["kind"] == "categorical"
-
-
-def test_sortability_counts_paths_of_every_length():
-    chain = np.diag(np.ones(3), 1)
-    assert sortability(chain, [1, 2, 3, 4]) == 1.0
-    assert sortability(chain, [4, 3, 2, 1]) == 0.0
-    assert sortability(chain, [1, 1, 1, 1]) == 0.5
-    assert sortability(np.zeros((3, 3)), [1, 2, 3]) is None
-    # a -> b -> c and a -> c: the pair (a, c) counts once for length 1 and once for length 2
-    triangle = [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
-    assert sortability(triangle, [1, 3, 2]) == pytest.approx(3 / 4)
-
-
-def test_explained_is_the_r2_of_a_regression_on_the_others(rng):
-    values = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3))
-    for j, share in enumerate(explained(values)):
-        others = np.column_stack([np.ones(200), np.delete(values, j, axis=1)])
-        residual = values[:, j] - others @ np.linalg.lstsq(others, values[:, j])[0]
-        assert share == pytest.approx(1 - residual.var() / values[:, j].var())
 
 
 class TestArrows:
@@ -147,3 +129,47 @@ class TestTime:
     def test_categories_alone_tell_nothing(self):
         table = Table(np.repeat([[0.0], [1.0]], 50, axis=0), ("g",), ("categorical",), (("a", "b"),))
         assert audit_time(table) == ()
+
+
+@pytest.fixture
+def _short(monkeypatch):
+    """Tables of more than 200 rows are long."""
+    for name, value in (("AUDIT_CELLS", 0), ("AUDIT_ROWS", 200), ("AUDIT_ROWS_PER_COLUMN", 1)):
+        monkeypatch.setattr(audits, name, value)
+
+
+@pytest.mark.usefixtures("_short")
+def test_a_long_table_is_described_by_some_of_its_rows_and_says_so(rng):
+    values = clean(rng, n=1000)
+    found = audit(Table.from_array(values))
+    assert [finding.topic for finding in found.findings] == ["sample"]
+    assert found.findings[0].text.startswith("described by 200 of 1,000 rows")
+    rows = np.linspace(0, 999, 200).astype(int)
+    assert found.columns[2]["mean"] == pytest.approx(values[rows, 2].mean())
+    assert sum(found.columns[0]["counts"]) == 200
+    assert "sample" not in topics(values[:200])
+
+
+@pytest.mark.usefixtures("_short")
+def test_time_is_looked_for_among_neighbours(rng):
+    walk = np.cumsum(rng.normal(size=(1000, 3)), axis=0)
+    assert "time" in topics(walk)
+    assert [finding.topic for finding in audit_time(Table.from_array(walk))] == ["time"]
+    walk[:200] = rng.normal(size=(200, 3))  # the first rows are what is looked at
+    assert audit_time(Table.from_array(walk)) == ()
+
+
+@pytest.mark.usefixtures("_short")
+def test_arrows_of_a_long_table_are_judged_by_some_rows(rng):
+    values, graph = clean(rng, n=1000), np.zeros((4, 4))
+    graph[0, 1] = 1
+    words = audit_arrows(Table.from_array(values), graph, graph)[-1].text
+    some = values[np.linspace(0, 999, 200).astype(int)]
+    assert words == audit_arrows(Table.from_array(some), graph, graph)[-1].text
+
+
+def test_a_long_incomplete_table(rng):
+    values = clean(rng, n=1500)
+    values[::7, 0] = np.nan
+    table = check_table(values, missing="keep")[0]
+    assert [finding.topic for finding in audit(table).findings] == ["missing"]

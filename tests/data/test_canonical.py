@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from drbo.data import table as tables
 from drbo.data.canonical import Canonical, checked_matrix
 from drbo.data.table import Table
 from drbo.errors import SettingsError
@@ -46,3 +47,19 @@ def test_options_that_speak_of_rows_and_columns_follow(rng):
 def test_a_wrong_shape_is_named():
     with pytest.raises(SettingsError, match=r"edge_prior must have shape \(3, 3\), got \(2, 2\)"):
         checked_matrix("edge_prior", np.zeros((2, 2)), (3, 3))
+
+
+def test_a_large_table_that_must_not_move_is_not_copied(rng, monkeypatch):
+    monkeypatch.setattr(tables, "LARGE_CELLS", 50)
+    table = Table.from_array(rng.normal(size=(20, 4)), list("abcd"))
+    job = Canonical(table, list("abcd"), seed=0, movable=False)
+    assert job.table is table
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_the_hash_is_that_of_the_given_table(rng, seed):
+    values = rng.normal(size=(20, 4))
+    expected = Table.from_array(values, list("abcd")).digest()
+    table = Table.from_array(values, list("abcd"))
+    assert Canonical(table, list("abcd"), seed=seed, movable=True).digest() == expected
+    assert table.digest() == expected

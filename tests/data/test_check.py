@@ -15,7 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from drbo.data import table as tables
 from drbo.data.check import CellTypeError, check_table, recheck
+from drbo.deadline import Deadline
 from drbo.errors import DataError, SettingsError
 
 N = 8
@@ -488,3 +490,37 @@ def test_a_table_that_was_checked_passes_again_and_others_do_not() -> None:
     for change, message in strange:
         with pytest.raises(DataError, match=message):
             recheck(replace(table, **change))
+
+
+class TestLargeTables:
+    @pytest.fixture(autouse=True)
+    def _large(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tables, "LARGE_CELLS", 100)
+
+    def test_numbers_stay_where_the_frame_has_them(self, rng: np.random.Generator) -> None:
+        frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc"))
+        table, _ = check_table(frame)
+        assert np.shares_memory(table.values, frame.to_numpy())
+        assert (table.values == frame.to_numpy()).all()
+
+    def test_mixed_columns_are_gathered_once(self, rng: np.random.Generator) -> None:
+        frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=list("ab")).assign(c=["u", "v"] * 30, d=range(60))
+        table, _ = check_table(frame)
+        assert table.values.flags.f_contiguous
+        assert table.values[:, 2].tolist() == [0.0, 1.0] * 30
+        assert table.values[:, 3].tolist() == list(range(60))
+
+    def test_missing_cells_stay_missing(self, rng: np.random.Generator) -> None:
+        frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc"))
+        frame.loc[3, "b"] = np.nan
+        table, _ = check_table(frame, missing="keep")
+        assert np.argwhere(np.isnan(table.values)).tolist() == [[3, 1]]
+
+    def test_combinations_are_not_looked_for_when_the_time_is_over(self, rng: np.random.Generator) -> None:
+        values = rng.normal(size=(60, 3))
+        values[:, 2] = values[:, 0] + values[:, 1]
+        with Deadline(0.0):
+            _, notes = check_table(values)
+        assert any("the time was over" in note for note in notes)
+        with pytest.raises(DataError, match="linear combination"):
+            check_table(values)

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
-from drbo.data.moments import moments
+from drbo.data.moments import complete_moments, moments
 from drbo.errors import DataError
 
 
@@ -93,3 +93,13 @@ def test_columns_never_seen_together_are_refused():
     x = np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 1.0], [np.nan, 3.0]])
     with pytest.raises(DataError, match="'age' and 'dose' are never seen in the same row"):
         moments(x, names=["age", "dose"])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_complete_rows_by_blocks(rng, order):
+    values = np.array(rng.normal(size=(40_000, 3)) * [1, 1e6, 1e-6] + [0, 1e7, 5], order=order)
+    found = complete_moments(values)
+    assert found.mean == pytest.approx(values.mean(axis=0))
+    assert found.covariance == pytest.approx(np.cov(values.T, bias=True), rel=1e-9)
+    assert found.n == 40_000
+    assert (found.covariance == complete_moments(np.ascontiguousarray(values)).covariance).all()

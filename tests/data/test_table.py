@@ -4,7 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from drbo.data.table import Table, standardized, unit_free
+from drbo.data import table as tables
+from drbo.data.table import Table, _row_order, is_large, row_blocks, standardized, unit_free
+from drbo.deadline import Deadline
 
 VALUES = np.array([[3.0, 1.0, 2.0], [1.0, 5.0, 2.5], [4.0, 1.0, 0.5], [1.0, 5.0, 7.0]])
 
@@ -118,3 +120,86 @@ def test_standardised_columns_are_the_same_to_the_last_bit_in_other_units(rng):
     values = rng.normal(size=(200, 6)) + 5.0
     assert np.array_equal(unit_free(values), unit_free(values * 10.0 ** rng.uniform(-2, 2, size=6)))
     assert np.array_equal(standardized(np.ones((4, 1))), np.zeros((4, 1)))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_rows_are_sorted_as_by_all_keys_at_once(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    keys = rng.integers(0, 1 + rng.integers(4), size=(1 + rng.integers(5), 1 + rng.integers(60))).astype(float)
+    keys[rng.random(keys.shape) < 0.1] = np.nan
+    keys[rng.random(keys.shape) < 0.1] = -0.0
+    assert _row_order(keys.shape[1], keys).tolist() == np.lexsort(keys[::-1]).tolist()
+
+
+def _awkward(rng: np.random.Generator, kind: str) -> np.ndarray:
+    values = rng.normal(size=(50, 7)) * 10.0 ** rng.integers(-4, 4, size=7)
+    if kind == "groups":
+        return rng.integers(0, 3, size=(50, 7)).astype(float)
+    if kind == "alike":  # the same values in every column, in another order
+        return rng.permuted(np.repeat(values[:, :1], 7, axis=1), axis=0)
+    if kind == "missing":
+        values[rng.random(values.shape) < 0.1] = np.nan
+    return values
+
+
+@pytest.mark.parametrize("kind", ["numbers", "groups", "alike", "missing"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_large_table_is_ordered_and_hashed_like_a_small_one(
+    kind: str, weighted: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = _awkward(rng, kind)
+    weights = rng.integers(1, 3, size=50).astype(float) if weighted else None
+    about = (tuple("abcdefg"), ("numeric",) * 7, (None,) * 7, weights)
+    small = Table(values, *about)
+    orders, hashed = [small.canonical_order(seed) for seed in (0, 5)], small.digest()
+    taken = small.take(*orders[1]).values
+    for name, value in (("LARGE_CELLS", 100), ("SLAB_CELLS", 120), ("BLOCK_ROWS", 9)):
+        monkeypatch.setattr(tables, name, value)
+    large = Table(np.asfortranarray(values), *about)
+    assert (small.large, large.large, large.incomplete) == (True, True, kind == "missing")
+    for seed, (rows, columns) in zip((0, 5), orders, strict=True):
+        found = large.canonical_order(seed)
+        assert found[0].tolist() == rows.tolist()
+        assert found[1].tolist() == columns.tolist()
+    again = large.take(*orders[1])
+    assert again.values.flags.f_contiguous
+    assert again.values.tobytes() == taken.tobytes()
+    assert large.digest() == hashed
+    ordered = large.take(*orders[0])
+    ordered.note_order(0)
+    assert ordered.digest() == hashed
+
+
+def test_complete_rows_of_a_complete_table_are_the_table() -> None:
+    table = Table.from_array(VALUES)
+    assert table.complete_rows is table
+
+
+def test_blocks_cover_all_rows() -> None:
+    rows = np.concatenate([np.arange(40_000)[part] for part in row_blocks(40_000)])
+    assert rows.tolist() == list(range(40_000))
+
+
+def test_the_moments_of_a_large_table_stand_for_its_rows(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = rng.normal(size=(60, 3)) + 100
+    assert Table.from_array(values).rows_or_moments is not None
+    monkeypatch.setattr(tables, "LARGE_CELLS", 100)
+    found = Table.from_array(values).large_moments
+    assert Table.from_array(values).rows_or_moments.covariance == pytest.approx(np.cov(values.T, bias=True))
+    assert found.mean == pytest.approx(values.mean(axis=0))
+    assert (found.n, found.pairs.tolist()) == (60.0, [[60.0] * 3] * 3)
+
+
+def test_there_is_no_hurry_without_a_limit(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "LARGE_CELLS", 100)
+    table = Table.from_array(rng.normal(size=(60, 3)))
+    assert is_large(60, 3)
+    assert not table.is_hurried
+    with Deadline(1000.0):
+        assert not table.is_hurried
+    with Deadline(0.0):
+        assert table.is_hurried
+        table.canonical_order(0)  # it is known from here on
+        assert not table.is_hurried

@@ -4,6 +4,8 @@ Data goes to stdout, talk to stderr. Exit codes: 0 a result, 1 a failure, 2 usag
 commands import numpy, pandas and torch when they run, so that help is there at once.
 """
 
+import atexit
+import gc
 import sys
 import time
 import traceback
@@ -43,6 +45,8 @@ class Program(click.Group):
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Run a command and exit with its code."""
+        atexit.unregister(gc.freeze)
+        atexit.register(gc.freeze)  # no search for garbage among all modules at the end: it takes up to a second
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")  # names that the terminal's encoding does not know

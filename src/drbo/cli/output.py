@@ -174,14 +174,12 @@ def save_result(result: "Result", folder: Path) -> list[Path]:
 
     Where the time is over, or somebody asks to stop, pictures of large graphs are left out, and a line says so.
     """
-    from drbo.result.plot import draw  # matplotlib is loaded before the clock is looked at
-
     with writing(folder):
         result.save(folder)
         files = [folder / name for name in ("edges.csv", "result.json", "result.npz")]
         size = len(result.names) + int(result.dag.sum())
         for name, most, write in (
-            (PICTURE, SMALL_PICTURE, lambda path: draw(result, path=path)),
+            (PICTURE, SMALL_PICTURE, result.plot),
             (REPORT, SMALL_REPORT, result.report),
         ):
             if _drawn(folder / name, write, small=size <= most):

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2
 
+from drbo.data.sortability import explained, sortability
 from drbo.data.table import Table
 from drbo.graph import check_dag
 
@@ -33,13 +34,15 @@ HEAVY_KURTOSIS = 3.0  # excess: 3 for Laplace noise, 0 for Gaussian
 MIN_ARROWS = 4  # a share of fewer arrows says nothing
 SORTED = 0.8  # a sortability above it, or below 1 minus it, gives the order away
 EQUAL_LEVEL = 0.001  # p-value under which noise variances differ
-RIDGE = 1e-9  # a correlation matrix with exact copies in it still has an inverse
 BINS = 12  # of the little histograms
 PAST_ROWS = 200  # looked at to find out whether a column is the past of another
 PAST_SHARE = 0.9  # of the rows: series of several persons break off
 PAST_LEVELS = 10  # a column with no more distinct values may repeat itself by chance
 MUCH_MISSING = 0.2  # share of the cells
 MIN_COMPLETE = 10  # complete rows that are worth a look
+#: A longer table is described by so many of its rows: so many cells, but at least so many rows in all and per column.
+AUDIT_CELLS, AUDIT_ROWS, AUDIT_ROWS_PER_COLUMN = 2 * 10**6, 1_000, 4
+INVERTED_COLUMNS = 2_000  # with more, a column is not compared with all others together: an inverse takes too long
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,8 @@ class Audit:
 def audit(table: Table) -> Audit:
     """Look at a checked table: its columns one by one, then what matters for a graph.
 
-    Costs a few passes over the data and one inverse of the correlation matrix.
+    Costs a few passes over the data and one inverse of the correlation matrix; a long table is described by some of its
+    rows, and the first finding says so.
 
     Examples
     --------
@@ -88,19 +92,41 @@ def audit(table: Table) -> Audit:
     'scale'
     """
     numeric = [j for j, levels in enumerate(table.levels) if levels is None]
-    columns = tuple(_column(table, j) for j in range(table.n_columns))
-    findings = [*_missing(table)]
-    if table.incomplete:
-        table = table.complete_rows
-        if table.n_rows < MIN_COMPLETE or (np.ptp(table.values, axis=0) == 0).any():
+    some, findings = _some_rows(table), [*_sample(table), *_missing(table)]
+    columns = tuple(_column(some, j) for j in range(table.n_columns))
+    if some.incomplete:
+        some = some.complete_rows
+        if some.n_rows < MIN_COMPLETE or (np.ptp(some.values, axis=0) == 0).any():
             return Audit(columns, tuple(findings))
-    findings += _rows(table)
+    findings += _rows(some, some.n_rows if table.incomplete else table.n_rows)
     if numeric:
-        values = table.values[:, numeric]
+        values = some.values[:, numeric]
         names = [table.names[j] for j in numeric]
         findings += [*_scale(values, names), *_collinear(values, names), *_outliers(values, names)]
-        findings += [*_serial(values, names), *_tails(values, names)]
+        findings += [*_time(table), *_tails(values, names)]
     return Audit(columns, tuple(findings))
+
+
+def _enough_rows(table: Table) -> int:
+    """Return how many rows describe a table."""
+    d = table.n_columns
+    return min(table.n_rows, max(AUDIT_CELLS // d, AUDIT_ROWS, AUDIT_ROWS_PER_COLUMN * d))
+
+
+def _some_rows(table: Table) -> Table:
+    """Return the table with as many rows as describe it, evenly spread."""
+    n, enough = table.n_rows, _enough_rows(table)
+    if n == enough:
+        return table
+    return table.take(np.linspace(0, n - 1, enough).astype(np.intp), np.arange(table.n_columns))
+
+
+def _sample(table: Table) -> list[Finding]:
+    n, enough = table.n_rows, _enough_rows(table)
+    if n == enough:
+        return []
+    text = f"described by {enough:,} of {n:,} rows, evenly spread; order in time by the first {enough:,}"
+    return [Finding("sample", text, serious=False)]
 
 
 def audit_arrows(
@@ -120,8 +146,7 @@ def audit_arrows(
     ['varsortability', 'R2-sortability', 'equal variances']
     """
     graph = check_dag(dag)
-    if table.incomplete:
-        table = table.complete_rows
+    table = _some_rows(table).complete_rows
     few = table.n_rows <= table.n_columns or (np.ptp(table.values, axis=0) == 0).any()
     if any(levels is not None for levels in table.levels) or few:
         return ()
@@ -136,7 +161,8 @@ def _sorted_by(values: Floats, settled: npt.NDArray[np.bool_]) -> list[Finding]:
     if settled.sum() < MIN_ARROWS:
         return []
     findings = []
-    by_variance, by_share = sortability(settled, values.var(axis=0)), sortability(settled, explained(values))
+    by_variance = sortability(settled, values.var(axis=0))
+    by_share = None if values.shape[1] > INVERTED_COLUMNS else sortability(settled, explained(values))
     if by_variance is not None:
         if by_variance > SORTED:
             words = "variances grow along most arrows: a score that assumes equal ones finds them by the units alone"
@@ -182,46 +208,6 @@ def _equal_variances(values: Floats, dag: npt.NDArray[np.bool_]) -> Finding:
     return Finding("equal variances", text, serious=False)
 
 
-def sortability(dag: npt.ArrayLike, criterion: npt.ArrayLike) -> float | None:
-    """Return the share of directed paths along which a criterion grows: 0.5 says nothing, 1 gives the order away.
-
-    With the variances of the columns this is varsortability (Reisach, Seiler & Weichwald 2021), with
-    :func:`explained` R2-sortability (Reisach et al. 2023). Counted once for every pair and path length; ties count
-    half; None without edges.
-
-    Examples
-    --------
-    >>> sortability([[0, 1, 0], [0, 0, 1], [0, 0, 0]], [1.0, 2.0, 1.5])
-    0.6666666666666666
-    """
-    edges = check_dag(dag)
-    value = np.asarray(criterion, dtype=np.float64)
-    grows = (value[:, None] < value[None, :]) + 0.5 * (value[:, None] == value[None, :])
-    reach, total, sorted_ = edges.copy(), 0.0, 0.0
-    while reach.any():
-        total += float(reach.sum())
-        sorted_ += float(grows[reach].sum())
-        reach = (reach.astype(np.float64) @ edges) > 0
-    return sorted_ / total if total else None
-
-
-def explained(values: npt.ArrayLike) -> Floats:
-    """Return for each column the share of its variance that a linear regression on all others explains.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).normal(size=1000)
-    >>> explained(np.column_stack([x, x + 0.1 * np.random.default_rng(1).normal(size=1000)])).round(2).tolist()
-    [0.99, 0.99]
-    """
-    table = np.asarray(values, dtype=np.float64)
-    if table.shape[1] == 1:
-        return np.zeros(1)
-    correlation: Floats = np.asarray(np.corrcoef(table, rowvar=False))
-    inverse: Floats = np.linalg.inv(np.asarray(correlation + RIDGE * np.eye(table.shape[1]), dtype=np.float64))
-    return np.asarray(np.clip(1.0 - 1.0 / np.maximum(np.diag(inverse), 1.0), 0.0, 1.0))
-
-
 def _column(table: Table, j: int) -> dict[str, Any]:
     """Return the facts of one column: its range and a histogram, or its levels and their counts."""
     values, levels = table.values[~np.isnan(table.values[:, j]), j], table.levels[j]
@@ -249,14 +235,14 @@ def _missing(table: Table) -> list[Finding]:
     return [Finding("missing", text, serious=bool(lost.mean() > MUCH_MISSING))]
 
 
-def _rows(table: Table) -> list[Finding]:
+def _rows(table: Table, n_all: int) -> list[Finding]:
     import pandas as pd
 
     n, d = table.n_rows, table.n_columns
     findings = []
-    if n < ROWS_PER_COLUMN * d:
-        text = f"{n} rows for {d} columns: fewer than {ROWS_PER_COLUMN} rows per column; expect missing and false edges"
-        findings.append(Finding("rows", text, serious=n < 3 * d))
+    if n_all < ROWS_PER_COLUMN * d:
+        few = f"fewer than {ROWS_PER_COLUMN} rows per column; expect missing and false edges"
+        findings.append(Finding("rows", f"{n_all} rows for {d} columns: {few}", serious=n_all < 3 * d))
     repeated = int(pd.DataFrame(table.values).duplicated().sum())
     if any(levels is None for levels in table.levels) and repeated > DUPLICATES * n:
         text = (
@@ -287,7 +273,7 @@ def _scale(values: Floats, names: list[str]) -> list[Finding]:
 
 
 def _collinear(values: Floats, names: list[str]) -> list[Finding]:
-    if len(values) <= 2 * len(names):  # R2 near 1 by counting alone
+    if len(values) <= 2 * len(names) or len(names) > INVERTED_COLUMNS:  # R2 near 1 by counting alone, or long work
         return []
     share = explained(values)
     found = [j for j in np.argsort(-share) if share[j] > NEARLY_COLLINEAR]
@@ -326,11 +312,18 @@ def audit_time(table: Table) -> tuple[Finding, ...]:
     >>> [finding.topic for finding in audit_time(Table.from_array(walk))]
     ['time']
     """
-    whole = table.complete_rows
+    return tuple(_time(table))
+
+
+def _time(table: Table) -> list[Finding]:
+    first, enough = table, _enough_rows(table)
+    if table.n_rows > enough:
+        first = table.take(np.arange(enough), np.arange(table.n_columns))  # neighbours stay neighbours
+    whole = first.complete_rows
     numeric = [j for j, levels in enumerate(whole.levels) if levels is None]
     if not numeric or whole.n_rows < MIN_COMPLETE or (np.ptp(whole.values[:, numeric], axis=0) == 0).any():
-        return ()
-    return tuple(_serial(whole.values[:, numeric], [whole.names[j] for j in numeric]))
+        return []
+    return _serial(whole.values[:, numeric], [whole.names[j] for j in numeric])
 
 
 def holds_its_past(values: Floats) -> bool:

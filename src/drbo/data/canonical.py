@@ -31,7 +31,7 @@ class Canonical:
     """
 
     def __init__(self, table: Table, all_names: list[str], seed: int, movable: bool, *, sort_rows: bool = True) -> None:
-        self._n_columns = len(all_names)
+        self._n_columns, self._given = len(all_names), table
         self.kept = np.array([all_names.index(name) for name in table.names])
         if movable:
             self.rows, self.columns = table.canonical_order(seed)
@@ -39,8 +39,15 @@ class Canonical:
             self.rows, self.columns = np.arange(table.n_rows), np.arange(table.n_columns)
         if not sort_rows:
             self.rows = np.arange(table.n_rows)
-        self.table = table.take(self.rows, self.columns)
+        given = not movable and table.large  # no copy of what stays as it is
+        self.table = table if given else table.take(self.rows, self.columns)
         table.adopt_moments(self.table, self.columns)  # the order of the input must not decide their last bits
+        if movable and sort_rows and seed == 0:
+            self.table.note_order(seed)
+
+    def digest(self) -> str:
+        """Return the hash of the table, which does not depend on its order: sorted rows are quicker to read."""
+        return self._given.adopt_digest(self.table)
 
     def ordered_options(self, options: dict[str, Any]) -> dict[str, Any]:
         """Bring options that speak of rows and columns into the canonical order."""

@@ -12,9 +12,10 @@ import numpy.typing as npt
 from drbo.data.dependence import find_dependent, rank_is_telling
 from drbo.data.missing import complete_rows, missing_cells, note, refuse
 from drbo.data.read import as_frame
-from drbo.data.table import Kind, Table
+from drbo.data.table import Kind, Table, is_large
 from drbo.data.text import MAX_COLUMNS, NUMBER
 from drbo.data.weights import checked_weights
+from drbo.deadline import current
 from drbo.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -89,14 +90,16 @@ def check_table(
         refuse(frame, missing_here)
     columns = [_seen_column(name, frame[name], missing_here[:, j]) for j, name in enumerate(frame.columns)]
     table = Table(
-        np.column_stack([column.values for column in columns]),
+        _stacked(frame, columns),
         tuple(frame.columns),
         tuple(column.kind for column in columns),
         tuple(column.levels for column in columns),
     )
     notes += [column.note for column in columns if column.note]
     table = _apply(table, _find_constant(table), "on_constant", on_constant, notes)
-    if (whole := _complete(table)) is None:
+    if table.large and current().over():
+        notes.append("the table was not searched for columns that others determine: the time was over")
+    elif (whole := _complete(table)) is None:
         notes.append("too few complete rows to find columns that others determine")
     else:
         if not rank_is_telling(whole):
@@ -122,13 +125,29 @@ def recheck(table: Table) -> None:
         raise DataError("two columns have the same name")
     for name, kind, levels, column in zip(table.names, table.kinds, table.levels, table.values.T, strict=True):
         cells = column[~np.isnan(column)]
-        if len(cells) == 0 or _is_constant(_numbers(name, cells).values):
+        values = _numbers(name, cells).values
+        if len(values) == 0 or _is_constant(values.min(), values.max()):
             raise DataError(f"column '{name}' is constant")
         codes = () if kind == "numeric" else np.arange(len(levels or ()))
         if (levels is None) != (kind == "numeric") or (levels is not None and not np.isin(cells, codes).all()):
             raise DataError(f"column '{name}' is not {kind}")
     if table.weights is not None and (checked_weights(table.weights, table.n_rows) == 0).any():
         raise DataError("a row has the weight 0")
+
+
+def _stacked(frame: "pd.DataFrame", columns: list[_Column]) -> FloatArray:
+    """Return the columns side by side; those of a large table stay where the frame has them, if they can."""
+    n_rows, n_columns = frame.shape
+    if not is_large(n_rows, n_columns):
+        return np.column_stack([column.values for column in columns])
+    if all(dtype == np.float64 for dtype in frame.dtypes):
+        whole = frame.to_numpy()
+        if all(np.shares_memory(whole[:, j], column.values) for j, column in enumerate(columns)):
+            return whole
+    stacked = np.empty((n_rows, n_columns), order="F")
+    for j, column in enumerate(columns):
+        stacked[:, j] = column.values
+    return stacked
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
@@ -170,7 +189,7 @@ def _complete(table: Table) -> Table | None:
     if not table.incomplete:
         return table
     whole = table.complete_rows
-    if whole.n_rows < MIN_ROWS or any(_is_constant(column) for column in whole.values.T):
+    if whole.n_rows < MIN_ROWS or any(_is_constant(column.min(), column.max()) for column in whole.values.T):
         return None
     return whole
 
@@ -199,20 +218,21 @@ def _column(name: str, column: "pd.Series[Any]") -> _Column:
 
 
 def _numbers(name: str, values: FloatArray) -> _Column:
-    infinite = np.flatnonzero(np.isinf(values))
-    if len(infinite):
+    low, high = float(values.min()), float(values.max())
+    if np.isinf(low) or np.isinf(high):
+        row = int(np.flatnonzero(np.isinf(values))[0])
         raise DataError(
-            f"Input contains infinity: column '{name}', row {infinite[0]} is {values[infinite[0]]}",
+            f"Input contains infinity: column '{name}', row {row} is {values[row]}",
             hint="replace it by a number or drop the row",
         )
-    row = int(np.argmax(np.abs(values)))
-    if abs(values[row]) > LARGEST:
+    if max(-low, high) > LARGEST:
+        row = int(np.argmax(np.abs(values)))
         raise DataError(
             f"column '{name}' holds {values[row]:g} in row {row}: numbers must stay under {LARGEST:g} in size",
             hint=f"rescale the column, for example divide it by {abs(values[row]):.0e}",
         )
-    spread = float(np.ptp(values))
-    if not _is_constant(values) and spread < SMALLEST_SPREAD:
+    spread = high - low
+    if not _is_constant(low, high) and spread < SMALLEST_SPREAD:
         raise DataError(
             f"column '{name}' varies by only {spread:g}: its variance is 0 in floating point",
             hint=f"rescale the column, for example divide it by {spread:.0e}",
@@ -220,8 +240,9 @@ def _numbers(name: str, values: FloatArray) -> _Column:
     return _Column("numeric", values)
 
 
-def _is_constant(values: FloatArray) -> bool:
-    return bool(np.ptp(values) <= RELATIVE_SPREAD * np.abs(values).max())
+def _is_constant(low: float, high: float) -> bool:
+    """Tell whether values between these limits are the same up to rounding."""
+    return bool(high - low <= RELATIVE_SPREAD * max(-low, high))
 
 
 def _cells(name: str, cells: list[Any]) -> _Column:
@@ -321,9 +342,13 @@ def _date_error(name: str, what: str) -> DataError:
 def _find_constant(table: Table) -> dict[int, str]:
     found = {}
     for j, levels in enumerate(table.levels):
-        seen = table.values[~np.isnan(table.values[:, j]), j]
-        if _is_constant(seen):
-            value = seen[0]
+        column = table.values[:, j]
+        low, high = float(column.min()), float(column.max())
+        if np.isnan(low):
+            column = column[~np.isnan(column)]
+            low, high = float(column.min()), float(column.max())
+        if _is_constant(low, high):
+            value = column[0]
             found[j] = f"is constant (every row holds {levels[int(value)] if levels else format(value, 'g')})"
     return found
 

@@ -4,7 +4,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import qr
 
-from drbo.data.table import Table
+from drbo.data.moments import complete_moments
+from drbo.data.table import Table, row_blocks
 from drbo.threads import one_blas_thread
 
 FloatArray = npt.NDArray[np.float64]
@@ -13,6 +14,12 @@ FloatArray = npt.NDArray[np.float64]
 TOLERANCE = 1e-10
 #: Coefficients under this, between columns of length 1, are rounding errors.
 SMALLEST_COEFFICIENT = 1e-6
+#: With a matrix of cosines whose eigenvalues are above this, every residual is above its root.
+REGULAR = 1e-6
+#: Sizes of numbers, and standard deviations as a share of them, for which the cosines have digits enough to tell.
+HUGE, FLAT = 1e100, 1e-4
+#: Columns that are compared with all others at once.
+COSINE_BLOCK = 256
 #: So many columns of a combination are named.
 MOST_NAMED = 5
 
@@ -23,9 +30,9 @@ def find_dependent(table: Table) -> dict[int, str]:
     Of several columns that depend on each other the first ones by name count as the others, so the order of the
     columns decides nothing. The table must have no constant column.
 
-    Numeric columns are centred and scaled to length 1; a pivoted QR factorisation gives their rank. With fewer than
-    d + 1 rows the rank says nothing, and columns are only compared in pairs. A categorical column is superfluous if
-    it forms the same groups of rows as another column.
+    Numeric columns are centred and scaled to length 1; a pivoted QR factorisation gives their rank, unless the matrix
+    of their cosines shows already that it is full. With fewer than d + 1 rows the rank says nothing, and columns are
+    only compared in pairs. A categorical column is superfluous if it forms the same groups of rows as another column.
 
     Examples
     --------
@@ -36,16 +43,62 @@ def find_dependent(table: Table) -> dict[int, str]:
     """
     by_name = sorted(range(table.n_columns), key=lambda j: table.names[j])
     numeric = [j for j in by_name if table.kinds[j] == "numeric"]
-    columns = np.empty((table.n_rows, len(numeric)), order="F")
-    for place, j in enumerate(numeric):
-        columns[:, place] = _unit(table.values[:, j])
     with one_blas_thread():
-        partners = _combinations(columns) if rank_is_telling(table) else _copies(columns)
+        partners = _partners(table, numeric)
     found = {
         numeric[place]: _phrase(table, numeric[place], [numeric[p] for p in sorted(others)])
         for place, others in partners.items()
     }
     return dict(sorted((found | _same_groups(table, [j for j in by_name if j not in found])).items()))
+
+
+def _partners(table: Table, numeric: list[int]) -> dict[int, list[int]]:
+    """Return the superfluous ones among the numeric columns, by their place among them, each with its partners."""
+    telling = rank_is_telling(table)
+    if telling and _is_regular(table, numeric):
+        return {}
+    if table.large and telling:
+        return _combinations(_triangle_by_blocks(table, numeric))
+    columns = np.empty((table.n_rows, len(numeric)), order="F")
+    for place, j in enumerate(numeric):
+        columns[:, place] = _unit(table.values[:, j])
+    return _combinations(columns) if telling else _copies(columns)
+
+
+def _triangle_by_blocks(table: Table, numeric: list[int]) -> FloatArray:
+    """Return a triangle with the lengths and angles of the unit columns of a large table, without a copy of it."""
+    triangle = np.empty((0, len(numeric)))
+    means, lengths = np.empty(len(numeric)), np.empty(len(numeric))
+    for place, j in enumerate(numeric):
+        means[place] = table.values[:, j].mean()
+        centred = table.values[:, j] - means[place]
+        size = np.abs(centred).max()  # squares stay in range
+        lengths[place] = size * np.linalg.norm(centred / size)
+    for part in row_blocks(table.n_rows):
+        block = (table.values[part][:, numeric] - means) / lengths
+        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, block]), mode="r"))
+    return triangle
+
+
+def _is_regular(table: Table, numeric: list[int]) -> bool:
+    """Tell whether all columns are far from combinations of others, at a fraction of the cost and without a copy.
+
+    The residual of a column of length 1 is at least the root of the smallest eigenvalue of the matrix of cosines. Where
+    a multiple of the identity far above rounding can be taken away from it, no residual is near TOLERANCE.
+    """
+    scale = np.array([max(-column.min(), column.max()) for column in (table.values[:, j] for j in numeric)])
+    if len(scale) == 0 or not 1 / HUGE < scale.min() <= scale.max() < HUGE:
+        return False  # squares could leave the range of numbers, or lose digits
+    covariance = complete_moments(table.values if len(numeric) == table.n_columns else table.values[:, numeric])
+    lengths = np.sqrt(np.diag(covariance.covariance))
+    if not (lengths > FLAT * scale).all():
+        return False  # nearly constant beside its size: the mean took too many digits
+    cosines = covariance.covariance / lengths / lengths[:, None]
+    try:
+        np.linalg.cholesky(cosines - REGULAR * np.eye(len(lengths)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def rank_is_telling(table: Table) -> bool:
@@ -70,13 +123,16 @@ def _unit(values: FloatArray) -> FloatArray:
 def _copies(columns: FloatArray) -> dict[int, list[int]]:
     """Return each column that is an earlier one up to units, with that one."""
     found: dict[int, list[int]] = {}
-    for place in range(1, columns.shape[1]):
-        cosines = columns[:, :place].T @ columns[:, place]
-        for near in np.flatnonzero(np.abs(cosines) > 1 - 1e-8):
-            gap = columns[:, place] - np.sign(cosines[near]) * columns[:, near]
-            if np.linalg.norm(gap) <= TOLERANCE:
-                found[place] = [int(near)]  # the first of its kind: near ones come in order
-                break
+    for first in range(0, columns.shape[1], COSINE_BLOCK):
+        block = columns[:, first : first + COSINE_BLOCK]
+        cosines = columns[:, : first + block.shape[1]].T @ block
+        near, place = np.nonzero(np.abs(cosines) > 1 - 1e-8)
+        for k in np.lexsort((near, place)):  # of several the first counts
+            one, other = first + int(place[k]), int(near[k])
+            if other < one and one not in found:
+                gap = columns[:, one] - np.sign(cosines[other, place[k]]) * columns[:, other]
+                if np.linalg.norm(gap) <= TOLERANCE:
+                    found[one] = [other]
     return found
 
 

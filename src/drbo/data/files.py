@@ -5,6 +5,7 @@ hang the program; :mod:`drbo.data.packed` does the same for what is unpacked. No
 """
 
 import errno
+import hashlib
 import io
 import json
 import math
@@ -12,7 +13,7 @@ import os
 import secrets
 import stat
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -285,9 +286,10 @@ def npy_bytes(values: Any) -> bytes:
     return buffer.getvalue()
 
 
-def write_file(path: Path, content: bytes, mode: int = 0o666) -> None:
+def write_file(path: Path, content: bytes | Callable[[IO[bytes]], object], mode: int = 0o666) -> None:
     """Write a file so that a crash leaves the old one or the new one, never a half: same folder, fsync, rename.
 
+    ``content`` are its bytes, or a function that writes them to a stream, for those that should not be in memory twice.
     ``mode`` are the permissions of the file from its first byte on, less those that the umask takes away.
 
     Examples
@@ -301,7 +303,7 @@ def write_file(path: Path, content: bytes, mode: int = 0o666) -> None:
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as stream:
-            stream.write(content)
+            content(stream) if callable(content) else stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, path)
@@ -329,6 +331,20 @@ def write_hint(error: BaseException, otherwise: str) -> str:
     if code == errno.EFBIG:
         return "the limit on the size of a file is too low: see 'ulimit -f'"
     return otherwise
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file, read piece by piece.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     file_digest(Path(file.name))[:8]
+    'e3b0c442'
+    """
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _remove(path: Path) -> None:

@@ -41,7 +41,7 @@ def missing_cells(frame: "pd.DataFrame") -> Bools:
     """
     import pandas as pd
 
-    found = np.zeros(frame.shape, dtype=bool)
+    found = np.zeros(frame.shape, dtype=bool, order="F")  # filled column by column
     for place, name in enumerate(frame.columns):
         column = frame[name]
         found[:, place] = column.isna().to_numpy()

@@ -39,7 +39,9 @@ def read_parquet(path: Path, limit: InputLimit) -> Any:
             hint="pip install drbo[parquet]",
         ) from error
     try:
-        return _table(pyarrow, parquet, path, limit)
+        table = _table(pyarrow, parquet, path, limit)
+        pyarrow.default_memory_pool().release_unused()
+        return table
     except (pyarrow.ArrowException, OSError) as error:
         raise DataError(f"file '{path}' is no complete Parquet file", hint="write it again") from error
 
@@ -60,7 +62,7 @@ def _table(pyarrow: Any, parquet: Any, path: Path, limit: InputLimit) -> Any:
         _check_types(pyarrow, schema, what)
         kinds = (pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.large_binary())
         texts = [field.name for field in schema if field.type in kinds]
-        file = parquet.ParquetFile(path, read_dictionary=texts)
+        file = parquet.ParquetFile(path, read_dictionary=texts, pre_buffer=False)  # no copy of the file in memory
         limit.check_unpacked(_cells(file.metadata) * _CELL_BYTES, packed, what)
         _check_pages(stream, file.metadata, packed, limit, what)
     table = file.read()

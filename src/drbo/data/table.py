@@ -1,20 +1,32 @@
 """The checked table that every score is built from, and its canonical order."""
 
 import hashlib
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.moments import Moments, moments
+from drbo.data.moments import Moments, complete_moments, moments
+from drbo.deadline import current
 
 Kind = Literal["numeric", "categorical"]
 
 #: Digits after the point of standardised columns that count.
 UNIT_DIGITS = 9
+#: A table of more cells (128 MiB) is large: it is held column by column, and no step makes a copy of it as a whole.
+LARGE_CELLS = 2**24
+#: Cells of the columns that are sorted together, and rows that are taken together.
+SLAB_CELLS, BLOCK_ROWS = 2**21, 2**14
+#: To sort a large table, and to hash it, takes about so many times as long as to check it.
+SORTING_SHARE = 5.0
+#: Threads that sort columns: each holds several copies of its own.
+SORTING_THREADS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +72,19 @@ class Table:
     @cached_property
     def incomplete(self) -> bool:
         """Whether a cell is missing."""
-        return bool(np.isnan(self.values).any())
+        return any(bool(np.isnan(self.values[part]).any()) for part in row_blocks(self.n_rows))
+
+    @property
+    def large(self) -> bool:
+        """Whether the table is too large to be copied at every step."""
+        return is_large(*self.values.shape)
+
+    @property
+    def is_hurried(self) -> bool:
+        """Whether the deadline leaves no time to sort a large table, judged by the time spent so far."""
+        deadline = current()
+        spent = time.monotonic() - deadline.began
+        return self.large and not self._orders and deadline.left() < SORTING_SHARE * spent
 
     @property
     def by_moments(self) -> bool:
@@ -74,25 +98,40 @@ class Table:
 
     def adopt_moments(self, ordered: "Table", columns: npt.NDArray[np.intp]) -> None:
         """Take over the moments of the same rows in another order; new column k is the old ``columns[k]``."""
+        place = np.argsort(columns)
         if ordered.moments is not None:
-            place = np.argsort(columns)
             vars(self)["moments"] = ordered.moments.take(place)
+        elif ordered.large and "categorical" not in ordered.kinds:
+            vars(self)["large_moments"] = ordered.large_moments.take(place)
+
+    def adopt_digest(self, ordered: "Table") -> str:
+        """Take over the hash of the same rows in another order, and return it."""
+        vars(self)["_digest"] = ordered.digest()
+        return self.digest()
 
     @property
     def rows_or_moments(self) -> npt.NDArray[np.float64] | Moments:
-        """What a linear test or regression is computed from."""
-        return self.values if self.moments is None else self.moments
+        """What a linear test or regression is computed from: the moments of a large table are computed once."""
+        if self.moments is not None:
+            return self.moments
+        return self.large_moments if self.large else self.values
+
+    @cached_property
+    def large_moments(self) -> Moments:
+        """Mean and covariance of a complete table, computed block by block."""
+        return complete_moments(self.values)
 
     @property
     def complete_rows(self) -> "Table":
         """The rows without a missing cell."""
-        rows = np.flatnonzero(~np.isnan(self.values).any(axis=1)) if self.incomplete else np.arange(self.n_rows)
-        return self.take(rows, np.arange(self.n_columns))
+        if not self.incomplete:
+            return self
+        return self.take(np.flatnonzero(~np.isnan(self.values).any(axis=1)), np.arange(self.n_columns))
 
     def take(self, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]) -> "Table":
         """Return the table with these rows and these columns, in this order."""
         return Table(
-            np.ascontiguousarray(self.values[np.ix_(rows, columns)]),
+            _gathered(self.values, rows, columns),
             tuple(self.names[j] for j in columns),
             tuple(self.kinds[j] for j in columns),
             tuple(self.levels[j] for j in columns),
@@ -107,26 +146,117 @@ class Table:
         by what stands beside them in the rows; names only separate columns that the whole table cannot tell apart. Rows
         are then sorted by value.
         """
-        sorted_values = unit_free(np.sort(self.values, axis=0)) + 0.0  # + 0.0: -0.0 and 0.0 are one value
-        digests = [hashlib.sha256(str(seed).encode() + column.tobytes()).digest() for column in sorted_values.T]
+        if (known := self._orders.get(seed)) is not None:
+            return known
+        digests = self._column_digests(seed)
         colours = np.zeros(self.n_columns, dtype=np.uint64)
         if len(set(digests)) < self.n_columns:
             first = np.array([int.from_bytes(digest[:8]) for digest in digests], np.uint64)
-            colours = _refined(unit_free(self.values) + 0.0, first)
+            standard = np.empty(self.values.shape)
+            for part in _slabs(*self.values.shape):
+                standard[:, part] = unit_free(np.ascontiguousarray(self.values[:, part])) + 0.0
+            colours = _refined(standard, first)
         keys = sorted(zip(digests, colours.tolist(), self.names, range(self.n_columns), strict=True))
         columns = np.array([j for *_, j in keys], dtype=np.intp)
-        keys_of_rows = self.values[:, columns[::-1]].T
-        if self.weights is not None:
-            keys_of_rows = np.vstack([self.weights, keys_of_rows])  # told apart by it only if they are equal
-        return np.lexsort(keys_of_rows).astype(np.intp), columns
+        last = [] if self.weights is None else [self.weights]  # rows are told apart by it only if they are equal
+        rows = _row_order(self.n_rows, chain((self.values[:, j] for j in columns), last))
+        self._orders[seed] = rows, columns
+        return rows, columns
+
+    def note_order(self, seed: int) -> None:
+        """Take note that the table is in the canonical order of a seed: it need not be found again."""
+        self._orders[seed] = np.arange(self.n_rows), np.arange(self.n_columns)
+
+    @cached_property
+    def _orders(self) -> dict[int, tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+        return {}
+
+    def _column_digests(self, seed: int) -> list[bytes]:
+        """Return a digest of the seed and of the sorted values of each column in standard units."""
+
+        def of_slab(columns: npt.NDArray[np.intp]) -> list[bytes]:
+            slab = np.ascontiguousarray(np.sort(self.values[:, columns], axis=0))
+            standard = unit_free(slab) + 0.0  # + 0.0: -0.0 and 0.0 are one value
+            return [hashlib.sha256(str(seed).encode() + column.tobytes()).digest() for column in standard.T]
+
+        slabs = _slabs(*self.values.shape)
+        if len(slabs) == 1:
+            return of_slab(slabs[0])
+        with ThreadPoolExecutor(SORTING_THREADS) as pool:
+            return list(chain.from_iterable(pool.map(of_slab, slabs)))
 
     def digest(self) -> str:
         """Return a hash of names, kinds and values, not of weights; the order of rows and columns does not matter."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         rows, columns = self.canonical_order(seed=0)
-        ordered = self.take(rows, columns)
-        content = hashlib.sha256(repr((ordered.names, ordered.kinds, ordered.levels)).encode())
-        content.update((ordered.values + 0.0).tobytes())
+        of_columns = [tuple(part[j] for j in columns) for part in (self.names, self.kinds, self.levels)]
+        content = hashlib.sha256(repr(tuple(of_columns)).encode())
+        in_order = all((part[1:] > part[:-1]).all() for part in (rows, columns))
+        for part in row_blocks(self.n_rows):
+            block = self.values[part] if in_order else self.values[np.ix_(rows[part], columns)]
+            content.update((block + 0.0).tobytes())
         return content.hexdigest()
+
+
+def is_large(n_rows: int, n_columns: int) -> bool:
+    """Tell whether a table of this size is too large to be copied at every step."""
+    return n_rows * n_columns > LARGE_CELLS
+
+
+def row_blocks(n_rows: int) -> Iterator[slice]:
+    """Yield the rows of a table, some at a time.
+
+    Examples
+    --------
+    >>> [part.stop - part.start for part in row_blocks(BLOCK_ROWS + 5)]
+    [16384, 5]
+    """
+    yield from (slice(start, min(start + BLOCK_ROWS, n_rows)) for start in range(0, n_rows, BLOCK_ROWS))
+
+
+def _slabs(n_rows: int, n_columns: int) -> list[npt.NDArray[np.intp]]:
+    """Return the columns of a table, some at a time.
+
+    Never one alone, whose sums numpy would add up in another order: the last bits of a column must not depend on it.
+    """
+    most = max(2, SLAB_CELLS // max(1, n_rows))
+    return np.array_split(np.arange(n_columns), max(1, n_columns // most))
+
+
+def _gathered(
+    values: npt.NDArray[np.float64], rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]
+) -> npt.NDArray[np.float64]:
+    """Return some rows and columns; a large table is held column by column."""
+    if not is_large(len(rows), len(columns)):
+        return np.ascontiguousarray(values[np.ix_(rows, columns)])
+    gathered = np.empty((len(rows), len(columns)), order="F")
+    for place, column in enumerate(columns):
+        np.take(values[:, column], rows, out=gathered[:, place])
+    return gathered
+
+
+def _row_order(n_rows: int, keys: Iterable[npt.NDArray[np.float64]]) -> npt.NDArray[np.intp]:
+    """Return the rows sorted by the first key, equal ones by the second, and so on; as np.lexsort with the last first.
+
+    Only rows that are still equal are sorted by a further key: in a table of numbers these are few.
+    """
+    order = np.arange(n_rows)
+    equal, group = np.arange(n_rows), np.zeros(n_rows, dtype=np.intp)  # places of rows that are equal so far
+    for key in keys:
+        cells = key[order[equal]]
+        place = np.lexsort((cells, group)) if group[-1] else np.argsort(cells, kind="stable")
+        order[equal], cells = order[equal[place]], cells[place]
+        same = (cells[1:] == cells[:-1]) | (np.isnan(cells[1:]) & np.isnan(cells[:-1]))
+        first = np.append(True, (group[1:] != group[:-1]) | ~same)
+        number = np.cumsum(first) - 1
+        repeated = np.bincount(number)[number] > 1
+        equal, group = equal[repeated], number[repeated]
+        if not len(equal):
+            break
+    return order
 
 
 def _refined(
@@ -138,10 +268,15 @@ def _refined(
     A row is coloured by the set of its cells with their columns' colours, then a column by its cells with their
     rows' colours, until no column gets a colour of its own any more. Sums wrap around and do not see the order.
     """
-    bits = np.ascontiguousarray(values).view(np.uint64)
+    bits = values.view(np.uint64)
+    blocks = list(row_blocks(len(bits)))
     while True:
-        rows = _mixed(bits ^ _mixed(colours)[None, :]).sum(axis=1, dtype=np.uint64)
-        finer = _mixed(_mixed(bits ^ _mixed(rows)[:, None]).sum(axis=0, dtype=np.uint64) ^ colours)
+        mixed = _mixed(colours)
+        rows = np.concatenate([_mixed(bits[part] ^ mixed).sum(axis=1, dtype=np.uint64) for part in blocks])
+        total = np.zeros_like(colours)
+        for part in blocks:
+            total += _mixed(bits[part] ^ _mixed(rows[part])[:, None]).sum(axis=0, dtype=np.uint64)
+        finer = _mixed(total ^ colours)
         if len(np.unique(finer)) <= len(np.unique(colours)):
             return finer
         colours = finer

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from drbo.data.table import Table
 from drbo.knowledge import Constraints
-from drbo.result.prune import prune
+from drbo.result.prune import BY_MOMENTS, prune
 from drbo.result.why import mpdag
 from drbo.scores.base import Score, build_score
 from drbo.search.loop import Outcome, Search, run
@@ -94,7 +94,8 @@ class TableRefit:
             raise KeyboardInterrupt
         required, threshold = self.constraints.required, self.settings.prune_threshold
         dag = outcome.best.dags[0]
-        kept, _ = prune(self.pruner, table.rows_or_moments, dag, required=required, threshold=threshold)
+        data = table.rows_or_moments if self.pruner in BY_MOMENTS else table.values
+        kept, _ = prune(self.pruner, data, dag, required=required, threshold=threshold)
         graph = mpdag(kept, self.constraints) if score.score_equivalent else kept
         given = np.empty_like(graph)
         given[np.ix_(self.columns, self.columns)] = graph

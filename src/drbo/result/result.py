@@ -188,7 +188,7 @@ class Result:
 
     @cached_property
     def _mpdag(self) -> Bools:
-        return why.mpdag(self.dag, self._constraints)
+        return why.mpdag(self.dag, self._constraints, self._cpdag)
 
     @property
     def cpdag(self) -> Bools:
@@ -245,6 +245,7 @@ class Result:
             score_equivalent=self.score_equivalent,
             assumption=str(self.insight.get("assumption", "the score tells equivalent graphs apart")),
             reversed_margin=self.margin_reversed,
+            classes=(self._cpdag, self._mpdag),
         )
         return {(self.names[i], self.names[j]): words for (i, j), words in found.items()}
 

@@ -21,6 +21,7 @@ def constraints_of(knowledge: Mapping[str, Any], names: Sequence[str]) -> Constr
 def mpdag(
     dag: BoolMatrix,  # (d, d) obeys the constraints
     constraints: Constraints,
+    cpdag: BoolMatrix | None = None,  # of the DAG, where it is known already
 ) -> BoolMatrix:
     """Return the equivalence class of a DAG under knowledge: an edge is undirected where both directions are left.
 
@@ -33,7 +34,7 @@ def mpdag(
     >>> mpdag(chain, Knowledge(roots=["a"]).compile("abc")).astype(int).tolist()
     [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     """
-    cpdag = dag_to_cpdag(dag)
+    cpdag = dag_to_cpdag(dag) if cpdag is None else cpdag
     graph = cpdag & (constraints.allowed | ~cpdag.T | dag)  # an undirected edge loses a direction that is not allowed
     return cpdag if (graph == cpdag).all() else meek_closure(graph)
 
@@ -45,6 +46,7 @@ def reasons(
     score_equivalent: bool,
     assumption: str,
     reversed_margin: npt.NDArray[np.float64] | None = None,
+    classes: tuple[BoolMatrix, BoolMatrix] | None = None,
 ) -> dict[tuple[int, int], str]:
     """Return for each edge of a DAG, in words, what fixes its direction.
 
@@ -53,6 +55,7 @@ def reasons(
     score_equivalent : the score ties Markov-equivalent DAGs.
     assumption : what else the score takes from the data, in words.
     reversed_margin : (d, d) what the score loses when an edge is turned round; 0: a tie.
+    classes : the CPDAG and the :func:`mpdag` of the DAG, where they are known already.
 
     Examples
     --------
@@ -60,7 +63,8 @@ def reasons(
     >>> reasons(collider, Constraints.none(4), score_equivalent=True, assumption="")
     {(0, 2): 'v-structure with x1', (1, 2): 'v-structure with x0', (2, 3): 'Meek rule'}
     """
-    names, cpdag, known = constraints.names, dag_to_cpdag(dag), mpdag(dag, constraints)
+    names = constraints.names
+    cpdag, known = classes or (dag_to_cpdag(dag), mpdag(dag, constraints))
     partners: dict[tuple[int, int], list[str]] = {}
     for a, child, b in v_structures(dag):
         partners.setdefault((a, child), []).append(names[b])

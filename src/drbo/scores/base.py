@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from drbo.data.table import Table
+from drbo.deadline import current
 from drbo.errors import DataError, DrboError, ScoreError, SettingsError
 from drbo.scores.sums import sum_nodes
 
@@ -153,6 +154,9 @@ class Score:
         self.gain: float | Tensor = 1.0  # d(score) / d(local), a number or (d,)
         self._prior = _check_prior(edge_prior, self.n_nodes)
         self.targets = _check_targets(targets, table.n_rows, self.n_nodes)
+        if table.weights is None and self.targets is None:
+            self._set_rows(np.full(self.n_nodes, table.n_rows), penalty)
+            return
         times = np.ones(table.n_rows) if table.weights is None else table.weights
         counted = np.ones((table.n_rows, self.n_nodes), dtype=bool) if self.targets is None else ~self.targets
         self._set_rows(times @ counted, penalty)
@@ -189,9 +193,11 @@ class Score:
 
     def local(self, families: Families) -> npt.NDArray[np.float64]:
         """Return the local values of a batch of families."""
-        members = [tuple(np.flatnonzero(row).tolist()) for row in families.parents]
-        pairs = zip(families.nodes.tolist(), members, strict=True)
-        return np.array([float(self.local_one(node, parents)) for node, parents in pairs], dtype=np.float64)
+        values, deadline = np.empty(len(families)), current()
+        for row, (node, parents) in enumerate(zip(families.nodes.tolist(), families.parents, strict=True)):
+            deadline.check()
+            values[row] = float(self.local_one(node, tuple(np.flatnonzero(parents).tolist())))
+        return values
 
     def local_one(self, node: int, parents: tuple[int, ...]) -> float:
         """Return the local value of one family; the simplest way to write a score."""

