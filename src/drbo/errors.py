@@ -1,5 +1,7 @@
 """Every error that drbo raises on purpose, each with a way out in its hint."""
 
+import errno
+
 
 class DrboError(Exception):
     """Base of all errors of this package.
@@ -57,3 +59,19 @@ class LockError(DrboError):
 
 class WorkerError(DrboError):
     """The processes or machines that compute scores are lost."""
+
+
+def write_hint(error: BaseException, otherwise: str) -> str:
+    """Return what can be done about a write that failed.
+
+    Examples
+    --------
+    >>> write_hint(OSError(errno.ENOSPC, "No space left on device"), "choose another folder")
+    'the disk is full: make room, or choose another disk'
+    """
+    code = error.errno if isinstance(error, OSError) else None
+    if code in (errno.ENOSPC, errno.EDQUOT):
+        return "the disk is full: make room, or choose another disk"
+    if code == errno.EFBIG:
+        return "the limit on the size of a file is too low: see 'ulimit -f'"
+    return otherwise

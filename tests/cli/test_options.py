@@ -100,6 +100,7 @@ def test_what_only_a_person_may_ask_for(run: Run, chain: Path, line: str) -> Non
         ('quiet = "yes"', "'quiet' must be true or false, got 'yes'"),
         ("score = 5", "got '5'"),
         ("data = 1979-05-27", "'data' must be a text or a number"),
+        ('output = "a\\u0000b"', "'output' must not hold the character 0"),
         ("max-evals = 1.5", "'1.5' is not a valid integer"),
         ("workers = 0", "0 is not in the range"),
         ("[settings]\ndropout = nan", "dropout must be a finite number in [0, 1), got nan"),

@@ -126,6 +126,81 @@ def test_a_closed_pipe_ends_the_program_without_noise() -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
+FAST = "--max-evals 12 --set batch_size=4 --set n_candidates=50 -q"
+
+
+def _shell(words: str) -> subprocess.CompletedProcess[str]:
+    """Run the program with the streams that a shell gives it."""
+    return subprocess.run(
+        ["sh", "-c", words.replace("drbo", f"{sys.executable} -m drbo")], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("drbo datasets >&-", "the answer cannot be printed: stdout is closed"),
+        ("drbo datasets >/dev/full", "the answer cannot be printed: No space left on device"),
+        ("drbo simulate asia --rows 9 >&-", "the answer cannot be printed: stdout is closed"),
+        ("drbo simulate asia --rows 9 >/dev/full", "the answer cannot be printed: No space left on device"),
+        ("drbo --help >/dev/full", "the output: No space left on device"),
+        ("drbo check absent.csv >&- <&-", "file 'absent.csv' does not exist"),
+    ],
+)
+def test_output_that_goes_nowhere_is_told(folder: Path, words: str, message: str) -> None:
+    done = _shell(words)
+    assert done.returncode == (2 if "absent" in words else 1)
+    assert done.stderr.splitlines()[0] == f"error: {message}"
+    assert len(done.stderr.splitlines()) == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("where", ["2>&-", "2>/dev/full"])
+def test_the_work_goes_on_where_talk_goes_nowhere(chain: Path, where: str) -> None:
+    assert _shell(f"drbo fit absent.csv {where}").returncode == 2
+    done = _shell(f"drbo fit {chain} {FAST.replace('-q', '')} {where}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "4 variables, 200 rows" in done.stdout
+
+
+def test_a_result_is_saved_with_all_streams_closed_and_nothing_else_gets_into_its_files(chain: Path) -> None:
+    assert _shell(f"drbo fit {chain} {FAST} -o run <&- >&- 2>&-").returncode == 1  # it could not be printed
+    assert drbo.Result.load("run").n_rows == 200
+    assert Path("run/report.html").read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs ulimit")
+def test_a_limit_on_the_size_of_files_is_named(chain: Path) -> None:
+    for blocks in (2, 30, 60):  # too low for the data, the picture, the report
+        done = _shell(f"ulimit -f {blocks}; drbo fit {chain} {FAST} -o run{blocks} 2>&1 >/dev/null")
+        assert done.returncode in (1, 2), done.stdout
+        assert "File too large" in done.stdout
+        assert "hint: the limit on the size of a file is too low: see 'ulimit -f'" in done.stdout
+        assert ".png" not in done.stdout.partition("hint")[2]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes")
+def test_names_of_files_that_are_no_utf8(chain: Path) -> None:
+    odd = os.fsdecode(b"caf\xe9.csv")
+    chain.rename(odd)
+    for words in (
+        *((f"fit {odd} {FAST} -o {odd[:-4]}", 0), (f"resume {odd[:-4]} -q", 0), (f"check {odd} --quick", 0)),
+        *((f"report {odd[:-4]}", 0), (f"export {odd[:-4]} {odd[:-4]}.dot", 0), (f"lag {odd} -o {odd[:-4]}-lag.csv", 0)),
+        *((f"init {odd[:-4]}.toml", 0), (f"init x.toml --data {odd}", 2), (f"fit {odd[:-5]}", 2)),
+        *((f"fit {odd} --start {odd}", 2), (f"fit {odd} --knowledge {odd}", 2), (f"fit {odd} --require {odd}", 2)),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "drbo", *words[0].split()], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == words[1], done.stderr
+        assert "internal error" not in done.stderr
+    call = drbo.Result.load(odd[:-4]).call
+    assert "fit $'caf\\xe9.csv' --max-evals 12" in call
+    again = subprocess.run(["bash", "-c", call.replace("python ", f"{sys.executable} ")], check=False)
+    assert again.returncode == 0
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo terminal")
 @pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
 def test_colour_only_on_a_terminal_that_wants_it(folder: Path, variables: dict[str, str], coloured: bool) -> None:

@@ -374,3 +374,9 @@ def test_what_is_no_table(data: Any, parts: list[str]) -> None:
     assert isinstance(error, ValueError)
     for part in parts:
         assert part in str(error)
+
+
+def test_names_that_no_file_can_hold(tmp_path: Path) -> None:
+    np.savez(tmp_path / "t.npz", X=np.eye(3), names=np.array(["a", "b\ud800", "c"]))
+    error = error_of(lambda: read_table(tmp_path / "t.npz"))
+    assert "the name of column 2 is not Unicode: 'b\\ud800'" in error.message

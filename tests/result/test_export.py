@@ -374,3 +374,8 @@ class TestPublishedFiles:
         path = Path(os.environ["DRBO_DATA"]) / "linear_30er4_seed1_n1000.npz"
         with np.load(path) as arrays:
             np.testing.assert_array_equal(read_graph(path)[0], arrays["A"] != 0)
+
+
+def test_names_that_no_file_can_hold_are_refused():
+    with pytest.raises(ResultError, match=r"a name must be Unicode, got 'b\\ud800'"):
+        write_graph("graph.csv", [[0, 1], [0, 0]], ["a", "b\ud800"])

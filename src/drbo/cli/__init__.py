@@ -26,12 +26,12 @@ from drbo.cli.init import init
 from drbo.cli.interrupts import INTERRUPTED, NO_RESULT
 from drbo.cli.judge import judge
 from drbo.cli.lag import lag
-from drbo.cli.messages import OutputError, say_error, say_warning
+from drbo.cli.messages import OutputError, ready_streams, say_error, say_warning
 from drbo.cli.report import report
 from drbo.cli.resume import resume
 from drbo.cli.score import score
 from drbo.cli.simulate import simulate
-from drbo.errors import DrboError
+from drbo.errors import DrboError, write_hint
 
 FAILURE, MISUSE = 1, 2  # exit codes
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -47,9 +47,7 @@ class Program(click.Group):
         """Run a command and exit with its code."""
         atexit.unregister(gc.freeze)
         atexit.register(gc.freeze)  # no search for garbage among all modules at the end: it takes up to a second
-        for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):
-                stream.reconfigure(errors="backslashreplace")  # names that the terminal's encoding does not know
+        ready_streams()
         sys.exit(self._run(*args, **extra | {"standalone_mode": False}))
 
     def _run(self, *args: Any, **extra: Any) -> int:
@@ -67,6 +65,10 @@ class Program(click.Group):
         except DrboError as error:
             say_error(error.message, hint=error.hint)
             return FAILURE if isinstance(error, OutputError) else MISUSE
+        except OSError as error:  # such as a help text on a full disk
+            where = "the output" if error.filename is None else f"'{error.filename}'"
+            say_error(f"{where}: {error.strerror or error}", hint=write_hint(error, "run it again with 'drbo --debug'"))
+            return FAILURE
         except Exception as error:
             say_error(
                 f"internal error: {type(error).__name__}: {error}",

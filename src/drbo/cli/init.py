@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from drbo.cli.messages import OutputError, say
+from drbo.cli.messages import OutputError, plain, say
 from drbo.cli.options import NOT_IN_FILES
 from drbo.cli.output import writing
+from drbo.errors import SettingsError
 from drbo.settings import Settings
 
 #: Options of 'drbo fit' that the file does not list: those about this one call, and what has a table of its own.
@@ -54,7 +55,11 @@ def init(path: Path, data: str | None, force: bool) -> None:
     if path.exists() and not force:
         raise OutputError(f"'{path}' is there already", hint="choose another name, or add --force")
     table = data or "table.csv"
-    lines = [HEAD.format(name=path.name), "[fit]", f"data = {_toml(table)}", 'output = "run"']
+    if plain(table) != table:
+        raise SettingsError(
+            f"the name '{table}' cannot stand in a TOML file", hint="leave out --data, or give the file another name"
+        )
+    lines = [HEAD.format(name=plain(path.name)), "[fit]", f"data = {_toml(table)}", 'output = "run"']
     lines += _options(fit.params)
     lines += ["", "[settings]  # of the search", *_settings(), KNOWLEDGE]
     with writing(path):

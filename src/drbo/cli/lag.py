@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from drbo.cli.messages import say
+from drbo.cli.messages import plain, say
 from drbo.cli.options import file_options, read_frame
 from drbo.cli.output import writing
 from drbo.errors import SettingsError
@@ -44,7 +44,8 @@ def lag(data: Path, lags: int, output: Path, time: str | None, group: str | None
     for note in notes:
         say(f"note: {note}")
     known = output.with_suffix(".toml")
-    lines = [f"# Made by 'drbo lag {data.name} --lags {lags}': early to late; the present never causes the past.", ""]
+    made = f"# Made by 'drbo lag {plain(data.name)} --lags {lags}'"
+    lines = [f"{made}: early to late; the present never causes the past.", ""]
     lines += ["tiers = [", *(f"  {json.dumps(tier, ensure_ascii=False)}," for tier in tiers), "]", ""]
     with writing(output):
         write_file(output, table.to_csv(index=False).encode())

@@ -1,5 +1,6 @@
 """How the command line speaks: notes, warnings and errors on stderr, safe to show on any terminal."""
 
+import errno
 import os
 import re
 import shutil
@@ -10,8 +11,9 @@ from typing import Any
 
 import click
 
-from drbo.errors import DrboError
+from drbo.errors import DrboError, write_hint
 
+LONGEST = 5_000  # characters of an error; those about large files can be long
 COLOURS = {"error": "red", "warning": "yellow", "hint": "cyan"}
 #: Hints speak of arguments of Python functions; on the command line the same things are options.
 _ARGUMENT = re.compile(r"""\b(on_constant|on_collinear|missing|score|device|prune)=(["']?)([\w.:-]+)\2""")
@@ -41,17 +43,64 @@ def plain(text: str, keep: str = "") -> str:
     return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
+def ready_streams() -> None:
+    """Make the three standard streams safe to use, whatever the shell did to them.
+
+    A file that is opened gets the lowest free number: with stdout or stderr closed, what libraries print there would
+    end up in it. So closed numbers are kept busy. What goes to a closed stderr is lost; :func:`show` tells of a closed
+    stdout.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for as long as the program runs
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # names that the terminal's encoding does not know
+
+
 def say(text: str) -> None:
     """Print a line of talk; data goes to stdout by :func:`show`."""
-    click.echo(plain(text), err=True)
+    _talk(plain(text))
+
+
+def _talk(text: str) -> None:
+    """Print to stderr; if it cannot be written, the work goes on without talk."""
+    try:
+        click.echo(text, err=True)
+    except OSError:  # a full disk, or a closed pipe
+        _drop(2)
 
 
 def show(text: str, *, machine: bool = False) -> None:
     """Print data or a result; its line breaks stay. Text for people is fitted to the width of a terminal."""
     safe = plain(text, keep="\n")
-    if sys.stdout.isatty() and not machine:
+    if sys.stdout is not None and sys.stdout.isatty() and not machine:
         safe = wrapped(safe, shutil.get_terminal_size().columns)
-    click.echo(safe)
+    put(safe)
+
+
+def put(content: str | bytes, *, newline: bool = True) -> None:
+    """Print to stdout as it is, or say that it cannot be."""
+    if sys.stdout is None:
+        raise OutputError("the answer cannot be printed: stdout is closed", hint="send it to a file, or to /dev/null")
+    try:
+        click.echo(content, nl=newline)
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # such as 'drbo datasets | head -1'
+            raise
+        _drop(1)
+        raise OutputError(
+            f"the answer cannot be printed: {error.strerror or error}", hint=write_hint(error, "send it somewhere else")
+        ) from error
+
+
+def _drop(number: int) -> None:
+    """Let what is still to be written to a stream go nowhere, so that the end of the program does not fail on it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
 def wrapped(text: str, width: int) -> str:
@@ -86,14 +135,14 @@ def say_warning(message: Warning | str, *_where: Any, **_how: Any) -> None:
 
 def _say_labelled(word: str, text: str) -> None:
     """Print a label and one line of text; only a terminal gets colour and line breaks."""
-    label, text = f"{word}:", plain(text)
+    label, text = f"{word}:", plain(text if len(text) <= LONGEST else f"{text[:LONGEST]} ...")
     if sys.stderr.isatty():
         room = shutil.get_terminal_size().columns - len(label) - 1
         lines = textwrap.wrap(text, room, break_on_hyphens=False)
         text = ("\n" + " " * (len(label) + 1)).join(lines)
     if wants_colour():
         label = click.style(label, fg=COLOURS[word], bold=True)
-    click.echo(f"{label} {text}", err=True)
+    _talk(f"{label} {text}")
 
 
 def as_options(hint: str) -> str:

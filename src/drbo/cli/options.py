@@ -238,6 +238,8 @@ def _config_value(parameter: click.Parameter, value: Any, where: str) -> Any:
                 hint="'drbo init' writes an example of every option",
             )
     words = [str(item) for item in items]
+    if any("\0" in word for word in words):
+        raise SettingsError(f"{where} must not hold the character 0", hint="no name of a file or a column does")
     return words if parameter.multiple else words[0]
 
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drbo.cli.interrupts import broken_off
-from drbo.cli.messages import OutputError, say
+from drbo.cli.messages import OutputError, put, say
 from drbo.cli.plan import CLUSTERS, PLAN, RESAMPLES, Plan
 from drbo.deadline import LEAST_SECONDS, Deadline, current, no_deadline
-from drbo.errors import ResultError, SettingsError
+from drbo.errors import ResultError, SettingsError, write_hint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -165,7 +165,7 @@ def writing(what: Path) -> Iterator[None]:
         raise OutputError(error.message, hint=error.hint) from error
     except OSError as error:
         raise OutputError(
-            f"{what} cannot be written: {error.strerror or error}", hint="choose another place"
+            f"{what} cannot be written: {error.strerror or error}", hint=write_hint(error, "choose another place")
         ) from error
 
 
@@ -217,7 +217,18 @@ def command_line(context: click.Context) -> str:
             flag = max(parameter.opts, key=len)
             values: Sequence[Any] = value if parameter.multiple else [value]  # type: ignore[assignment]
             options += [flag] if parameter.is_flag else [word for item in values for word in (flag, str(item))]
-    return shlex.join([*context.command_path.split(), *arguments, *options])
+    return " ".join(_quoted(word) for word in [*context.command_path.split(), *arguments, *options])
+
+
+def _quoted(word: str) -> str:
+    """Return a word for the shell; bytes that are no UTF-8, which names of files may hold, as in $'caf\\xe9'."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        raw = os.fsencode(word)
+        safe = "".join(chr(c) if 32 <= c < 127 and c not in b"\\'" else f"\\x{c:02x}" for c in raw)
+        return f"$'{safe}'"
+    return shlex.quote(word)
 
 
 def _records(table: "pd.DataFrame") -> list[dict[str, Any]]:
@@ -279,7 +290,7 @@ def write_table(
     else:
         raise SettingsError(f"a table is written as .csv or .npz, got '{path}'", hint="change the ending of the name")
     if path is None:
-        click.echo(content, nl=False)
+        put(content, newline=False)
         return
     with writing(path):
         write_file(path, content)

@@ -4,7 +4,6 @@ Sizes are checked before anything is read, so that neither a huge file nor a pip
 hang the program; :mod:`drbo.data.packed` does the same for what is unpacked. Nothing is ever unpickled.
 """
 
-import errno
 import hashlib
 import io
 import json
@@ -21,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 
 from drbo.data.packed import SmallReads
-from drbo.errors import DrboError, ResultError
+from drbo.errors import DrboError, ResultError, write_hint
 
 MAX_TEXT_BYTES = 2**26
 MAX_ARRAY_BYTES = 2**28
@@ -315,22 +314,6 @@ def write_file(path: Path, content: bytes | Callable[[IO[bytes]], object], mode:
     except BaseException:  # an interrupt leaves no half behind
         _remove(temporary)
         raise
-
-
-def write_hint(error: BaseException, otherwise: str) -> str:
-    """Return what can be done about a write that failed.
-
-    Examples
-    --------
-    >>> write_hint(OSError(errno.ENOSPC, "No space left on device"), "choose another folder")
-    'the disk is full: make room, or choose another disk'
-    """
-    code = error.errno if isinstance(error, OSError) else None
-    if code in (errno.ENOSPC, errno.EDQUOT):
-        return "the disk is full: make room, or choose another disk"
-    if code == errno.EFBIG:
-        return "the limit on the size of a file is too low: see 'ulimit -f'"
-    return otherwise
 
 
 def file_digest(path: Path) -> str:

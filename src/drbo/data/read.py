@@ -12,7 +12,7 @@ import numpy.typing as npt
 from drbo.data.files import read_header, read_member, read_npy, refusing
 from drbo.data.packed import TOO_LARGE, InputLimit, open_npz
 from drbo.data.parquet import read_parquet
-from drbo.data.text import check_unique, numbered, read_text
+from drbo.data.text import check_unique, is_unicode, numbered, read_text
 from drbo.errors import DataError, DrboError
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def _from_npz(path: Path, stream: IO[bytes], limit: InputLimit) -> "pd.DataFrame
             f"file '{path}' has {len(found)} names for {frame.shape[1]} columns", hint="one name per column"
         )
     names = [value.decode() if isinstance(value, bytes) else str(value) for value in found.tolist()]
+    _check_unicode(names)
     return as_frame(frame.set_axis(names, axis=1))
 
 
@@ -150,6 +151,7 @@ def as_frame(data: Any) -> "pd.DataFrame":
         )
     frame.columns = [str(label) for label in frame.columns]
     check_unique(frame.columns.tolist())
+    _check_unicode(frame.columns.tolist())
     if "" in (blank := [name.strip() for name in frame.columns]):
         raise DataError(f"column {blank.index('') + 1} of {len(blank)} has no name", hint="give every column a name")
     for name, dtype in frame.dtypes.items():
@@ -159,6 +161,13 @@ def as_frame(data: Any) -> "pd.DataFrame":
         return frame.infer_objects()
     except OverflowError:  # pandas before 3 on an integer beyond floating point: the check of the columns names it
         return frame
+
+
+def _check_unicode(names: Sequence[str]) -> None:
+    wrong = next((k for k, name in enumerate(names) if not is_unicode(name)), None)
+    if wrong is not None:
+        name = names[wrong]
+        raise DataError(f"the name of column {wrong + 1} is not Unicode: {name!r:.80}", hint="give it another name")
 
 
 def _from_array(array: npt.NDArray[Any]) -> "pd.DataFrame":

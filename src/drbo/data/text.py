@@ -316,6 +316,21 @@ def check_unique(names: Sequence[str], where: str = "") -> None:
         )
 
 
+def is_unicode(name: str) -> bool:
+    r"""Tell whether a text can be written: Python also holds halves of surrogate pairs, which no file can.
+
+    Examples
+    --------
+    >>> is_unicode("dose [µg]"), is_unicode("\ud800")
+    (True, False)
+    """
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def numbered(count: int) -> list[str]:
     """Return names for columns that have none.
 

@@ -1,5 +1,6 @@
 """A sheet to draw a graph on with matplotlib: its size, lines with arrowheads, boxes with names, a legend."""
 
+import io
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 from matplotlib.path import Path as Curve
 
+from drbo.data.files import write_file
 from drbo.errors import ResultError
 from drbo.result.layout import Layout
 from drbo.result.routes import BOX_HEIGHT, BOX_ROUND, FONT, LAYER, text_width
@@ -141,9 +143,12 @@ def write_picture(axes: Axes, path: str | Path) -> None:
     figure = axes.figure
     while not isinstance(figure, Figure):  # axes inside a subfigure
         figure = figure.figure
+    path, buffer = Path(path), io.BytesIO()
+    path = path if path.suffix else path.with_name(f"{path.name}.png")
     try:
-        figure.savefig(path, dpi=200)
-    except (OSError, ValueError) as error:
+        figure.savefig(buffer, format=path.suffix[1:].lower(), dpi=200)
+    except ValueError as error:
         raise ResultError(
             f"the picture cannot be written to {path}: {error}", hint="end the name in .png, .svg or .pdf"
         ) from error
+    write_file(path, buffer.getvalue())

@@ -25,6 +25,7 @@ from drbo.data.files import (
     write_file,
 )
 from drbo.data.packed import InputLimit, open_npz
+from drbo.data.text import is_unicode
 from drbo.errors import ResultError
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def check_names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
     for name in found:
         if not isinstance(name, str) or not name:
             raise ResultError(f"a name must be a text of at least one character, got {name!r}")
+        if not is_unicode(name):
+            raise ResultError(f"a name must be Unicode, got {name!r:.80}")
     if len(set(found)) < d:
         twice = next(name for name, count in Counter(found).items() if count > 1)
         raise ResultError(f"names must be unique, got {twice!r} twice")
@@ -185,7 +188,7 @@ def csv_bytes(rows: Iterable[Sequence[Any]]) -> bytes:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if hidden else csv.QUOTE_MINIMAL)
     writer.writerows(table)
-    return buffer.getvalue().encode(errors="surrogatepass")
+    return buffer.getvalue().encode()
 
 
 def read_graph(path: str | Path, names: Sequence[str] | None = None) -> tuple[Bools, tuple[str, ...]]:

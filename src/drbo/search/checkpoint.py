@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from drbo.data.files import MAX_TEXT_BYTES, npz_bytes, read_bytes, read_json, refusing, stored_archive, write_file
-from drbo.errors import CheckpointError, ResultError
+from drbo.errors import CheckpointError, ResultError, write_hint
 from drbo.search.state import Fields, Restorable, pack
 
 FORMAT, FORMAT_VERSION = "drbo-checkpoint", 2
@@ -60,7 +60,8 @@ def save(folder: Path, search: Restorable, about: dict[str, Any]) -> int:
                 old.unlink(missing_ok=True)
     except (OSError, ResultError) as error:
         words = error.message if isinstance(error, ResultError) else f"{folder}: {error.strerror or error}"
-        raise CheckpointError(f"the search cannot be saved: {words}", hint="choose another folder") from error
+        hint = error.hint if isinstance(error, ResultError) else write_hint(error, "choose another folder")
+        raise CheckpointError(f"the search cannot be saved: {words}", hint=hint) from error
     return len(raw)
 
 

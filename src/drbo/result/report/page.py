@@ -39,7 +39,7 @@ def write_report(result: Result, path: str | Path) -> Path:
     True
     """
     path = Path(path)
-    write_file(path, report_html(result).encode())
+    write_file(path, report_html(result).encode(errors="backslashreplace"))  # a saved result may hold any text
     return path
 
 
