@@ -5,7 +5,7 @@ BIN = .venv/bin
 COVERAGE_FLOOR = 95
 RUN_TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: audit demo lock sbom soak test test-faults test-handover test-install test-lower test-slow coverage docs lint type bench bench-quick clean
+.PHONY: audit demo lock sbom soak test test-cpus test-faults test-handover test-install test-lower test-slow coverage docs lint type bench bench-quick clean
 
 # Every file is checked against its hash, but that of torch (.ci/lock says why). The lock is for Python 3.11 on Linux;
 # elsewhere: make LOCKED= ...
@@ -48,6 +48,9 @@ demo: .venv/ready  ## learn the Sachs protein network and draw it
 
 test: .venv/ready  ## all tests but the slow ones
 	$(RUN_TESTS) -m "not slow"
+
+test-cpus: .venv/ready  ## the tests that rounding could change, as on four other kinds of machines
+	$(BIN)/python .ci/cpus.py
 
 test-slow: .venv/ready  ## the figures that take minutes
 	$(RUN_TESTS) -m slow

@@ -9,6 +9,8 @@ from drbo.errors import DataError, ScoreError, SettingsError
 from drbo.scores.base import Families
 from drbo.scores.bge import BGe
 
+pytestmark = pytest.mark.floats
+
 
 def make_table(n, d, seed=0):
     rng = np.random.default_rng(seed)

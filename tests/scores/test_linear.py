@@ -12,6 +12,8 @@ from drbo.errors import DataError, ScoreError
 from drbo.scores.base import Families
 from drbo.scores.linear import RESIDUAL_FLOOR, BicEV, BicNV, residual_variances
 
+pytestmark = pytest.mark.floats
+
 BOTH = pytest.mark.parametrize("kind", [BicNV, BicEV])
 
 

@@ -6,6 +6,8 @@ import torch
 
 from drbo.scores.sums import log_sum_exp, sum_nodes
 
+pytestmark = pytest.mark.floats
+
 EPS = {torch.float32: 2.0**-24, torch.float64: 2.0**-53}  # of one addition, relative
 
 

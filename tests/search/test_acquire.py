@@ -16,6 +16,8 @@ from drbo.search.space import FullRankSpace, LowRankSpace
 from drbo.search.surrogate import DropoutSurrogate
 from drbo.settings import Settings
 
+pytestmark = pytest.mark.floats
+
 D, C = 5, 40
 #: Rounding of single precision in a few dozen additions, as a share of the magnitudes that are added. A score may be
 #: small where they are large: it says nothing about its own rounding.

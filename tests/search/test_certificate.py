@@ -18,6 +18,8 @@ from drbo.search.screen import screened
 from drbo.search.tables import all_tables, known_tables
 from drbo.settings import Settings
 
+pytestmark = pytest.mark.floats
+
 NAMES = ["x0", "x1", "x2", "x3"]
 
 

@@ -8,6 +8,8 @@ import pytest
 from drbo.search import compiled_draws
 from drbo.search.compiled import fill_random
 
+pytestmark = pytest.mark.floats
+
 D, N = 9, 30
 
 

@@ -7,6 +7,8 @@ from drbo.search.history import History
 from drbo.search.surrogate import BATCH_NORM_EPS, DropoutSurrogate
 from drbo.settings import Settings
 
+pytestmark = pytest.mark.floats
+
 D, H, N = 11, 6, 40
 
 

@@ -20,6 +20,8 @@ from drbo.search.loop import Search, run
 from drbo.search.stopping import Limits, Recorder
 from drbo.settings import Settings
 
+pytestmark = pytest.mark.floats
+
 #: Settings that make an iteration cheap.
 SMALL = {"batch_size": 8, "n_candidates": 200, "hidden": 8, "n_draws": 4, "n_grads": 2, "n_replay": 32}
 #: Rounding of a score: 1e-9 of the rows that it is a sum over, a thousand at most. The next best DAG is further away.

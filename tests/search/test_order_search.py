@@ -20,6 +20,8 @@ from drbo.search.stopping import Limits
 from drbo.settings import Settings
 from tests.search.test_state import packed, restored
 
+pytestmark = pytest.mark.floats
+
 QUICK = Settings(order_patience=4)
 
 

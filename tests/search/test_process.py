@@ -5,6 +5,8 @@ from scipy.stats import multivariate_normal
 from drbo.search import process
 from drbo.search.process import GpSurrogate, _Node
 
+pytestmark = pytest.mark.floats
+
 D = 6
 
 

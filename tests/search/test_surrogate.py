@@ -10,6 +10,8 @@ from drbo.search.inputs import Inputs
 from drbo.search.surrogate import DropoutSurrogate
 from drbo.settings import Settings
 
+pytestmark = pytest.mark.floats
+
 D, H, N = 4, 6, 32
 
 

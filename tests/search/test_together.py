@@ -15,6 +15,8 @@ from drbo.search.screen import screened
 from drbo.search.together import MOST, Lockstep, group_size, run_together
 from drbo.settings import Settings
 
+pytestmark = pytest.mark.floats
+
 D = 6
 FAST = {"masks": "shared", "batch_norm": "training"}
 NEW_ONLY = {"count_known": False, "skip_known": True, "recombine": True, "polish": True}
