@@ -24,7 +24,7 @@ from drbo.cli.options import (
 from drbo.cli.output import CHECKPOINT, check_folder, command_line, result_as_json, save_result
 from drbo.cli.progress import clock_time, counting, watch_for
 from drbo.deadline import current
-from drbo.errors import SettingsError
+from drbo.errors import SettingsError, TimeLimitError
 from drbo.settings import PRESETS, Settings
 
 if TYPE_CHECKING:
@@ -310,7 +310,10 @@ def _refit(model: Any, frame: "pd.DataFrame", wish: dict[str, Any], *, quiet: bo
     if "keep" in wish:
         save_result(model.result_, wish["keep"].parent)  # the graph is safe before hours of resamples begin
     with counting("resamples", quiet=quiet) as progress:
-        model.resample(frame, progress=progress, executor=executor, **wish)
+        try:
+            model.resample(frame, progress=progress, executor=executor, **wish)
+        except TimeLimitError as error:  # the graph itself is there
+            model.result_ = replace(model.result_, reasons=(*model.result_.reasons, error.message))
 
 
 def finish(result: "Result", output: Path | None, *, as_json: bool = False, quiet: bool = False) -> None:

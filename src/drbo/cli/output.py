@@ -28,7 +28,7 @@ PICTURE = "graph.png"
 CHECKPOINT = "checkpoint"  # the folder of the saved search inside that of the result
 REPORT = "report.html"
 #: Nodes and edges of a graph whose picture, or report, is written in a moment.
-SMALL_PICTURE, SMALL_REPORT = 80, 400
+SMALL_PICTURE, SMALL_REPORT = 120, 400
 
 
 def check_folder(folder: Path, *, force: bool = False) -> None:

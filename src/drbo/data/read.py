@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.files import read_bytes, read_header, read_member, read_npy, refusing, unpack_gzip
+from drbo.data.table import by_columns, is_large
 from drbo.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -347,7 +348,10 @@ def _from_array(array: npt.NDArray[Any]) -> "pd.DataFrame":
         raise DataError(
             f"Found array with dim {array.ndim}, a table has 2: shape {array.shape}", hint="pass rows x columns"
         )
-    return pd.DataFrame(array, columns=_numbered(array.shape[1]))
+    names = _numbered(array.shape[1])
+    if array.dtype == np.float64 and is_large(*array.shape):
+        return pd.DataFrame(by_columns(array), columns=names, copy=False)
+    return pd.DataFrame(array, columns=names)
 
 
 def _from_rows(rows: Sequence[Any]) -> "pd.DataFrame":

@@ -81,7 +81,7 @@ class Table:
 
     @property
     def is_hurried(self) -> bool:
-        """Whether the deadline leaves no time to sort a large table; the time of what was done before is the measure."""
+        """Whether the deadline leaves no time to sort a large table; what was done before is the measure."""
         deadline = current()
         spent = time.monotonic() - deadline.began
         return self.large and not self._orders and deadline.left() < SORTING_SHARE * spent
@@ -215,6 +215,20 @@ def row_blocks(n_rows: int) -> Iterator[slice]:
     [16384, 5]
     """
     yield from (slice(start, min(start + BLOCK_ROWS, n_rows)) for start in range(0, n_rows, BLOCK_ROWS))
+
+
+def by_columns(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return a copy of an array (n, d) that holds column after column; made in blocks, which is much quicker.
+
+    Examples
+    --------
+    >>> by_columns(np.arange(6.0).reshape(3, 2)).flags.f_contiguous
+    True
+    """
+    copy = np.empty(values.shape, order="F")
+    for part in row_blocks(len(values)):
+        copy[part] = values[part]
+    return copy
 
 
 def _slabs(n_rows: int, n_columns: int) -> list[npt.NDArray[np.intp]]:
