@@ -299,7 +299,7 @@ CASES = [
         "is continuous",
         "into bins",
     ),
-    Case("GP with 20,000 rows", _misfit(n=20_000, score="gp"), "at most 2000 rows, got 20000", "score='splines'"),
+    Case("GP with 20,000 rows", _misfit(n=20_000, score="gp"), "at most 4000 rows, got 20000", "score='splines'"),
     Case("the paper's GP with 20,000 rows", _misfit(n=20_000, preset="paper-gp"), "gp-nv takes at most", "sample"),
     Case("linear score on text", _misfit({"group": list("aabbab")}, score="bic-nv"), "'group' is categorical", "mixed"),
     Case("splines on text", _misfit({"group": list("aabbab")}, score="splines"), "splines needs numbers", "mixed"),

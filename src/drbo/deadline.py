@@ -16,7 +16,7 @@ from typing import Self
 LOOK_SECONDS = 0.05
 #: A run may end this many seconds, or this share of its limit, after the limit: it has to be saved and reported.
 GRACE_SECONDS, GRACE_SHARE = 2.0, 0.1
-#: So long a search may take to its first graph, and the graph to be pruned, whatever the limit says.
+#: Whatever the limit says, a found graph may take so long to be pruned, or to be drawn.
 LEAST_SECONDS = 0.5
 
 
@@ -191,3 +191,14 @@ def grace(seconds: float) -> float:
     (2.0, 6.0)
     """
     return max(GRACE_SECONDS, GRACE_SHARE * seconds)
+
+
+def search_time(seconds: float | None) -> Deadline:
+    """Return the deadline of a search; its first graph may take half of the grace, whatever the limit says.
+
+    Examples
+    --------
+    >>> search_time(0.0).over(), search_time(None).left()
+    (False, inf)
+    """
+    return Deadline(seconds, least=grace(seconds or 0.0) / 2)

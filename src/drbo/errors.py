@@ -37,6 +37,10 @@ class SettingsError(DrboError, ValueError):
     """An option has a value outside its range, or two options clash."""
 
 
+class TimeLimitError(SettingsError):
+    """The time limit left no time for what was asked for."""
+
+
 class KnowledgeError(DrboError, ValueError):
     """Background knowledge contradicts itself or names an unknown variable."""
 

@@ -246,7 +246,7 @@ class DrBO(BaseEstimator):
                 results.append(self._fit_table(columns, copy, notes, settings, clashes, None, seed, choice))
             if current().over():
                 break
-        return replace(pooled(results, "imputation", seed), data_hash=table.digest())
+        return replace(pooled(results, "imputation", seed, asked=m), data_hash=table.digest())
 
     def _fit_table(
         self,
@@ -302,7 +302,8 @@ class DrBO(BaseEstimator):
         hurried = saved is None and table.is_hurried
         job = Canonical(table, columns, seed, movable=isinstance(name, (str, type)) and not hurried)
         constraints = (self.knowledge or Knowledge()).compile(table.names)
-        score = build_score(name, job.table, {**_where(name, device), **job.ordered_options(options)})
+        where = _where(name, device, settings)
+        score = build_score(name, job.table, {**where, **job.ordered_options(options)})
         if settings.exact == "on":
             check_size(score, settings.max_memory)
         current().promise()
@@ -317,8 +318,8 @@ class DrBO(BaseEstimator):
             if settings.candidate_parents is not None:
                 limits = screened(job.table.complete_rows.values, settings.candidate_parents, limits)
                 start = None if start is None else repaired(start, limits)
-            where = {"device": device, "executor": self.executor}
-            state = Search(score, settings, constraints=limits, seed=seed, start=start, **where)
+            run_on = {"device": device, "executor": self.executor}
+            state = Search(score, settings, constraints=limits, seed=seed, start=start, **run_on)
         course = Course(state, Recorder(), Limits(settings))
         if saved is not None:
             course = saved.course(course)
@@ -503,11 +504,12 @@ class DrBO(BaseEstimator):
         self._check_resampled()
         check_resampling(n, "bootstrap", None, None, n_rows=len(as_frame(X)))
         frame = as_frame(X)
-        self.fit(X)
-        table = self._table_of(frame)
-        refit = self._refit(table, list(frame.columns), warm=True)
-        pairs = [(source, target)]
-        return resampled_effects(refit, table, pairs, n=n, seed=self.result_.seed, progress=progress)
+        with Deadline(self._seconds):
+            self.fit(X)
+            table = self._table_of(frame)
+            refit = self._refit(table, list(frame.columns), warm=True)
+            pairs = [(source, target)]
+            return resampled_effects(refit, table, pairs, n=n, seed=self.result_.seed, progress=progress)
 
     def _checked(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> tuple[list[str], Table, tuple[str, ...]]:
         frame = as_frame(X)
@@ -550,7 +552,7 @@ class DrBO(BaseEstimator):
     def _searched(self, case: "_Case", about: dict[str, Any]) -> Outcome:
         """Run a search, saved every so often, with what is known about it, if there is a folder for it."""
         state, saver, callbacks = case.course.state, None, self._watching(case)
-        if self.checkpoint is not None and case.table.large and current().over():
+        if self.checkpoint is not None and (NO_ORDER in case.reasons or (case.table.large and current().over())):
             warnings.warn(NO_CHECKPOINT, stacklevel=2)
         elif self.checkpoint is not None:
             about = about | {"parameters": self._parameters(case.settings, case.seed)}
@@ -618,10 +620,11 @@ class DrBO(BaseEstimator):
         """
         check_resampling(n, kind, block, clusters, n_rows=len(as_frame(X)))
         self._check_resampled()
-        return self.fit(X, sample_weight=sample_weight).resample(
-            X, n, kind, block=block, clusters=clusters, warm=warm, executor=executor, progress=progress, keep=keep,
-            sample_weight=sample_weight,
-        )  # fmt: skip
+        with Deadline(self._seconds):
+            return self.fit(X, sample_weight=sample_weight).resample(
+                X, n, kind, block=block, clusters=clusters, warm=warm, executor=executor, progress=progress, keep=keep,
+                sample_weight=sample_weight,
+            )  # fmt: skip
 
     def resample(
         self,
@@ -644,6 +647,24 @@ class DrBO(BaseEstimator):
         """
         check_is_fitted(self)
         self._check_resampled()
+        with Deadline(Settings().with_(**self.result_.settings).time_limit):
+            found = self._resampled(X, n, kind, block, clusters, warm, executor, progress, keep, sample_weight)
+        self.result_ = self.result_.with_confidence(found)
+        return found
+
+    def _resampled(
+        self,
+        X: Any,
+        n: int,
+        kind: str,
+        block: int | None,
+        clusters: npt.ArrayLike | None,
+        warm: bool,
+        executor: Executor | None,
+        progress: Callable[[int, int], None] | None,
+        keep: str | Path | None,
+        sample_weight: npt.ArrayLike | None,
+    ) -> Confidence:
         if isinstance(X, Table):
             refit = self._refit(X, self._columns, warm)
         else:
@@ -653,12 +674,10 @@ class DrBO(BaseEstimator):
                 clusters = np.asarray(clusters)[self._used_rows(frame, sample_weight)]
         plan = self._plan(kind, block, clusters, warm, refit.table.weights)
         kept = None if keep is None else Kept(Path(keep), plan)
-        found = bootstrap(
+        return bootstrap(
             refit, refit.table.n_rows, self.result_.names, n=n, kind=kind, block=block, clusters=clusters,
             seed=self.result_.seed, executor=executor, progress=progress, kept=kept,
         )  # fmt: skip
-        self.result_ = self.result_.with_confidence(found)
-        return found
 
     def fit_many(self, tables: Iterable[Any]) -> list[Result]:
         """Fit each of several tables, and return their results; the estimator itself stays as it is.
@@ -728,14 +747,14 @@ class DrBO(BaseEstimator):
                 "stability over seeds and missing='impute' both count graphs", hint="use missing='em' or 'drop'"
             )
         first, models = _seed(self.random_state), list[DrBO]()
-        with Deadline(self._settings()[0].time_limit) as deadline:
+        with Deadline(self._seconds) as deadline:
             for seed in range(first, first + seeds):
                 given = {**self.get_params(deep=False), "random_state": seed, "checkpoint": None}
                 with Deadline(_share_of_time(seeds - len(models))):
                     models.append(type(self)(**given).fit(X, sample_weight=sample_weight))
                 if models[-1].result_.stopped == "interrupted" or deadline.over():
                     break
-        result = pooled([model.result_ for model in models], "seeds", first)
+        result = pooled([model.result_ for model in models], "seeds", first, asked=seeds)
         typical = models[result.seed - first]
         self._scored_with, self.result_ = typical._scored_with, result
         self._set_fitted(typical._columns, X)
@@ -781,7 +800,7 @@ class DrBO(BaseEstimator):
         targets = (self.score_options or {}).get("targets")
         device = _device(self.device)
         ordered = job.ordered_options(options if targets is None else {**options, "targets": targets})
-        ordered = {**_where(name, device), **ordered}
+        ordered = {**_where(name, device, settings), **ordered}
         return TableRefit(
             name=name,
             options=ordered,
@@ -900,6 +919,12 @@ class DrBO(BaseEstimator):
         """Return the score, its options and why it was chosen."""
         return self._choices.of_score(table)
 
+    @property
+    def _seconds(self) -> float | None:
+        """The time limit as it was given; :meth:`fit` checks it."""
+        given = getattr(self.settings, "time_limit", None) if self.time_limit is None else self.time_limit
+        return given if isinstance(given, int | float) else None
+
     def _settings(self) -> tuple[Settings, list[str]]:
         """Merge preset, settings and keywords; return the clashes in words, and warn about them."""
         if not isinstance(self.settings, Settings | None):
@@ -1015,10 +1040,12 @@ def _device(name: str) -> str:
     return ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
 
 
-def _where(name: Any, device: str) -> dict[str, str]:
-    """Return the device as an option of the scores that factorise kernels: these are worth a GPU."""
+def _where(name: Any, device: str, settings: Settings) -> dict[str, Any]:
+    """Return the options of scores that factorise kernels: the device, which is worth a GPU, and the memory."""
     kind = score_class(name) if isinstance(name, str) else name
-    return {"device": device} if isinstance(kind, type) and issubclass(kind, KernelScore) else {}
+    if not (isinstance(kind, type) and issubclass(kind, KernelScore)):
+        return {}
+    return {"device": device, "max_memory": settings.max_memory}
 
 
 def _seed(random_state: Any) -> int:

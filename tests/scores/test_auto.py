@@ -314,8 +314,8 @@ class TestWrongScore:
                 "is continuous: it has 50 distinct values in 50 rows",
                 "bins",
             ),
-            ("gp", lambda rng: rng.normal(size=(20_000, 3)), "at most 2000 rows, got 20000", "score='splines'"),
-            ("gp-nv", lambda rng: rng.normal(size=(20_000, 3)), "at most 2000 rows, got 20000", "score='splines'"),
+            ("gp", lambda rng: rng.normal(size=(20_000, 3)), "at most 4000 rows, got 20000", "score='splines'"),
+            ("gp-nv", lambda rng: rng.normal(size=(20_000, 3)), "at most 4000 rows, got 20000", "score='splines'"),
         ],
     )
     def test_numbers(self, score, values, message, hint, rng):

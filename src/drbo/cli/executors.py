@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from drbo.deadline import current
 from drbo.errors import SettingsError, WorkerError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -50,12 +51,12 @@ def executor_for(workers: int | None, dask: str | None) -> Iterator[Executor | N
     elif workers is not None:
         from drbo.search.pool import WorkerPool
 
-        with WorkerPool(workers) as pool:
-            try:
-                yield pool
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        pool, late = WorkerPool(workers), True
+        try:
+            yield pool
+            late = current().over()
+        finally:  # what is under way when the time is over ends with the program
+            pool.shutdown(wait=not late, cancel_futures=late)
     else:
         yield None
 

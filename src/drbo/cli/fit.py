@@ -33,7 +33,7 @@ from drbo.cli.output import (
 from drbo.cli.plan import RESAMPLES, Plan
 from drbo.cli.progress import clock_time, counting, watch_for
 from drbo.deadline import current
-from drbo.errors import SettingsError
+from drbo.errors import SettingsError, TimeLimitError
 from drbo.settings import PRESETS, Settings
 
 if TYPE_CHECKING:
@@ -346,7 +346,10 @@ def refit(model: Any, rows: Any, wish: dict[str, Any], *, quiet: bool) -> None:
     if "keep" in wish:
         save_result(model.result_, wish["keep"].parent)  # the graph is safe before hours of resamples begin
     with counting("resamples", quiet=quiet) as progress:
-        model.resample(rows, progress=progress, executor=executor, **wish)
+        try:
+            model.resample(rows, progress=progress, executor=executor, **wish)
+        except TimeLimitError as error:  # the graph itself is there
+            model.result_ = replace(model.result_, reasons=(*model.result_.reasons, error.message))
 
 
 def finish(result: "Result", output: Path | None, *, as_json: bool = False, quiet: bool = False) -> None:

@@ -37,7 +37,7 @@ STARTED = f"{CHECKPOINT}/request.json"
 FILES = ("edges.csv", PICTURE, REPORT, "result.json", "result.npz", PLAN, CLUSTERS, RESAMPLES)
 SEARCH_FILES = ("request.json", "checkpoint.json", "checkpoint.previous.json", "table.npz", "state-*.npz")
 #: Nodes and edges of a graph whose picture, or report, is written in a moment.
-SMALL_PICTURE, SMALL_REPORT = 80, 400
+SMALL_PICTURE, SMALL_REPORT = 120, 400
 
 
 def check_folder(folder: Path, *, force: bool = False, again: str = "") -> None:

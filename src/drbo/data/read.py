@@ -12,6 +12,7 @@ import numpy.typing as npt
 from drbo.data.files import read_header, read_member, read_npy, refusing
 from drbo.data.packed import TOO_LARGE, InputLimit, open_npz
 from drbo.data.parquet import read_parquet
+from drbo.data.table import by_columns, is_large
 from drbo.data.text import check_unique, is_unicode, numbered, read_text
 from drbo.errors import DataError, DrboError
 
@@ -183,7 +184,10 @@ def _from_array(array: npt.NDArray[Any]) -> "pd.DataFrame":
         raise DataError(
             f"Found array with dim {array.ndim}, a table has 2: shape {array.shape}", hint="pass rows x columns"
         )
-    return pd.DataFrame(array, columns=numbered(array.shape[1]))
+    names = numbered(array.shape[1])
+    if array.dtype == np.float64 and is_large(*array.shape):
+        return pd.DataFrame(by_columns(array), columns=names, copy=False)
+    return pd.DataFrame(array, columns=names)
 
 
 def _from_rows(rows: Sequence[Any]) -> "pd.DataFrame":

@@ -217,6 +217,20 @@ def row_blocks(n_rows: int) -> Iterator[slice]:
     yield from (slice(start, min(start + BLOCK_ROWS, n_rows)) for start in range(0, n_rows, BLOCK_ROWS))
 
 
+def by_columns(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return a copy of an array (n, d) that holds column after column; made in blocks, which is much quicker.
+
+    Examples
+    --------
+    >>> by_columns(np.arange(6.0).reshape(3, 2)).flags.f_contiguous
+    True
+    """
+    copy = np.empty(values.shape, order="F")
+    for part in row_blocks(len(values)):
+        copy[part] = values[part]
+    return copy
+
+
 def _slabs(n_rows: int, n_columns: int) -> list[npt.NDArray[np.intp]]:
     """Return the columns of a table, some at a time.
 

@@ -6,8 +6,9 @@ these. The fit itself is a callable, so that this module knows nothing of how gr
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -16,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json, refusing, write_file
-from drbo.errors import DataError, ResultError, SettingsError
+from drbo.deadline import OutOfTimeError, current
+from drbo.errors import DataError, ResultError, SettingsError, TimeLimitError
 from drbo.graph import descendants
 from drbo.result.export import check_names
 
@@ -54,9 +56,12 @@ class Confidence:
     n: int
     kind: str = "bootstrap"
     seed: int = 0
+    asked: int = 0  # how many graphs were asked for, where that is more than n: the time was over before
 
     @classmethod
-    def of(cls, graphs: Iterable[npt.ArrayLike], names: Any, kind: str = "bootstrap", seed: int = 0) -> "Confidence":
+    def of(
+        cls, graphs: Iterable[npt.ArrayLike], names: Any, kind: str = "bootstrap", seed: int = 0, asked: int = 0
+    ) -> "Confidence":
         """Count the edges and paths of graphs: DAGs, or equivalence classes with undirected edges."""
         found = [np.asarray(graph) != 0 for graph in graphs]
         if not found:
@@ -66,10 +71,14 @@ class Confidence:
         arrows = stack & ~both
         paths = np.stack([descendants(graph) for graph in arrows])
         labels = check_names(names, stack.shape[1])
-        means = [part.mean(axis=0) for part in (arrows, both, paths)]
-        return cls(
-            names=labels, directed=means[0], undirected=means[1], path=means[2], n=len(stack), kind=kind, seed=seed
-        )
+        shares = dict(zip(("directed", "undirected", "path"), (arrows, both, paths), strict=True))
+        means = {name: part.mean(axis=0) for name, part in shares.items()}
+        return cls(names=labels, **means, n=len(stack), kind=kind, seed=seed, asked=asked if asked > len(stack) else 0)
+
+    @property
+    def count(self) -> str:
+        """How many graphs the shares are counted over, in words: 100, or 37 of 100."""
+        return f"{self.n} of {self.asked}" if self.asked else str(self.n)
 
     @property
     def adjacent(self) -> Floats:
@@ -219,7 +228,7 @@ def bootstrap(
     progress : called with (done, n).
     kept : a file that finished resamples go to and are taken from.
 
-    Ctrl-C ends it with the resamples so far, once there is one.
+    Ctrl-C and the deadline end it with the resamples so far, once there is one.
 
     Examples
     --------
@@ -228,30 +237,36 @@ def bootstrap(
     1.0
     """
     check_resampling(n, kind, block, clusters, n_rows)
-    draws = _draws(n_rows, n, kind, block, clusters, seed)
+    draws = _Draws(n_rows, n, kind, block, clusters, seed)
     graphs = [] if kept is None else kept.load(len(names))[:n]
-    done, saved = len(graphs), time.monotonic()
+    done, saved, deadline = len(graphs), time.monotonic(), current()
     try:
-        for graph in _refitted(refit, draws[done:], executor):
+        for graph in _refitted(refit, draws.after(done), executor):
             graphs.append(np.asarray(graph) != 0)
             if progress is not None:
                 progress(len(graphs), n)
             if kept is not None and time.monotonic() - saved > SAVE_SECONDS:
                 kept.save(graphs)
                 saved = time.monotonic()
+            if len(graphs) < n:
+                deadline.check()
+    except OutOfTimeError as late:
+        if not graphs:
+            raise TimeLimitError(f"no resample was finished: {late}", hint="raise time_limit") from late
     except KeyboardInterrupt:
         if not graphs:
             raise
     finally:  # also what was done before workers were lost
         if kept is not None and len(graphs) > done:
             kept.save(graphs)
-    return Confidence.of(graphs, names, kind, seed)
+    return Confidence.of(graphs, names, kind, seed, asked=n)
 
 
-def _refitted(refit: Refit, draws: list[tuple[Rows, int]], executor: Executor | None) -> Iterator[Bools]:
+def _refitted(refit: Refit, draws: "_Draws", executor: Executor | None) -> Iterator[Bools]:
     """Yield the graphs of resamples in their order, whoever computes them."""
     if not draws:
         return
+    current().check()
     if executor is None:
         many = getattr(refit, "many", None)
         yield from (refit(rows, seed) for rows, seed in draws) if many is None else many(draws)
@@ -273,28 +288,42 @@ def resamples(
     [4, 4]
     """
     check_resampling(n, kind, block, clusters, n_rows)
-    yield from (rows for rows, _ in _draws(n_rows, n, kind, block, clusters, seed))
+    yield from (rows for rows, _ in _Draws(n_rows, n, kind, block, clusters, seed))
 
 
-def _draws(
-    n_rows: int, n: int, kind: str, block: int | None, clusters: npt.ArrayLike | None, seed: int
-) -> list[tuple[Rows, int]]:
-    groups = _groups(clusters) if kind == "cluster" else []
-    size = block or max(1, round(n_rows ** (1 / 3)))
-    draws = []
-    for k in range(n):
-        rng = np.random.default_rng([seed, k])
-        if kind == "bootstrap":
+class _Draws(Sequence[tuple[Rows, int]]):
+    """The rows and the seed of each resample, drawn when they are asked for: all of them could fill the memory."""
+
+    def __init__(
+        self, n_rows: int, n: int, kind: str, block: int | None, clusters: npt.ArrayLike | None, seed: int
+    ) -> None:
+        self.n_rows, self.kind, self.seed = n_rows, kind, seed
+        self._numbers = range(n)
+        self._groups = _groups(clusters) if kind == "cluster" else []
+        self._size = block or max(1, round(n_rows ** (1 / 3)))
+
+    def after(self, count: int) -> "_Draws":
+        """Return the draws without so many at the beginning."""
+        rest = copy(self)
+        rest._numbers = self._numbers[count:]
+        return rest
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, k: Any) -> Any:
+        rng, n_rows, size = np.random.default_rng([self.seed, self._numbers[k]]), self.n_rows, self._size
+        if self.kind == "bootstrap":
             rows = rng.integers(n_rows, size=n_rows)
-        elif kind == "subsample":
+        elif self.kind == "subsample":
             rows = rng.permutation(n_rows)[: n_rows // 2]
-        elif kind == "block":
+        elif self.kind == "block":
             starts = rng.integers(n_rows - size + 1, size=-(-n_rows // size))
             rows = (starts[:, None] + np.arange(size)).ravel()[:n_rows]
         else:
+            groups = self._groups
             rows = np.concatenate([groups[g] for g in rng.integers(len(groups), size=len(groups))])
-        draws.append((np.sort(rows).astype(np.intp), int(rng.integers(2**31))))
-    return draws
+        return np.sort(rows).astype(np.intp), int(rng.integers(2**31))
 
 
 def _groups(clusters: npt.ArrayLike | None) -> list[Rows]:

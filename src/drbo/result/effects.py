@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from drbo.data.moments import Moments, moments
 from drbo.data.table import Table
-from drbo.errors import DataError
+from drbo.deadline import OutOfTimeError, current
+from drbo.errors import DataError, TimeLimitError
 from drbo.graph import check_pdag, descendants
 from drbo.result.adjustment import member_dags, minimal_set, optimal_set
 from drbo.result.confidence import Refit, resamples
@@ -204,14 +205,21 @@ def resampled_effects(
     """
     _check_numbers(table)
     ranges: dict[tuple[str, str], list[list[float]]] = {pair: [] for pair in pairs}
-    for k, rows in enumerate(resamples(table.n_rows, n, seed=seed)):
-        graph = refit(rows, int(np.random.default_rng([seed, k]).integers(2**31)))
-        part = effects(graph, table.take(rows, np.arange(table.n_columns)), basis="", pairs=pairs)
-        for one in part.effects:
-            values = [min(one.total), max(one.total), min(one.direct), max(one.direct), one.least]
-            ranges[one.source, one.target].append(values)
-        if progress is not None:
-            progress(k + 1, n)
+    done = 0
+    try:
+        for k, rows in enumerate(resamples(table.n_rows, n, seed=seed)):
+            current().check()
+            graph = refit(rows, int(np.random.default_rng([seed, k]).integers(2**31)))
+            part = effects(graph, table.take(rows, np.arange(table.n_columns)), basis="", pairs=pairs)
+            for one in part.effects:
+                values = [min(one.total), max(one.total), min(one.direct), max(one.direct), one.least]
+                ranges[one.source, one.target].append(values)
+            done = k + 1
+            if progress is not None:
+                progress(done, n)
+    except OutOfTimeError as late:
+        if not done:
+            raise TimeLimitError(f"no resample was finished: {late}", hint="raise time_limit") from late
     found = []
     for (source, target), sets in ranges.items():
         spread = np.array(sets)
@@ -224,7 +232,8 @@ def resampled_effects(
                 share_nonzero=float((spread[:, 4] > 0).mean()),
             )
         )  # fmt: skip
-    return Effects(effects=tuple(found), basis=f"over the graphs of {n} bootstrap resamples", n_rows=table.n_rows)
+    count = str(n) if done == n else f"{done} of {n}"
+    return Effects(effects=tuple(found), basis=f"over the graphs of {count} bootstrap resamples", n_rows=table.n_rows)
 
 
 def _check_numbers(table: Table) -> None:

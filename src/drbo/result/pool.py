@@ -9,11 +9,12 @@ from drbo.result.confidence import Confidence
 from drbo.result.result import Result
 
 
-def pooled(results: Sequence[Result], kind: str, seed: int) -> Result:
+def pooled(results: Sequence[Result], kind: str, seed: int, asked: int = 0) -> Result:
     """Return the most typical of the results, with the share of all results that has each edge and path.
 
     Shares are counted on the equivalence class where the score finds a class. The most typical result is the one whose
-    graph is closest to the shares (least sum of absolute differences); of several, the first.
+    graph is closest to the shares (least sum of absolute differences); of several, the first. ``asked`` is how many
+    results were asked for: the time may have been over before.
 
     Examples
     --------
@@ -29,4 +30,4 @@ def pooled(results: Sequence[Result], kind: str, seed: int) -> Result:
     graphs = np.stack([one.mpdag if one.score_equivalent else one.dag for one in results])
     far = np.abs(graphs - graphs.mean(axis=0)).sum(axis=(1, 2))
     typical = results[int(np.argmin(np.round(far, 9)))]
-    return typical.with_confidence(Confidence.of(graphs, typical.names, kind, seed))
+    return typical.with_confidence(Confidence.of(graphs, typical.names, kind, seed, asked))

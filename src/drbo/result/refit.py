@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.table import Table
+from drbo.deadline import current
 from drbo.knowledge import Constraints
 from drbo.result.prune import BY_MOMENTS, prune
 from drbo.result.why import mpdag
@@ -90,7 +91,8 @@ class TableRefit:
 
     def _graph(self, score: Score, table: Table, outcome: Outcome) -> npt.NDArray[np.bool_]:
         """Prune what was found and put its columns back into their places."""
-        if outcome.stopped == "interrupted":  # what a search that was cut short has found does not count
+        current().check()  # what a search that was cut short has found does not count
+        if outcome.stopped == "interrupted":
             raise KeyboardInterrupt
         required, threshold = self.constraints.required, self.settings.prune_threshold
         dag = outcome.best.dags[0]

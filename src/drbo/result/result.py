@@ -271,7 +271,8 @@ class Result:
             directed_frequency=found.directed,
             undirected_frequency=found.undirected,
             path_frequency=found.path,
-            resampling={"n": found.n, "kind": found.kind, "seed": found.seed},
+            resampling={"n": found.n, "kind": found.kind, "seed": found.seed}
+            | ({"asked": found.asked} if found.asked else {}),
         )
 
     @property
@@ -511,9 +512,8 @@ class Result:
         links = found.adjacent[self.dag]
         least = f", the weakest edge in {100 * links.min():.0f}% of them" if len(links) else ""
         others = int((np.triu(found.adjacent, 1) >= found.cut).sum()) if found.cut > 0 else 0
-        return [
-            f"frequencies  {found.n} {what}{least}; {others} links at or above the cut of {found.cut:.2f}: see edges()"
-        ]
+        links_above = f"{others} links at or above the cut of {found.cut:.2f}"
+        return [f"frequencies  {found.count} {what}{least}; {links_above}: see edges()"]
 
     def save(self, folder: str | Path) -> Path:
         """Write result.json, result.npz and edges.csv into a folder, and return the folder.

@@ -12,13 +12,16 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from torch import Tensor
 
 from drbo.data.table import Table, unit_free
+from drbo.deadline import current
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Families, Score, row_groups
 
 Floats = npt.NDArray[np.float64]
 
-#: One kernel matrix of more rows takes seconds to factorise on a laptop, and a search needs thousands.
-MAX_ROWS = 2_000
+#: One kernel matrix of more rows takes many seconds to factorise on a laptop, and a search needs thousands.
+MAX_ROWS = 4_000
+#: Matrices of the size of a kernel that are held at once for each kernel in work.
+MATRICES = 7
 #: Bytes of the kernel matrices in work at one time: the cache of a CPU core, a small part of a GPU.
 CHUNK_BYTES = {"cpu": 2**23, "cuda": 2**30}
 #: Families in one call on a CPU: the last bit of what is vectorised depends on what is computed together.
@@ -98,13 +101,13 @@ class ParentSets:
 class KernelData:
     """The rows that count for some nodes, on the device where kernels are built."""
 
-    def __init__(self, inputs: Floats, outputs: Floats, device: str) -> None:
+    def __init__(self, inputs: Floats, outputs: Floats, device: str, max_bytes: float = np.inf) -> None:
         zeros = np.zeros((1, len(inputs)))  # column d: what free places point to
         self.inputs = torch.as_tensor(np.concatenate([(inputs - inputs.mean(axis=0)).T, zeros]), device=device)
         self.outputs = torch.as_tensor(np.concatenate([outputs.T, zeros]), device=device)
         self.n_rows = len(inputs)
         self.device = torch.device(device)
-        self._step = max(1, CHUNK_BYTES[device] // (8 * self.n_rows**2))
+        self._step = max(1, int(min(CHUNK_BYTES[device], max_bytes / MATRICES) // (8 * self.n_rows**2)))
         self._scratch: dict[str, Tensor] = {}
 
     def scratch(self, name: str, count: int) -> Tensor:  # (count, n, n)
@@ -137,8 +140,10 @@ class KernelData:
         return self.outputs[children].transpose(1, 2)
 
     def chunks(self, count: int) -> Iterator[slice]:
-        """Cut a number of kernel matrices into parts that fit the memory set aside."""
+        """Cut a number of kernel matrices into parts that fit the memory set aside; the deadline ends it."""
+        deadline = current()
         for start in range(0, count, self._step):
+            deadline.check()
             yield slice(start, min(start + self._step, count))
 
 
@@ -170,6 +175,7 @@ def solve(
     work: Tensor,  # (B, n, n), overwritten
 ) -> tuple[Tensor, Tensor]:
     """Return the log determinants (B,) of ``kernel + noise I``, and its inverse times the targets (B, n, C)."""
+    current().check()
     if work.is_cuda:
         work.copy_(kernel).diagonal(dim1=1, dim2=2).add_(noise)
         factor, failed = torch.linalg.cholesky_ex(work)
@@ -190,7 +196,7 @@ def solve(
 class KernelScore(Score):
     """What all scores with a Gaussian process share: their checks and the rows that count for each node."""
 
-    def __init__(self, table: Table, *, device: str = "cpu", **options: Any) -> None:
+    def __init__(self, table: Table, *, device: str = "cpu", max_memory: float = 4.0, **options: Any) -> None:
         super().__init__(table, **options)
         self._need_numbers(table)
         if table.n_rows > MAX_ROWS:
@@ -200,7 +206,13 @@ class KernelScore(Score):
             )
         if device not in CHUNK_BYTES or (device == "cuda" and not torch.cuda.is_available()):
             raise SettingsError(f"device must be 'cpu', or 'cuda' where there is a GPU, got {device!r}")
-        self._table = table
+        need = MATRICES * 8 * table.n_rows**2 / 2**30
+        if need > max_memory:
+            raise SettingsError(
+                f"score {self.name} needs {need:.2g} GiB for {table.n_rows} rows, max_memory is {max_memory:g}",
+                hint="raise max_memory, take a random sample of the rows, or use score='splines'",
+            )
+        self._table, self._max_bytes = table, max_memory * 2**30
         self.device = device
         self.cell = CPU_CELL if device == "cpu" else None
         self._groups: list[tuple[Floats, Floats]] = []
@@ -229,7 +241,7 @@ class KernelScore(Score):
         for number, (inputs, outputs) in enumerate(self._groups):
             rows = np.flatnonzero(filled & (self._group_of[families.nodes] == number))
             if len(rows):
-                yield rows, KernelData(inputs, outputs, self.device)
+                yield rows, KernelData(inputs, outputs, self.device, self._max_bytes)
 
 
 class GpFit(NamedTuple):
@@ -255,9 +267,10 @@ class GpScore(KernelScore):
 
     Parameters
     ----------
-    table : the checked data, numeric, at most 2,000 rows.
+    table : the checked data, numeric, at most 4,000 rows.
     device : "cpu" or "cuda", where the kernels are factorised.
-    options : those of :class:`~drbo.scores.base.Score`.
+    options : ``max_memory``, the GiB that kernel matrices may take at once, and those of
+        :class:`~drbo.scores.base.Score`.
 
     Examples
     --------
@@ -409,7 +422,7 @@ def _derivatives(
     theta: Floats,  # (m, 2)
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return log evidence (m,), amplitude (m,), gradient (m, 2) and average information (m, 2, 2)."""
-    n, found = data.n_rows, []
+    n, found, deadline = data.n_rows, [], current()
     for part in data.chunks(len(nodes)):
         squared = data.squared_distances(parents[part])
         targets = data.targets(nodes[part][:, None])
@@ -420,7 +433,9 @@ def _derivatives(
         change = scaled.mul_(kernel)  # dK / d log length scale
         kernel.diagonal(dim1=1, dim2=2).add_(noise[:, None])
         factor, _ = torch.linalg.cholesky_ex(kernel)
+        deadline.check()
         inverse = torch.cholesky_inverse(factor)
+        deadline.check()
         weights = inverse @ targets
         slopes = torch.cat([change @ weights, noise[:, None, None] * weights], dim=2)  # (B, n, 2)
         quadratic = (targets * weights).sum(dim=(1, 2))

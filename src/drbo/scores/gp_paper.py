@@ -64,12 +64,12 @@ class GpNV(KernelScore):
 
     Parameters
     ----------
-    table : the checked data, numeric, at most 2,000 rows.
+    table : the checked data, numeric, at most 4,000 rows.
     alpha : noise variance; 1 in the paper's simulations, 1e-8 on the Sachs data.
     median_scale : divide the parents by the median of their nonzero distances (Sachs).
     standardize : give all columns mean 0 and variance 1 first (Sachs).
     device : "cpu" or "cuda", where the kernels are factorised.
-    options : those of :class:`~drbo.scores.base.Score`.
+    options : ``max_memory``, as in :class:`~drbo.scores.gp.GpScore`, and those of :class:`~drbo.scores.base.Score`.
 
     Examples
     --------

@@ -215,7 +215,12 @@ class Evaluator:
         keys = sorted(new)
         if self.score.cell or self.workers:
             keys.sort(key=lambda key: key[4:])  # families with the same parents stand together: scores share work there
-        families = Families.from_keys(keys, self.score.n_nodes)
-        values = local_scores(self.score, families) if self.workers is None else self.workers.local(families)
-        self._values.update(zip(keys, values.tolist(), strict=True))
-        self._order += sorted(keys)
+        families, values = Families.from_keys(keys, self.score.n_nodes), list[float]()
+        try:
+            if self.workers is None:
+                local_scores(self.score, families, values)
+            else:
+                values += self.workers.local(families).tolist()
+        finally:  # also what was computed before the time was over
+            self._values.update(zip(keys, values, strict=False))
+            self._order += sorted(keys[: len(values)])

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from drbo.deadline import LEAST_SECONDS, Deadline, OutOfTimeError, current
+from drbo.deadline import OutOfTimeError, current, no_deadline, search_time
 from drbo.errors import SettingsError
 from drbo.knowledge import Constraints
 from drbo.scores.base import Score
@@ -97,7 +98,8 @@ class Search:
         # Evaluations kept for a last polish: about two per node, at most a quarter of all.
         self.reserve = min(2 * score.n_nodes, self._budget // 4) if settings.polish else 0
         if start is not None:
-            self._replace(self.evaluator.evaluate(start[None]), "given start")
+            with suppress(OutOfTimeError):  # then there is no time for anything else either
+                self._replace(self.evaluator.evaluate(start[None]), "given start")
 
     def propose(self) -> Dags:
         """Return DAGs to evaluate: a first design, then what the surrogate holds promising."""
@@ -200,7 +202,7 @@ def run(state: Search, callbacks: Iterable[Callback] = ()) -> Outcome:
     >>> outcome.best.dags[0].astype(int).tolist()
     [[0, 1], [0, 0]]
     """
-    with Deadline(state.settings.time_limit, least=LEAST_SECONDS) as deadline:
+    with search_time(state.settings.time_limit) as deadline:
         deadline.promise()
         try:
             stopped = _until_stopped(state, list(callbacks))
@@ -240,6 +242,9 @@ def ended(state: Search, stopped: str) -> Outcome:
     """Return what a search has found, and why it ended."""
     if state.best is None:  # there was no time for a first batch, which is never empty
         state.best = state.evaluator.answer(state.constraints.required)
+        if state.recombiner:
+            with no_deadline():
+                state.best = state.recombiner.best(state.best, state.rng)
     return Outcome(state.best, state.found_by, state.evaluator.n_evals, state.evaluator.n_local, stopped)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from drbo.deadline import LEAST_SECONDS, Deadline, OutOfTimeError
+from drbo.deadline import Deadline, OutOfTimeError, search_time
 from drbo.graph import topological_order
 from drbo.knowledge import Constraints
 from drbo.scores.base import Score
@@ -88,7 +88,7 @@ class OrderSearch:
         from drbo.search import order_climb  # noqa: F401 - compiled: loaded before the time of the search counts
 
         callbacks = list(callbacks)
-        with Deadline(self.settings.time_limit, least=LEAST_SECONDS) as self.deadline:
+        with search_time(self.settings.time_limit) as self.deadline:
             self.deadline.promise()
             for ascent in self.ascents:
                 ascent.deadline = self.deadline

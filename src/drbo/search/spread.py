@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+from drbo.deadline import current
 from drbo.errors import WorkerError
 from drbo.search.pool import WorkerLost
 from drbo.search.workers import MAX_LOSSES, dispatched, gone, held, n_threads
@@ -58,7 +59,8 @@ def spread(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], execu
         sent = blob if task.with_work else None
         return executor.submit(call, digest, sent, arguments[task.number], n_threads(executor))
 
-    with closing(dispatched(waiting, submit, executor)) as answers:
+    deadline = current()
+    with closing(dispatched(waiting, submit, executor, lambda _running: deadline.check())) as answers:
         for task, future in answers:
             _take(future, task, values, waiting)
             while given in values:

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from drbo.deadline import LEAST_SECONDS, Deadline, OutOfTimeError
+from drbo.deadline import OutOfTimeError, search_time
 from drbo.search.acquire import Acquisition
 from drbo.search.evaluate import Evaluated
 from drbo.search.history import History
@@ -91,7 +91,7 @@ def run_together(states: Sequence[Search], callbacks: Sequence[Iterable[Callback
     """
     called = [list(each) for each in callbacks]
     stopped: list[str | None] = [None] * len(states)
-    with Deadline(states[0].settings.time_limit, least=LEAST_SECONDS) as deadline:
+    with search_time(states[0].settings.time_limit) as deadline:
         deadline.promise()
         try:
             _until_stopped(states, called, stopped)

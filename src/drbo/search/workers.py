@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from drbo.deadline import current
+from drbo.deadline import OutOfTimeError, current
 from drbo.errors import DrboError, ScoreError, SettingsError, WorkerError
 from drbo.scores.base import Families, Score
 from drbo.search.pool import WorkerLost
@@ -29,6 +29,8 @@ from drbo.search.pool import WorkerLost
 LEAST_SECONDS, MOST_SECONDS = 0.5, 2.0
 #: Work is timed in this process first, in steps that double until one takes this long.
 PROBE_SECONDS = 0.1
+#: Seconds between two looks at what is under way.
+LOOK_SECONDS = 0.25
 #: Families in the first piece of a batch that may be cut anywhere.
 FIRST_PIECE = 64
 #: So often may the worker of one piece be lost before the search gives up.
@@ -100,8 +102,12 @@ def held(digest: str, blob: bytes | None, n_threads: int) -> Any:
         return _held.get(digest)
 
 
-def local_scores(score: Score, families: Families) -> npt.NDArray[np.float64]:
+def local_scores(
+    score: Score, families: Families, done: list[float] | None = None
+) -> npt.NDArray[np.float64]:  # fmt: skip
     """Return the local scores of families, cell by cell; an exception or a bad number of a user's score is named.
+
+    Those of finished cells go to ``done`` if the deadline ends it.
 
     Examples
     --------
@@ -114,9 +120,15 @@ def local_scores(score: Score, families: Families) -> npt.NDArray[np.float64]:
         ...
     drbo.errors.ScoreError: score 'custom' failed for node 'x2' with parents []: ZeroDivisionError: ...
     """
+    cells = list[npt.NDArray[np.float64]]()
     try:
-        cells = [np.asarray(score.local(families[rows]), dtype=np.float64) for rows in _cells(score, len(families))]
+        for rows in _cells(score, len(families)):
+            cells.append(np.asarray(score.local(families[rows]), dtype=np.float64))
         values = np.concatenate(cells) if cells else np.empty(0)
+    except OutOfTimeError:
+        if done is not None:
+            done += _checked_values(score, families, np.concatenate([np.empty(0), *cells]), part=True).tolist()
+        raise
     except ScoreError:
         raise
     except Exception as error:  # the score may be the user's: it may fail in any way
@@ -124,7 +136,16 @@ def local_scores(score: Score, families: Families) -> npt.NDArray[np.float64]:
             f"score '{score.name}' failed for {_blamed(score, families)}: {type(error).__name__}: {error}",
             hint="a local score must be a finite number for every family",
         ) from error
-    if values.shape != (len(families),):
+    if done is not None:
+        done += _checked_values(score, families, values).tolist()
+    return _checked_values(score, families, values)
+
+
+def _checked_values(
+    score: Score, families: Families, values: npt.NDArray[np.float64], *, part: bool = False
+) -> npt.NDArray[np.float64]:
+    """Return values, of all families or the first ones, or say what is wrong with them."""
+    if values.shape != (len(values) if part else len(families),):
         raise ScoreError(f"score '{score.name}' returned shape {values.shape} for {len(families)} families")
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
@@ -266,7 +287,10 @@ class Workers:
         def submit(piece: _Piece) -> "Future[Answer]":
             return self._submit(piece, families)
 
+        deadline = current()
+
         def watch(running: "Running[Answer, _Piece]") -> None:
+            deadline.check()
             self._check_timeout(running, families)
 
         with closing(dispatched(waiting, submit, self.executor, watch)) as answers:
@@ -339,7 +363,7 @@ def dispatched(
 ) -> "Generator[tuple[Task, Future[Reply]], None, None]":
     """Give tasks to an executor, a few more than it has workers; yield each with its future once that is done.
 
-    Whoever puts a task back into ``waiting`` has it done again. ``watch`` sees what is under way, about every second.
+    Whoever puts a task back into ``waiting`` has it done again. ``watch`` sees what is under way, every so often.
     """
     running: Running[Reply, Task] = {}
     room, cluster = 2 * n_workers(executor), Cluster(executor)
@@ -354,7 +378,7 @@ def dispatched(
                 except Exception as error:  # a pool that broke, a client that is closed, a scheduler that is gone
                     raise gone(error) from error
                 running[future] = task, time.monotonic()
-            done, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
+            done, _ = wait(running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
             cluster.check(answered=bool(done))
             for future in done:
                 yield running.pop(future)[0], future

@@ -228,8 +228,8 @@ class Content:
         }
         weak = int((found.adjacent[self.result.dag] < found.cut).sum())
         return (
-            f"Frequencies are counted over {found.n} {ways.get(found.kind, found.kind)}, on the graph that the same "
-            f"fit gives each of them. Links below {found.cut:.2f} look like noise (the cut of Scutari & Nagarajan "
+            f"Frequencies are counted over {found.count} {ways.get(found.kind, found.kind)}, on the graph that the "
+            f"same fit gives each of them. Links below {found.cut:.2f} look like noise (the cut of Scutari & Nagarajan "
             f"2013): {weak} of the {self.n_edges} edges here. A frequency says how stable an edge is, not how likely "
             "it is true."
         )
