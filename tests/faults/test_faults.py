@@ -6,15 +6,17 @@ import resource
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from drbo import DrBO, Result, Settings
 from drbo.data import files
+from drbo.deadline import Deadline
 from drbo.errors import CheckpointError, DrboError, ResultError, ScoreError
 from drbo.search import saving
-from drbo.search.stopping import Limits, Recorder
+from drbo.search.stopping import Recorder
 
 NUMBERS = np.random.default_rng(0).normal(size=(60, 4))
 NUMBERS[:, 1] += 2 * NUMBERS[:, 0]
@@ -108,16 +110,11 @@ def test_a_clock_that_goes_backwards(monkeypatch):
     recorder = Recorder(clock=lambda: next(times))
     assert [recorder.seconds for _ in range(3)] == [0.0, 0.0, 100.0]
     now = [100.0]
-    limits = Limits(Settings(time_limit=5.0), clock=lambda: now[0])
+    monkeypatch.setattr("drbo.deadline.time", SimpleNamespace(monotonic=lambda: now[0]))
+    deadline = Deadline(5.0)
     for moment, ended in ((50.0, False), (104.0, False), (105.0, True)):
         now[0] = moment
-        assert bool(limits(_progress())) is ended
-
-
-def _progress():
-    from drbo.search.loop import Progress
-
-    return Progress(1, 1, 1, 0.0, np.zeros((2, 2), dtype=bool))
+        assert deadline.over() is ended
 
 
 class Odd:

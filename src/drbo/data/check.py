@@ -125,7 +125,7 @@ def recheck(table: Table) -> None:
         raise DataError("two columns have the same name")
     for name, kind, levels, column in zip(table.names, table.kinds, table.levels, table.values.T, strict=True):
         cells = column[~np.isnan(column)]
-        values = _numbers(name, cells).values
+        values = cells if len(cells) == 0 else _numbers(name, cells).values
         if len(values) == 0 or _is_constant(values.min(), values.max()):
             raise DataError(f"column '{name}' is constant")
         codes = () if kind == "numeric" else np.arange(len(levels or ()))
