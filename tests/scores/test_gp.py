@@ -68,8 +68,8 @@ def test_a_nonlinear_cause_is_found_and_noise_does_not_pay(values):
 
 
 def test_long_tables_are_refused(rng):
-    with pytest.raises(ScoreError, match=r"2,?000"):
-        GpScore(Table.from_array(rng.normal(size=(2001, 2))))
+    with pytest.raises(ScoreError, match=r"4,?000"):
+        GpScore(Table.from_array(rng.normal(size=(4001, 2))))
 
 
 def test_the_optimum_is_that_of_many_starts(values):
