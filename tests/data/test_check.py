@@ -497,6 +497,7 @@ class TestLargeTables:
     def _large(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tables, "LARGE_CELLS", 100)
 
+    @pytest.mark.skipif(int(pd.__version__.split(".")[0]) < 3, reason="pandas 2 copies the columns of a frame")
     def test_numbers_stay_where_the_frame_has_them(self, rng: np.random.Generator) -> None:
         frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc"))
         table, _ = check_table(frame)
