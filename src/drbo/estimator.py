@@ -71,6 +71,7 @@ NO_DIGEST = (
     "the table was not hashed, so that no one can tell later whether rows are those of this fit: the time was over"
 )
 NO_CHECKPOINT = "the search is not saved on the way: the time was over before it began"
+NO_TIME_FOR_A_BOUND = "no bound was reached before the time was over: raise time_limit"
 NO_PRUNING = "weak edges were left in the graph: the time was over before they were tested"
 NO_AUDIT = "the audit of the table was left out: the time was over"
 #: What a run says that was asked for a proof and has none.
@@ -96,7 +97,7 @@ class DrBO(BaseEstimator):
     device : ``"auto"``, ``"cpu"`` or ``"cuda"``.
     executor : a ``concurrent.futures.Executor`` that computes local scores; None: in this process.
     settings : every other knob. Keywords override it, and it overrides the preset.
-    exact : True: prove the optimum, or bound it, with what ``time_limit`` and ``max_memory`` allow (23 columns of any
+    exact : True: prove the optimum, or bound it, with what ``time_limit`` and ``max_memory`` allow (20 columns of any
         score with its default; up to 64 of the linear and discrete ones where few parents can matter); False: never;
         ``"auto"``: where compiled kernels do it in seconds; None: as the settings say, which is ``"auto"``.
     score_options : options of the score: ``penalty``, ``edge_prior``, ``targets`` and its own.
@@ -356,8 +357,9 @@ class DrBO(BaseEstimator):
         if late and findings.margins is None:
             notes = (*notes, NO_MARGINS)
         if exact == "on" and findings.certificate is None:
-            warnings.warn(NO_BOUND, stacklevel=2)
-            notes = (*notes, NO_BOUND)
+            words = NO_TIME_FOR_A_BOUND if late else NO_BOUND
+            warnings.warn(words, stacklevel=2)
+            notes = (*notes, words)
         findings = restored(findings, job.columns)
         pruner = self._choices.pruner(type(score))
         try:

@@ -84,6 +84,8 @@ def _reference(checked: "Table") -> Any:
 
 def _time(checked: "Table") -> list[str]:
     """Return what a fit will take, from its first iterations."""
+    if checked.large:
+        return ["The table is large: 'drbo fit --dry-run' tells how long a fit will take."]
     import numpy as np
     import pandas as pd
 

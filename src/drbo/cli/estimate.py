@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from drbo.cli.progress import clock_time
+from drbo.deadline import Deadline
 from drbo.settings import Settings
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from drbo.search.loop import Progress
 
-#: The trial ends after so many iterations, or seconds once it can tell the pace.
+#: The trial ends after so many iterations, or so many seconds.
 TRIAL_ITERATIONS, TRIAL_SECONDS = 8, 20.0
 #: The first iterations compile and train on few rows: they say nothing about the pace.
 SKIPPED = 3
@@ -43,8 +44,7 @@ class Trial:
         self.evals.append(progress.n_evals)
         self.local.append(progress.n_local)
         self.limit, self.nodes = progress.limit, len(progress.best_dag)
-        slow = len(self.seconds) > 1 and self.seconds[-1] > TRIAL_SECONDS
-        return ENDED if len(self.seconds) >= TRIAL_ITERATIONS or slow else None
+        return ENDED if len(self.seconds) >= TRIAL_ITERATIONS else None
 
     @property
     def pace(self) -> tuple[float, float, float]:
@@ -119,7 +119,10 @@ def estimate(frame: "pd.DataFrame", arguments: dict[str, Any]) -> Estimate:
 
     settings = arguments.get("settings") or Settings.preset(arguments.get("preset", "default"))
     trial = Trial()
-    DrBO(**{**arguments, **SEARCH_ALONE}, callbacks=[trial]).fit(frame)
+    with Deadline(TRIAL_SECONDS):
+        DrBO(**{**arguments, **SEARCH_ALONE}, callbacks=[trial]).fit(frame)
+    if not trial.seconds:  # not one iteration was finished
+        return Estimate(1, None, 0, _limited(TRIAL_SECONDS, arguments, settings), *_peaks(), True)
     per_eval, local_per_eval, per_iteration = trial.pace
     if trial.limit is None:
         climbs = 2 // abreast(trial.nodes) * (settings.order_patience + 1)  # two searches that agree, at least

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from drbo.cli.interrupts import start_of_program
 from drbo.cli.messages import say, show
-from drbo.cli.options import data_options, json_option, read_frame, score_choice, score_options
+from drbo.cli.options import data_options, duration, json_option, read_frame, score_choice, score_options
+from drbo.deadline import Deadline, current
 from drbo.errors import SettingsError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from drbo.result.judgement import Judgement
     from drbo.result.result import Result
 
 
@@ -34,11 +37,14 @@ if TYPE_CHECKING:
 @click.option("--permutations", "n_permutations", type=click.IntRange(min=19), metavar="N",
               help="Graphs with permuted nodes.  [default: 20 to 200, by the test]")  # fmt: skip
 @click.option("--no-path", is_flag=True, help="Do not search at rising penalties.")
+@click.option("--time-limit", type=duration, metavar="TIME", help="Stop after 60s, 5m, 1h, ... with what is done.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the split and the graphs.")
 @score_options
 @data_options
 @json_option
-def judge(data: Path, graph: Path, as_is: bool, as_json: bool, **options: Any) -> None:
+def judge(
+    data: Path, graph: Path, as_is: bool, as_json: bool, time_limit: float | None, **options: Any
+) -> None:  # fmt: skip
     """Judge the graph in GRAPH on the table in DATA: score, random graphs, independences, permuted nodes, penalties.
 
     GRAPH is a result folder, or what 'drbo compare' reads. DATA should be rows that the graph was not learned from. If
@@ -51,6 +57,13 @@ def judge(data: Path, graph: Path, as_is: bool, as_json: bool, **options: Any) -
       drbo judge table.csv result          (the table of the result: split and fitted again)
       drbo judge table.csv graph.csv --score bge --json
     """
+    with Deadline(time_limit, start=start_of_program()):
+        found = _judged(data, graph, as_is, options)
+    show(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else found.summary(), machine=as_json)
+
+
+def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "Judgement":
+    """Read the table and the graph, and judge."""
     from drbo.data.read import as_frame
     from drbo.result.judge import judge as judged
     from drbo.result.result import Result
@@ -69,12 +82,11 @@ def judge(data: Path, graph: Path, as_is: bool, as_json: bool, **options: Any) -
             choice = _asked(frame[list(names)], options)
         else:
             choice = score_of_file(result.score_name, None, f"the result in {graph}"), result.plain_score_options
-    found = judged(
+    return judged(
         dag, frame, names=names, score=choice[0], score_options=choice[1], test=options["test"],
         n_random=options["n_random"], n_permutations=options["n_permutations"], path=not options["no_path"],
         seed=options["seed"],
     )  # fmt: skip
-    show(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else found.summary(), machine=as_json)
 
 
 def _complete(frame: "pd.DataFrame", options: dict[str, Any]) -> "pd.DataFrame":
@@ -144,6 +156,8 @@ def _unseen(
 def _fitted_again(result: "Result", frame: "pd.DataFrame", score: dict[str, str]) -> "Result":
     from drbo.estimator import DrBO
 
-    again: Result = DrBO.like(result, exact=False, **score).fit(frame[list(result.names)]).result_
+    left = current().left()
+    with Deadline(None if left == float("inf") else left / 2):  # the other half is for the judgement
+        again: Result = DrBO.like(result, exact=False, **score).fit(frame[list(result.names)]).result_
     say(f"note: the graph of the half has {int(again.dag.sum())} edges, that of all rows {int(result.dag.sum())}")
     return again

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from scipy.special import chdtrc, fdtrc
 
 from drbo.data.table import Table
+from drbo.deadline import current
 from drbo.errors import SettingsError
 from drbo.graph import descendants
 from drbo.result.kci import kci_test
@@ -20,12 +21,14 @@ Kind = Literal["gaussian", "g-test", "kci"]
 KINDS: tuple[str, ...] = get_args(Kind)
 #: The kernel test grows with the cube of the rows: it sees a random sample of so many.
 KCI_ROWS = 400
+#: P-values that are remembered.
+REMEMBERED = 2**24
 #: A pivot under this makes columns collinear: what they leave of a column counts as nothing.
 COLLINEAR = 1e-10
 
 
 class Independence(ABC):
-    """Tests of "x is independent of y given z"; answers are remembered.
+    """Tests of "x is independent of y given z"; answers are remembered, as many as REMEMBERED says.
 
     Examples
     --------
@@ -45,7 +48,11 @@ class Independence(ABC):
     def __call__(self, x: int, others: npt.NDArray[np.intp], given: npt.NDArray[np.intp]) -> Floats:
         """Return the p-values of x against each of the others, given the rest."""
         key = (x, np.sort(given).astype(np.int32).tobytes())
-        known = self._known.setdefault(key, np.full(self.n_columns, np.nan))
+        known = self._known.get(key)
+        if known is None:
+            known = np.full(self.n_columns, np.nan)
+            if len(self._known) * self.n_columns < REMEMBERED:
+                self._known[key] = known
         open_ = np.asarray([y for y in others if np.isnan(known[y])], dtype=np.intp)
         if len(open_):
             known[open_] = self._p_values(x, open_, np.sort(given))
@@ -60,6 +67,12 @@ class _Gaussian(Independence):
 
     def __init__(self, table: Table) -> None:
         super().__init__(table.n_columns)
+        if table.large and "categorical" not in table.kinds:
+            covariance = table.large_moments.covariance
+            spread = np.sqrt(np.diag(covariance))
+            self.n, self.correlation = table.n_rows, covariance / spread / spread[:, None]
+            self.places = [np.array([j]) for j in range(table.n_columns)]
+            return
         blocks = []
         for j, levels in enumerate(table.levels):
             column = table.values[:, [j]]
@@ -178,7 +191,8 @@ def markov_p_values(test: Independence, dag: Bools) -> Floats:
     >>> np.isnan(markov_p_values(independence_test("gaussian", table), np.zeros((2, 2), dtype=bool))).tolist()
     [[True, False], [False, True]]
     """
-    found = np.full(dag.shape, np.nan)
+    found, deadline = np.full(dag.shape, np.nan), current()
     for node, others, parents in markov_claims(dag):
+        deadline.check()
         found[node, others] = test(node, others, parents)
     return found

@@ -4,7 +4,7 @@ Every figure here says "the data do not speak against it", never "it is true": g
 graphs with hidden common causes, can pass all of it.
 """
 
-from dataclasses import asdict, dataclass
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,12 @@ from scipy.stats import false_discovery_control
 from drbo.data.check import check_table
 from drbo.data.read import as_frame
 from drbo.data.table import Table
+from drbo.deadline import Deadline, OutOfTimeError, current
 from drbo.errors import DataError, SettingsError
 from drbo.graph import check_pdag, cpdag_to_dag, dag_to_cpdag, markov_equivalent
 from drbo.result.export import check_names
 from drbo.result.independence import KCI_ROWS, Independence, independence_test, markov_p_values
+from drbo.result.judgement import LEAST, LEVEL, PENALTIES, Judgement
 from drbo.scores.auto import choose_score
 from drbo.scores.base import build_score
 from drbo.scores.bge import BGe
@@ -30,135 +32,11 @@ from drbo.settings import Settings
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-LEVEL = 0.05  # of the tests, and of the shares that falsify a graph
-LEAST = 19  # graphs to compare with: the share of the best among them is 1 / 20
 #: Permuted graphs that are tested, where nothing is said: as many as take seconds.
 PERMUTATIONS = {"gaussian": 200, "g-test": 100, "kci": 20}
-#: Penalties at which the graph is searched again.
-PENALTIES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0)
 PATIENCE = 3  # of these searches
 NONLINEAR = ("gp", "gp-nv", "gp-ev", "splines")
 DISCRETE = ("bdeu", "bic-discrete", "logistic")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Judgement:
-    """What held-out rows say about a graph; see :func:`judge`.
-
-    Examples
-    --------
-    >>> truth = np.triu(np.random.default_rng(0).random((6, 6)) < 0.5, 1)
-    >>> x = np.random.default_rng(1).normal(size=(300, 6)) @ np.linalg.inv(np.eye(6) - truth)
-    >>> found = judge(truth, x, score="bic-nv")
-    >>> found.beats_random, found.informative, found.falsified
-    (True, True, False)
-    """
-
-    names: tuple[str, ...]
-    n_rows: int
-    n_edges: int
-    score_name: str
-    score: float
-    empty_score: float
-    random_scores: tuple[float, ...]  # of random DAGs with as many edges
-    random_share: float  # (1 + those at least as good) / (1 + all)
-    test: str
-    n_claims: int  # independences that the local Markov property claims
-    n_violations: int  # of these, p below the level
-    n_discoveries: int  # of these, left by Benjamini & Hochberg
-    worst: tuple[dict[str, Any], ...]  # the claims with the smallest p-values
-    n_permutations: int
-    permuted_violations: tuple[int, ...]
-    markov_share: float  # (1 + permuted graphs with at most as many violations) / (1 + all)
-    class_share: float  # permuted graphs in the same equivalence class
-    penalties: tuple[dict[str, Any], ...]  # per edge: up to which penalty it is found again
-    notes: tuple[str, ...] = ()
-
-    @property
-    def beats_random(self) -> bool:
-        """Whether at most 5% of random graphs of the same density score as well."""
-        return self.random_share <= LEVEL
-
-    @property
-    def informative(self) -> bool:
-        """Whether permuting the nodes changes what the graph claims, so that the falsification means something."""
-        return self.class_share <= LEVEL
-
-    @property
-    def falsified(self) -> bool:
-        """Whether the graph explains the independences no better than with its nodes permuted (Eulig et al. 2023)."""
-        return self.informative and self.markov_share > LEVEL
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, fit for JSON."""
-        verdicts = {name: getattr(self, name) for name in ("beats_random", "informative", "falsified")}
-        return {**asdict(self), **verdicts}
-
-    def summary(self) -> str:
-        """Return the judgement in plain words."""
-        lines = [
-            f"{len(self.names)} variables, {self.n_edges} edges, judged on {self.n_rows} rows with score "
-            f"{self.score_name}",
-            "",
-            *self._score_lines(),
-            "",
-            *self._markov_lines(),
-            "",
-            *self._permutation_lines(),
-        ]
-        if self.penalties:
-            lines += ["", "Penalty path: the edge is found again in these rows up to this penalty", *self._path_lines()]
-        return "\n".join([*lines, *(["", *(f"note: {note}" for note in self.notes)] if self.notes else [])])
-
-    def _score_lines(self) -> list[str]:
-        n, best = len(self.random_scores), sum(score >= self.score for score in self.random_scores)
-        verdict = "better than chance" if self.beats_random else "no better than chance: the edges explain nothing new"
-        return [
-            "Score on these rows, parameters fitted to them",
-            f"  this graph    {self.score:.6g}",
-            f"  empty graph   {self.empty_score:.6g}  ({self.score - self.empty_score:+.6g} for this graph)",
-            f"  random DAGs   {max(self.random_scores):.6g} at best of {n} with {self.n_edges} edges; "
-            f"rank {best + 1} of {n + 1}, share {self.random_share:.3f}: {verdict}",
-        ]
-
-    def _markov_lines(self) -> list[str]:
-        lines = [f"Local Markov tests ({self.test}): each node against its non-descendants, given its parents"]
-        if not self.n_claims:
-            return [*lines, "  the graph claims no independence: nothing can speak against it"]
-        lines.append(
-            f"  {self.n_violations} of {self.n_claims} claims have p < {LEVEL:g}; {LEVEL * self.n_claims:.1f} are "
-            f"expected by chance; {self.n_discoveries} are left at a false discovery rate of {LEVEL:g}"
-        )
-        return lines + [
-            f"  {claim['node']} and {claim['other']} given {', '.join(claim['given']) or 'nothing'}: p {claim['p']:.2g}"
-            for claim in self.worst
-        ]
-
-    def _permutation_lines(self) -> list[str]:
-        lines = ["Permuted nodes (Eulig et al. 2023): is the graph better than itself with other labels?"]
-        if not self.n_claims:
-            return [*lines, "  it claims nothing, with any labels"]
-        if not self.informative:
-            verdict = "the graph looks too much the same with other labels: no verdict"
-        elif self.falsified:
-            verdict = "falsified: other labels explain the independences as well"
-        else:
-            verdict = "not falsified"
-        return [
-            *lines,
-            f"  {self.n_permutations} permutations, share with as few violations {self.markov_share:.3f}, "
-            f"in the same equivalence class {self.class_share:.3f}: {verdict}",
-        ]
-
-    def _path_lines(self) -> list[str]:
-        words = []
-        for edge in self.penalties:
-            last = edge["linked_up_to"]
-            direction = edge["directed_up_to"]
-            found = "not found again" if last is None else f"{last:g}" + (" or more" if last == PENALTIES[-1] else "")
-            arrow = "" if last is None else (", arrow open" if direction is None else f", as an arrow {direction:g}")
-            words.append(f"  {edge['source']} -> {edge['target']}: {found}{arrow}")
-        return words
 
 
 def judge(
@@ -173,6 +51,7 @@ def judge(
     n_permutations: int | None = None,
     path: bool = True,
     seed: int = 0,
+    time_limit: float | None = None,
 ) -> Judgement:
     """Judge a graph on rows that it was not learned from.
 
@@ -189,6 +68,7 @@ def judge(
         ``"kci"``.
     path : also search at rising penalties, for linear and discrete scores.
     seed : of the random graphs and permutations.
+    time_limit : seconds; what is not done by then is left out, and the notes say so.
 
     Examples
     --------
@@ -198,10 +78,12 @@ def judge(
     >>> judge(truth[np.ix_(shuffled, shuffled)], x, score="bic-nv").falsified
     True
     """
-    frame = as_frame(X)
-    given = check_pdag(graph, None if names is None else check_names(names, np.shape(graph)[0]))
-    table = _table(frame, list(frame.columns) if names is None else list(names), len(given))
-    dag = cpdag_to_dag(given)
+    _check_counts(n_random, n_permutations, time_limit)
+    with Deadline(time_limit):
+        return _judged(graph, X, names, score, score_options, test, n_random, n_permutations, path, seed)
+
+
+def _check_counts(n_random: int, n_permutations: int | None, time_limit: float | None) -> None:
     for name, value in (
         ("n_random", n_random),
         ("n_permutations", LEAST if n_permutations is None else n_permutations),
@@ -211,15 +93,36 @@ def judge(
                 f"{name} must be a whole number of at least {LEAST}, got {value!r}",
                 hint=f"with fewer no share can fall to {LEVEL:g}; try 100",
             )
+    Settings(time_limit=time_limit)  # for its checks
+
+
+def _judged(
+    graph: npt.ArrayLike,
+    X: Any,
+    names: Any,
+    score: Any,
+    score_options: dict[str, Any] | None,
+    test: str,
+    n_random: int,
+    n_permutations: int | None,
+    path: bool,
+    seed: int,
+) -> Judgement:
+    frame = as_frame(X)
+    given = check_pdag(graph, None if names is None else check_names(names, np.shape(graph)[0]))
+    table = _table(frame, list(frame.columns) if names is None else list(names), len(given))
+    dag = cpdag_to_dag(given)
     name = choose_score(table)[0] if isinstance(score, str) and score == "auto" else score
     made = build_score(name, table, score_options)
     kind = _kind(test, made.name, table)
     rng = np.random.default_rng(seed)
     evaluator = Evaluator(made, Settings(max_evals=2**62))
     scores = _scores(evaluator, dag, n_random, rng)
-    tested = independence_test(kind, table)
-    facts = _markov(tested, dag, table.names) | _permuted(tested, dag, n_permutations or PERMUTATIONS[kind], rng)
+    n_permutations = n_permutations or PERMUTATIONS[kind]
+    facts = _tests(kind, table, dag, n_permutations, rng)
     cheap = path and isinstance(made, BicNV | BGe | DiscreteBIC | BDeu)
+    penalties, last = _path(name, table, score_options or {}, dag, seed) if cheap else ((), PENALTIES[-1])
+    late = _left_out(len(scores["random_scores"]), n_random, facts, n_permutations, last)
     return Judgement(
         names=table.names,
         n_rows=table.n_rows,
@@ -228,9 +131,25 @@ def judge(
         **scores,
         test=kind,
         **facts,
-        penalties=_path(name, table, score_options or {}, dag, seed) if cheap else (),
-        notes=_notes(kind, table),
+        penalties=penalties,
+        notes=(*_notes(kind, table), *late),
     )
+
+
+def _left_out(
+    n_random: int, all_random: int, facts: dict[str, Any], all_permutations: int, last: float | None
+) -> list[str]:
+    """Return what the time did not suffice for, in words."""
+    left = []
+    if n_random < all_random:
+        left.append(f"{n_random} of {all_random} random graphs were scored")
+    if not facts["tested"]:
+        left.append("the independences were not tested")
+    elif facts["n_permutations"] < all_permutations:
+        left.append(f"{facts['n_permutations']} of {all_permutations} permutations were tested")
+    if last != PENALTIES[-1]:
+        left.append("no penalty was searched at" if last is None else f"penalties above {last:g} were not searched at")
+    return [f"the time was over: {'; '.join(left)}"] if left else []
 
 
 def _table(frame: Any, names: list[str], d: int) -> Table:
@@ -256,15 +175,20 @@ def _kind(test: str, score_name: str, table: Table) -> str:
 
 
 def _scores(evaluator: Evaluator, dag: Bools, n: int, rng: np.random.Generator) -> dict[str, Any]:
-    """Score the graph, the empty one and random ones of the same density."""
-    others = [_random_dag(len(dag), int(dag.sum()), rng) for _ in range(n)]
-    found = evaluator.evaluate(np.stack([dag, np.zeros_like(dag), *others])).scores.tolist()
-    as_good = sum(score >= found[0] for score in found[2:])
+    """Score the graph, the empty one and random ones of the same density, as many as there is time for."""
+    own, empty = (float(evaluator.answer(graph).scores[0]) for graph in (dag, np.zeros_like(dag)))
+    found: list[float] = []
+    with suppress(OutOfTimeError):
+        for _ in range(n):
+            current().check()
+            graph = _random_dag(len(dag), int(dag.sum()), rng)
+            found.append(float(evaluator.evaluate(graph[None]).scores[0]))
+    as_good = sum(score >= own for score in found)
     return {
-        "score": found[0],
-        "empty_score": found[1],
-        "random_scores": tuple(found[2:]),
-        "random_share": (1 + as_good) / (1 + n),
+        "score": own,
+        "empty_score": empty,
+        "random_scores": tuple(found),
+        "random_share": (1 + as_good) / (1 + len(found)),
     }
 
 
@@ -276,6 +200,18 @@ def _random_dag(d: int, n_edges: int, rng: np.random.Generator) -> Bools:
     dag = np.zeros((d, d), dtype=bool)
     dag[order[first[chosen]], order[second[chosen]]] = True
     return dag
+
+
+def _tests(kind: str, table: Table, dag: Bools, n: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Test what the graph claims, and what it claims with its nodes permuted."""
+    try:
+        current().check()
+        test = independence_test(kind, table)
+        return _markov(test, dag, table.names) | _permuted(test, dag, n, rng)
+    except OutOfTimeError:
+        counts = dict.fromkeys(("n_claims", "n_violations", "n_discoveries", "n_permutations"), 0)
+        nothing = {"tested": False, "worst": (), "permuted_violations": (), "markov_share": 1.0, "class_share": 1.0}
+        return counts | nothing
 
 
 def _markov(test: Independence, dag: Bools, names: tuple[str, ...], shown: int = 5) -> dict[str, Any]:
@@ -293,6 +229,7 @@ def _markov(test: Independence, dag: Bools, names: tuple[str, ...], shown: int =
         worst.setdefault((frozenset((node, other)), dag[:, node].tobytes()), claim)
     adjusted = false_discovery_control(found) if len(found) else found
     return {
+        "tested": True,
         "n_claims": len(found),
         "n_violations": int((found < LEVEL).sum()),
         "n_discoveries": int((adjusted < LEVEL).sum()),
@@ -304,33 +241,48 @@ def _permuted(test: Independence, dag: Bools, n: int, rng: np.random.Generator) 
     """Compare the violations of the graph with those of the graph with its nodes permuted."""
     own = int((markov_p_values(test, dag) < LEVEL).sum())
     counts, same = [], 0
-    for _ in range(n):
-        order = rng.permutation(len(dag))
-        moved = dag[np.ix_(order, order)]
-        counts.append(int((markov_p_values(test, moved) < LEVEL).sum()))
-        same += markov_equivalent(dag, moved)
+    with suppress(OutOfTimeError):
+        for _ in range(n):
+            current().check()
+            order = rng.permutation(len(dag))
+            moved = dag[np.ix_(order, order)]
+            count = int((markov_p_values(test, moved) < LEVEL).sum())
+            same += markov_equivalent(dag, moved)
+            counts.append(count)
     return {
-        "n_permutations": n,
+        "n_permutations": len(counts),
         "permuted_violations": tuple(counts),
-        "markov_share": (1 + sum(count <= own for count in counts)) / (1 + n),
-        "class_share": same / n,
+        "markov_share": (1 + sum(count <= own for count in counts)) / (1 + len(counts)),
+        "class_share": same / max(1, len(counts)),
     }
 
 
-def _path(name: Any, table: Table, options: dict[str, Any], dag: Bools, seed: int) -> tuple[dict[str, Any], ...]:
-    """Search at rising penalties, each from the graph before, and note how long each edge lives."""
+def _path(
+    name: Any, table: Table, options: dict[str, Any], dag: Bools, seed: int
+) -> tuple[tuple[dict[str, Any], ...], float | None]:
+    """Search at rising penalties, each from the graph before, and note how long each edge lives.
+
+    Also return the last penalty that there was time for; without any, nothing is known about an edge.
+    """
+    last: float | None = None
     linked, directed = np.full(dag.shape, np.nan), np.full(dag.shape, np.nan)
     start, shown = dag, dag_to_cpdag(dag)
     for penalty in PENALTIES:
+        if current().over():
+            break
         score = build_score(name, table, {**options, "penalty": penalty})
         search = OrderSearch(score, Settings(order_patience=PATIENCE), seed=seed, start=start)
         search.max_searches = 1
         start = search.run().best.dags[0]
+        if current().over():  # it was cut short
+            break
+        last = penalty
         graph = dag_to_cpdag(start) if score.score_equivalent else start
         linked[graph | graph.T] = penalty
         directed[graph & ~graph.T] = penalty
     names = table.names
-    return tuple(
+    edges = np.argwhere(dag).tolist() if last is not None else []
+    lives = tuple(
         {
             "source": names[i],
             "target": names[j],
@@ -338,8 +290,9 @@ def _path(name: Any, table: Table, options: dict[str, Any], dag: Bools, seed: in
             "linked_up_to": None if np.isnan(linked[i, j]) else float(linked[i, j]),
             "directed_up_to": None if np.isnan(directed[i, j]) else float(directed[i, j]),
         }
-        for i, j in np.argwhere(dag).tolist()
+        for i, j in edges
     )
+    return lives, last
 
 
 def _notes(kind: str, table: Table) -> tuple[str, ...]:

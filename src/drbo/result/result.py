@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from drbo.result.effects import Effects
-    from drbo.result.judge import Judgement
+    from drbo.result.judgement import Judgement
 
 FORMAT, FORMAT_VERSION = "drbo-result", 1
 MAX_TRACE = 10**7

@@ -14,12 +14,14 @@ from drbo.knowledge import Constraints
 from drbo.scores.base import Families, Score
 from drbo.search.evaluate import Evaluated, Evaluator
 from drbo.search.parent_sets import Effort, can_enumerate, useful_sets
-from drbo.search.tables import FamilyTables, rounding
+from drbo.search.tables import COMPILED, FamilyTables, rounding
 
 #: Scores closer than this share of themselves are equal.
 EQUAL = 1e-10
 #: Tables of all families held at once: local values, prices, shares and the best inside each set.
 TABLES = 4
+#: Bytes of a local score in the evaluator's cache: its key, its value and their places.
+CACHED_BYTES = 250
 #: Components too large for a dynamic program that there can be; what rounding does to each adds up.
 LARGE_COMPONENTS = 4
 #: Levels tried before a sweep is given up; about twenty are needed.
@@ -137,25 +139,27 @@ def valid_for(constraints: Constraints) -> str:
     return words
 
 
-def fits(n_nodes: int, max_memory: float) -> bool:
+def fits(score: Score, max_memory: float) -> bool:
     """Tell whether tables of all families fit into the memory (GiB) allowed."""
-    return _gib(n_nodes) <= max_memory
+    return _gib(score) <= max_memory
 
 
 def check_size(score: Score, max_memory: float) -> None:
     """Refuse, before anything is spent, a certificate that nothing here can give."""
-    if not fits(score.n_nodes, max_memory) and not can_enumerate(score):
-        need = f"{_gib(score.n_nodes):.1f}" if score.n_nodes <= 30 else "thousands of"
+    if not fits(score, max_memory) and not can_enumerate(score):
+        need = f"{_gib(score):.1f}" if score.n_nodes <= 30 else "thousands of"
         raise SettingsError(
             f"exact needs {need} GiB for {score.n_nodes} columns with score '{score.name}', "
             f"max_memory is {max_memory:g}",
-            hint="use exact='auto' or False, or raise max_memory; up to 20 columns need under 1 GiB, and up to 64 can "
+            hint="use exact='auto' or False, or raise max_memory; up to 18 columns need under 1 GiB, and up to 64 can "
             "do with less where columns are not collinear and the score is bic-nv, bic-ev, bge, bdeu or bic-discrete",
         )
 
 
-def _gib(n_nodes: int) -> float:
-    return TABLES * n_nodes * 2.0 ** (n_nodes - 1) * 8 / 2**30
+def _gib(score: Score) -> float:
+    """Return the memory of all families: their tables and, where no kernel makes these, the evaluator's cache."""
+    each = TABLES * 8 + (0 if type(score) in COMPILED else CACHED_BYTES)
+    return score.n_nodes * 2.0 ** (score.n_nodes - 1) * each / 2**30
 
 
 class _TooManyError(Exception):

@@ -133,7 +133,7 @@ def _tables(
     evaluator: Evaluator, best: Evaluated, constraints: Constraints, exact: str, rationed: bool
 ) -> FamilyTables | None:
     d = evaluator.score.n_nodes
-    if exact == "on" and fits(d, evaluator.settings.max_memory):
+    if exact == "on" and fits(evaluator.score, evaluator.settings.max_memory):
         return all_tables(evaluator, constraints)
     if exact == "on":
         check_size(evaluator.score, evaluator.settings.max_memory)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,8 @@ MAX_NODES = 20
 LEAST_RESIDUAL = 1e-7
 #: A family is skipped only where its share lies this far (in log evidence) below one that can replace it.
 SKIP_MARGIN = 50.0
+#: Families of a node whose values and prices are computed together.
+PIECE = 2**18
 COMPILED = (BicNV, BicEV, BGe, DiscreteBIC, BDeu)
 
 
@@ -52,30 +55,30 @@ class FamilyTables:
         return shares
 
 
-def sets_of(n_nodes: int, node: int) -> npt.NDArray[np.int64]:
-    """Return the set of parents, as a bit mask of all nodes, behind each column of a node's row.
+def sets_of(n_nodes: int, node: int, part: slice = slice(None)) -> npt.NDArray[np.int64]:
+    """Return the set of parents, as a bit mask of all nodes, behind each column of a node's row, or some of them.
 
     Examples
     --------
     >>> sets_of(3, 1).tolist()
     [0, 1, 4, 5]
     """
-    columns = np.arange(1 << (n_nodes - 1))
+    columns = np.arange(*part.indices(1 << (n_nodes - 1)))
     low = (1 << node) - 1
     return (columns & low) | ((columns & ~low) << 1)
 
 
-def families_of(n_nodes: int, node: int) -> Families:
-    """Return all families of a node, in the order of its columns."""
-    packed = sets_of(n_nodes, node).astype("<u4").view(np.uint8).reshape(-1, 4)
+def families_of(n_nodes: int, node: int, part: slice = slice(None)) -> Families:
+    """Return all families of a node, in the order of its columns, or some of them."""
+    packed = sets_of(n_nodes, node, part).astype("<u4").view(np.uint8).reshape(-1, 4)
     parents = np.unpackbits(packed, axis=1, count=n_nodes, bitorder="little").astype(bool)
     return Families(np.full(len(parents), node), parents)
 
 
-def legal(node: int, constraints: Constraints) -> npt.NDArray[np.bool_]:
-    """Tell which families of a node the knowledge allows, in the order of its columns."""
+def legal(node: int, constraints: Constraints, part: slice = slice(None)) -> npt.NDArray[np.bool_]:
+    """Tell which families of a node, or some of them, the knowledge allows, in the order of its columns."""
     d = len(constraints.names)
-    sets, bits = sets_of(d, node), 1 << np.arange(d)
+    sets, bits = sets_of(d, node, part), 1 << np.arange(d)
     needed, possible = constraints.required[:, node] @ bits, constraints.allowed[:, node] @ bits
     few = np.bitwise_count(sets) <= constraints.max_parents[node]
     return np.asarray(few & (sets & ~possible == 0) & (sets & needed == needed), dtype=np.bool_)
@@ -117,18 +120,21 @@ def known_tables(evaluator: Evaluator, constraints: Constraints) -> FamilyTables
 def all_tables(evaluator: Evaluator, constraints: Constraints) -> FamilyTables:
     """Return the tables of all legal families: by compiled kernels where there are some, else by the evaluator."""
     score = evaluator.score
-    if type(score) not in COMPILED or (isinstance(score, BicNV) and least_residual(score) < LEAST_RESIDUAL):
+    if not has_kernels(score):
         return _by_evaluation(evaluator, constraints)
     tables = _compiled(score, constraints)
     evaluator.charge(tables.n_families)
     return tables
 
 
+def has_kernels(score: Score) -> bool:
+    """Tell whether compiled kernels make the tables of a score."""
+    return type(score) in COMPILED and not (isinstance(score, BicNV) and least_residual(score) < LEAST_RESIDUAL)
+
+
 def compiled_work(score: Score) -> float | None:
     """Return about how many simple steps the compiled tables take; None: there are none for this score."""
-    if type(score) not in COMPILED or score.n_nodes > MAX_NODES:
-        return None
-    if isinstance(score, BicNV) and least_residual(score) < LEAST_RESIDUAL:
+    if score.n_nodes > MAX_NODES or not has_kernels(score):
         return None
     sets = float(1 << score.n_nodes)
     if isinstance(score, DiscreteBIC | BDeu):
@@ -149,18 +155,23 @@ def _by_evaluation(evaluator: Evaluator, constraints: Constraints) -> FamilyTabl
 
 
 def _compiled(score: Score, constraints: Constraints) -> FamilyTables:
-    d, count = score.n_nodes, 0
+    d, count, deadline = score.n_nodes, 0, current()
     local, price = np.empty((d, 1 << (d - 1))), np.empty((d, 1 << (d - 1)))
     for members, values in _set_values(score, constraints):
-        for node in members:
-            current().check()
-            usable, sets = legal(node, constraints), sets_of(d, node)
-            price[node] = np.where(usable, score.family_price(families_of(d, node)), -np.inf)
-            local[node] = _local(score, node, np.bitwise_count(sets), values[sets], values[sets | (1 << node)])
-            unknown = np.isnan(local[node])
-            local[node, unknown], price[node, unknown] = 0.0, -np.inf
+        for node, part in product(members.tolist(), _pieces(1 << (d - 1))):
+            deadline.check()
+            usable, sets = legal(node, constraints, part), sets_of(d, node, part)
+            prices = np.where(usable, score.family_price(families_of(d, node, part)), -np.inf)
+            found = _local(score, node, np.bitwise_count(sets), values[sets], values[sets | (1 << node)])
+            unknown = np.isnan(found)
+            found[unknown], prices[unknown] = 0.0, -np.inf
+            local[node, part], price[node, part] = found, prices
             count += int((usable & ~unknown).sum())
     return FamilyTables(local, price, True, count, rounding(score))
+
+
+def _pieces(count: int) -> list[slice]:
+    return [slice(start, min(start + PIECE, count)) for start in range(0, count, PIECE)]
 
 
 def _set_values(score: Score, constraints: Constraints) -> Iterator[tuple[npt.NDArray[np.intp], Floats]]:
