@@ -65,6 +65,7 @@ test-faults: .venv/ready  ## kill, fuzz and starve it, in large numbers; writes 
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign dask --times 10
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign size
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign overhead
+	$(BIN)/python -m tests.faults.campaign limits
 	$(BIN)/python -m tests.faults.campaign page
 
 soak: .venv/ready  ## an hour of searches of random shapes in one process: does anything grow?

@@ -275,7 +275,7 @@ class DrBO(BaseEstimator):
         self, about: dict[str, Any], table: Table, settings: Settings, seed: int, saved: Saved | None
     ) -> Iterator[None]:
         """Hold the lock of the checkpoint's folder; save a new search there before it starts."""
-        if self.checkpoint is None or (table.large and current().over()):  # no time to write it
+        if self.checkpoint is None or (saved is None and table.is_hurried):  # no time to write it
             yield
             return
         folder = Path(self.checkpoint)
@@ -554,11 +554,10 @@ class DrBO(BaseEstimator):
     def _searched(self, case: "_Case", about: dict[str, Any]) -> Outcome:
         """Run a search, saved every so often, with what is known about it, if there is a folder for it."""
         state, saver, callbacks = case.course.state, None, self._watching(case)
-        if self.checkpoint is not None and (NO_ORDER in case.reasons or (case.table.large and current().over())):
+        if self.checkpoint is not None and "table_sha256" not in about:
             warnings.warn(NO_CHECKPOINT, stacklevel=2)
         elif self.checkpoint is not None:
             about = about | {"parameters": self._parameters(case.settings, case.seed)}
-            case.job.digest()  # the saver asks for it, too
             saver = Saver(Path(self.checkpoint), case.course, case.table, about)
             callbacks.append(saver)
         outcome = state.run(callbacks) if isinstance(state, OrderSearch) else run(state, callbacks)

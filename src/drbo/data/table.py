@@ -106,7 +106,8 @@ class Table:
 
     def adopt_digest(self, ordered: "Table") -> str:
         """Take over the hash of the same rows in another order, and return it."""
-        vars(self)["_digest"] = ordered.digest()
+        if "_digest" not in vars(self):
+            vars(self)["_digest"] = ordered.digest()
         return self.digest()
 
     @property

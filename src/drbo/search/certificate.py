@@ -20,6 +20,8 @@ from drbo.search.tables import COMPILED, FamilyTables, rounding
 EQUAL = 1e-10
 #: Tables of all families held at once: local values, prices, shares and the best inside each set.
 TABLES = 4
+#: Numbers that are held at once for each set of nodes.
+SETS = 4
 #: Bytes of a local score in the evaluator's cache: its key, its value and their places.
 CACHED_BYTES = 250
 #: Components too large for a dynamic program that there can be; what rounding does to each adds up.
@@ -158,8 +160,8 @@ def check_size(score: Score, max_memory: float) -> None:
 
 def _gib(score: Score) -> float:
     """Return the memory of all families: their tables and, where no kernel makes these, the evaluator's cache."""
-    each = TABLES * 8 + (0 if type(score) in COMPILED else CACHED_BYTES)
-    return score.n_nodes * 2.0 ** (score.n_nodes - 1) * each / 2**30
+    d, each = score.n_nodes, TABLES * 8 + (0 if type(score) in COMPILED else CACHED_BYTES)
+    return 2.0 ** (d - 1) * (d * each + 2 * SETS * 8) / 2**30
 
 
 class _TooManyError(Exception):

@@ -1,0 +1,275 @@
+"""Whether time limits, signals and memory limits hold: the program itself is run, timed and weighed.
+
+Seconds count from the start of the process to its end, reading included, with compiled code in the cache. The machine
+should do nothing else.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from drbo.deadline import grace
+
+#: What a table may take, in units of its own size in float64, beyond what the same run takes with few rows.
+MOST_COPIES = 3.0
+#: A signal is sent so long after the search has begun, at the latest.
+SIGNAL_SECONDS = 5.0
+#: Routes that are ended after the search, which may end by itself.
+AFTER_THE_SEARCH = ("bootstrap", "seeds", "imputations", "exact")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run of the program, and what ends it."""
+
+    route: str
+    table: str  # as in TABLES
+    words: tuple[str, ...]
+    limit: float | None = None  # seconds; None: a signal ends it, or it ends by itself
+    signal: int | None = None
+    suffix: str = "npz"
+    most: float | None = None  # seconds of a run that nothing ends
+    command: str = "fit"
+    code: int = 0
+    first: tuple[str, ...] = field(default=())  # words of a fit that this run needs first
+
+
+def _numbers(graph: str, n: int, **options: Any) -> np.ndarray:
+    from drbo.data.simulate import simulate
+
+    return simulate(graph, n=n, seed=1, **options).X
+
+
+def _holes() -> np.ndarray:
+    values = _numbers("30ER2", 500)
+    values[np.random.default_rng(0).random(values.shape) < 0.05] = np.nan
+    return values
+
+
+TABLES: dict[str, Callable[[], np.ndarray]] = {
+    "3,000 columns x 1,000 rows": lambda: _numbers("3000ER2", 1_000),
+    "1,000 columns x 2,000 rows": lambda: _numbers("1000ER2", 2_000),
+    "300 columns x 1,000 rows": lambda: _numbers("300ER2", 1_000),
+    "100 columns x 1,000,000 rows": lambda: _numbers("100ER2", 1_000_000),
+    "100 columns x 1,000 rows": lambda: _numbers("100ER2", 1_000),
+    "40 columns x 1,000 rows": lambda: _numbers("40ER4", 1_000),
+    "30 columns x 500 rows": lambda: _numbers("30ER2", 500),
+    "30 columns x 500 rows, 5% missing": _holes,
+    "22 columns x 1,000 rows": lambda: _numbers("22ER4", 1_000),
+    "18 columns x 1,000 rows": lambda: _numbers("18ER2", 1_000, model="cos"),
+    "8 columns x 3,000 rows": lambda: _numbers("8ER2", 3_000, model="gp"),
+    "8 columns x 200 rows": lambda: _numbers("8ER2", 200),
+}
+WIDE, LONG = "3,000 columns x 1,000 rows", "100 columns x 1,000,000 rows"
+SMALL, KERNELS = "30 columns x 500 rows", "8 columns x 3,000 rows"
+RESAMPLES = ("--bootstrap", "100000")
+CASES = (
+    Case("orders", WIDE, (), limit=30),
+    Case("orders", "1,000 columns x 2,000 rows", (), limit=20),
+    Case("orders", LONG, (), limit=10, suffix="parquet"),
+    Case("orders", LONG, (), limit=10, suffix="npy"),
+    Case("orders", LONG, (), limit=10, suffix="csv"),
+    Case("orders, equal variances", "1,000 columns x 2,000 rows", ("--score", "bic-ev"), limit=20),
+    Case("orders, splines", "300 columns x 1,000 rows", ("--score", "splines"), limit=15),
+    Case("bootstrap", SMALL, RESAMPLES, limit=10),
+    Case("bootstrap, 2 workers", SMALL, (*RESAMPLES, "--workers", "2"), limit=15),
+    Case("seeds", SMALL, ("--seeds", "1000"), limit=10),
+    Case("imputations", "30 columns x 500 rows, 5% missing", ("--missing", "impute"), limit=10),
+    Case("exact, by tables", "22 columns x 1,000 rows", ("--exact",), limit=10),
+    Case("exact, by evaluation", "18 columns x 1,000 rows", ("--exact", "--score", "splines"), limit=10),
+    Case("exact, by parent sets", "40 columns x 1,000 rows", ("--exact", "--set", "order_patience=1"), limit=15),
+    Case("gp", KERNELS, ("--score", "gp"), limit=20),
+    Case("gp, paper", KERNELS, ("--score", "gp-nv"), limit=20),
+    Case("surrogate", "100 columns x 1,000 rows", ("--set", "route=surrogate"), limit=15),
+    Case("paper", "100 columns x 1,000 rows", ("--preset", "paper"), limit=15),
+    Case("resume", "300 columns x 1,000 rows", (), limit=15, command="resume", first=("--time-limit", "6")),
+    Case("judge", "300 columns x 1,000 rows", (), limit=15, command="judge", first=("--time-limit", "10")),
+    Case("check", LONG, (), command="check", suffix="parquet", most=60),
+    Case("check", WIDE, (), command="check", most=60),
+    Case("orders", WIDE, (), signal=signal.SIGTERM, code=130),
+    Case("orders", WIDE, (), signal=signal.SIGINT, code=130),
+    Case("bootstrap", SMALL, RESAMPLES, signal=signal.SIGTERM, code=130),
+    Case("gp", KERNELS, ("--score", "gp"), signal=signal.SIGINT, code=130),
+    Case("exact, by tables", "22 columns x 1,000 rows", ("--exact",), signal=signal.SIGTERM, code=130),
+    Case("reading", LONG, (), signal=signal.SIGTERM, suffix="csv", code=130),
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run of the program took, and what it said."""
+
+    seconds: float
+    after_signal: float
+    memory: float  # MiB at most
+    code: int
+    words: str
+
+
+def run(words: list[str], number: int | None = None) -> Run:
+    """Run the program; with a signal, send it once the search is under way, or after some seconds."""
+    start = time.monotonic()
+    with tempfile.TemporaryFile("w+") as talk:
+        process = subprocess.Popen([sys.executable, "-m", "drbo", *words], stdout=talk, stderr=talk)
+        sent = start
+        if number is not None:
+            _wait_for_search(process, talk)
+            sent = time.monotonic()
+            process.send_signal(number)
+        _, status, usage = os.wait4(process.pid, 0)
+        end = time.monotonic()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        talk.seek(0)
+        memory = usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+        return Run(end - start, end - sent, memory, process.returncode, talk.read())
+
+
+def _wait_for_search(process: "subprocess.Popen[bytes]", talk: Any) -> None:
+    """Return when the table was read and the search has had some seconds; at the latest after a while."""
+    end = time.monotonic() + 4 * SIGNAL_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        time.sleep(0.1)
+        position = talk.tell()
+        talk.seek(0)
+        words = talk.read()
+        talk.seek(position)
+        if " rows, " in words:
+            end = min(end, time.monotonic() + 2 * SIGNAL_SECONDS)
+            if "search: " in words or "resamples: " in words:
+                return
+
+
+def write(values: np.ndarray, path: Path) -> Path:
+    """Write a table as the ending of the name says."""
+    names = [f"v{j}" for j in range(values.shape[1])]
+    if path.suffix == ".npz":
+        np.savez(path, X=values, names=np.array(names))
+    elif path.suffix == ".npy":
+        np.save(path, values)
+    else:
+        import pyarrow
+        from pyarrow import csv, parquet
+
+        frame = pyarrow.table(dict(zip(names, values.round(4).T if path.suffix == ".csv" else values.T, strict=True)))
+        csv.write_csv(frame, path) if path.suffix == ".csv" else parquet.write_table(frame, path)
+    return path
+
+
+class Trial:
+    """All cases, with the tables that they share in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.table = cache(self._table)
+        self.memory_of_short = cache(self._memory_of_short)
+        self.reading = cache(self._reading)
+
+    def _table(self, name: str, suffix: str) -> Path:
+        path = self.folder / f"{len(list(self.folder.iterdir()))}.{suffix}"
+        return write(TABLES[name](), path)
+
+    def _memory_of_short(self, suffix: str) -> float:
+        """Return what a run on the same columns with few rows takes, which also compiles what is compiled."""
+        path = write(TABLES["100 columns x 1,000 rows"](), self.folder / f"short.{suffix}")
+        return run(["fit", str(path), "--time-limit", "10"]).memory
+
+    def _reading(self, path: Path) -> float:
+        """Return the seconds that reading a table takes in a process of its own, its start included."""
+        start = time.monotonic()
+        code = "import sys; from drbo.data.read import read_table; read_table(sys.argv[1])"
+        subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+        return time.monotonic() - start
+
+    def warm_up(self) -> None:
+        """Compile what the cases need."""
+        small = str(self.table("8 columns x 200 rows", "npz"))
+        for words in ("--score bic-ev", "--score splines", "--score gp --max-evals 20", "--exact", "--score gp-nv",
+                      "--set route=surrogate", "--preset paper", "--bootstrap 2"):  # fmt: skip
+            run(["fit", small, *words.split(), "--time-limit", "30"])
+        run(["fit", str(self.table("40 columns x 1,000 rows", "npz")), "--exact", "--time-limit", "30"])
+
+    def outcome(self, case: Case) -> dict[str, Any]:
+        """Return a row of the table of limits."""
+        path, output = self.table(case.table, case.suffix), self.folder / "run"
+        if case.first:
+            run(["fit", str(path), "-o", str(output), "--force", *case.first])
+        words = {
+            "fit": ["fit", str(path), *case.words, "-o", str(output), "--force"],
+            "resume": ["resume", str(output)],
+            "judge": ["judge", str(path), str(output), "--as-is"],
+            "check": ["check", str(path)],
+        }[case.command]
+        if case.limit is not None:
+            words += ["--time-limit", str(case.limit)]
+        spent = _spent(output) if case.command == "resume" else 0.0
+        found = run(words, case.signal)
+        return self._row(case, path, output, found, spent)
+
+    def _row(self, case: Case, path: Path, output: Path, found: Run, spent: float) -> dict[str, Any]:
+        seconds, allowed, note = found.seconds + spent, np.inf, ""
+        ends = f"{case.limit:g} s" if case.limit is not None else "by itself"
+        if case.signal is not None:
+            ends, seconds, allowed = signal.Signals(case.signal).name, found.after_signal, grace(0.0)
+        elif case.limit is not None:
+            allowed = case.limit + grace(case.limit)
+        elif case.most is not None:
+            allowed = case.most
+        if case.suffix == "csv" and case.limit is not None:
+            reading = self.reading(path)
+            allowed = max(allowed, reading + grace(reading) + 5.0)
+            note = f"reading alone takes {reading:.1f} s"
+        fails = [] if seconds <= allowed else [f"later than {allowed:.1f} s"]
+        if found.code != case.code:
+            fails.append(f"exit code {found.code}")
+        if case.command in ("fit", "resume") and case.route != "reading":
+            fails += _problems(case, output)
+        row = {"route": case.route, "table": f"{case.table} ({case.suffix})", "ends": ends}
+        row |= {"seconds": round(seconds, 1), "memory_mib": round(found.memory)}
+        if case.table == LONG and case.signal is None and case.command == "fit":
+            copies = (found.memory - self.memory_of_short(case.suffix)) * 2**20 / (8 * 1_000_000 * 100)
+            row["copies"] = round(copies, 2)
+            fails += [] if copies <= MOST_COPIES else [f"{copies:.1f} copies of the table"]
+        return row | {"tried": 1, "failed": int(bool(fails)), "note": "; ".join([note, *fails]).strip("; ")}
+
+
+def _spent(output: Path) -> float:
+    """Return the seconds that a saved search has taken."""
+    return float(json.loads((output / "result.json").read_text())["seconds"])
+
+
+def _problems(case: Case, output: Path) -> list[str]:
+    """Return what is wrong with what was saved."""
+    from drbo import Result
+    from drbo.errors import DrboError
+
+    try:
+        result = Result.load(output)
+    except DrboError as error:
+        return [f"no result: {error.message}"]
+    wanted = "time limit" if case.signal is None else "interrupted"
+    ended = result.stopped.startswith(wanted) or case.route.split(",")[0] in AFTER_THE_SEARCH
+    return [] if ended else [f"it ended otherwise: {result.stopped}"]
+
+
+def limits(only: str = "") -> list[dict[str, Any]]:
+    """Try all cases, or those whose route or table holds some words; return the table of limits."""
+    rows = []
+    with tempfile.TemporaryDirectory() as place:
+        trial = Trial(Path(place))
+        trial.warm_up()
+        for case in CASES:
+            if only in f"{case.route} {case.table} {case.suffix}":
+                rows.append(trial.outcome(case))
+                print(rows[-1], flush=True)
+    return rows

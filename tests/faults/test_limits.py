@@ -1,0 +1,160 @@
+"""Time limits and signals end a run with what it has; limits that are not reached change nothing; memory is bounded."""
+
+import json
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from drbo import DrBO, Result, Settings, judge
+from drbo.data.simulate import simulate
+from drbo.errors import SettingsError, TimeLimitError
+from tests.faults.campaign import SEARCHES, fingerprint, table
+from tests.faults.limits import CASES, TABLES, run, write
+
+#: Seconds that a short run may take on a machine that does much else; without its limit it would take far longer.
+LONG_ENOUGH = 100.0
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_limit_that_is_not_reached_changes_nothing(name):
+    options = dict(SEARCHES[name])
+    chosen = Settings.preset(options.pop("preset", "default")).with_(**options.pop("settings"))
+    chosen = chosen.with_(order_patience=4, max_evals=min(chosen.max_evals, 60))
+    found = []
+    for limit in (None, 3600.0):
+        model = DrBO(random_state=1, settings=chosen.with_(time_limit=limit), **options)
+        found.append(fingerprint(model.fit(table()).result_))
+    assert found[0] == found[1]
+
+
+def test_resamples_with_a_limit_that_is_not_reached():
+    shares = [
+        DrBO(score="bic-nv", random_state=0, time_limit=limit).bootstrap(table(), n=6).directed.tolist()
+        for limit in (None, 3600.0)
+    ]
+    assert shares[0] == shares[1]
+
+
+@pytest.fixture
+def wide(tmp_path):
+    return write(simulate("150ER2", n=300, seed=1).X, tmp_path / "wide.npz")
+
+
+@pytest.fixture
+def small(tmp_path):
+    return write(simulate("12ER2", n=300, seed=1).X, tmp_path / "small.npz")
+
+
+def _fit(path, *words, folder="run"):
+    done = run(["fit", str(path), "-o", str(path.with_name(folder)), *words])
+    assert done.code == 0, done.words
+    assert done.seconds < LONG_ENOUGH
+    return Result.load(path.with_name(folder)), done
+
+
+ENDLESS = ("--set", "order_patience=100000")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [ENDLESS, (*ENDLESS, "--score", "bic-ev"), ("--set", "route=surrogate", "--set", "patience=100000"),
+     ("--preset", "paper", "--max-evals", "10000000")],
+)  # fmt: skip
+def test_a_search_ends_at_its_limit_saved_and_reported(wide, words):
+    result, done = _fit(wide, *words, "--time-limit", "6")
+    assert result.stopped == "time limit of 6 s reached"
+    assert "stopped      time limit of 6 s reached" in done.words
+
+
+def test_resamples_end_at_the_limit_of_the_run(small):
+    result, done = _fit(small, "--bootstrap", "1000000", "--time-limit", "15")
+    found = result.confidence
+    assert found.asked == 1_000_000
+    assert 1 <= found.n < 1_000_000
+    assert f"{found.n} of 1000000 resamples" in done.words
+
+
+def test_without_time_for_a_resample_the_graph_is_told(small):
+    result, done = _fit(small, *ENDLESS, "--bootstrap", "100", "--time-limit", "1")
+    assert result.confidence is None
+    assert "no resample was finished: time limit of 1 s reached" in done.words
+
+
+def test_seeds_and_imputations_share_the_limit(tmp_path, small):
+    result, _ = _fit(small, *ENDLESS, "--seeds", "4", "--time-limit", "8")
+    assert result.confidence.n + (result.confidence.asked - 4 if result.confidence.asked else 0) <= 4
+    values = simulate("8ER2", n=100, seed=1).X
+    values[::9, 0] = np.nan
+    holes = write(values, tmp_path / "holes.npz")
+    result, _ = _fit(holes, *ENDLESS, "--missing", "impute", "--imputations", "3", "--time-limit", "8", folder="other")
+    assert result.confidence.kind == "imputation"
+
+
+@pytest.mark.parametrize("words", [("--exact", "--score", "splines"), ("--score", "gp"), ("--score", "gp-nv")])
+def test_proofs_and_kernels_end_at_the_limit(tmp_path, words):
+    path = write(simulate("17ER2", model="cos", n=600, seed=1).X, tmp_path / "table.npz")
+    result, _ = _fit(path, *words, "--time-limit", "8")
+    assert result.upper_bound is None
+    late = [reason for reason in result.reasons if "the time was over" in reason]
+    assert late or result.stopped == "time limit of 8 s reached"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("words", [ENDLESS, ("--bootstrap", "1000000")])
+def test_signals_end_a_run_with_what_it_has(small, number, words):
+    done = run(["fit", str(small), "-o", str(small.with_name("run")), *words], number)
+    assert done.code == 130, done.words
+    assert done.after_signal < LONG_ENOUGH
+    result = Result.load(small.with_name("run"))
+    if words == ENDLESS:
+        assert result.stopped == "interrupted"
+    assert "interrupted: keeping the best graph so far" in done.words
+
+
+def test_judge_ends_at_its_limit(small):
+    result, _ = _fit(small, "--time-limit", "20")
+    words = ["judge", str(small), str(small.with_name("run")), "--as-is", "--json", "--permutations", "10000000"]
+    done = run([*words, "--time-limit", "8"])
+    found = json.loads(done.words[done.words.index("{") :])
+    assert found["n_permutations"] < 10_000_000
+    assert any("of 10000000 permutations were tested" in note for note in found["notes"])
+    assert found["n_edges"] == result.dag.sum()
+
+
+def test_judge_tells_what_it_left_out():
+    values = simulate("8ER2", n=100, seed=1)
+    found = judge(values.dag, values.X, score="bic-nv", time_limit=0.0)
+    assert (found.random_scores, found.tested, found.penalties, found.informative) == ((), False, (), False)
+    assert any(note.startswith("the time was over") for note in found.notes)
+    assert "not tested: the time was over" in found.summary()
+    with pytest.raises(SettingsError, match="time_limit"):
+        judge(values.dag, values.X, score="bic-nv", time_limit=-1.0)
+
+
+def test_effects_and_resamples_without_time():
+    values = simulate("5ER2", n=100, seed=1).X
+    with pytest.raises(TimeLimitError, match="no resample was finished"):
+        DrBO(score="bic-nv", random_state=0, time_limit=0.0).bootstrap(values, n=5)
+    with pytest.raises(TimeLimitError, match="no resample was finished"):
+        DrBO(score="bic-nv", random_state=0, time_limit=0.0).effects(values, "x0", "x1", n=5)
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="needs the peak of a process's memory")
+def test_memory_grows_with_the_rows_by_at_most_three_times_the_table(tmp_path):
+    values = np.random.default_rng(0).normal(size=(500_000, 40))  # 153 MiB: a large table
+    values[:, 1] += values[:, 0]
+    peaks = []
+    for count in (1_000, len(values)):
+        path = write(values[:count], tmp_path / f"{count}.npy")
+        done = run(["fit", str(path), "--set", "order_patience=1"])
+        assert done.code == 0, done.words
+        peaks.append(done.memory)
+    assert peaks[1] - peaks[0] < 3 * values.nbytes / 2**20
+
+
+def test_every_case_of_the_campaign_has_its_table():
+    assert {case.table for case in CASES} <= set(TABLES)
