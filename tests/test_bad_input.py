@@ -5,6 +5,7 @@ To add a row: add a Case and the line that the failing test shows to the documen
 
 import gzip
 import re
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,9 +15,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from drbo import DrBO, Knowledge, Settings, judge
+from drbo import DrBO, Knowledge, Result, Settings, judge
 from drbo.cli.fit import fit
 from drbo.cli.options import config_values
+from drbo.cli.output import check_folder
+from drbo.cli.plan import Plan
 from drbo.data.check import check_table
 from drbo.data.lag import lagged
 from drbo.data.read import read_table
@@ -152,6 +155,39 @@ def _config(text: str) -> Callable[[], Any]:
     return make
 
 
+def _zeros() -> bytes:
+    """A packed text of 70 MB."""
+    packer = zlib.compressobj(9, wbits=31)
+    return b"".join([*(packer.compress(b"0,0\n" * 250_000) for _ in range(70)), packer.flush()])
+
+
+def _lists() -> Any:
+    pd.DataFrame({"a": [1, 2], "l": [[1], [2]]}).to_parquet("t.parquet")
+    return read_table("t.parquet")
+
+
+def _code_in_a_config() -> Any:
+    Path("run.toml").write_text("[fit]\nscore = 'my:Score'")
+    return fit.make_context("fit", ["t.csv", "--config", "run.toml"])
+
+
+def _code_in_a_result() -> Any:
+    common: dict[str, Any] = {"score": 0.0, "pruned_score": 0.0, "score_equivalent": True, "local": [0], "price": [0]}
+    return DrBO.like(Result(names=("a",), dag=[[0]], searched_dag=[[0]], score_name="my:Score", **common))
+
+
+def _begun() -> Any:
+    Path("run").mkdir()
+    Plan("drbo fit t.csv", "2025-01-01 12:00:00").save(Path("run"))
+    return check_folder(Path("run"))
+
+
+def _strange() -> Any:
+    Path("run").mkdir()
+    Path("run/notes.txt").touch()
+    return check_folder(Path("run"))
+
+
 NUMBERS = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0])
 OTHERS = np.array([2.0, 7.0, 1.0, 8.0, 2.0, 8.0])
 CSV = "height,weight\n1.8,75\n1.6,60\n1.7,68\n"
@@ -183,6 +219,10 @@ CASES = [
     Case("Parquet file cut short", _file("table.parquet", "PAR1"), "'table.parquet'", "write it again"),
     Case("pickled objects", _arrays("t.npy", X=np.array([[{}, 1]], dtype=object)), "pickled", "numpy.savez"),
     Case("two tables in one file", _arrays("t.npz", A=np.eye(2), B=np.eye(2)), "2 arrays", "under the name X"),
+    Case("packed file that unpacks to much", _file("t.csv.gz", _zeros()), "over 100 times its size", "max_input=..."),
+    Case("table that is too large", _file("t.csv", CSV, max_input=20), "takes more than 20 bytes", "max_input=..."),
+    Case("too many columns", _file("t.csv", "a" + ",b" * 2**14), "has 16385 columns", "fewer columns"),
+    Case("lists in the cells of a Parquet file", _lists, "column 'l' holds list", "take its parts apart"),
     # what is passed as data
     Case("something that is no table", _data({"a": [1, 2]}), "from dict", "pandas, polars or pyarrow"),
     Case("1-D array", _data(np.arange(5.0)), "Expected 2D array, got 1D array instead", "Reshape your data"),
@@ -280,6 +320,16 @@ CASES = [
     Case("option outside of a table", _config("seed = 3"), "'seed' stands outside of a table", "write [fit] above"),
     Case("table that has no use", _config("[fits]\nseed = 3"), "no use for [fits]", "fit, settings, knowledge"),
     Case("file that is no TOML", _config("[fit\nseed"), "is not TOML", "drbo init"),
+    Case("date in place of a time", _config("[fit]\ntime-limit = 2024-01-01"), "got 2024-01-01", "drbo init"),
+    Case("number in place of true", _config("[fit]\nexact = 1"), "true or false, got 1", "without quotes"),
+    Case("option for a person alone", _config("[fit]\ndask = 'a:1'"), "for the command line alone", "--dask"),
+    Case("code named by a config", _code_in_a_config, "no code is loaded because a file names it", "--score my:Score"),
+    # runs
+    Case("code named by a result", _code_in_a_result, "no code is loaded because a file names it", "score='my:Score'"),
+    Case(
+        "folder of a run that is not finished", _begun, "not finished, started by 'drbo fit t.csv'", "drbo resume run"
+    ),
+    Case("folder of something else", _strange, "holds no drbo result: notes.txt", "--force"),
     # scores and pruners that do not fit the data
     Case(
         "logistic on more than two values",

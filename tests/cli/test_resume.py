@@ -1,7 +1,9 @@
 import json
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +194,22 @@ def test_finished_resamples_are_taken_not_made_again(run: Run, chain: Path, monk
     assert found.n == 4
 
 
+def test_a_finished_run_gets_resamples_and_then_more(run: Run, chain: Path) -> None:
+    words = ("fit", chain, "--score", "bic-nv", "-q")
+    assert run(*words, "-o", "run").exit_code == 0
+    for count in (3, 6):
+        assert run("resume", "run", "--bootstrap", count, "-q").exit_code == 0
+        found = Result.load("run")
+        assert found.confidence is not None
+        assert (found.confidence.n, found.call.count(f"--bootstrap {count}")) == (count, 1)
+    assert run(*words, "-o", "whole", "--bootstrap", 6).exit_code == 0
+    whole = Result.load("whole").confidence
+    assert whole is not None
+    assert found.confidence is not None
+    assert (found.confidence.directed == whole.directed).all()
+    assert json.loads(Path("run/run.json").read_text())["resamples"] == 6
+
+
 def test_a_run_of_several_searches_says_how_to_start_it_again(run: Run, chain: Path) -> None:
     assert run("fit", chain, "--score", "bic-nv", "--seeds", 2, "-o", "run", "-q").exit_code == 0
     done = run("resume", "run")
@@ -217,3 +235,24 @@ def test_the_lock_of_a_killed_run_is_taken_over_in_words(run: Run, chain: Path) 
     assert done.exit_code == 0, done.output
     assert "warning: run was in use by process" in done.stderr
     assert done.stderr.count("which has ended: its lock was taken over") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_releases_the_lock_and_the_resamples_go_on(run: Run, chain: Path, number: int) -> None:
+    words = ["fit", str(chain), "--score", "bic-nv", "-o", "run", "-q"]
+    program = [sys.executable, "-c", "import sys; sys.argv[0] = 'drbo'; from drbo.cli import main; main()", *words]
+    process = subprocess.Popen([*program, "--bootstrap", "100000"], stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not Path("run/resamples.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert Path("run/drbo.lock").exists()
+    process.send_signal(number)
+    assert process.wait(60) in (0, 130)
+    assert not list(Path("run").rglob("drbo.lock"))
+    done = len(json.loads(Path("run/resamples.json").read_text())["graphs"])
+    plan = json.loads(Path("run/run.json").read_text())
+    Path("run/run.json").write_text(json.dumps(plan | {"resamples": done + 2}))
+    assert run("resume", "run", "-q").exit_code == 0
+    found = Result.load("run").confidence
+    assert found is not None
+    assert found.n == done + 2

@@ -373,6 +373,88 @@ def _fields_mutant(state: bytes, rng: random.Random) -> bytes:
     return _npz(**arrays | {"fields": np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)})
 
 
+def _request_seeds() -> list[bytes]:
+    """Return what a search was asked for, as DrBO saves it before it starts."""
+    from drbo import DrBO, Knowledge, Settings
+
+    model = DrBO(score="bge", knowledge=Knowledge(roots=["a"]), start=np.triu(np.ones((3, 3)), 1))
+    own = DrBO(score="os:system", preset="paper", score_options={"penalty": 2.0})
+    abouts = [
+        {"columns": ["a", "b", "c"], "notes": ["n"], "versions": {"numpy": "2"}, "seconds": 0.0, "n_evals": 0}
+        | {"parameters": each._parameters(Settings(), 0)}
+        for each in (model, own)
+    ]
+    return [json.dumps(about).encode() for about in abouts]
+
+
+def _read_request(raw: bytes, folder: Path) -> None:
+    """Read a search that was asked for, with a checksum that fits, as far as its estimator would be made."""
+    from drbo.data.table import Table
+    from drbo.scores.named import score_of_file
+    from drbo.search import request
+    from drbo.search.saving import Saved, begin
+
+    plain = {"columns": ["a", "b", "c"], "notes": [], "versions": {}, "parameters": {}}
+    table = Table.from_array(np.random.default_rng(0).normal(size=(9, 3)), ["a", "b", "c"])
+    added = {key: value for key, value in begin(folder, table, plain).items() if key not in plain}
+    try:
+        about = json.loads(raw)
+        request.save(folder, about | added if isinstance(about, dict) else about)
+    except (ValueError, RecursionError):
+        (folder / request.REQUEST).write_bytes(raw)
+    arguments = Saved.load(folder).arguments()
+    score_of_file(arguments["score"], None, "the saved search")
+
+
+def _run_seeds() -> list[bytes]:
+    from drbo.cli.plan import Plan
+
+    plans = [Plan("drbo fit t.csv", "2025-01-01"), Plan("drbo fit t.csv", "now", resamples=9, kind="cluster")]
+    seeds = []
+    for plan in plans:
+        with tempfile.TemporaryDirectory() as folder:
+            plan.save(Path(folder))
+            seeds.append((Path(folder) / "run.json").read_bytes())
+    return seeds
+
+
+def _read_run(raw: bytes, folder: Path) -> None:
+    """Read the plan of a run as ``drbo resume`` and ``drbo fit -o`` do."""
+    from drbo.cli.output import check_folder
+    from drbo.cli.plan import Plan
+    from drbo.result.confidence import check_resampling
+
+    np.save(folder / "clusters.npy", np.arange(9))
+    (folder / "run.json").write_bytes(raw)
+    plan = Plan.load(folder)
+    assert plan is not None
+    wish = plan.resampling(folder)
+    if wish is not None:
+        check_resampling(wish["n"], wish["kind"], None, wish.get("clusters"), 9)
+    check_folder(folder)
+
+
+def _lock_seeds() -> list[bytes]:
+    from dataclasses import asdict, replace
+
+    from drbo.data.lock import Owner
+
+    owner = Owner.this_process()
+    owners = (owner, replace(owner, started="1"), replace(owner, space="elsewhere"))
+    return [json.dumps(asdict(each)).encode() for each in owners]
+
+
+def _read_lock(raw: bytes, folder: Path) -> None:
+    from drbo.data.lock import LOCK, discard_ended, locked
+
+    (folder / LOCK).write_bytes(raw)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a lock that is taken over
+        with locked(folder):
+            pass
+    discard_ended(folder)
+
+
 def _settings_seeds() -> list[bytes]:
     from drbo import Settings
 
@@ -385,6 +467,7 @@ def _config_seeds() -> list[bytes]:
     return [
         b'[fit]\ndata = "t.csv"\noutput = "run"\nmax-evals = 100\ntime_limit = "5m"\nrequire = ["a->b"]\n',
         b'[fit]\nscore = "bge"\npenalty = 2.0\nseed = 3\nquiet = true\n[settings]\ndropout = 0.3\nmax_local = 50\n',
+        b'[fit]\nscore = "os:system"\ntime-limit = 300\nexact = true\nseeds = 3\n',
         b"[fit]\nworkers = 2\n" + KNOWLEDGE.replace("# ", "").encode(),
     ]
 
@@ -536,12 +619,15 @@ READERS: dict[str, tuple[Callable[[], list[bytes]], Mutator, Callable[[bytes, Pa
     "settings": (_settings_seeds, _json_mutant, _read_settings),
     "config": (_config_seeds, _mutated_bytes, _read_config),
     "resamples": (_resamples_seeds, _json_mutant, _read_resamples),
+    "request": (_request_seeds, _json_mutant, _read_request),
+    "run": (_run_seeds, _json_mutant, _read_run),
+    "lock": (_lock_seeds, _json_mutant, _read_lock),
 }
 #: Modules whose branches guide atheris: readers, and the parsers in Python under them. Compiled kernels are left alone.
 GUIDING = [
     *("drbo.data", "drbo.knowledge", "drbo.settings", "drbo.result.export", "drbo.result.result"),
     *("drbo.result.confidence", "drbo.search.checkpoint", "drbo.search.saving", "drbo.search.state"),
-    *("drbo.cli.options", "drbo.cli.fit", "json", "tomllib", "zipfile", "gzip", "csv", "numpy.lib"),
+    *("drbo.cli.options", "drbo.cli.fit", "drbo.cli.plan", "drbo.search.request", "json", "tomllib", "zipfile", "gzip", "csv", "numpy.lib"),
 ]
 
 

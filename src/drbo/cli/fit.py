@@ -211,8 +211,9 @@ def _planned(
         resampling = resampling | {"keep": output / RESAMPLES}
     if clusters is not None:
         from drbo.data.missing import complete_rows
+        from drbo.data.weights import checked_weights
 
-        used = [True] * len(frame) if weights is None else weights > 0
+        used = [True] * len(frame) if weights is None else checked_weights(weights, len(frame)) > 0
         clusters = clusters[used]
         if options["missing"] == "drop":
             clusters = clusters[complete_rows(frame.loc[used])]

@@ -2,7 +2,8 @@
 
 import io
 import json
-from dataclasses import asdict, dataclass
+import re
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,18 @@ class Plan:
                 if type(value) is not kind:
                     raise ResultError(f"{path}: '{name}' must be {kind.__name__}, got {value!r:.80}")
         return cls(**fields)
+
+    def with_resamples(self, n: int) -> "Plan":
+        """Return the plan with this many resamples in all.
+
+        Examples
+        --------
+        >>> Plan("drbo fit table.csv --bootstrap 100", "now", resamples=100).with_resamples(200).call
+        'drbo fit table.csv --bootstrap 200'
+        """
+        words = f"--bootstrap {n}"
+        call, found = re.subn(r"--bootstrap \d+", words, self.call)
+        return replace(self, call=call if found or not call else f"{call} {words}", resamples=n)
 
     def resampling(self, folder: Path) -> dict[str, Any] | None:
         """Return the arguments of the bootstrap that the run was asked for, of the rows that the search used."""

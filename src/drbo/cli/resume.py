@@ -1,6 +1,7 @@
 """``drbo resume``: go on with a search that was saved."""
 
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from drbo.cli.fit import exit_if_interrupted, finish, refit
 from drbo.cli.interrupts import Run, limited_run, start_of_program
 from drbo.cli.messages import say
 from drbo.cli.options import duration, json_option, own_score
-from drbo.cli.output import CHECKPOINT, held
+from drbo.cli.output import CHECKPOINT, held, writing
 from drbo.cli.plan import Plan
 from drbo.cli.progress import watch_for
 from drbo.errors import CheckpointError
@@ -30,11 +31,16 @@ if TYPE_CHECKING:
     help="Evaluate N more graphs.  [default: what is left of the first budget]",
 )
 @click.option("--time-limit", type=duration, metavar="TIME", help="Stop after 60s, 5m, 1h, ... in all.")
+@click.option(
+    "--bootstrap", type=click.IntRange(min=1), metavar="N", help="Resamples in all.  [default: those of the run]"
+)
 @click.option("--score", callback=own_score, metavar="module:Class", help="The score of the search, if it is your own.")
 @worker_options
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr.")
-def resume(run: Path, as_json: bool, quiet: bool, workers: int | None, dask: str | None, **changes: Any) -> None:
+def resume(
+    run: Path, as_json: bool, quiet: bool, bootstrap: int | None, workers: int | None, dask: str | None, **changes: Any
+) -> None:
     """Go on with the search that 'drbo fit -o RUN' saved in the folder RUN, as if it had never stopped.
 
     The data is in the folder. The result is written there, too. On the same machine with the same versions it is the
@@ -45,6 +51,7 @@ def resume(run: Path, as_json: bool, quiet: bool, workers: int | None, dask: str
     Examples:
       drbo resume run                    after a crash, a reboot or Ctrl-C
       drbo resume run --max-evals 500    search longer
+      drbo resume run --bootstrap 200    more resamples, or the first ones
       drbo resume run --score my_scores:Mine
     """
     home = run.parent if run.name == CHECKPOINT else run
@@ -53,6 +60,10 @@ def resume(run: Path, as_json: bool, quiet: bool, workers: int | None, dask: str
     _check_saved(folder, home, plan)
     with limited_run(None) as limited:
         with held(home), executor_for(workers, dask) as executor:
+            if bootstrap is not None:
+                plan = (plan or Plan("", time.strftime("%Y-%m-%d %H:%M:%S"))).with_resamples(bootstrap)
+                with writing(home):
+                    plan.save(home)
             result = continued(folder, plan, executor, changes, limited, quiet=quiet)
             finish(result, home, as_json=as_json, quiet=quiet)
         exit_if_interrupted(result)
@@ -89,7 +100,7 @@ def continued(
         run.announce = watch.interrupted
         model = DrBO.resume(folder, executor=executor, callbacks=[watch], **changes)
     if plan is not None:
-        model.result_ = replace(model.result_, call=plan.call)
+        model.result_ = replace(model.result_, call=plan.call or model.result_.call)
         wish = plan.resampling(folder.parent)
         if wish is not None and model.result_.stopped != "interrupted":
             refit(model, saved.table, wish, quiet=quiet)
