@@ -71,13 +71,15 @@ def test_texts_are_counted_written_out(tmp_path):
 def test_a_page_that_claims_more_than_the_footer_is_refused(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pyarrow.table({"a": np.zeros(1000)}), path, compression="zstd", use_dictionary=False)
-    metadata, raw = pq.ParquetFile(path).metadata, path.read_bytes()
-    start = metadata.row_group(0).column(0).data_page_offset
+    raw = path.read_bytes()
+    (chunk,) = parquet._chunks(parquet._footer(io.BytesIO(raw), len(raw), "t"), "t")
+    start = pq.ParquetFile(path).metadata.row_group(0).column(0).data_page_offset
+    assert chunk == (0, 1000, start, pq.ParquetFile(path).metadata.row_group(0).column(0).total_compressed_size)
     claimed = _zigzag(parquet._page_sizes(io.BytesIO(raw), start)[0])
     forged = io.BytesIO(raw[:start] + raw[start:].replace(claimed, _zigzag(2**31 - 1), 1))
-    parquet._check_pages(io.BytesIO(raw), metadata, len(raw), InputLimit(), "t")
+    parquet._check_pages(io.BytesIO(raw), [chunk], len(raw), InputLimit(), "t")
     with pytest.raises(ResultError, match="over 100 times its size"):
-        parquet._check_pages(forged, metadata, len(raw), InputLimit(), "t")
+        parquet._check_pages(forged, [chunk], len(raw), InputLimit(), "t")
 
 
 @pytest.mark.parametrize(
@@ -105,6 +107,23 @@ def test_columns_of_lists_are_refused_by_name(tmp_path):
 
 
 def test_a_footer_beyond_measure(tmp_path):
-    (tmp_path / "t.parquet").write_bytes(b"PAR1" + (2**30).to_bytes(4, "little") + b"PAR1")
+    with (tmp_path / "t.parquet").open("wb") as stream:
+        stream.seek(2**30)  # takes no room on the disk
+        stream.write((2**30 - 100).to_bytes(4, "little") + b"PAR1")
     with pytest.raises(ResultError, match="footer of more than"):
         read_parquet(tmp_path / "t.parquet", InputLimit())
+
+
+def test_chunks_of_several_row_groups(tmp_path, rng):
+    path = tmp_path / "t.parquet"
+    columns = {"a": rng.normal(size=1000), "b": rng.choice(["x", "y"], 1000), "c": rng.integers(0, 9, 1000)}
+    pq.write_table(pyarrow.table(columns), path, row_group_size=300, write_statistics=True)
+    metadata = pq.ParquetFile(path).metadata
+    expected = [metadata.row_group(i).column(j) for i in range(4) for j in range(3)]
+    with path.open("rb") as stream:
+        found = list(parquet._chunks(parquet._footer(stream, path.stat().st_size, "t"), "t"))
+    assert [chunk.column for chunk in found] == [0, 1, 2] * 4
+    assert [chunk.n_cells for chunk in found] == [chunk.num_values for chunk in expected]
+    assert [chunk.size for chunk in found] == [chunk.total_compressed_size for chunk in expected]
+    starts = [chunk.dictionary_page_offset or chunk.data_page_offset for chunk in expected]
+    assert [chunk.start for chunk in found] == starts

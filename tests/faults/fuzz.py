@@ -441,7 +441,7 @@ def _lock_seeds() -> list[bytes]:
 
     owner = Owner.this_process()
     owners = (owner, replace(owner, started="1"), replace(owner, space="elsewhere"))
-    return [json.dumps(asdict(each)).encode() for each in owners]
+    return [*(json.dumps(asdict(each)).encode() for each in owners), b"", b"{}", b'{"pid": 1}']
 
 
 def _read_lock(raw: bytes, folder: Path) -> None:
@@ -627,7 +627,8 @@ READERS: dict[str, tuple[Callable[[], list[bytes]], Mutator, Callable[[bytes, Pa
 GUIDING = [
     *("drbo.data", "drbo.knowledge", "drbo.settings", "drbo.result.export", "drbo.result.result"),
     *("drbo.result.confidence", "drbo.search.checkpoint", "drbo.search.saving", "drbo.search.state"),
-    *("drbo.cli.options", "drbo.cli.fit", "drbo.cli.plan", "drbo.search.request", "json", "tomllib", "zipfile", "gzip", "csv", "numpy.lib"),
+    *("drbo.cli.options", "drbo.cli.fit", "drbo.cli.plan", "drbo.search.request", "drbo.toml"),
+    *("json", "tomllib", "zipfile", "gzip", "csv", "numpy.lib"),
 ]
 
 

@@ -1,13 +1,16 @@
 """Tables as Parquet: what the file unpacks to is known, and refused if it is too much, before pyarrow reads it.
 
-pyarrow unpacks whole pages at the size that the header of each page claims, so these headers are read first. They are
-structs of Thrift's compact protocol (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).
+pyarrow unpacks whole pages at the size that the header of each page claims, so the headers of all pages are read first.
+They and the footer that leads to them are structs of Thrift's compact protocol
+(https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md). pyarrow's own description of the
+columns is not asked for: it ends the process on some damaged files.
 """
 
 import os
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +19,7 @@ from drbo.data.text import MAX_COLUMNS
 from drbo.errors import DataError, ResultError
 
 MAX_FOOTER = 2**25
-MAX_PAGES = 2**17
+MAX_CHUNKS = MAX_PAGES = 2**17
 HEADER_BYTES = (2**12, 2**16, 2**20)  # of a page; it may hold the smallest and the largest text of the page
 MAX_CELL = 2**20  # bytes of a column of fixed width
 MAX_DEPTH = 8
@@ -24,8 +27,20 @@ MAX_DEPTH = 8
 #: Types of the compact protocol.
 _TRUTH = (1, 2)
 _STOP, _BYTE, _VARINTS, _DOUBLE, _BINARY, _LISTS, _STRUCT = 0, 3, (4, 5, 6), 7, 8, (9, 10), 12
-_UNPACKED_SIZE, _PACKED_SIZE = 2, 3  # fields of a page header
+#: Fields of a footer, a row group, a column chunk, its description, and a page header.
+_ROW_GROUPS, _COLUMNS, _N_ROWS, _ABOUT = 4, 1, 3, 3
+_N_VALUES, _CHUNK_SIZE, _DATA, _DICTIONARY = 5, 7, 9, 11
+_UNPACKED_SIZE, _PACKED_SIZE = 2, 3
 _CELL_BYTES = 8
+
+
+class _Chunk(NamedTuple):
+    """The cells of a column in one row group."""
+
+    column: int
+    n_cells: int
+    start: int  # of its pages in the file
+    size: int
 
 
 def read_parquet(path: Path, limit: InputLimit) -> Any:
@@ -42,7 +57,7 @@ def read_parquet(path: Path, limit: InputLimit) -> Any:
         table = _table(pyarrow, parquet, path, limit)
         pyarrow.default_memory_pool().release_unused()
         return table
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, IndexError) as error:
         raise DataError(f"file '{path}' is no complete Parquet file", hint="write it again") from error
 
 
@@ -50,25 +65,41 @@ def _table(pyarrow: Any, parquet: Any, path: Path, limit: InputLimit) -> Any:
     """Return the table; repeated texts are stored once, and once they stay until their full size is known."""
     packed, what = path.stat().st_size, f"file '{path}'"
     with path.open("rb") as stream:
-        stream.seek(-8, os.SEEK_END)
-        length, mark = int.from_bytes(stream.read(4), "little"), stream.read(4)
-        if mark == b"PAR1" and length > MAX_FOOTER:
-            raise ResultError(f"{what} has a footer of more than {MAX_FOOTER} bytes", hint="write it again")
+        footer = _footer(stream, packed, what)
         schema = parquet.read_schema(path)
         if len(schema) > MAX_COLUMNS:
             raise DataError(
                 f"{what} has {len(schema)} columns, at most {MAX_COLUMNS} can be searched", hint="take fewer columns"
             )
         _check_types(pyarrow, schema, what)
-        kinds = (pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.large_binary())
-        texts = [field.name for field in schema if field.type in kinds]
-        file = parquet.ParquetFile(path, read_dictionary=texts, pre_buffer=False)  # no copy of the file in memory
-        limit.check_unpacked(_cells(file.metadata) * _CELL_BYTES, packed, what)
-        _check_pages(stream, file.metadata, packed, limit, what)
-    table = file.read()
+        chunks = list(_chunks(footer, what))
+        widths = [_width(pyarrow, field.type) for field in schema]
+        cells = sum(chunk.n_cells * widths[min(chunk.column, len(widths) - 1)] for chunk in chunks)
+        limit.check_unpacked(cells * _CELL_BYTES, packed, what)
+        _check_pages(stream, chunks, packed, limit, what)
+    kinds = (pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.large_binary())
+    texts = [field.name for field in schema if field.type in kinds]
+    table = parquet.ParquetFile(path, read_dictionary=texts).read()
     size = sum(_text_bytes(table, name) for name in texts if name in table.column_names)
     limit.check_unpacked(table.nbytes + size, packed, what)
     return table.cast(schema)
+
+
+def _footer(stream: IO[bytes], packed: int, what: str) -> bytes:
+    """Return the description of the file, at its end."""
+    stream.seek(-8, os.SEEK_END)
+    length, mark = int.from_bytes(stream.read(4), "little"), stream.read(4)
+    if mark != b"PAR1" or length > packed - 8:
+        raise OSError("no footer")
+    if length > MAX_FOOTER:
+        raise ResultError(f"{what} has a footer of more than {MAX_FOOTER} bytes", hint="write it again")
+    stream.seek(-8 - length, os.SEEK_END)
+    return stream.read(length)
+
+
+def _width(pyarrow: Any, kind: Any) -> int:
+    """Return how many numbers a cell takes as much room as."""
+    return -(-kind.byte_width // _CELL_BYTES) if pyarrow.types.is_fixed_size_binary(kind) else 1
 
 
 def _check_types(pyarrow: Any, schema: Any, what: str) -> None:
@@ -83,98 +114,139 @@ def _check_types(pyarrow: Any, schema: Any, what: str) -> None:
             )
 
 
-def _cells(metadata: Any) -> int:
-    """Return the number of cells that the row groups claim, in units of a number; wide cells count as several."""
-    total = 0
-    for i in range(metadata.num_row_groups):
-        group = metadata.row_group(i)
-        for j in range(group.num_columns):
-            width = max(1, -(-metadata.schema.column(j).length // _CELL_BYTES))
-            total += max(group.num_rows, group.column(j).num_values) * width
-    return total
+def _chunks(footer: bytes, what: str) -> Iterator[_Chunk]:
+    """Yield the column chunks that a footer describes."""
+    reader, count = _Thrift(footer), 0
+    for number, kind in reader.fields():
+        if number != _ROW_GROUPS or kind not in _LISTS:
+            reader.skip(kind)
+            continue
+        for _ in range(reader.length(_STRUCT)):
+            columns, n_rows = list[dict[int, int]](), 0
+            for part, sort in reader.fields():
+                if part == _COLUMNS and sort in _LISTS:
+                    columns = [reader.described() for _ in range(reader.length(_STRUCT))]
+                elif part == _N_ROWS and sort in _VARINTS:
+                    n_rows = reader.integer()
+                else:
+                    reader.skip(sort)
+            count += len(columns)
+            if count > MAX_CHUNKS:
+                raise ResultError(f"{what} has more than {MAX_CHUNKS} column chunks", hint="write larger row groups")
+            for column, about in enumerate(columns):
+                cells, dictionary = max(n_rows, about.get(_N_VALUES, 0)), about.get(_DICTIONARY, 0)
+                data = about.get(_DATA, 0)
+                start = min(dictionary, data) if dictionary > 0 else data
+                yield _Chunk(column, cells, start, about.get(_CHUNK_SIZE, 0))
 
 
-def _check_pages(stream: IO[bytes], metadata: Any, packed: int, limit: InputLimit, what: str) -> None:
+def _check_pages(stream: IO[bytes], chunks: list[_Chunk], packed: int, limit: InputLimit, what: str) -> None:
     """Add up what the pages unpack to, by their own headers."""
     total = pages = 0
-    for i in range(metadata.num_row_groups):
-        group = metadata.row_group(i)
-        for j in range(group.num_columns):
-            chunk = group.column(j)
-            first = chunk.dictionary_page_offset if chunk.has_dictionary_page else None
-            place = chunk.data_page_offset if not first else min(first, chunk.data_page_offset)
-            end = min(packed, place + chunk.total_compressed_size)
-            while place < end:
-                unpacked, size, length = _page_sizes(stream, place)
-                total, pages, place = total + unpacked, pages + 1, place + length + size
-                limit.check_unpacked(total, packed, what)
-                if pages > MAX_PAGES:
-                    raise ResultError(f"{what} has more than {MAX_PAGES} pages", hint="write it again")
+    for chunk in chunks:
+        place, end = chunk.start, min(packed, chunk.start + chunk.size)
+        if place < 0:
+            raise OSError("a chunk before the file")
+        while place < end:
+            unpacked, size, length = _page_sizes(stream, place)
+            total, pages, place = total + unpacked, pages + 1, place + length + size
+            limit.check_unpacked(total, packed, what)
+            if pages > MAX_PAGES:
+                raise ResultError(f"{what} has more than {MAX_PAGES} pages", hint="write larger row groups")
 
 
 def _page_sizes(stream: IO[bytes], place: int) -> tuple[int, int, int]:
     """Return what a page unpacks to, what it takes in the file, and the length of its header."""
     for most in HEADER_BYTES:
         stream.seek(place)
+        raw = stream.read(most)
+        reader = _Thrift(raw)
         try:
-            return _Header(raw := stream.read(most)).sizes()
+            fields = reader.integers()
         except IndexError:
             if len(raw) < most:
                 break
-    raise OSError("the header of a page ends early")
-
-
-class _Header:
-    """A struct of Thrift's compact protocol at the beginning of some bytes; IndexError: they end too early."""
-
-    def __init__(self, raw: bytes) -> None:
-        self._raw, self._at = raw, 0
-
-    def sizes(self) -> tuple[int, int, int]:
-        """Return what a page unpacks to, what it takes in the file, and the length of its header."""
-        fields = self._struct(MAX_DEPTH)
+            continue
         unpacked, packed = fields.get(_UNPACKED_SIZE, -1), fields.get(_PACKED_SIZE, -1)
         if unpacked < 0 or packed < 0:
-            raise OSError("a page without a size")
-        return unpacked, packed, self._at
+            break
+        return unpacked, packed, reader.at
+    raise OSError("a page without a size")
 
-    def _struct(self, depth: int) -> dict[int, int]:
-        """Return the whole numbers among the fields."""
-        if not depth:
-            raise OSError("structs nested too deeply")
-        fields, number = dict[int, int](), 0
+
+class _Thrift:
+    """A struct of the compact protocol at the beginning of some bytes; IndexError: they end too early."""
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw, self.at = raw, 0
+
+    def fields(self) -> Iterator[tuple[int, int]]:
+        """Yield number and type of each field; whoever asks reads or skips its value before the next one."""
+        number = 0
         while (head := self._byte()) & 15 != _STOP:
-            number = number + (head >> 4) if head >> 4 else self._integer()
-            value = self._value(head & 15, depth)
-            if value is not None:
-                fields[number] = value
-        return fields
+            number = number + (head >> 4) if head >> 4 else self.integer()
+            yield number, head & 15
 
-    def _value(self, kind: int, depth: int) -> int | None:
+    def integers(self) -> dict[int, int]:
+        """Return the whole numbers among the fields."""
+        found = {}
+        for number, kind in self.fields():
+            if kind in _VARINTS:
+                found[number] = self.integer()
+            else:
+                self.skip(kind)
+        return found
+
+    def described(self) -> dict[int, int]:
+        """Return the whole numbers of the description of a column chunk."""
+        found: dict[int, int] = {}
+        for number, kind in self.fields():
+            if number == _ABOUT and kind == _STRUCT:
+                found = self.integers()
+            else:
+                self.skip(kind)
+        return found
+
+    def length(self, kind: int) -> int:
+        """Return the number of items of a list, which must be of this type."""
+        head = self._byte()
+        if head & 15 != kind:
+            raise OSError(f"a list of type {head & 15}")
+        return head >> 4 if head >> 4 < 15 else self._varint()
+
+    def skip(self, kind: int, depth: int = MAX_DEPTH) -> None:
+        """Pass over a value."""
+        if not depth:
+            raise OSError("values nested too deeply")
         if kind in _VARINTS:
-            return self._integer()
-        if kind in (_BYTE, _DOUBLE):
-            self._skip(1 if kind == _BYTE else 8)
+            self._varint()
+        elif kind in (_BYTE, _DOUBLE):
+            self._pass(1 if kind == _BYTE else 8)
         elif kind == _BINARY:
-            self._skip(self._varint())
+            self._pass(self._varint())
         elif kind in _LISTS:
             head = self._byte()
             for _ in range(head >> 4 if head >> 4 < 15 else self._varint()):
-                self._skip(1) if head & 15 in _TRUTH else self._value(head & 15, depth - 1)
+                self._pass(1) if head & 15 in _TRUTH else self.skip(head & 15, depth - 1)
         elif kind == _STRUCT:
-            self._struct(depth - 1)
+            for _, inner in self.fields():
+                self.skip(inner, depth - 1)
         elif kind not in _TRUTH:  # in a struct true and false have no bytes of their own
             raise OSError(f"a field of type {kind}")
-        return None
+
+    def integer(self) -> int:
+        """Return a whole number."""
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)  # zigzag
 
     def _byte(self) -> int:
-        self._at += 1
-        return self._raw[self._at - 1]
+        self.at += 1
+        return self._raw[self.at - 1]
 
-    def _skip(self, count: int) -> None:
-        self._at += count
-        if self._at > len(self._raw):
-            raise IndexError("the header ends early")
+    def _pass(self, count: int) -> None:
+        self.at += count
+        if self.at > len(self._raw):
+            raise IndexError("the bytes end early")
 
     def _varint(self) -> int:
         value = shift = 0
@@ -186,10 +258,6 @@ class _Header:
                 return value
             if shift > 63:
                 raise OSError("a number of more than 64 bits")
-
-    def _integer(self) -> int:
-        value = self._varint()
-        return (value >> 1) ^ -(value & 1)  # zigzag
 
 
 def _text_bytes(table: Any, name: str) -> int:
