@@ -20,11 +20,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from drbo import DrBO, Knowledge, Result, Settings
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
+from drbo.deadline import Deadline, current
 from drbo.errors import DataError, KnowledgeError, LockError, ScoreError, SettingsError
 from drbo.graph import dag_to_cpdag, is_acyclic
 from drbo.result.refit import TableRefit
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
+from drbo.search.findings import look_back
 from drbo.search.saving import Saved
 from drbo.search.together import group_size, run_together
 
@@ -604,6 +606,23 @@ def test_a_time_limit_ends_the_search(max_evals):
     assert result.stopped == "time limit of 0 s reached"
     assert result.cut_short
     assert len(result.trace) == 1
+
+
+@pytest.mark.parametrize("reason", ["time limit of 5 s reached", "interrupted"])
+def test_a_run_that_ends_after_the_search_says_so(monkeypatch, reason):
+    """The search ended by itself, but not what follows it: the graph may miss a proof or the pruning."""
+
+    def late(*arguments):
+        found = look_back(*arguments)
+        current().stop(reason)
+        return found
+
+    monkeypatch.setattr("drbo.estimator.look_back", late)
+    with Deadline():
+        result = _model(max_evals=20).fit(_frame()).result_
+    assert result.stopped.startswith("budget spent: 20 evaluations")
+    assert result.stopped.endswith(f"; {reason} afterwards")
+    assert result.cut_short
 
 
 def test_a_callback_sees_the_search_and_may_end_it():

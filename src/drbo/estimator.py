@@ -39,7 +39,7 @@ from drbo.result.effects import Effects, resampled_effects
 from drbo.result.pool import pooled
 from drbo.result.prune import BY_MOMENTS, PRUNERS, linear_weights, prune
 from drbo.result.refit import TableRefit
-from drbo.result.result import Result
+from drbo.result.result import Result, was_cut_short
 from drbo.scores.base import SCORES, Families, Score, build_score, score_class
 from drbo.scores.gp import KernelScore
 from drbo.scores.linear import BicNV
@@ -403,7 +403,7 @@ class DrBO(BaseEstimator):
             reasons=(*case.reasons, *notes, *clashes),
             found_by=outcome.found_by,
             pruner=pruner,
-            stopped=outcome.stopped,
+            stopped=_stopped(outcome.stopped, current().reason),
             n_evals=outcome.n_evals,
             n_local=outcome.n_local,
             seconds=recorder.seconds,
@@ -1007,7 +1007,12 @@ def _share_of_time(count: int) -> float | None:
 
 def _exactness(settings: Settings, outcome: Outcome) -> str:
     """Return whether to prove the optimum: not when the user or the clock ended the search."""
-    return "off" if outcome.stopped == "interrupted" or outcome.stopped.startswith("time limit") else settings.exact
+    return "off" if was_cut_short(outcome.stopped) else settings.exact
+
+
+def _stopped(search: str, run: str | None) -> str:
+    """Return why the search ended, and, where the run had to end before all was said about it, why that was."""
+    return search if run is None or was_cut_short(search) else f"{search}; {run} afterwards"
 
 
 def _assumption(score: Score) -> str:

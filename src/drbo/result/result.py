@@ -44,7 +44,7 @@ MAX_TRACE = 10**7
 FREQUENCIES = ("directed_frequency", "undirected_frequency", "path_frequency")
 SHOWN_EDGES = 60  # in each list of the summary
 #: Why the same call may give another graph, where ``Result.cut_short``.
-CUT_SHORT = "The search was cut short, so another run may end at another graph."
+CUT_SHORT = "The run was cut short, so another run may end at another graph."
 OPTIONAL_ARRAYS = ("weights", "standardised_weights", "margin_removed", "margin_reversed", "posterior", *FREQUENCIES)
 TRACE_TYPES = {"n_evals": "<i8", "n_local": "<i8", "seconds": "<f8", "best": "<f8"}
 #: What result.json holds of a Result, and as what.
@@ -234,8 +234,8 @@ class Result:
 
     @property
     def cut_short(self) -> bool:
-        """A time limit or an interruption ended the search, so another run of the same call may end elsewhere."""
-        return self.stopped.startswith(("time limit", "interrupted"))
+        """A time limit or an interruption ended the run, so another run of the same call may end elsewhere."""
+        return was_cut_short(self.stopped)
 
     def why(self) -> dict[tuple[str, str], str]:
         """Return for each edge of ``dag`` what fixes its direction; see :func:`drbo.result.why.reasons`."""
@@ -574,6 +574,17 @@ class Result:
             arrays = _read_arrays(path, content)
             trace = {name: arrays.pop(f"trace_{name}") for name in TRACE_TYPES}
             return cls(**values, **arrays, trace_columns=trace)
+
+
+def was_cut_short(stopped: str) -> bool:
+    """Tell whether these words, why a run ended, speak of a time limit or of an interruption.
+
+    Examples
+    --------
+    >>> was_cut_short("budget of 100 evaluations spent"), was_cut_short("time limit of 5 s reached")
+    (False, True)
+    """
+    return "time limit" in stopped or "interrupted" in stopped
 
 
 def _checked_dag(matrix: npt.ArrayLike, name: str) -> Bools:
