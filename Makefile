@@ -83,7 +83,7 @@ test-install: .venv/ready  ## wheel and sdist, each installed into a clean envir
 # torch is the pinned one: PyPI has its older versions for Linux with CUDA alone, gigabytes that a test need not load.
 # Where an index offers them for the CPU: make test-lower LOWER_TORCH=torch==2.11.0
 # The README's commands meet every library; what an old version warns of is its own affair.
-LOWER_TESTS = tests/data tests/search/test_starts.py tests/search/test_order_search.py tests/search/test_workers.py \
+LOWER_TESTS = tests/data tests/search/bayes/test_first_design.py tests/search/orders/test_search.py tests/search/evaluation/test_remote.py \
   tests/result/test_export.py
 # What an old numba compiled cannot be read by a new one.
 LOWER_CACHE = NUMBA_CACHE_DIR=$(CURDIR)/build/lower/numba

@@ -2,4 +2,4 @@
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("triton") else ["src/drbo/search/fused_draws.py", "src/drbo/search/fused_train.py"]
+collect_ignore = [] if find_spec("triton") else [f"src/drbo/search/paper/gpu_{name}.py" for name in ("draws", "train")]

@@ -19,9 +19,9 @@ from matplotlib.figure import Figure
 
 from benchmarks import rows as table
 from drbo import DrBO
+from drbo.claims.resampling import Confidence
 from drbo.data.simulate import Simulated, simulate
 from drbo.graph import dag_to_cpdag
-from drbo.result.confidence import Confidence
 
 KEY = ("graph", "n_rows", "seed", "resamples", "kind")
 RELIABILITY_KEY = ("kind", "edge", "bin")

@@ -24,12 +24,12 @@ import torch
 
 from benchmarks import rows as table
 from benchmarks.gp import TableScore, optimum
+from drbo.claims.prune import prune
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.metrics import shd
-from drbo.result.prune import prune
 from drbo.scores.linear import BicEV
-from drbo.search.evaluate import Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.loop import Progress, Search, run
 from drbo.settings import Settings
 

@@ -38,11 +38,11 @@ from drbo.data.simulate import random_dag, simulate, standardize
 from drbo.data.table import Table
 from drbo.knowledge import Constraints, Knowledge
 from drbo.scores.base import Score, build_score
-from drbo.search.certificate import Certificate, certify, certify_large
-from drbo.search.evaluate import Evaluator
-from drbo.search.order_search import OrderSearch
-from drbo.search.parent_sets import Effort
-from drbo.search.tables import all_tables
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.exact.family_tables import all_tables
+from drbo.search.exact.proof import Certificate, certify, certify_large
+from drbo.search.exact.useful_parents import Effort
+from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
 
 KEY = ("part", "data", "score", "route", "seed")

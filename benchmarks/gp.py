@@ -14,15 +14,15 @@ import numpy as np
 import torch
 
 from benchmarks import rows as table
+from drbo.claims.prune import prune
 from drbo.data.table import Table
 from drbo.metrics import compare
-from drbo.result.prune import prune
 from drbo.scores.base import Families, Score
 from drbo.scores.gp_paper import GpNV
 from drbo.scores.splines import SplineScore
-from drbo.search.evaluate import Evaluator
-from drbo.search.exact import best_dag
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.loop import Search, run
+from drbo.search.subset_dp import best_dag
 from drbo.settings import Settings
 
 KEY = ("id", "preset", "evals", "device", "seed")

@@ -26,7 +26,7 @@ from drbo import DrBO, Knowledge, Settings
 from drbo.data.simulate import simulate
 from drbo.errors import KnowledgeError
 from drbo.graph import topological_order
-from drbo.search.evaluate import Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
 
 KEY = ("part", "case", "seed")
 QUICK = Settings(batch_size=8, n_candidates=64, hidden=8, n_draws=4, n_grads=2, n_replay=32, order_patience=3)

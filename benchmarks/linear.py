@@ -17,15 +17,15 @@ import numpy as np
 import torch
 
 from benchmarks import rows as table
+from drbo.claims.prune import prune
 from drbo.data.simulate import Simulated, simulate
 from drbo.data.table import Table
 from drbo.metrics import compare
-from drbo.result.prune import prune
 from drbo.scores.linear import BicEV
-from drbo.search.evaluate import Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.loop import Search, run
-from drbo.search.order_search import OrderSearch
-from drbo.search.space import FullRankSpace, LowRankSpace
+from drbo.search.orders.search import OrderSearch
+from drbo.search.paper.space import FullRankSpace, LowRankSpace
 from drbo.search.stopping import Limits, Recorder
 from drbo.settings import Settings
 

@@ -11,7 +11,7 @@ from drbo.errors import DataError
 from drbo.graph import cpdag_to_dag, dag_to_cpdag, is_acyclic
 from drbo.metrics import compare, shd
 from drbo.scores.base import Score
-from drbo.search.evaluate import Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.settings import Settings
 
 #: Figures of a comparison that a row holds under the same names.

@@ -28,10 +28,10 @@ import torch
 
 from benchmarks import rows as table
 from drbo import DrBO
+from drbo.claims.prune import prune
 from drbo.data.check import check_table
 from drbo.data.simulate import linear_weights, random_dag, simulate, simulate_cos, simulate_gp, standardize
 from drbo.metrics import shd, shd_cpdag
-from drbo.result.prune import prune
 from drbo.scores import auto, base
 
 N_COLUMNS = 20

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.stats import binomtest
 from threadpoolctl import threadpool_limits
 
-from drbo.result.cam import prune_cam
-from drbo.result.kci import kci_test
+from drbo.claims.cam import prune_cam
+from drbo.claims.kci import kci_test
 
 ALPHA = 0.001
 DISTRIBUTIONS = ("gaussian", "uniform", "t3")

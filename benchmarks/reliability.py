@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 from benchmarks import rows as table
 from benchmarks.equivalence import all_dags
+from drbo.claims.findings import edge_posterior
 from drbo.data.table import Table
 from drbo.graph import topological_order
 from drbo.knowledge import Constraints
 from drbo.scores.base import build_score
-from drbo.search.evaluate import Evaluator
-from drbo.search.findings import edge_posterior
-from drbo.search.tables import all_tables
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.exact.family_tables import all_tables
 from drbo.settings import Settings
 
 KEY = ("score", "bin")

@@ -15,13 +15,13 @@ import numpy as np
 import torch
 
 from benchmarks import rows as table
+from drbo.claims.prune import prune
 from drbo.data.datasets import load
 from drbo.data.table import Table
 from drbo.metrics import compare
-from drbo.result.prune import prune
 from drbo.scores.gp import GpScore
 from drbo.scores.gp_paper import GpNV
-from drbo.search.evaluate import Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.loop import Search, run
 from drbo.settings import Settings
 

@@ -20,10 +20,10 @@ import torch
 
 from benchmarks import rows as table
 from drbo import DrBO
+from drbo.claims.prune import prune
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.metrics import shd
-from drbo.result.prune import prune
 
 KEY = ("graph", "n", "seed", "machine")
 #: Model of the data, score and pruner of each graph.

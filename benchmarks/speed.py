@@ -25,12 +25,12 @@ from benchmarks import rows as table
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.scores.linear import BicEV
-from drbo.search.evaluate import Evaluator
-from drbo.search.improve import Recombiner
+from drbo.search.bayes.screen import screened
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.loop import Search, run
-from drbo.search.screen import screened
+from drbo.search.paper.lockstep import Lockstep
+from drbo.search.recombine import Recombiner
 from drbo.search.stopping import Limits, Recorder
-from drbo.search.together import Lockstep
 from drbo.settings import Settings
 
 RULES = {"fast": {"masks": "shared", "batch_norm": "training"}, "paper": {}}

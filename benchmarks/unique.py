@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from benchmarks import rows as table
-from drbo.search.region import TrustRegion
-from drbo.search.space import FullRankSpace, LowRankSpace, Space
+from drbo.search.paper.region import TrustRegion
+from drbo.search.paper.space import FullRankSpace, LowRankSpace, Space
 from drbo.settings import Settings
 
 KEY = ("rank", "length", "seed")

@@ -31,9 +31,9 @@ from drbo import DrBO, WorkerPool
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.scores.linear import BicNV
-from drbo.search import workers as seam
-from drbo.search.evaluate import Evaluator
-from drbo.search.workers import compute
+from drbo.search.evaluation import remote as seam
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.evaluation.remote import compute
 from drbo.settings import Settings
 
 PLACES = ("home", "pool 1", "pool 2", "dask 1", "dask 2")

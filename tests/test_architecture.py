@@ -22,6 +22,7 @@ ROOMS = [
     ["data"],
     ["scores"],
     ["search"],
+    ["claims"],
     ["result"],
     ["choices"],
     ["estimator"],
@@ -37,18 +38,37 @@ DOTTED_NAME = re.compile(r"drbo((\.\w+)+)(:\w+)?")
 #: What the core must do without.
 NOT_IN_THE_CORE = ["pandas", "sklearn", "networkx", "numba", "matplotlib", "rich", "click", "pyarrow", "polars"]
 #: Modules that numba or Triton compiles; the core imports them where they are used.
-COMPILED = ["search.orders", "search.linear_orders", "search.lattice", "search.set_functions", "search.dag_sums"]
-COMPILED += ["search.order_sampling", "scores.regressions"]
-COMPILED += ["search.astar", "search.discrete_parents", "search.linear_parents", "search.order_graph"]
-COMPILED += ["search.climb", "search.landscape", "search.process"]
-COMPILED += [
-    "search.compiled",
-    "search.compiled_train",
-    "search.compiled_draws",
-    "search.fused_draws",
-    "search.fused_train",
+COMPILED = []
+CORE = ["pandas", "sklearn", "networkx", "numba", "matplotlib", "rich", "click", "pyarrow", "polars"]
+#: Modules that numba or Triton compiles; the core imports them where they are used.
+COMPILED = [
+    "search.known_orders",
+    "search.orders.gains_linear",
+    "search.exact.subset_kernels",
+    "search.exact.set_functions",
+    "claims.dag_sums",
 ]
-COMPILED += ["search.stepwise", "search.order_climb", "search.count_orders", "search.spline_orders"]
+COMPILED += ["claims.order_sampling", "scores.regressions"]
+COMPILED += [
+    "search.exact.astar",
+    "search.exact.parents_counts",
+    "search.exact.parents_linear",
+    "search.exact.order_graph",
+]
+COMPILED += ["search.bayes.climb", "search.bayes.drawn_score", "search.bayes.surrogate"]
+COMPILED += [
+    "search.paper.cpu",
+    "search.paper.cpu_train",
+    "search.paper.cpu_draws",
+    "search.paper.gpu_draws",
+    "search.paper.gpu_train",
+]
+COMPILED += [
+    "search.orders.parent_memo",
+    "search.orders.climb",
+    "search.orders.gains_counts",
+    "search.orders.gains_splines",
+]
 CORE = [
     "errors",
     "deadline",
@@ -58,9 +78,9 @@ CORE = [
     "knowledge",
     "data.table",
     "data.simulate",
-    "result.prune",
+    "claims.prune",
 ]
-CORE += [".".join(path.with_suffix("").parts) for path in MODULES if path.parts[0] in ("scores", "search")]
+CORE += [".".join(path.with_suffix("").parts) for path in MODULES if path.parts[0] in ("scores", "search", "claims")]
 
 
 def _room(dotted: str) -> str:
@@ -154,13 +174,14 @@ CLOCKS = {
     "cli/interrupts.py": "the start of the program, from which a time limit counts",
     "cli/output.py": "the date of a run, in words",
     "cli/estimate.py": "tells how long a fit may take; the trial is thrown away",
+    "cli/resume.py": "the date that resamples were added to a run",
     "cli/progress.py": "shows how far a search is",
-    "result/confidence.py": "decides when finished resamples are saved, not which ones are made",
-    "search/findings.py": "the end of a proof: infinite without a time limit",
-    "search/parent_sets.py": "Effort: its end is infinite without a time limit, and its counts alone end a proof then",
-    "search/saving.py": "decides when a search is saved",
+    "claims/resampling.py": "decides when finished resamples are saved, not which ones are made",
+    "claims/findings.py": "the end of a proof: infinite without a time limit",
+    "search/exact/useful_parents.py": "Effort ends by the clock with a time limit alone, else by counts",
+    "search/checkpoint/saver.py": "decides when a search is saved",
     "search/stopping.py": "records seconds, and asks callbacks once a second whether to stop",
-    "search/workers.py": "sizes of pieces, which change no value, and executors that give no answer: an error",
+    "search/evaluation/remote.py": "sizes of pieces, which change no value, and executors that do not answer: an error",
 }
 CLOCK_MODULES = {"time", "timeit"}
 CLOCK_CALLS = {"now", "utcnow", "today", "getloadavg", "elapsed_time"}

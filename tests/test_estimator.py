@@ -18,17 +18,17 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from drbo import DrBO, Knowledge, Result, Settings
+from drbo.claims.findings import look_back
+from drbo.claims.refit import TableRefit
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.deadline import Deadline, current
 from drbo.errors import DataError, KnowledgeError, LockError, ScoreError, SettingsError
 from drbo.graph import dag_to_cpdag, is_acyclic
-from drbo.result.refit import TableRefit
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
-from drbo.search.findings import look_back
-from drbo.search.saving import Saved
-from drbo.search.together import group_size, run_together
+from drbo.search.checkpoint.saver import Saved
+from drbo.search.paper.lockstep import group_size, run_together
 
 SMALL = Settings(batch_size=8, n_candidates=100, hidden=8, n_draws=4, n_grads=2, n_replay=32)
 NAMES = ["rain", "sprinkler", "wet", "slippery", "fall"]
@@ -830,7 +830,7 @@ class TestBootstrap:
     @pytest.mark.parametrize("kind", ["block", "cluster"])
     def test_rows_that_belong_together_stay_together(self, kind, monkeypatch):
         """Groups of 10 neighbouring rows share the value of a column: a resample has each value in tens."""
-        import drbo.result.refit as module
+        import drbo.claims.refit as module
 
         rng, seen = np.random.default_rng(0), []
         table = pd.DataFrame(rng.normal(size=(100, 2)), columns=["a", "b"])

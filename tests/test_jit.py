@@ -18,7 +18,7 @@ PROGRAM = """
 import warnings
 warnings.simplefilter("always")
 import numpy as np
-from drbo.search.compiled import random_word
+from drbo.search.paper.cpu import random_word
 print(random_word(np.uint64(1)))
 """
 NOWHERE = "/proc/nowhere"  # a folder that nobody can make, not even root

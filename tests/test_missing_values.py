@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO, Knowledge
+from drbo.claims.prune import linear_weights
 from drbo.data.moments import moments
 from drbo.errors import DataError, SettingsError
-from drbo.result.prune import linear_weights
 from drbo.scores.base import Families
 from drbo.scores.linear import BicNV
 

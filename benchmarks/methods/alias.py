@@ -19,11 +19,11 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.methods.base import Graph, Record
+from drbo.claims.prune import prune as prune_dag
 from drbo.data.table import Table
-from drbo.result.prune import prune as prune_dag
 from drbo.scores.base import build_score
-from drbo.search.evaluate import Evaluator
-from drbo.search.space import FullRankSpace
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.paper.space import FullRankSpace
 from drbo.settings import Settings
 
 #: The authors' repository, configs/ALIAS_default.yml: vectors per batch, and batches.

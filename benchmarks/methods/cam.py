@@ -14,12 +14,12 @@ import numpy.typing as npt
 import torch
 
 from benchmarks.methods.base import Graph, Record
+from drbo.claims.cam import spline_term
+from drbo.claims.prune import prune as prune_dag
 from drbo.data.table import Table
-from drbo.result.cam import spline_term
-from drbo.result.prune import prune as prune_dag
 from drbo.scores.base import Families
 from drbo.scores.splines import SplineScore
-from drbo.search.evaluate import Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.settings import Settings
 
 Floats = npt.NDArray[np.float64]

@@ -16,12 +16,12 @@ import numpy.typing as npt
 import torch
 
 from benchmarks.methods.base import Graph, Record
+from drbo.claims.prune import prune as prune_dag
 from drbo.data.simulate import random_dag
 from drbo.data.table import Table
 from drbo.graph import descendants
-from drbo.result.prune import prune as prune_dag
 from drbo.scores.base import Families, build_score
-from drbo.search.evaluate import Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.settings import Settings
 
 Floats = npt.NDArray[np.float64]

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.methods.base import Graph, Learn, Task
 from benchmarks.methods.variants import VARIANTS
-from drbo.result.prune import prune
+from drbo.claims.prune import prune
 from drbo.scores.base import build_score
 from drbo.search.loop import Progress, Search, run
 from drbo.settings import Settings

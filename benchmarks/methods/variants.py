@@ -13,14 +13,14 @@ import torch
 from torch import Tensor
 
 from benchmarks.methods import inducing
-from drbo.search.acquire import Acquisition
-from drbo.search.evaluate import Evaluated, Evaluator
-from drbo.search.history import History
-from drbo.search.inputs import Inputs
-from drbo.search.propose import RegionProposer
-from drbo.search.region import Candidates
-from drbo.search.space import Space
-from drbo.search.surrogate import DropoutSurrogate
+from drbo.search.bayes.propose import RegionProposer
+from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.paper.acquire import Acquisition
+from drbo.search.paper.history import History
+from drbo.search.paper.inputs import Inputs
+from drbo.search.paper.networks import DropoutSurrogate
+from drbo.search.paper.region import Candidates
+from drbo.search.paper.space import Space
 from drbo.settings import Settings
 
 #: Length scales of the exact Gaussian processes, in the units of the 0/1 parent vectors, and their noise: the local

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from drbo.knowledge import Knowledge as Knowledge
     from drbo.result.judge import judge as judge
     from drbo.result.result import Result as Result
-    from drbo.search.pool import WorkerPool as WorkerPool
+    from drbo.search.evaluation.workers import WorkerPool as WorkerPool
     from drbo.settings import Settings as Settings
 
 __version__ = "0.2.0.dev0"
@@ -22,7 +22,7 @@ _HOMES = {
     "Knowledge": "drbo.knowledge",
     "Result": "drbo.result.result",
     "Settings": "drbo.settings",
-    "WorkerPool": "drbo.search.pool",
+    "WorkerPool": "drbo.search.evaluation.workers",
     "judge": "drbo.result.judge",
 }
 __all__ = ["DrBO", "Knowledge", "Result", "Settings", "WorkerPool", "__version__", "judge"]

@@ -6,10 +6,10 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import chi2
 
+from drbo.claims.kci import MAX_ROWS
+from drbo.claims.prune import BY_MOMENTS
 from drbo.data.table import Table
 from drbo.errors import SettingsError
-from drbo.result.kci import MAX_ROWS
-from drbo.result.prune import BY_MOMENTS
 from drbo.scores.auto import choose_score
 from drbo.scores.base import SCORES, Score, score_class
 from drbo.scores.bge import BGe

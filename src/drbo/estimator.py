@@ -20,6 +20,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 import drbo
 from drbo.choices import Choices
+from drbo.claims.findings import look_back, restored
+from drbo.claims.prune import BY_MOMENTS, PRUNERS, linear_weights, prune
+from drbo.claims.refit import TableRefit
+from drbo.claims.resampling import Confidence, Kept, bootstrap, check_resampling
 from drbo.data.audit import Finding, audit, audit_arrows, audit_time
 from drbo.data.canonical import Canonical, checked_matrix
 from drbo.data.check import check_table
@@ -34,26 +38,22 @@ from drbo.deadline import Deadline, OutOfTimeError, current, finishing
 from drbo.errors import DataError, SettingsError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.knowledge import Constraints, Knowledge
-from drbo.result.confidence import Confidence, Kept, bootstrap, check_resampling
 from drbo.result.effects import Effects, resampled_effects
-from drbo.result.pool import pooled
-from drbo.result.prune import BY_MOMENTS, PRUNERS, linear_weights, prune
-from drbo.result.refit import TableRefit
+from drbo.result.pooling import pooled
 from drbo.result.result import Result, was_cut_short
 from drbo.scores.base import SCORES, Families, Score, build_score, score_class
 from drbo.scores.gp import KernelScore
 from drbo.scores.linear import BicNV
 from drbo.scores.named import score_label, score_of_file
-from drbo.search.certificate import check_size
-from drbo.search.evaluate import Evaluator
-from drbo.search.findings import look_back, restored
+from drbo.search.bayes.first_design import repaired
+from drbo.search.bayes.screen import screened
+from drbo.search.checkpoint.saver import Course, Saved, Saver, begin, make_folder
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.exact.proof import check_size
 from drbo.search.loop import Callback, Outcome, Progress, Search, run
-from drbo.search.order_search import OrderSearch
-from drbo.search.saving import Course, Saved, Saver, begin, make_folder
-from drbo.search.screen import screened
-from drbo.search.starts import repaired
+from drbo.search.orders.search import OrderSearch
+from drbo.search.paper.lockstep import group_size, grouped, run_together
 from drbo.search.stopping import Asked, Limits, Recorder
-from drbo.search.together import group_size, grouped, run_together
 from drbo.settings import Settings
 
 if TYPE_CHECKING:
@@ -603,7 +603,7 @@ class DrBO(BaseEstimator):
         Parameters
         ----------
         X : (n, d) table.
-        n, kind, block, clusters, progress : see :func:`drbo.result.confidence.bootstrap`.
+        n, kind, block, clusters, progress : see :func:`drbo.claims.resampling.bootstrap`.
         warm : on route orders, True: a resample starts from the graph of the whole table and stops early
             (docs/confidence.md says what that changes); False: from nothing, as long as the fit itself. On other routes
             a warm start was seen to overstate the confidence: resamples always start from nothing.

@@ -5,7 +5,7 @@ import csv
 import numpy as np
 
 from benchmarks import bootstrap, rows
-from drbo.result.confidence import Confidence
+from drbo.claims.resampling import Confidence
 
 SLICE = ["--graphs", "6ER1", "--seeds", "1", "--rows", "60", "--resamples", "3", "--workers", "1"]
 

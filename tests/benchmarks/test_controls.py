@@ -11,7 +11,7 @@ from drbo.data.table import Table
 from drbo.graph import is_acyclic
 from drbo.metrics import shd
 from drbo.scores.base import build_score
-from drbo.search.evaluate import Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.settings import Settings
 
 

@@ -8,8 +8,8 @@ from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.graph import is_acyclic
 from drbo.scores.base import Families, build_score
-from drbo.search.evaluate import Evaluator
-from drbo.search.exact import best_dag
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.subset_dp import best_dag
 from drbo.settings import Settings
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from drbo.cli.executors import executor_for
 from drbo.errors import SettingsError, WorkerError
-from drbo.search.pool import WorkerPool
+from drbo.search.evaluation.workers import WorkerPool
 
 
 def test_none_by_default_and_a_pool_where_it_is_asked_for() -> None:

@@ -187,7 +187,7 @@ def test_resamples_go_on_after_a_kill(run: Run, chain: Path, extra: tuple[str, .
 
 def test_finished_resamples_are_taken_not_made_again(run: Run, chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("fit", chain, "--score", "bic-nv", "--bootstrap", 4, "-o", "run", "-q").exit_code == 0
-    monkeypatch.setattr("drbo.result.refit.TableRefit.__call__", lambda *_arguments: pytest.fail("made again"))
+    monkeypatch.setattr("drbo.claims.refit.TableRefit.__call__", lambda *_arguments: pytest.fail("made again"))
     assert run("resume", "run", "-q").exit_code == 0
     found = Result.load("run").confidence
     assert found is not None

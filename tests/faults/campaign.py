@@ -69,7 +69,7 @@ def fit(name: str, folder: Path | None) -> Any:
 
 def save_always() -> None:
     """Save after every iteration, whatever it costs."""
-    from drbo.search import saving
+    from drbo.search.checkpoint import saver as saving
 
     saving.LARGEST_SHARE = 1e9
     saving.Saver.__init__.__kwdefaults__["every"] = 0.0
@@ -84,7 +84,7 @@ def fingerprint(result: Any) -> str:
 
 def state_digest(folder: Path) -> str:
     """Return a digest of the last save: history, cache, networks, optimiser, generators, counters; not of the clock."""
-    from drbo.search import checkpoint
+    from drbo.search.checkpoint import files as checkpoint
 
     with np.load(checkpoint.load(folder).path) as archive:
         arrays = {name: archive[name] for name in sorted(archive.files) if name != "recorder.seconds"}
@@ -209,7 +209,7 @@ def size(n_nodes: int = 100, n_dags: int = 50_000) -> dict[str, Any]:
     from drbo.data.table import Table
     from drbo.scores.base import Families
     from drbo.scores.linear import BicEV
-    from drbo.search import checkpoint
+    from drbo.search.checkpoint import files as checkpoint
     from drbo.search.loop import Search
     from drbo.settings import Settings
 
@@ -255,7 +255,7 @@ def overhead() -> list[dict[str, Any]]:
     """Measure the part of whole fits that saving takes, at the defaults: seconds inside of the saver."""
     from drbo import DrBO
     from drbo.data.simulate import simulate
-    from drbo.search.saving import Saver
+    from drbo.search.checkpoint.saver import Saver
 
     rows, real, savers = [], Saver.__init__, []
 

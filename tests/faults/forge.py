@@ -111,7 +111,7 @@ class Saved:
 
     def write(self, folder: Path) -> None:
         """Put it together, with checksums that fit."""
-        from drbo.search import checkpoint
+        from drbo.search.checkpoint import files as checkpoint
 
         text = json.dumps(self.plain).encode(errors="surrogatepass") if self.text is None else self.text
         fields = {"fields": np.frombuffer(text, dtype=np.uint8)}
@@ -513,7 +513,9 @@ def of_version_1(saved: Saved, rng: random.Random) -> None:
         ["propose", "__globals__", "torch", "load"],
     ]
     method = rng.choice(["evaluate", "propose", "learn", "run", "_round", "_finished"])
-    kind = rng.choice(["drbo.search.loop:Search", "drbo.search.order_search:OrderSearch", "drbo.search.saving:Course"])
+    kind = rng.choice(
+        ["drbo.search.loop:Search", "drbo.search.orders.search:OrderSearch", "drbo.search.checkpoint.saver:Course"]
+    )
     nodes = [{"object": kind, "items": {method: {"r": 1}}}, {"given": path}, {"bytes": "00"}]
     text = json.dumps(nodes).encode()
     choice = rng.randrange(3)

@@ -391,8 +391,8 @@ def _read_request(raw: bytes, folder: Path) -> None:
     """Read a search that was asked for, with a checksum that fits, as far as its estimator would be made."""
     from drbo.data.table import Table
     from drbo.scores.named import score_of_file
-    from drbo.search import request
-    from drbo.search.saving import Saved, begin
+    from drbo.search.checkpoint import request
+    from drbo.search.checkpoint.saver import Saved, begin
 
     plain = {"columns": ["a", "b", "c"], "notes": [], "versions": {}, "parameters": {}}
     table = Table.from_array(np.random.default_rng(0).normal(size=(9, 3)), ["a", "b", "c"])
@@ -420,9 +420,9 @@ def _run_seeds() -> list[bytes]:
 
 def _read_run(raw: bytes, folder: Path) -> None:
     """Read the plan of a run as ``drbo resume`` and ``drbo fit -o`` do."""
+    from drbo.claims.resampling import check_resampling
     from drbo.cli.output import check_folder
     from drbo.cli.plan import Plan
-    from drbo.result.confidence import check_resampling
 
     np.save(folder / "clusters.npy", np.arange(9))
     (folder / "run.json").write_bytes(raw)
@@ -551,8 +551,8 @@ def _read_toml(raw: bytes, folder: Path) -> None:
 def _read_checkpoint(raw: bytes, folder: Path) -> None:
     """Read a saved search and put its state into a fresh one; ``attack`` lets such searches go on, too."""
     from drbo import DrBO
-    from drbo.search import checkpoint
-    from drbo.search.saving import Saved
+    from drbo.search.checkpoint import files as checkpoint
+    from drbo.search.checkpoint.saver import Saved
     from tests.faults.forge import bases
 
     try:
@@ -585,7 +585,7 @@ def _read_config(raw: bytes, folder: Path) -> None:
 
 
 def _read_resamples(raw: bytes, folder: Path) -> None:
-    from drbo.result.confidence import Kept
+    from drbo.claims.resampling import Kept
 
     (folder / "resamples.json").write_bytes(raw)
     Kept(folder / "resamples.json", "k").load(3)
@@ -626,8 +626,8 @@ READERS: dict[str, tuple[Callable[[], list[bytes]], Mutator, Callable[[bytes, Pa
 #: Modules whose branches guide atheris: readers, and the parsers in Python under them. Compiled kernels are left alone.
 GUIDING = [
     *("drbo.data", "drbo.knowledge", "drbo.settings", "drbo.result.export", "drbo.result.result"),
-    *("drbo.result.confidence", "drbo.search.checkpoint", "drbo.search.saving", "drbo.search.state"),
-    *("drbo.cli.options", "drbo.cli.fit", "drbo.cli.plan", "drbo.search.request", "drbo.toml"),
+    *("drbo.claims.resampling", "drbo.search.checkpoint.files", "drbo.search.checkpoint.saver", "drbo.search.state"),
+    *("drbo.cli.options", "drbo.cli.fit", "drbo.cli.plan", "drbo.search.checkpoint.request", "drbo.toml"),
     *("json", "tomllib", "zipfile", "gzip", "csv", "numpy.lib"),
 ]
 

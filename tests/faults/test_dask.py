@@ -19,7 +19,8 @@ from drbo import DrBO
 from drbo.cli import main
 from drbo.data.simulate import simulate
 from drbo.errors import WorkerError
-from drbo.search import saving, workers
+from drbo.search.checkpoint import saver as saving
+from drbo.search.evaluation import remote as workers
 
 dask = pytest.importorskip("dask", reason="needs the extra drbo[dask]")
 distributed = pytest.importorskip("distributed", reason="needs the extra drbo[dask]")
@@ -91,7 +92,9 @@ def _worker(address, environment=None):
 
 
 def _scores_held():
-    return len(sys.modules["drbo.search.workers"]._held) if "drbo.search.workers" in sys.modules else 0
+    return (
+        len(sys.modules["drbo.search.evaluation.remote"]._held) if "drbo.search.evaluation.remote" in sys.modules else 0
+    )
 
 
 def test_a_cluster_comes_to_the_same(client, alone):

@@ -15,7 +15,7 @@ from drbo import DrBO, Result, Settings
 from drbo.data import files
 from drbo.deadline import Deadline
 from drbo.errors import CheckpointError, DrboError, ResultError, ScoreError
-from drbo.search import saving
+from drbo.search.checkpoint import saver as saving
 from drbo.search.stopping import Recorder
 
 NUMBERS = np.random.default_rng(0).normal(size=(60, 4))

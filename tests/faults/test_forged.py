@@ -13,7 +13,7 @@ import pytest
 
 from drbo import DrBO
 from drbo.errors import CheckpointError
-from drbo.search import checkpoint
+from drbo.search.checkpoint import files as checkpoint
 
 ROOT = Path(__file__).parents[2]
 CASES = int(os.environ.get("DRBO_FORGED_CASES", "224"))  # each forgery of each kind of search once
@@ -69,7 +69,10 @@ def _forge_version_1(folder: Path) -> None:
     DrBO(score="bge", max_evals=8, random_state=0, checkpoint=folder, prune="none").fit(pd.DataFrame(columns))
     content = json.loads((folder / "checkpoint.json").read_text())
     nodes = [
-        {"object": "drbo.search.saving:Course", "items": {"state": {"r": 1}, "recorder": {"r": 2}, "limits": {"r": 3}}},
+        {
+            "object": "drbo.search.checkpoint.saver:Course",
+            "items": {"state": {"r": 1}, "recorder": {"r": 2}, "limits": {"r": 3}},
+        },
         {"object": "drbo.search.loop:Search", "items": {"iteration": 0, **METHODS}},
         *({"given": [part]} for part in ("recorder", "limits")),
         {"given": ["state", "evaluate", "__func__", "__globals__", "__builtins__", "exec"]},

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from drbo.errors import DrboError, ResultError
 from drbo.result.export import (
     adjacency_frame,
-    check_names,
     edge_table,
     printable,
     read_graph,
@@ -339,10 +338,6 @@ class TestWrite:
             "nodes": ["a", "b", "c"],
             "edges": [["a", "b"], ["c", "b"]],
         }
-
-
-def test_default_names():
-    assert check_names(None, 3) == ("x0", "x1", "x2")
 
 
 def test_import_needs_numpy_alone():

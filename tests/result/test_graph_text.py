@@ -1,8 +1,7 @@
-import numpy as np
 import pytest
 
 from drbo.errors import ResultError
-from drbo.result import export, graph_text
+from drbo.result import graph_text
 from drbo.result.export import read_graph
 
 
@@ -51,10 +50,3 @@ def test_the_number_of_nodes_is_bounded_before_a_matrix_is_made(tmp_path):
     text = "source,target\n" + "\n".join(f"a{k},b{k}" for k in range(10_000))
     with pytest.raises(ResultError, match="1 to 16384 nodes"):
         read_graph(_file(tmp_path, text))
-
-
-def test_a_repeated_name_among_many_is_found_at_once():
-    names = [f"n{k}" for k in range(300_000)]
-    with pytest.raises(ResultError, match="got 'n7' twice"):
-        export.check_names([*names, "n7"], 300_001)
-    assert np.array(export.check_names(names, 300_000)).shape == (300_000,)

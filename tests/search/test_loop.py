@@ -14,8 +14,9 @@ from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
-from drbo.search import loop, propose
-from drbo.search.evaluate import Evaluator
+from drbo.search import loop
+from drbo.search.bayes import propose
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.loop import Search, run
 from drbo.search.stopping import Limits, Recorder
 from drbo.settings import Settings

@@ -7,7 +7,7 @@ from drbo.data.table import Table
 from drbo.graph import is_acyclic
 from drbo.knowledge import Constraints, Knowledge
 from drbo.scores.linear import BicEV, BicNV
-from drbo.search.evaluate import Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.polish import _moves, polish
 from drbo.settings import Settings
 

@@ -13,9 +13,10 @@ from drbo.knowledge import Knowledge
 from drbo.scores.bge import BGe
 from drbo.scores.gp import GpScore
 from drbo.scores.linear import BicEV, BicNV
-from drbo.search import improve, process
+from drbo.search import recombine as improve
+from drbo.search.bayes import surrogate as process
 from drbo.search.loop import Search, advance
-from drbo.search.order_search import OrderSearch
+from drbo.search.orders.search import OrderSearch
 from drbo.search.state import Fields, generator_state, pack, torch_state
 from drbo.settings import Settings
 

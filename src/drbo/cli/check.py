@@ -71,7 +71,7 @@ def _reference(checked: "Table") -> Any:
         return None
     from drbo.graph import dag_to_cpdag
     from drbo.scores.base import build_score
-    from drbo.search.order_search import OrderSearch
+    from drbo.search.orders.search import OrderSearch
     from drbo.settings import Settings
 
     if checked.n_rows <= checked.n_columns:

@@ -71,7 +71,7 @@ def demo(output: Path) -> None:
 
 def _slopes(result: "Result", values: "npt.ArrayLike") -> str:
     """Return the edges with linear weights: what a score without weights of its own leaves open."""
-    from drbo.result.prune import linear_weights
+    from drbo.claims.prune import linear_weights
 
     raw, standardised = linear_weights(values, result.dag)
     rows = [

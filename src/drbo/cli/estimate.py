@@ -115,7 +115,7 @@ def estimate(frame: "pd.DataFrame", arguments: dict[str, Any]) -> Estimate:
     500
     """
     from drbo.estimator import DrBO
-    from drbo.search.order_search import abreast
+    from drbo.search.orders.search import abreast
 
     settings = arguments.get("settings") or Settings.preset(arguments.get("preset", "default"))
     trial = Trial()

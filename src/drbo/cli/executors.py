@@ -49,7 +49,7 @@ def executor_for(workers: int | None, dask: str | None) -> Iterator[Executor | N
         with _client(dask) as client:
             yield client.get_executor(pure=False)
     elif workers is not None:
-        from drbo.search.pool import WorkerPool
+        from drbo.search.evaluation.workers import WorkerPool
 
         pool, late = WorkerPool(workers), True
         try:

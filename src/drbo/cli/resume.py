@@ -86,7 +86,7 @@ def continued(
     """Go on with a search and show its progress; then with its resamples, if any were wanted."""
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # see fit.search
     from drbo.estimator import DrBO
-    from drbo.search.saving import Saved
+    from drbo.search.checkpoint.saver import Saved
 
     saved = Saved.load(folder)
     limits = {name: changes[name] for name in ("max_evals", "time_limit")}

@@ -42,7 +42,7 @@ def _parts(made: Any, dag: Any, options: dict[str, Any]) -> dict[str, Any]:
     import torch
 
     from drbo.scores.base import Families
-    from drbo.search.evaluate import Evaluator
+    from drbo.search.evaluation.evaluator import Evaluator
     from drbo.settings import Settings
 
     evaluated = Evaluator(made, Settings()).evaluate(dag[None])

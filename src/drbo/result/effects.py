@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from drbo.claims.resampling import Refit, resamples
 from drbo.data.moments import Moments, moments
 from drbo.data.table import Table
 from drbo.deadline import OutOfTimeError, current
 from drbo.errors import DataError, TimeLimitError
 from drbo.graph import check_pdag, descendants
 from drbo.result.adjustment import member_dags, minimal_set, optimal_set
-from drbo.result.confidence import Refit, resamples
 
 if TYPE_CHECKING:
     import pandas as pd

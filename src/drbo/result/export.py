@@ -5,7 +5,6 @@ import csv
 import io
 import json
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,8 +23,8 @@ from drbo.data.files import (
     refusing,
     write_file,
 )
+from drbo.data.names import check_names
 from drbo.data.packed import InputLimit, open_npz
-from drbo.data.text import is_unicode
 from drbo.errors import ResultError
 
 if TYPE_CHECKING:
@@ -49,30 +48,6 @@ def printable(name: str) -> str:
     ('dose [µg]', 'a\\nb')
     """
     return name if name.isprintable() else name.encode("unicode_escape").decode()
-
-
-def check_names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
-    """Return d unique names; x0, x1, ... where there are none.
-
-    Examples
-    --------
-    >>> check_names(None, 2)
-    ('x0', 'x1')
-    """
-    if names is None:
-        return tuple(f"x{j}" for j in range(d))
-    found = tuple(names)
-    if len(found) != d:
-        raise ResultError(f"{d} nodes need {d} names, got {len(found)}")
-    for name in found:
-        if not isinstance(name, str) or not name:
-            raise ResultError(f"a name must be a text of at least one character, got {name!r}")
-        if not is_unicode(name):
-            raise ResultError(f"a name must be Unicode, got {name!r:.80}")
-    if len(set(found)) < d:
-        twice = next(name for name, count in Counter(found).items() if count > 1)
-        raise ResultError(f"names must be unique, got {twice!r} twice")
-    return found
 
 
 def to_networkx(

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.files import write_file
+from drbo.data.names import check_names
 from drbo.errors import ResultError
 from drbo.graph import check_dag, check_pdag
-from drbo.result.export import check_names, to_networkx, write_graph
+from drbo.result.export import to_networkx, write_graph
 
 if TYPE_CHECKING:
     import networkx as nx

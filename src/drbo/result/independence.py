@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtrc, fdtrc
 
+from drbo.claims.kci import kci_test
 from drbo.data.table import Table
 from drbo.deadline import current
 from drbo.errors import SettingsError
 from drbo.graph import descendants
-from drbo.result.kci import kci_test
 from drbo.scores.discrete import configurations, level_codes
 
 Floats = npt.NDArray[np.float64]

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from scipy.stats import false_discovery_control
 
 from drbo.data.check import check_table
+from drbo.data.names import check_names
 from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.deadline import Deadline, OutOfTimeError, current
 from drbo.errors import DataError, SettingsError
 from drbo.graph import check_pdag, cpdag_to_dag, dag_to_cpdag, markov_equivalent
-from drbo.result.export import check_names
 from drbo.result.independence import KCI_ROWS, Independence, independence_test, markov_p_values
 from drbo.result.judgement import LEAST, LEVEL, PENALTIES, Judgement
 from drbo.scores.auto import choose_score
@@ -25,8 +25,8 @@ from drbo.scores.base import build_score
 from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.linear import BicNV
-from drbo.search.evaluate import Evaluator
-from drbo.search.order_search import OrderSearch
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
 
 Bools = npt.NDArray[np.bool_]

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from drbo.data.names import check_names
 from drbo.deadline import current
 from drbo.errors import ResultError
 from drbo.graph import check_dag, check_pdag, topological_order
@@ -26,7 +27,7 @@ from drbo.result.canvas import (
     sheet_frame,
     write_picture,
 )
-from drbo.result.export import check_names, printable
+from drbo.result.export import printable
 from drbo.result.layout import layered_routes
 from drbo.result.result import Result
 from drbo.result.routes import LAYER, box_widths, curve, label, with_ports

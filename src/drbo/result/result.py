@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from drbo.claims import why
+from drbo.claims.resampling import Confidence
 from drbo.data.files import (
     MAX_TEXT_BYTES,
     npz_bytes,
@@ -23,11 +25,11 @@ from drbo.data.files import (
     stored_archive,
     write_file,
 )
+from drbo.data.names import check_names
 from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.knowledge import Constraints
-from drbo.result import export, why
-from drbo.result.confidence import Confidence
+from drbo.result import export
 from drbo.settings import under_present_names
 
 if TYPE_CHECKING:
@@ -144,7 +146,7 @@ class Result:
         dag, searched = _checked_dag(self.dag, "dag"), _checked_dag(self.searched_dag, "searched_dag")
         d = len(dag)
         set_ = object.__setattr__  # the way to fill a frozen dataclass
-        set_(self, "names", export.check_names(self.names, d))
+        set_(self, "names", check_names(self.names, d))
         set_(self, "dag", _frozen(dag, "dag", (d, d), "|b1"))
         set_(self, "searched_dag", _frozen(searched, "searched_dag", (d, d), "|b1"))
         for name in ("local", "price"):
@@ -238,7 +240,7 @@ class Result:
         return was_cut_short(self.stopped)
 
     def why(self) -> dict[tuple[str, str], str]:
-        """Return for each edge of ``dag`` what fixes its direction; see :func:`drbo.result.why.reasons`."""
+        """Return for each edge of ``dag`` what fixes its direction; see :func:`drbo.claims.why.reasons`."""
         found = why.reasons(
             self.dag,
             self._constraints,

@@ -13,10 +13,10 @@ from drbo.deadline import OutOfTimeError, current, no_deadline, search_time
 from drbo.errors import SettingsError
 from drbo.knowledge import Constraints
 from drbo.scores.base import Score
-from drbo.search.evaluate import Evaluated, Evaluator
-from drbo.search.improve import Recombiner
+from drbo.search.bayes.propose import ClimbProposer, Dags, Proposer, RegionProposer
+from drbo.search.evaluation.evaluator import Evaluated, Evaluator
 from drbo.search.polish import polish
-from drbo.search.propose import ClimbProposer, Dags, Proposer, RegionProposer
+from drbo.search.recombine import Recombiner
 from drbo.search.state import Fields, State, generator_state, torch_state
 from drbo.settings import Settings
 

@@ -9,7 +9,7 @@ import torch
 from drbo.graph import descendants
 from drbo.knowledge import Constraints
 from drbo.scores.base import Families
-from drbo.search.evaluate import Evaluated, Evaluator
+from drbo.search.evaluation.evaluator import Evaluated, Evaluator
 
 #: A move must gain more than this share of the score's size: rounding is no improvement.
 MIN_GAIN = 1e-12

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from drbo.result.confidence import Confidence
+from drbo.claims.resampling import Confidence
 from drbo.result.report.content import COLUMNS, Column, Content
 from drbo.result.result import Result
 

@@ -1,0 +1,1 @@
+"""What may be said about the best graph: margins, other classes, posteriors, resampling, reasons."""

@@ -1,0 +1,257 @@
+"""What one run knows at its end: a proof where there is one, margins, other classes, edge posteriors."""
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from drbo.claims.known_margins import KnownAlternatives, neighbours
+from drbo.claims.margins import Alternatives, Margins, OtherClass
+from drbo.deadline import current, no_deadline
+from drbo.knowledge import Constraints
+from drbo.scores.base import Score
+from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.exact.family_tables import MAX_NODES, FamilyTables, all_tables, compiled_work, known_tables, legal_rows
+from drbo.search.exact.proof import Certificate, certify, certify_large, check_size, fits
+from drbo.search.exact.useful_parents import Effort, can_enumerate
+from drbo.search.loop import Outcome
+
+Floats = npt.NDArray[np.float64]
+
+#: Steps of compiled tables that nobody has to ask for: a few seconds.
+FREE_WORK = 3e8
+#: What a proof for more nodes may take that nobody asked for: a few seconds, by counts that are the same everywhere.
+FREE_EFFORT: dict[str, Any] = {"max_looked_at": 3 * 10**7, "max_kept": 10**5, "max_followed": 10**5, "group": 16}
+#: Up to this many nodes tables are made of few known families; above they would hold almost nothing.
+MAX_KNOWN_NODES = 16
+#: Up to this many nodes the posterior counts every DAG once, in 3^d steps; above it counts every order once.
+MAX_DAG_SUM = 16
+#: Above this many nodes chains over orders take too long.
+MAX_SAMPLED_NODES = 40
+#: Equivalence classes listed.
+TOP = 10
+#: Scores that differ by less, relative to their size, are the same.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What is known beside the best DAG; None where nothing valid can be said."""
+
+    certificate: Certificate | None = None
+    margins: Margins | None = None
+    classes: tuple[OtherClass, ...] = ()
+    posterior: Floats | None = None  # (d, d) probability of each edge
+    over: str = ""  # the DAGs that margins, classes and posterior speak of
+    prior: str = ""  # of the posterior
+
+    def to_dict(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """Return what is not an array, in plain values; edges by the names of the columns."""
+        best = self.classes[0].score if self.classes else 0.0
+        top = [
+            {
+                "score": other.score,
+                "behind": best - other.score,
+                "edges": [[names[i], names[j]] for i, j in np.argwhere(other.dag).tolist()],
+            }
+            for other in self.classes
+        ]
+        certificate = {} if self.certificate is None else self.certificate.to_dict()
+        exact = self.margins is not None and self.margins.exact
+        return {"certificate": certificate, "top": top, "over": self.over, "exact": exact, "prior": self.prior}
+
+
+def look_back(
+    outcome: Outcome,
+    evaluator: Evaluator,
+    constraints: Constraints,
+    exact: str,
+    rationed: bool,
+    seconds: float = np.inf,
+    stop: Callable[[], bool] = lambda: False,
+) -> tuple[Outcome, Findings]:
+    """Return the outcome, with the optimum where it was proved, and all that is known about it.
+
+    Parameters
+    ----------
+    exact : ``"on"``: score all families that the knowledge allows, whatever it takes; ``"off"``: none beyond those
+        known; ``"auto"``: where compiled kernels do it in seconds.
+    rationed : evaluations are to be spent sparingly: ``"auto"`` then spends none.
+    seconds : left for the proof of a large graph.
+    stop : asked while it is made; True ends it with what is proved by then.
+
+    An interrupt, or the deadline, ends the look back, not the run: what is known by then is returned.
+    """
+    late = current().over()
+    if late and evaluator.score.n_nodes > MAX_KNOWN_NODES:
+        return outcome, Findings()
+    exact = "off" if late else exact
+    with no_deadline() if late else nullcontext():  # what is known about few nodes takes a moment
+        outcome, findings = _looked_back(outcome, evaluator, constraints, exact, rationed, seconds, stop)
+    return replace(outcome, n_evals=evaluator.n_evals, n_local=evaluator.n_local), findings
+
+
+def _looked_back(
+    outcome: Outcome,
+    evaluator: Evaluator,
+    constraints: Constraints,
+    exact: str,
+    rationed: bool,
+    seconds: float,
+    stop: Callable[[], bool],
+) -> tuple[Outcome, Findings]:
+    findings = Findings()
+    try:
+        tables = _tables(evaluator, outcome.best, constraints, exact, rationed)
+        proof = None
+        if tables is None:
+            proof = _proof(evaluator, outcome.best, constraints, exact, rationed, seconds, _stopped_by(stop))
+        elif tables.complete and exact != "off":
+            proof = certify(tables, evaluator, constraints, outcome.best)
+        if proof is not None and proof.best.scores[0] > outcome.best.scores[0] + proof.tolerance:
+            outcome = replace(outcome, best=proof.best, found_by="exact")
+        findings = Findings(certificate=proof)
+        if tables is None or evaluator.score.n_nodes > MAX_NODES:
+            spend = tables is not None or (exact != "off" and not rationed)
+            findings = replace(_near(evaluator, outcome.best, constraints, spend=spend), certificate=proof)
+        else:
+            findings = _alternatives(findings, tables, evaluator.score, outcome.best)
+            if (better := _better(findings, evaluator, outcome.best)) is not None:
+                outcome = replace(outcome, best=better, found_by="recombination")
+                findings = _alternatives(findings, tables, evaluator.score, better)
+    except KeyboardInterrupt:  # an OutOfTimeError among others
+        pass
+    return outcome, findings
+
+
+def _tables(
+    evaluator: Evaluator, best: Evaluated, constraints: Constraints, exact: str, rationed: bool
+) -> FamilyTables | None:
+    d = evaluator.score.n_nodes
+    if exact == "on" and fits(evaluator.score, evaluator.settings.max_memory):
+        return all_tables(evaluator, constraints)
+    if exact == "on":
+        check_size(evaluator.score, evaluator.settings.max_memory)
+        return None
+    work = compiled_work(evaluator.score)
+    if exact == "auto" and not rationed and work is not None and work <= FREE_WORK:
+        return all_tables(evaluator, constraints)
+    if d > MAX_KNOWN_NODES:
+        return None
+    if exact != "off" and not rationed:
+        _know_neighbours(evaluator, best, constraints)
+    return known_tables(evaluator, constraints)
+
+
+def _stopped_by(stop: Callable[[], bool]) -> Callable[[], float]:
+    """Return a clock on which all time is over when somebody asks to stop."""
+    return lambda: np.inf if stop() else time.monotonic()
+
+
+def _proof(
+    evaluator: Evaluator,
+    best: Evaluated,
+    constraints: Constraints,
+    exact: str,
+    rationed: bool,
+    seconds: float,
+    clock: Callable[[], float],
+) -> Certificate | None:
+    """Return a bound by the parent sets of use, where tables of all families are too large; unasked only a proof."""
+    if exact == "off" or (exact == "auto" and rationed) or not can_enumerate(evaluator.score):
+        return None
+    if exact == "on":
+        memory = evaluator.settings.max_memory * 2**30
+        room = {"max_kept": int(memory / 256), "max_states": int(memory / 64)}
+        effort = Effort(time.monotonic() + seconds, clock=clock, **room)
+        return certify_large(evaluator, constraints, best, effort)
+    if evaluator.score.level_of(torch.as_tensor(best.local[0])) is not None:  # many levels to solve
+        return None
+    effort = Effort(time.monotonic() + seconds, clock=clock, **FREE_EFFORT)
+    proof = certify_large(evaluator, constraints, best, effort)
+    return proof if proof is not None and proof.upper_bound <= proof.best.scores[0] + proof.tolerance else None
+
+
+def _know_neighbours(evaluator: Evaluator, best: Evaluated, constraints: Constraints) -> None:
+    """Score the families one edge away where fewer are known: compiled climbs over orders keep none of theirs."""
+    families = neighbours(best.dags[0])
+    if len(evaluator.known()[0]) < len(families):
+        evaluator.families(families[legal_rows(families, constraints)])
+
+
+def _alternatives(findings: Findings, tables: FamilyTables, score: Score, best: Evaluated) -> Findings:
+    dag, level = best.dags[0], score.level_of(torch.as_tensor(best.local[0]))
+    others = Alternatives(tables, score, level)
+    over = "all DAGs" if tables.complete else f"DAGs made of the {tables.n_families:,} known families"
+    findings = replace(findings, margins=others.margins(dag), classes=tuple(others.classes(dag, TOP)), over=over)
+    if score.evidence_scale is None or level is not None:
+        return findings
+    posterior, prior = edge_posterior(others.shares / score.evidence_scale)
+    return replace(findings, posterior=posterior, prior=prior)
+
+
+def _better(findings: Findings, evaluator: Evaluator, best: Evaluated) -> Evaluated | None:
+    """Return the best class made of known families where it beats the best DAG of the search: it costs nothing."""
+    if not evaluator.settings.recombine:
+        return None
+    top = max(findings.classes, key=lambda other: other.score)
+    better = evaluator.recombined(top.dag)
+    return better if better.scores[0] > best.scores[0] + abs(best.scores[0]) * ROUNDING else None
+
+
+def _near(evaluator: Evaluator, best: Evaluated, constraints: Constraints, *, spend: bool) -> Findings:
+    """Return what the known families say about a large graph; ``spend``: score those one edge away first."""
+    dag, level = best.dags[0], evaluator.score.level_of(torch.as_tensor(best.local[0]))
+    if spend:
+        families = neighbours(dag)
+        evaluator.families(families[legal_rows(families, constraints)])
+    others = KnownAlternatives(evaluator, dag, level)
+    margins = others.margins()
+    over = f"DAGs made of the {others.n_families:,} known families"
+    findings = Findings(margins=margins, classes=tuple(others.classes(TOP)), over=over)
+    scale = evaluator.score.evidence_scale
+    if scale is None or level is not None or len(dag) > MAX_SAMPLED_NODES:
+        return findings
+    posterior = others.posterior(scale, seed=0)
+    prior = "" if posterior is None else "every order of the columns alike, by Markov chains that agree"
+    return replace(findings, posterior=posterior, prior=prior)
+
+
+def edge_posterior(
+    logs: Floats,  # (d, 2^(d-1)) log weight of each family
+) -> tuple[Floats, str]:
+    """Return the posterior probability (d, d) of each edge by exact sums, and the prior it comes from, in words.
+
+    Examples
+    --------
+    >>> probability, prior = edge_posterior(np.log([[1.0, 1.0], [1.0, 2.0]]))
+    >>> probability.round(6).tolist(), prior
+    ([[0.0, 0.5], [0.25, 0.0]], 'every DAG alike')
+    """
+    from drbo.claims import dag_sums  # compiled: only where it is used
+
+    inside = dag_sums.sum_inside(logs)
+    if len(logs) <= MAX_DAG_SUM:
+        return dag_sums.edge_sums(inside, dag_sums.over_dags(inside, logs)), "every DAG alike"
+    return dag_sums.edge_sums(inside, dag_sums.over_orders(inside)), "every order of the columns alike"
+
+
+def restored(findings: Findings, columns: npt.NDArray[np.intp]) -> Findings:
+    """Return findings about permuted columns as such about the given ones; new column k was ``columns[k]``."""
+
+    def back(matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        given = np.empty_like(matrix)
+        given[np.ix_(columns, columns)] = matrix
+        return given
+
+    margins = findings.margins
+    if margins is not None:
+        margins = Margins(back(margins.removed), back(margins.reversed), margins.exact)
+    classes = tuple(OtherClass(back(other.dag), other.score) for other in findings.classes)
+    posterior = None if findings.posterior is None else back(findings.posterior)
+    return replace(findings, margins=margins, classes=classes, posterior=posterior)

@@ -1,0 +1,168 @@
+"""Margins and other classes of larger graphs: the best DAGs of known families near the best one, by climbs."""
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from drbo.claims.margins import Margins, OtherClass
+from drbo.deadline import current
+from drbo.graph import dag_to_cpdag, topological_order
+from drbo.scores.base import Families
+from drbo.search.evaluation.evaluator import Evaluator
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+#: Edges times nodes up to which every change is followed by a climb; above, nodes only choose again in their order.
+MAX_CLIMBED = 10_000
+#: Chains over orders for a posterior: one from the best order, the others from random ones.
+CHAINS = 4
+#: Steps of a chain, per node.
+STEPS = 10_000
+#: Chains whose probabilities of an edge differ by more than this have not mixed: no posterior is given.
+MAX_SPREAD = 0.1
+#: DAGs near the best one whose class is looked at.
+MAX_CLASSES = 40
+
+
+class KnownAlternatives:
+    """The best DAGs found under one change, made of the families that an evaluator knows.
+
+    Examples
+    --------
+    >>> from drbo.data.table import Table
+    >>> from drbo.scores.linear import BicNV
+    >>> from drbo.settings import Settings
+    >>> x = np.random.default_rng(0).normal(size=(200, 3))
+    >>> x[:, 1] += 2 * x[:, 0]
+    >>> evaluator = Evaluator(BicNV(Table.from_array(x)), Settings())
+    >>> dag = np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]], dtype=bool)
+    >>> best = evaluator.evaluate(dag[None])
+    >>> others = KnownAlternatives(evaluator, dag, None)
+    >>> np.isnan(others.margins().removed[0, 1]).item()  # nothing else is known
+    True
+    >>> _ = evaluator.families(neighbours(dag))
+    >>> margins = KnownAlternatives(evaluator, dag, None).margins()
+    >>> bool(margins.removed[0, 1] > 100), margins.reversed[0, 1].round(6).item()
+    (True, 0.0)
+    """
+
+    def __init__(self, evaluator: Evaluator, dag: Bools, level: float | None) -> None:
+        from drbo.search import known_orders as orders  # compiled: only where it is used
+
+        self.evaluator = evaluator
+        self.dag = dag
+        families, local = evaluator.known()
+        price = evaluator.score.family_price(families)
+        parts = torch.as_tensor(local), torch.as_tensor(price)
+        share = evaluator.score.share(*parts, level, torch.as_tensor(families.nodes)).numpy()
+        rows = np.lexsort((-share, families.nodes))
+        self._nodes, self._parents, self._share = families.nodes[rows], families.parents[rows], share[rows]
+        self._words = orders.pack(self._parents)
+        self._order = topological_order(dag)
+        self._parents_in_dag = [np.flatnonzero(column).tolist() for column in dag.T]
+        self._found: list[OtherClass] = []
+        self.n_families = len(rows)
+
+    def margins(self) -> Margins:
+        """Return upper bounds of the margins of the edges."""
+        top = self._score(self.dag)
+        removed, turned = np.full(self.dag.shape, np.nan), np.full(self.dag.shape, np.nan)
+        deadline = current()
+        for a, b in np.argwhere(self.dag).tolist():
+            deadline.check()
+            joined = (self._nodes == b) & self._parents[:, a] | (self._nodes == a) & self._parents[:, b]
+            removed[a, b] = top - self._best(~joined, self._order)
+            kept = ((self._nodes != a) | self._parents[:, b]) & ~((self._nodes == b) & self._parents[:, a])
+            turned[a, b] = top - self._best(kept, self._turned_order(a, b))
+        for values in (removed, turned):
+            values[np.isinf(values)] = np.nan
+            values[np.abs(values) < 1e-9 * (1.0 + abs(top))] = 0.0
+        return Margins(removed, turned, exact=False)
+
+    def classes(self, count: int) -> list[OtherClass]:
+        """Return the best DAG and the best of other classes that :meth:`margins` met."""
+        seen = {dag_to_cpdag(self.dag).tobytes()}
+        found = [OtherClass(self.dag.copy(), self._score(self.dag))]
+        deadline = current()
+        for other in sorted(self._found, key=lambda other: -other.score)[:MAX_CLASSES]:
+            deadline.check()
+            key = dag_to_cpdag(other.dag).tobytes()
+            if key not in seen and len(found) < count:
+                seen.add(key)
+                found.append(other)
+        return found
+
+    def posterior(self, scale: float, seed: int) -> Floats | None:
+        """Return the probability (d, d) of each edge over orders and known families; None where chains disagree.
+
+        Parameters
+        ----------
+        scale : the score is this many times a log evidence.
+        """
+        from drbo.claims import order_sampling  # compiled: only where it is used
+
+        d = len(self.dag)
+        rng = np.random.default_rng(seed)
+        starts = np.array([self._order, *(rng.permutation(d) for _ in range(CHAINS - 1))])
+        bounds = np.searchsorted(self._nodes, np.arange(d + 1))
+        if not (self._base_is_known() and np.diff(bounds).all()):
+            return None
+        lists = self._words, self._share / scale, bounds
+        chains = order_sampling.edge_chains(starts, *lists, steps=STEPS * d, seed=seed)
+        spread = float(np.ptp(chains, axis=0).max())
+        return chains.mean(axis=0) if spread <= MAX_SPREAD else None
+
+    def _base_is_known(self) -> bool:
+        """Tell whether every order has a DAG: each node's family without parents is known."""
+        alone = ~self._parents.any(axis=1)
+        return bool(np.isin(np.arange(len(self.dag)), self._nodes[alone]).all())
+
+    def _best(self, kept: Bools, order: npt.NDArray[np.intp]) -> float:
+        """Return the score of the best DAG found among some of the families; minus infinity: there is none."""
+        from drbo.search import known_orders as orders  # compiled: only where it is used
+
+        d, rows = len(self.dag), np.flatnonzero(kept)
+        starts = np.searchsorted(self._nodes[rows], np.arange(d + 1))
+        visits = np.arange(d) if self.dag.sum() * d <= MAX_CLIMBED else np.arange(0)
+        _, chosen, total = orders.climb(order, self._words[rows], self._share[rows], starts, visits)
+        if not np.isfinite(total):
+            return -np.inf
+        dag = np.ascontiguousarray(self._parents[rows[chosen]].T)
+        self._found.append(OtherClass(dag, self._score(dag)))
+        return self._found[-1].score
+
+    def _turned_order(self, a: int, b: int) -> npt.NDArray[np.intp]:
+        """Return an order of the DAG with a -> b turned; where that has a cycle, b is moved to just before a.
+
+        Only nodes between the two change places: what a leads to goes behind all else.
+        """
+        first, last = (int(np.flatnonzero(self._order == node)[0]) for node in (a, b))
+        led_to = {a}
+        for node in self._order[first + 1 : last].tolist():
+            if not led_to.isdisjoint(self._parents_in_dag[node]):
+                led_to.add(node)
+        if (led_to - {a}).isdisjoint(self._parents_in_dag[b]):
+            window = self._order[first:last].tolist()
+            between = [
+                *(node for node in window if node not in led_to),
+                b,
+                *(node for node in window if node in led_to),
+            ]
+        else:
+            between = [b, *self._order[first:last].tolist()]
+        return np.concatenate([self._order[:first], between, self._order[last + 1 :]]).astype(np.intp)
+
+    def _score(self, dag: Bools) -> float:
+        local = self.evaluator.families(Families.from_dags(dag[None]))[None]
+        return float(self.evaluator.scores(dag[None], local)[0])
+
+
+def neighbours(dag: Bools) -> Families:
+    """Return the families that a DAG has when one edge goes or turns, and those without parents."""
+    sets: list[tuple[int, npt.NDArray[np.intp]]] = [(node, np.empty(0, dtype=np.intp)) for node in range(len(dag))]
+    for a, b in np.argwhere(dag).tolist():
+        without, with_ = dag[:, b].copy(), dag[:, a].copy()
+        without[a], with_[b] = False, True
+        sets += [(b, np.flatnonzero(without)), (a, np.flatnonzero(with_))]
+    return Families.from_sets(len(dag), [(node, members.tolist()) for node, members in sets])

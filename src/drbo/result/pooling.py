@@ -1,0 +1,33 @@
+"""Several results for one table, from completed copies or other seeds, seen as one with frequencies."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from drbo.claims.resampling import Confidence
+from drbo.errors import ResultError
+from drbo.result.result import Result
+
+
+def pooled(results: Sequence[Result], kind: str, seed: int, asked: int = 0) -> Result:
+    """Return the most typical of the results, with the share of all results that has each edge and path.
+
+    Shares are counted on the equivalence class where the score finds a class. The most typical result is the one whose
+    graph is closest to the shares (least sum of absolute differences); of several, the first. ``asked`` is how many
+    results were asked for: the time may have been over before.
+
+    Examples
+    --------
+    >>> def result(dag):
+    ...     return Result(names=("a", "b"), dag=dag, searched_dag=dag, score=0.0, pruned_score=0.0, score_name="bge",
+    ...         score_equivalent=False, local=[0, 0], price=[0, 0])
+    >>> one = pooled([result([[0, 0], [0, 0]]), *[result([[0, 1], [0, 0]])] * 3], kind="imputation", seed=0)
+    >>> one.dag.astype(int).tolist(), float(one.confidence.directed[0, 1])
+    ([[0, 1], [0, 0]], 0.75)
+    """
+    if not results:
+        raise ResultError("there are no results to pool")
+    graphs = np.stack([one.mpdag if one.score_equivalent else one.dag for one in results])
+    far = np.abs(graphs - graphs.mean(axis=0)).sum(axis=(1, 2))
+    typical = results[int(np.argmin(np.round(far, 9)))]
+    return typical.with_confidence(Confidence.of(graphs, typical.names, kind, seed, asked))

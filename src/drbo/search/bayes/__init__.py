@@ -1,0 +1,1 @@
+"""The search for expensive scores: proposals from a Gaussian-process surrogate of the local scores."""

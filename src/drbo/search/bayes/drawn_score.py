@@ -1,0 +1,296 @@
+"""What a climb sees: functions drawn from the surrogate, true values where they are known, prices and knowledge."""
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from drbo.graph import topological_order
+from drbo.knowledge import Constraints
+from drbo.scores.base import Families, Score
+from drbo.search.bayes import climb
+from drbo.search.bayes.climb import Drawn, Known, Rules
+from drbo.search.bayes.surrogate import GpSurrogate
+from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.orders.gains import ScoreSteps
+from drbo.search.paper.acquire import additive_prices
+from drbo.search.paper.history import History
+from drbo.search.paper.inputs import Inputs
+from drbo.search.paper.networks import RANGE_MARGIN, DropoutSurrogate
+from drbo.search.state import LARGEST, Fields, State
+from drbo.settings import Settings
+
+Floats = npt.NDArray[np.float64]
+#: Draws are a little nearer to the posterior's mean than the posterior: as safe, and a fifth fewer families
+#: (benchmarks/efficiency.py).
+TEMPERATURE = 0.7
+#: Nodes from which on known families bound draws. With fewer, draws that promise too much find what would be missed:
+#: with 5 nodes 4 of 120 optima were missed with bounds, 1 without.
+BOUNDED_FROM = 13
+
+
+class _Networks:
+    """The paper's dropout networks, drawn from as functions that can be climbed."""
+
+    def __init__(self, n_nodes: int, settings: Settings, generator: torch.Generator) -> None:
+        inputs = Inputs.all_nodes(n_nodes)
+        self.history = History(n_nodes, generator.device, inputs)
+        self.surrogate = DropoutSurrogate(n_nodes, settings, generator, inputs)
+        self.generator = generator
+
+    def capture(self) -> State:
+        """Return the state."""
+        return {"history": self.history.capture(), "surrogate": self.surrogate.capture()}
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state."""
+        self.history.restore(fields.part("history"))
+        self.surrogate.restore(fields.part("surrogate"))
+
+    def learn(self, dags: npt.NDArray[np.bool_], values: Floats) -> None:
+        """Train on evaluated DAGs (B, d, d) and the values (B, d) of their families."""
+        self.history.append(dags, values)
+        self.surrogate.update(self.history, len(dags), self.generator)
+
+    def draw(self, n: int) -> Drawn:
+        """Draw n functions: one dropout mask per network and function."""
+        networks, d = self.surrogate, self.surrogate.n_nodes
+        draws = networks.draw(n, self.generator)
+        spread, mean = _numpy(networks.spread), _numpy(networks.mean)  # (d, 1)
+        margin = RANGE_MARGIN * (networks.high - networks.low)
+        return Drawn(
+            signs=np.empty((d, 0)),
+            starts=np.zeros(d + 1, dtype=np.int64),
+            decay=np.ones((d, d + 1)),
+            members=np.empty((d, d, 0)),
+            offset=np.repeat((mean + spread * _numpy(draws.offset)).T, n, axis=0),
+            slope=np.zeros((n, d, d)),
+            weight=np.empty((n, 0)),
+            amplitude=np.empty((n, d, 0)),
+            hidden=_numpy(draws.weight1),
+            bias=_numpy(draws.bias1),
+            output=np.ascontiguousarray(_numpy(draws.output).transpose(2, 0, 1) * spread),
+            relative=np.empty((n, 0)),
+            low=_numpy(networks.low - margin)[:, 0],
+            high=_numpy(networks.high + margin)[:, 0],
+            truth=np.empty(0),
+        )
+
+
+def _numpy(tensor: torch.Tensor) -> Floats:
+    return tensor.to("cpu", torch.float64).numpy()
+
+
+def _empty_table(code: npt.NDArray[np.uint64]) -> Known:
+    return Known(np.zeros(1_024, dtype=np.uint64), np.zeros(1_024), code)
+
+
+class CheapTable:
+    """The local values of a cheap relative of the score, each family computed once."""
+
+    def __init__(self, relative: Score, code: npt.NDArray[np.uint64]) -> None:
+        self.relative = relative
+        self.table = _empty_table(code)
+        self._count = 0
+
+    def values(self, families: Families) -> Floats:
+        """Return the values of families, lower is better."""
+        keys = family_codes(families, self.table.code)
+        self._fill(keys, families)
+        found: Floats = climb.look_up_all(keys, tuple(self.table))
+        return found
+
+    def fill(self, nodes: npt.NDArray[np.intp], parents: npt.NDArray[np.bool_]) -> Known:
+        """Compute what is not in the table; return it."""
+        families = Families(nodes, parents)
+        self._fill(family_codes(families, self.table.code), families)
+        return self.table
+
+    def _fill(self, keys: npt.NDArray[np.uint64], families: Families) -> None:
+        keys, first = np.unique(keys, return_index=True)
+        new = np.isnan(climb.look_up_all(keys, tuple(self.table)))
+        if new.any():
+            self._count += int(new.sum())
+            self.table = climb.with_room(self.table, self._count)
+            climb.insert(keys[new], self.relative.local(families[first[new]]), tuple(self.table))
+
+
+class DrawnSteps(ScoreSteps):
+    """Steps of a drawn function, with true values where they are known: what a climb over orders needs."""
+
+    def __init__(self, landscape: "Landscape", drawn: Drawn, draw: int) -> None:
+        super().__init__(landscape.evaluator, landscape.constraints)
+        self.landscape, self.drawn, self.draw = landscape, drawn, draw
+
+    def _gains(
+        self, nodes: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_], changes: npt.NDArray[np.bool_]
+    ) -> tuple[Floats, Floats]:
+        values, gains = self.landscape.shares(self.drawn, self.draw, nodes, chosen)
+        return values, np.where(changes, gains, -np.inf)
+
+
+class Landscape:
+    """The surrogate and the table of known families, kept up to date with the evaluator."""
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        settings: Settings,
+        constraints: Constraints,
+        rng: np.random.Generator,
+        generator: torch.Generator,
+    ) -> None:
+        score, d = evaluator.score, evaluator.score.n_nodes
+        self.evaluator, self.settings, self.rng, self.generator = evaluator, settings, rng, generator
+        self.constraints = constraints
+        relative = score.relative() if settings.surrogate == "gp" and settings.relative else None
+        self._networks = _Networks(d, settings, generator) if settings.surrogate == "dropout" else None
+        prices = additive_prices(score, Inputs.all_nodes(d))
+        self._price = None if prices is None else np.ascontiguousarray(prices[1].T, dtype=np.float64)
+        nested = settings.bounds and score.nested and d >= BOUNDED_FROM
+        nested = nested and self._price is not None  # the values are without prices then
+        self._process = GpSurrogate(d, relative is not None, nested) if settings.surrogate == "gp" else None
+        self._known_values = np.empty(0)  # what the surrogate learned of the families that it has seen
+        code = rng.integers(1, 2**63, size=(d, d + 1), dtype=np.uint64)
+        self.known = _empty_table(code)
+        self._cheap = CheapTable(relative, code) if relative else None
+        self.rules = Rules(
+            allowed=constraints.allowed,
+            required=constraints.required,
+            max_parents=constraints.max_parents.astype(np.int64),
+            price=np.zeros((d, d)) if self._price is None else self._price,
+            gain=-np.ones(d),
+            level=0.0,
+        )
+
+    @property
+    def has_relative(self) -> bool:
+        """A cheap score tells the surrogate about families that were never asked for."""
+        return self._cheap is not None
+
+    def refresh(self, best: Evaluated) -> None:
+        """Take in the families that became known, and the level of the best DAG."""
+        families, local = self.evaluator.known(since=len(self._known_values))
+        level = self.evaluator.score.level_of(torch.as_tensor(best.local[0]))
+        if level is not None:
+            self.rules = self.rules._replace(gain=-self.evaluator.score.n_rows, level=level)
+        if not len(families):
+            return
+        values = self._values(families, local, level)
+        if self._process:
+            cheap = self._cheap.values(families) if self._cheap else None
+            self._process.add(families.nodes, families.parents, values, best.dags[0], cheap)
+        self._note(families, values)
+
+    def _note(self, families: Families, values: Floats) -> None:
+        """Keep the values of known families, for climbs to look up."""
+        self._known_values = np.concatenate([self._known_values, values])
+        self.known = climb.with_room(self.known, len(self._known_values))
+        climb.insert(family_codes(families, self.known.code), values, tuple(self.known))
+
+    def capture(self) -> State:
+        """Return the state; tables of values are filled again when it is restored, or when they are needed."""
+        process = self._process.capture() if self._process else None
+        networks = self._networks.capture() if self._networks else None
+        return {"values": self._known_values, "process": process, "networks": networks}
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state; the evaluator has its own already."""
+        values = fields.array("values", np.float64, (None,), -LARGEST, LARGEST)
+        families = self.evaluator.known()[0][: len(values)]
+        if len(families) < len(values):
+            fields.refuse("values", f"be at most {len(families)}, as many as known families", str(len(values)))
+        self._known_values, self.known = np.empty(0), _empty_table(self.known.code)
+        self._note(families, values)
+        if fields.expect("process", self._process is not None) and self._process:
+            cheap = self._cheap.values if self._cheap else None
+            self._process.restore(fields.part("process"), families, values, cheap)
+        if fields.expect("networks", self._networks is not None) and self._networks:
+            self._networks.restore(fields.part("networks"))
+
+    def climb(
+        self, starts: npt.NDArray[np.bool_], boldness: float = 1.0, bounded: bool = True
+    ) -> npt.NDArray[np.bool_]:
+        """Return where climbs of as many drawn functions end (S, d, d).
+
+        Bold draws stray further from the mean. Not ``bounded``: they may also promise more than known families allow.
+        """
+        drawn = self._draw(len(starts), boldness)
+        if drawn is not None and not bounded:
+            drawn = drawn._replace(truth=np.empty(0))
+        fill = self._cheap.fill if self._cheap else None
+        return starts if drawn is None else climb.climb_all(starts, drawn, self.rules, self.known, fill)
+
+    def climb_orders(self, dag: npt.NDArray[np.bool_], count: int, boldness: float = 1.0) -> npt.NDArray[np.bool_]:
+        """Return where climbs over orders of drawn functions end (count, d, d), each from the same DAG.
+
+        A node goes to its best place and all nodes choose their parents anew: that leaves DAGs which no single edge
+        improves. Nothing is evaluated on the way.
+        """
+        from drbo.search.orders.climb import OrderClimb
+        from drbo.search.orders.parent_memo import ParentSets
+
+        drawn = self._draw(count, boldness)
+        if drawn is None:
+            return np.repeat(dag[None], count, axis=0)
+        ends = []
+        for draw in range(count):
+            sets = ParentSets(DrawnSteps(self, drawn, draw), self.constraints.required)
+            walk = OrderClimb(sets, self.constraints.before)
+            walk.put(topological_order(dag), walk.sets.adopt(dag))
+            walk.state.open[:] = True
+            walk.climb(self.rng.permutation(len(dag)))
+            ends.append(walk.dag)
+        return np.stack(ends)
+
+    def shares(
+        self,
+        drawn: Drawn,
+        draw: int,
+        nodes: npt.NDArray[np.int64],  # (m,)
+        parents: npt.NDArray[np.bool_],  # (m, d)
+    ) -> tuple[Floats, Floats]:
+        """Return what families add to the score at the level of the best DAG, and what each toggle adds to that (m, d).
+
+        By true values where they are known, else by a drawn function.
+        """
+        cheap = self._cheap.fill(*climb.toggled(nodes, parents)) if self._cheap else self.known
+        tables = (tuple(self.rules), tuple(self.known), tuple(cheap))
+        found: tuple[Floats, Floats] = climb.shares(draw, nodes, parents, tuple(drawn), *tables)
+        return found
+
+    def _draw(self, count: int, boldness: float) -> Drawn | None:
+        if self._process:
+            return self._process.draw(count, self.rng, boldness * TEMPERATURE)
+        return self._networks.draw(count) if self._networks else None
+
+    def learn(self, batch: Evaluated) -> None:
+        """Train networks on a batch of evaluated DAGs; a process learns from families, when it is asked next."""
+        if self._networks and len(batch):
+            level = self.evaluator.score.level_of(torch.as_tensor(batch.local[0]))
+            values = self._values(Families.from_dags(batch.dags), batch.local.ravel(), level)
+            self._networks.learn(batch.dags, values.reshape(batch.local.shape))
+
+    def jump(self, dag: npt.NDArray[np.bool_], pairs: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Return a DAG with some pairs changed, within the knowledge."""
+        return climb.jump(dag, pairs, self.rules)
+
+    def _values(self, families: Families, local: Floats, level: float | None) -> Floats:
+        """Return what the surrogate learns, lower is better: local values at a level, else minus the shares.
+
+        The price of edges is left out where it is the same in every family.
+        """
+        if level is not None:
+            return local
+        price = np.zeros(len(local)) if self._price is not None else self.evaluator.score.family_price(families)
+        share = self.evaluator.score.share(
+            torch.as_tensor(local), torch.as_tensor(price), None, torch.as_tensor(families.nodes)
+        )
+        return -share.numpy()
+
+
+def family_codes(families: Families, code: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return the keys of families in a table of random words (d, d + 1)."""
+    keys: npt.NDArray[np.uint64] = code[families.nodes, -1].copy()
+    for parent in range(families.n_nodes):
+        keys ^= np.where(families.parents[:, parent], code[families.nodes, parent], np.uint64(0))
+    return keys

@@ -1,0 +1,304 @@
+"""When a search is saved, with what, and how it is found again."""
+
+import hashlib
+import io
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.data.check import recheck
+from drbo.data.files import MAX_ARRAY_BYTES, file_digest, read_bytes, read_member, refusing, stored_archive, write_file
+from drbo.data.table import Table, is_large
+from drbo.errors import CheckpointError, DataError, DrboError, ResultError
+from drbo.knowledge import Knowledge
+from drbo.search.checkpoint import files as checkpoint
+from drbo.search.checkpoint import request
+from drbo.search.loop import Progress
+from drbo.search.state import HINT, Fields, State
+from drbo.search.stopping import Limits, Recorder
+from drbo.settings import Settings
+
+#: Shortest time between two saves, and the largest part of the run that saving may take.
+LEAST_SECONDS = 10.0
+LARGEST_SHARE = 0.02
+TABLE = "table.npz"
+MAX_TABLE_BYTES = 16 * MAX_ARRAY_BYTES
+#: Parameters of the estimator that are words, and the largest whole number among the settings.
+WORDS = ("preset", "prune", "device", "on_constant", "on_collinear", "missing", "score")
+MOST_SETTING = 2**62
+#: A run of a thousand years.
+MOST_SECONDS = 1e11
+
+
+@dataclass(eq=False)
+class Course:
+    """A search with the callbacks that remember its past: all that must come back."""
+
+    state: Any  # Search or OrderSearch
+    recorder: Recorder
+    limits: Limits
+
+    def capture(self) -> State:
+        """Return the state of all parts."""
+        return {part: getattr(self, part).capture() for part in ("state", "recorder", "limits")}
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state of all parts."""
+        self.state.restore(fields.part("state"))
+        self.recorder.restore(fields.part("recorder"))
+        self.limits.restore(fields.part("limits"))
+
+    def continued(self, seconds: float) -> None:
+        """Resume the timers from the seconds that were spent before."""
+        self.recorder.start_at(seconds)
+
+
+class Saver:
+    """A callback that saves a search every so often: seldom enough to cost no more than LARGEST_SHARE of the time.
+
+    The first save, of nothing yet, tells before any work is done whether the folder can be written. If a later one
+    fails, the search goes on with a warning: the disk may have room again next time.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        course: Course,
+        table: Table,
+        about: dict[str, Any],
+        *,
+        every: float = LEAST_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.folder, self.course, self.every, self._clock = folder, course, every, clock
+        self.about = about if "table_sha256" in about else begin(folder, table, about)
+        self.n_saves, self.seconds = 0, 0.0
+        self.save()
+
+    def __call__(self, _progress: Progress) -> None:
+        if self._clock() >= self._due:
+            self.try_to_save()
+
+    def try_to_save(self) -> None:
+        """Save now; a failure is a warning."""
+        try:
+            self.save()
+        except CheckpointError as error:
+            self._due = self._clock() + self.every
+            warnings.warn(f"{error.message}; the search goes on", stacklevel=2)
+
+    def save(self) -> None:
+        """Save now."""
+        start = self._clock()
+        evaluator = self.course.state.evaluator
+        about = self.about | {"seconds": self.course.recorder.seconds, "n_evals": evaluator.n_evals}
+        checkpoint.save(self.folder, self.course, about)
+        cost = max(0.0, self._clock() - start)
+        self.n_saves, self.seconds = self.n_saves + 1, self.seconds + cost
+        self._due = self._clock() + max(self.every, cost / LARGEST_SHARE)
+
+
+def begin(folder: Path, table: Table, about: dict[str, Any]) -> dict[str, Any]:
+    """Save the data of a search and what it was called with, before anything is computed, in place of an older search.
+
+    A search that is killed at once can be started again from it. Return ``about`` with what was added.
+    """
+    request.clear(folder)
+    full = about | {
+        "table": _table_about(table),
+        "data_hash": table.digest(),
+        "table_sha256": _write_table(folder, table),
+    }
+    request.save(folder, full | {"seconds": 0.0, "n_evals": 0})
+    return full
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """A saved search: its data, what it was called with, and its state; None: nothing was searched yet."""
+
+    table: Table
+    about: dict[str, Any]
+    checkpoint: checkpoint.Checkpoint | None
+
+    @classmethod
+    def load(cls, folder: Path) -> "Saved":
+        """Read a folder that a :class:`Saver` wrote: checksums are verified, and every field is checked."""
+        state = None if request.is_all(folder) else checkpoint.load(folder)
+        about = request.load(folder) if state is None else state.about
+        path = folder / TABLE
+        _check_about(Fields.plain(about, str(folder / (request.REQUEST if state is None else checkpoint.MANIFEST))))
+        with refusing(path, CheckpointError):
+            raw = read_bytes(path, MAX_TABLE_BYTES)
+            if hashlib.sha256(raw).hexdigest() != about["table_sha256"]:
+                raise CheckpointError(
+                    f"{path} does not match its checksum: the search was saved with other data",
+                    hint="start a new search",
+                )
+            table = _read_table(path, raw, about)
+        return cls(table, about, state)
+
+    def data(self) -> tuple[list[str], Table, tuple[str, ...]]:
+        """Return the names of all columns, the checked table, and the notes of the check."""
+        return list(self.about["columns"]), self.table, tuple(self.about["notes"])
+
+    @property
+    def data_about(self) -> dict[str, Any]:
+        """What :func:`begin` added about the data."""
+        return {name: self.about[name] for name in ("table", "data_hash", "table_sha256")}
+
+    def check_data(self, table: Table) -> None:
+        """Refuse a table that is not the one of the search."""
+        if table.digest() != self.about["data_hash"]:
+            raise CheckpointError(
+                "the table is not the one that the search was saved with", hint="start a new search for other data"
+            )
+
+    def check_versions(self, versions: dict[str, str]) -> None:
+        """Warn where other versions may lead to other last bits."""
+        before = self.about["versions"]
+        other = [f"{name} {before.get(name)}, now {version}" for name, version in versions.items()]
+        other = [words for words, name in zip(other, versions, strict=True) if before.get(name) != versions[name]]
+        if other:
+            warnings.warn(f"saved with {'; '.join(other)}: the search may go on differently", stacklevel=3)
+
+    def arguments(self, max_evals: int | None = None, time_limit: float | None = None) -> dict[str, Any]:
+        """Return the arguments of the estimator, with room for more evaluations than were spent."""
+        given = dict(self.about["parameters"])
+        settings = _settings(given["settings"])
+        if max_evals is not None:
+            settings = settings.with_(max_evals=int(self.about["n_evals"]) + max_evals)
+        if time_limit is not None:
+            settings = settings.with_(time_limit=time_limit)
+        start = None if given["start"] is None else _adjacency(given["start"], len(self.about["columns"]))
+        return given | {"settings": settings, "knowledge": _knowledge(given["knowledge"]), "start": start}
+
+    def course(self, fresh: Course) -> Course:
+        """Return ``fresh``, which was just made from the same parts, in the state that was saved, if there is one."""
+        if self.checkpoint is None:
+            return fresh
+        self.checkpoint.restore(fresh)
+        if fresh.state.evaluator.n_evals != self.about["n_evals"]:
+            counts = f"{fresh.state.evaluator.n_evals} evaluations, its description says {self.about['n_evals']}"
+            raise CheckpointError(f"{self.checkpoint.path} has {counts}", hint=HINT)
+        fresh.continued(self.about["seconds"])
+        return fresh
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of a saved search."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CheckpointError(
+            f"the search cannot be saved: {folder}: {error.strerror or error}", hint="choose another folder"
+        ) from error
+
+
+def _adjacency(edges: list[Any], d: int) -> npt.NDArray[np.bool_]:
+    """Return the matrix of edges, each a pair of columns by number."""
+    for edge in edges:
+        if not isinstance(edge, list) or len(edge) != 2 or not all(type(k) is int and 0 <= k < d for k in edge):
+            raise CheckpointError("the start of the saved search must be pairs of columns", hint=HINT)
+    matrix = np.zeros((d, d), dtype=bool)
+    matrix[tuple(np.array(edges, dtype=np.intp).reshape(-1, 2).T)] = True
+    return matrix
+
+
+def _table_about(table: Table) -> dict[str, Any]:
+    """Return what a table is beside its numbers."""
+    return {"names": list(table.names), "kinds": list(table.kinds), "levels": [_listed(one) for one in table.levels]}
+
+
+def _listed(levels: tuple[str, ...] | None) -> list[str] | None:
+    return None if levels is None else list(levels)
+
+
+def _write_table(folder: Path, table: Table) -> str:
+    weights: dict[str, Any] = {} if table.weights is None else {"weights": table.weights}
+    path = folder / TABLE
+    make_folder(folder)
+    try:
+        write_file(path, lambda stream: np.savez(stream, values=table.values, **weights), checkpoint.OWNER_ONLY)
+        return file_digest(path)
+    except ResultError as error:
+        raise CheckpointError(f"the search cannot be saved: {error.message}", hint=error.hint) from error
+
+
+def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
+    """Return the table of a search; it must be one that a check of a table could have made."""
+    archive = stored_archive(io.BytesIO(raw), str(path))
+    values = read_member(archive, "values", f"{path} values", kinds="f", limit=MAX_TABLE_BYTES)
+    weights = None
+    if "weights.npy" in archive.namelist():
+        weights = read_member(archive, "weights", f"{path} weights", shape=values.shape[:1], dtype="<f8")
+    what = about["table"]
+    names, kinds = tuple(what["names"]), tuple(what["kinds"])
+    levels = tuple(None if one is None else tuple(one) for one in what["levels"])
+    fits = values.ndim == 2 and values.shape[1] == len(names) == len(kinds) == len(levels)
+    if not fits or values.dtype != np.float64 or not set(names) <= set(about["columns"]):
+        raise CheckpointError(f"{path} does not fit its description", hint=HINT)
+    values = values if is_large(*values.shape) else np.ascontiguousarray(values)
+    table = Table(values, names, kinds, levels, weights)
+    try:
+        recheck(table)
+    except DataError as error:
+        raise CheckpointError(f"{path}: {error.message}", hint=HINT) from error
+    return table
+
+
+def _check_about(about: Fields) -> None:
+    """Refuse a description of a search in which a field is missing, unknown, or of another type."""
+    about.texts("columns"), about.texts("notes")
+    about.number("seconds", 0.0, MOST_SECONDS), about.integer("n_evals")
+    about.text("data_hash"), about.text("table_sha256")
+    if not all(isinstance(version, str) for version in about.mapping("versions").values()):
+        about.refuse("versions", "be texts", "others")
+    table = about.part("table")
+    table.texts("names")
+    if set(table.texts("kinds")) - {"numeric", "categorical"}:
+        table.refuse("kinds", "be numeric or categorical", "others")
+    for levels in table.listed("levels"):
+        if levels is not None and not (isinstance(levels, list) and all(isinstance(one, str) for one in levels)):
+            table.refuse("levels", "be null or texts", f"{levels!r:.80}")
+    given = about.part("parameters")
+    for name in WORDS:
+        given.text(name)
+    given.integer("random_state", 0, 2**4096)
+    if given.has("score_options"):
+        given.mapping("score_options")
+    if given.has("start"):
+        given.listed("start")
+    _settings(given.mapping("settings"))
+    _knowledge(given.mapping("knowledge"))
+    about.finish()
+
+
+def _settings(given: dict[str, Any]) -> Settings:
+    """Return the settings of a saved search; all of them must be there."""
+    known = Settings().to_dict()
+    if given.keys() != known.keys():
+        name = min(given.keys() ^ known.keys())
+        raise CheckpointError(
+            f"the settings of the saved search have {'no' if name in known else 'the unknown'} {name!r:.80}", hint=HINT
+        )
+    for name, value in given.items():
+        if isinstance(value, int) and abs(value) > MOST_SETTING:
+            raise CheckpointError(f"{name} of the saved search must be at most {MOST_SETTING}", hint=HINT)
+    try:
+        return Settings(**given)
+    except DrboError as error:
+        raise CheckpointError(f"the settings of the saved search: {error.message}", hint=error.hint) from error
+
+
+def _knowledge(given: dict[str, Any]) -> Knowledge:
+    try:
+        return Knowledge.from_mapping(given)
+    except DrboError as error:
+        raise CheckpointError(f"the knowledge of the saved search: {error.message}", hint=error.hint) from error

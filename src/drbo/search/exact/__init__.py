@@ -1,0 +1,1 @@
+"""Proofs: the best DAG there is, or a bound on its score."""

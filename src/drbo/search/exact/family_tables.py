@@ -1,0 +1,268 @@
+"""The values of all families at once: every legal family by compiled kernels or the evaluator, or those known."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from drbo.deadline import current
+from drbo.knowledge import Constraints
+from drbo.scores.base import Families, Score
+from drbo.scores.bge import BGe
+from drbo.scores.discrete import BDeu, DiscreteBIC
+from drbo.scores.linear import RESIDUAL_FLOOR, BicEV, BicNV
+from drbo.search.evaluation.evaluator import Evaluator
+
+Floats = npt.NDArray[np.float64]
+
+#: Up to this many nodes tables are made unasked: d 2^(d-1) numbers of 8 bytes are 84 MB at 20 nodes.
+MAX_NODES = 20
+#: A column that the others leave a smaller share of its variance costs the compiled kernels too many digits.
+LEAST_RESIDUAL = 1e-7
+#: A family is skipped only where its share lies this far (in log evidence) below one that can replace it.
+SKIP_MARGIN = 50.0
+#: Families of a node whose values and prices are computed together.
+PIECE = 2**18
+COMPILED = (BicNV, BicEV, BGe, DiscreteBIC, BDeu)
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyTables:
+    """Local values and prices of families, a row per node, a column per set of the other nodes.
+
+    The column of a set of parents is its bit mask with the node's own bit taken out, as in
+    :mod:`drbo.search.exact.subset_kernels`.
+    """
+
+    local: Floats  # (d, 2^(d-1)); any number where the price is minus infinity
+    price: Floats  # (d, 2^(d-1)); minus infinity for families that may not be used
+    complete: bool  # all families that the knowledge allows are here, or were skipped under a bound
+    n_families: int  # families with a value
+    rounding: float = 0.0  # bound on the error of the score of a DAG that comes from the kernels
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.local)
+
+    def shares(self, score: Score, level: float | None = None) -> Floats:
+        """Return what each family adds to the score, in its additive form at a level; minus infinity: not usable."""
+        shares = np.empty_like(self.local)
+        for node in range(self.n_nodes):
+            local, price = (torch.as_tensor(part[node])[:, None] for part in (self.local, self.price))
+            shares[node] = score.share(local, price, level, torch.tensor([node]))[:, 0].numpy()
+        return shares
+
+
+def sets_of(n_nodes: int, node: int, part: slice = slice(None)) -> npt.NDArray[np.int64]:
+    """Return the set of parents, as a bit mask of all nodes, behind each column of a node's row, or some of them.
+
+    Examples
+    --------
+    >>> sets_of(3, 1).tolist()
+    [0, 1, 4, 5]
+    """
+    columns = np.arange(*part.indices(1 << (n_nodes - 1)))
+    low = (1 << node) - 1
+    return (columns & low) | ((columns & ~low) << 1)
+
+
+def families_of(n_nodes: int, node: int, part: slice = slice(None)) -> Families:
+    """Return all families of a node, in the order of its columns, or some of them."""
+    packed = sets_of(n_nodes, node, part).astype("<u4").view(np.uint8).reshape(-1, 4)
+    parents = np.unpackbits(packed, axis=1, count=n_nodes, bitorder="little").astype(bool)
+    return Families(np.full(len(parents), node), parents)
+
+
+def legal(node: int, constraints: Constraints, part: slice = slice(None)) -> npt.NDArray[np.bool_]:
+    """Tell which families of a node, or some of them, the knowledge allows, in the order of its columns."""
+    d = len(constraints.names)
+    sets, bits = sets_of(d, node, part), 1 << np.arange(d)
+    needed, possible = constraints.required[:, node] @ bits, constraints.allowed[:, node] @ bits
+    few = np.bitwise_count(sets) <= constraints.max_parents[node]
+    return np.asarray(few & (sets & ~possible == 0) & (sets & needed == needed), dtype=np.bool_)
+
+
+def legal_rows(families: Families, constraints: Constraints) -> npt.NDArray[np.intp]:
+    """Return the rows of a batch of families that the knowledge allows."""
+    allowed, required = constraints.allowed.T[families.nodes], constraints.required.T[families.nodes]
+    fits = ~(families.parents & ~allowed).any(axis=1) & (families.parents | ~required).all(axis=1)
+    return np.flatnonzero(fits & (families.parents.sum(axis=1) <= constraints.max_parents[families.nodes]))
+
+
+def count_legal(constraints: Constraints) -> int:
+    """Return the number of families that the knowledge allows."""
+    total = 0
+    for node in range(len(constraints.names)):
+        required = int(constraints.required[:, node].sum())
+        free = int(constraints.allowed[:, node].sum()) - required
+        room = min(free, int(constraints.max_parents[node]) - required)
+        ways = 1
+        for k in range(room + 1):
+            total += ways
+            ways = ways * (free - k) // (k + 1)
+    return total
+
+
+def known_tables(evaluator: Evaluator, constraints: Constraints) -> FamilyTables:
+    """Return the tables of the families that have been scored."""
+    d = evaluator.score.n_nodes
+    families, values = evaluator.known()
+    masks = families.parents @ (1 << np.arange(d))
+    low = (1 << families.nodes) - 1
+    place = families.nodes, (masks & low) | (masks >> (families.nodes + 1) << families.nodes)
+    local, price = np.zeros((d, 1 << (d - 1))), np.full((d, 1 << (d - 1)), -np.inf)
+    local[place], price[place] = values, evaluator.score.family_price(families)
+    return FamilyTables(local, price, len(families) == count_legal(constraints), len(families))
+
+
+def all_tables(evaluator: Evaluator, constraints: Constraints) -> FamilyTables:
+    """Return the tables of all legal families: by compiled kernels where there are some, else by the evaluator."""
+    score = evaluator.score
+    if not has_kernels(score):
+        return _by_evaluation(evaluator, constraints)
+    tables = _compiled(score, constraints)
+    evaluator.charge(tables.n_families)
+    return tables
+
+
+def has_kernels(score: Score) -> bool:
+    """Tell whether compiled kernels make the tables of a score."""
+    return type(score) in COMPILED and not (isinstance(score, BicNV) and least_residual(score) < LEAST_RESIDUAL)
+
+
+def compiled_work(score: Score) -> float | None:
+    """Return about how many simple steps the compiled tables take; None: there are none for this score."""
+    if score.n_nodes > MAX_NODES or not has_kernels(score):
+        return None
+    sets = float(1 << score.n_nodes)
+    if isinstance(score, DiscreteBIC | BDeu):
+        return sets * float(sum(columns.shape[1] for columns, _ in score.counted))
+    return sets * score.n_nodes
+
+
+def _by_evaluation(evaluator: Evaluator, constraints: Constraints) -> FamilyTables:
+    d, count = evaluator.score.n_nodes, 0
+    local, price = np.zeros((d, 1 << (d - 1))), np.full((d, 1 << (d - 1)), -np.inf)
+    for node in range(d):
+        families = families_of(d, node)
+        rows = np.flatnonzero(legal(node, constraints))
+        local[node, rows] = evaluator.families(families[rows])
+        price[node, rows] = evaluator.score.family_price(families[rows])
+        count += len(rows)
+    return FamilyTables(local, price, True, count)
+
+
+def _compiled(score: Score, constraints: Constraints) -> FamilyTables:
+    d, count, deadline = score.n_nodes, 0, current()
+    local, price = np.empty((d, 1 << (d - 1))), np.empty((d, 1 << (d - 1)))
+    for members, values in _set_values(score, constraints):
+        for node, part in product(members.tolist(), _pieces(1 << (d - 1))):
+            deadline.check()
+            usable, sets = legal(node, constraints, part), sets_of(d, node, part)
+            prices = np.where(usable, score.family_price(families_of(d, node, part)), -np.inf)
+            found = _local(score, node, np.bitwise_count(sets), values[sets], values[sets | (1 << node)])
+            unknown = np.isnan(found)
+            found[unknown], prices[unknown] = 0.0, -np.inf
+            local[node, part], price[node, part] = found, prices
+            count += int((usable & ~unknown).sum())
+    return FamilyTables(local, price, True, count, rounding(score))
+
+
+def _pieces(count: int) -> list[slice]:
+    return [slice(start, min(start + PIECE, count)) for start in range(0, count, PIECE)]
+
+
+def _set_values(score: Score, constraints: Constraints) -> Iterator[tuple[npt.NDArray[np.intp], Floats]]:
+    """Yield, for each group of nodes that share their rows, the function of sets behind their local scores."""
+    from drbo.search.exact import set_functions  # compiled: only where it is used
+
+    assert isinstance(score, BicNV | BGe | DiscreteBIC | BDeu)
+    for group in range(int(score.group_of.max()) + 1):
+        members = np.flatnonzero(score.group_of == group)
+        if isinstance(score, DiscreteBIC | BDeu):
+            columns, repeats = score.counted[group]
+            times = np.ones(columns.shape[1]) if repeats is None else repeats
+            ess = score.ess if isinstance(score, BDeu) else None
+            limit = _most_cells(score, constraints) if isinstance(score, DiscreteBIC) else np.inf
+            yield members, set_functions.cell_sums(columns, score.cardinalities, times.astype(np.int64), ess, limit)
+            continue
+        logs, matrix = score.groups[group]
+        values = set_functions.log_determinants(matrix)
+        if isinstance(score, BGe):
+            for bit in range(score.n_nodes):
+                view = values.reshape(-1, 2, 1 << bit)
+                view[:, 1] += logs[bit]
+        yield members, values
+
+
+def _local(
+    score: Score,
+    node: int,
+    sizes: npt.NDArray[np.uint8],  # of the parent sets
+    without: Floats,  # the function of sets at the parents
+    with_: Floats,  # and at the parents and the node
+) -> Floats:
+    """Return the local values of all families of a node."""
+    difference = with_ - without
+    if isinstance(score, BicNV):
+        residual = np.clip(difference, np.log(RESIDUAL_FLOOR), 0.0)
+        residual[sizes >= score.n_rows[node] - 1] = 0.0
+        return np.asarray(score.groups[score.group_of[node]][0][node] + residual)
+    if isinstance(score, BGe):
+        n = np.full(len(sizes), score.n_rows[node])
+        return score.evidence(n, sizes.astype(np.float64), difference, without)
+    return difference
+
+
+def _most_cells(score: DiscreteBIC, constraints: Constraints) -> float:
+    """Return the largest table that a family worth its price can have (de Campos & Ji 2011).
+
+    The log-likelihood is at most 0, so a family's share is at most minus its price. Where that lies below the share
+    of the required parents alone, which may stand in for it in any DAG, the family is in no best DAG, and nor are its
+    supersets: their price is higher still.
+    """
+    base = Families(np.arange(score.n_nodes), np.ascontiguousarray(constraints.required.T))
+    shares = 2 * score.local(base) + score.family_price(base)
+    prior = 0.0 if score._prior is None else 2 * score._prior.clamp(min=0).sum(0).numpy()
+    unit = score.parameter_price.numpy() * (score.cardinalities - 1)
+    room = np.asarray(prior - shares + 2 * SKIP_MARGIN)
+    with np.errstate(divide="ignore"):
+        most = np.where(unit > 0, room / unit, np.inf)
+    return float((most * score.cardinalities).max())
+
+
+def least_residual(score: BicNV) -> float:
+    """Return the least share of its variance that any column keeps given all others."""
+    shares = []
+    for _, matrix in score.groups:
+        values, vectors = np.linalg.eigh(matrix)
+        if values[0] <= np.finfo(float).eps:
+            return 0.0
+        shares.append(1.0 / ((vectors**2) / values).sum(axis=1).max())
+    return float(min(shares))
+
+
+def rounding(score: Score) -> float:
+    """Return a bound on what rounding in the kernels can do to the score of a DAG."""
+    d, unit = score.n_nodes, np.finfo(float).eps
+    if isinstance(score, BicNV):
+        return float(score.n_rows.sum() * 4 * d * unit / least_residual(score))
+    if isinstance(score, BGe):
+        least = min(float(np.linalg.eigvalsh(matrix)[0]) for _, matrix in score.groups)
+        return float(score.n_rows.sum() * 4 * d * unit / least)
+    return float(score.n_rows.sum() * 4 * d * unit * np.log(score.n_rows.max()))
+
+
+def column_of(parents: npt.NDArray[np.bool_], node: int) -> int:
+    """Return the column of a set of parents (d,) in the row of a node.
+
+    Examples
+    --------
+    >>> column_of(np.array([True, False, True]), 1)
+    3
+    """
+    others = np.delete(parents, node)
+    return int(others @ (1 << np.arange(len(others))))

@@ -1,0 +1,1 @@
+"""The search for cheap scores: climbs over node orders with the true score."""

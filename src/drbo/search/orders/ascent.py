@@ -1,0 +1,240 @@
+"""One search over node orders: climb from a first order, then shake and climb again.
+
+What was computed on the way is kept in an :class:`~drbo.search.orders.climb.OrderClimb`, which is not part of the
+state: :meth:`Ascent.stand` makes it again from the order and the DAG where the search stands.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from drbo.deadline import Deadline
+from drbo.graph import topological_order
+from drbo.knowledge import Constraints
+from drbo.scores.base import Families
+from drbo.scores.linear import BicEV
+from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.orders.gains import steps_of
+from drbo.search.recombine import LEVEL_ROUNDS
+from drbo.search.state import Fields, State, generator_state
+
+if TYPE_CHECKING:
+    from drbo.search.orders.climb import OrderClimb
+
+#: Scores closer than this share count as equal.
+SAME = 1e-9
+#: Nodes that are shaken together, at most.
+SHAKEN = 3
+#: Change of an equal-variance score's level, as a share, that calls for a new additive bound.
+LEVEL_CHANGE = 1e-4
+#: The level of a saved search is within this factor of that of its best DAG.
+LEVEL_RANGE = 1e9
+
+Order = npt.NDArray[np.int64]
+
+
+class Ascent:
+    """A search from one order, and where it stands.
+
+    Parameters
+    ----------
+    evaluator : scores the DAGs, and counts.
+    constraints : the knowledge.
+    order : the first order.
+    rng : of this search alone.
+    deadline : ends climbs where they stand.
+    memory : bytes of what was computed before it is forgotten.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        constraints: Constraints,
+        order: Order,
+        rng: np.random.Generator,
+        deadline: Deadline,
+        memory: float,
+    ) -> None:
+        self.evaluator, self.constraints = evaluator, constraints
+        self.rng, self.deadline, self.memory = rng, deadline, memory
+        self.order, self.dag = consistent(order, constraints), constraints.required
+        self.found: Evaluated | None = None
+        self.waited = 0  # rounds without a better score
+        self._bound_level: float | None = None
+
+    def capture(self) -> State:
+        """Return the state between two rounds, when the first climb has ended."""
+        assert self.found is not None
+        places = {"order": self.order, "dag": self.dag[None], "level": self._bound_level}
+        return {**places, "found": self.found.capture(), "waited": self.waited, "rng": generator_state(self.rng)}
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state; the evaluator has its own already."""
+        d = len(self.order)
+        self.order = fields.array("order", np.int64, (d,), 0, d - 1)
+        self.dag = fields.dags("dag", 1, self.constraints)[0]
+        place = np.full(d, -1)
+        place[self.order] = np.arange(d)
+        if (place < 0).any() or (self.dag & (place[:, None] > place)).any():
+            fields.refuse("order", "be an order of the nodes that the DAG follows", "another one")
+        self.found = self.evaluator.restored(fields.part("found"), self.constraints)
+        self.waited = fields.integer("waited")
+        fields.generator("rng", self.rng)
+        level = self._level(self.found)
+        self._bound_level = None
+        if fields.expect("level", level is not None) and level:
+            self._bound_level = fields.number("level", level / LEVEL_RANGE, level * LEVEL_RANGE)
+
+    @property
+    def score(self) -> float:
+        """The best score so far."""
+        return -np.inf if self.found is None else float(self.found.scores[0])
+
+    def stand(self) -> "OrderClimb":
+        """Return a climb that stands where the search does, with nothing remembered."""
+        return self._at(self._bound_level, self.order, self.dag)
+
+    def begin(self) -> "OrderClimb":
+        """Climb from the first order.
+
+        An equal-variance score is climbed through additive bounds: the first at the level of the order with all its
+        edges, then each at the level where the last one ended, so that the score cannot fall from round to round.
+        """
+        climb = self._start(self._first_level())
+        climb.put(self.order)
+        climb.climb(self._visits(), self.deadline)
+        found, kept_level = self._evaluate(climb), self._bound_level
+        for _ in range(LEVEL_ROUNDS):
+            if (level := self._level(found)) is None or self.deadline.over():
+                break
+            nearer = self._at(level, climb.state.order, found.dags[0])
+            nearer.state.open[:] = True
+            nearer.climb(self._visits(), self.deadline)
+            again = self._evaluate(nearer)
+            if again.scores[0] <= found.scores[0]:
+                break
+            climb, found, kept_level = nearer, again, level
+        self.found, self._bound_level = found, kept_level
+        self._stay(climb)
+        return climb
+
+    def shake(self, climb: "OrderClimb") -> bool:
+        """Shake as often as there are nodes, keeping what is no worse; tell whether the value rose.
+
+        It only computes: with compiled steps it may run beside the shaking of another search.
+        """
+        value, kept = climb.value, climb.snapshot()
+        start = value
+        for _ in range(len(self.order)):
+            if self.deadline.over():
+                break
+            climb.put(consistent(self._shaken(climb), self.constraints), kept[1])
+            climb.climb(self._visits(), self.deadline, thorough=False)
+            if climb.value > value + SAME * abs(value):
+                climb.climb(self._visits(), self.deadline)
+            if climb.repaired and climb.value >= value - SAME * abs(value):  # a tie is an order of the same kind: go on
+                value, kept = max(value, climb.value), climb.snapshot()
+        climb.put(*kept)
+        climb.climb(self._visits(), self.deadline, thorough=False)
+        return value > start + SAME * abs(start)
+
+    def settle(self, climb: "OrderClimb", rose: bool) -> "OrderClimb":
+        """Take note of a shaking; return the climb to go on with."""
+        assert self.found is not None
+        self.waited += 1
+        if rose:
+            again, before = self._evaluate(climb), self.score
+            if again.scores[0] > before + SAME * abs(before):
+                self.waited = 0
+            if again.scores[0] > before:
+                self.found = again
+            climb = self._levelled(climb, self.found)
+        self._stay(climb)
+        return climb
+
+    def _stay(self, climb: "OrderClimb") -> None:
+        self.order, self.dag = climb.state.order.copy(), climb.dag
+
+    def _visits(self) -> Order:
+        return self.rng.permutation(len(self.order))
+
+    def _start(self, level: float | None) -> "OrderClimb":
+        from drbo.search.orders.climb import OrderClimb  # compiled: only where it is used
+        from drbo.search.orders.parent_memo import ParentSets
+
+        self._bound_level = level
+        steps = steps_of(self.evaluator, self.constraints, level)
+        return OrderClimb(ParentSets(steps, self.constraints.required), self.constraints.before)
+
+    def _at(self, level: float | None, order: Order, dag: npt.NDArray[np.bool_]) -> "OrderClimb":
+        """Return a climb that stands at an order and a DAG along it."""
+        climb = self._start(level)
+        climb.put(order, climb.sets.adopt(dag))
+        return climb
+
+    def _shaken(self, climb: "OrderClimb") -> Order:
+        """Return the order with a node and one or two that matter to it put at random places between them."""
+        state, rng = climb.state, self.rng
+        node = int(rng.integers(len(state.order)))
+        near = climb.near(node)
+        count = min(len(near), 1 + int(rng.integers(SHAKEN - 1)))
+        moved = np.append(rng.choice(near, count, replace=False), node) if count else np.array([node])
+        key = state.place.astype(np.float64)
+        key[moved] = rng.uniform(key[moved].min() - 1, key[moved].max() + 1, size=len(moved)) + 0.5
+        return np.argsort(key, kind="stable")
+
+    def _levelled(self, climb: "OrderClimb", found: Evaluated) -> "OrderClimb":
+        """Return the climb at the level of what was found, if that changed; free memory where it is used up."""
+        level = self._level(found)
+        if climb.sets.bytes <= self.memory and (
+            level is None or self._bound_level is None or abs(level / self._bound_level - 1) < LEVEL_CHANGE
+        ):
+            return climb
+        return self._at(level, climb.state.order, climb.dag)
+
+    def _evaluate(self, climb: "OrderClimb") -> Evaluated:
+        """Score the DAG of a climb by the score itself, and count what the climb computed."""
+        self.evaluator.charge(climb.take_count())
+        return self.evaluator.evaluate(climb.dag[None])
+
+    def _first_level(self) -> float | None:
+        """Return the level of the complete DAG of the order, near that of a good sparse one, or of the required edges.
+
+        None: the score is additive.
+        """
+        score, limits = self.evaluator.score, self.constraints
+        dag = limits.required
+        if isinstance(score, BicEV):
+            place = np.argsort(self.order)
+            dag = (place[:, None] < place[None, :]) & limits.allowed
+            for node in np.flatnonzero(dag.sum(axis=0) > limits.max_parents):  # required ones, then near ones
+                parents = np.flatnonzero(dag[:, node])
+                ranked = parents[np.lexsort((-place[parents], ~limits.required[parents, node]))]
+                dag[ranked[limits.max_parents[node] :], node] = False
+        elif score.level_of(torch.zeros(score.n_nodes, dtype=torch.float64)) is None:
+            return None
+        return score.level_of(torch.as_tensor(self.evaluator.families(Families.from_dags(dag[None]))))
+
+    def _level(self, found: Evaluated) -> float | None:
+        return self.evaluator.score.level_of(torch.as_tensor(found.local[0]))
+
+
+def consistent(order: Order, constraints: Constraints) -> Order:
+    """Return the order with required parents put before their children and all else as it was.
+
+    Examples
+    --------
+    >>> limits = Constraints.none(3)
+    >>> consistent(np.array([2, 0, 1]), limits).tolist()
+    [2, 0, 1]
+    """
+    if not len(constraints.before):
+        return order
+    place = np.empty(len(order))
+    place[order] = np.arange(len(order))
+    for node in topological_order(constraints.required):
+        parents = constraints.required[:, node]
+        place[node] = max(place[node], place[parents].max(initial=-1) + 1e-6)
+    return np.argsort(place, kind="stable")

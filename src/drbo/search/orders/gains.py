@@ -1,0 +1,208 @@
+"""Scores seen step by step: what the order search needs of a score, compiled where the score is a known one."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy.special import gammaln
+
+from drbo.knowledge import Constraints
+from drbo.scores.base import Families, Score
+from drbo.scores.bge import BGe
+from drbo.scores.discrete import BDeu, DiscreteBIC
+from drbo.scores.linear import BicEV, BicNV
+from drbo.scores.splines import SplineScore
+from drbo.search.evaluation.evaluator import Evaluator
+
+if TYPE_CHECKING:
+    from drbo.search.orders.gains_counts import CountSteps
+    from drbo.search.orders.gains_linear import LinearSteps
+    from drbo.search.orders.gains_splines import SplineSteps
+    from drbo.search.orders.parent_memo import Expander, Expansion
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+def steps_of(evaluator: Evaluator, constraints: Constraints, level: float | None) -> "Expander":
+    """Return the steps of a score; an equal-variance score is seen through its additive bound at a level."""
+    score = evaluator.score
+    if type(score) in (BicNV, BicEV):
+        assert isinstance(score, BicNV)
+        return _linear(score, constraints, level)
+    if type(score) is BGe:
+        return _evidence(score, constraints)
+    if type(score) is SplineScore:
+        return _splines(score, constraints)
+    if type(score) in (DiscreteBIC, BDeu):
+        assert isinstance(score, (DiscreteBIC, BDeu))
+        return _counts(score, constraints)
+    return ScoreSteps(evaluator, constraints, level)
+
+
+class ScoreSteps:
+    """Steps of any score, by its own local scores, each computed once."""
+
+    cost = 0
+
+    def __init__(self, evaluator: Evaluator, constraints: Constraints, level: float | None = None) -> None:
+        self.evaluator = evaluator
+        self.constraints = constraints
+        self.level = level
+
+    @property
+    def n_nodes(self) -> int:
+        return self.evaluator.score.n_nodes
+
+    def expand(self, nodes: Ints, parents: Ints, sizes: Ints) -> "Expansion":
+        """Return the steps from the parent sets ``parents[b, :sizes[b]]`` of ``nodes[b]``."""
+        from drbo.search.orders.parent_memo import Expansion  # compiled: only where it is used
+
+        count, d = len(nodes), self.n_nodes
+        rows, limits = np.arange(count), self.constraints
+        chosen = np.zeros((count, d), dtype=bool)
+        for b in rows:
+            chosen[b, parents[b, : sizes[b]]] = True
+        changes = np.where(chosen, ~limits.required.T[nodes], limits.allowed.T[nodes])
+        changes &= chosen | (sizes < limits.max_parents[nodes])[:, None]
+        values, gains = self._gains(nodes, chosen, changes)
+        drops = np.where(chosen, gains, -np.inf)
+        best = np.argmax(drops, axis=1)
+        best_gain = drops[rows, best]
+        additions = np.where(chosen, 0.0, gains)
+        return Expansion(values, additions, np.where(best_gain > 0, best, -1), best_gain)
+
+    def _gains(
+        self,
+        nodes: Ints,  # (m,)
+        chosen: npt.NDArray[np.bool_],  # (m, d)
+        changes: npt.NDArray[np.bool_],  # (m, d): toggles that are allowed
+    ) -> tuple[Floats, Floats]:
+        """Return what families add to the score (m,), and what each toggle adds to that (m, d): -inf if forbidden."""
+        row, other = np.nonzero(changes)
+        flipped = chosen[row]
+        flipped[np.arange(len(row)), other] ^= True
+        families = Families(np.concatenate([nodes, nodes[row]]), np.concatenate([chosen, flipped]))
+        score, count = self.evaluator.score, len(nodes)
+        local = torch.as_tensor(self.evaluator.families(families))
+        price = torch.as_tensor(score.family_price(families))
+        values = score.share(local, price, self.level, torch.as_tensor(families.nodes)).numpy()
+        gains = np.full(chosen.shape, -np.inf)
+        gains[row, other] = values[count:] - values[row]
+        return values[:count], gains
+
+
+def _linear(score: BicNV, constraints: Constraints, level: float | None) -> "LinearSteps":
+    from drbo.search.orders.gains_linear import LinearSteps
+
+    weights = np.zeros(score.n_nodes)
+    if level is not None:
+        variances = [np.exp(score.groups[group][0][node]) for node, group in enumerate(score.group_of)]
+        weights = score.n_rows / level * np.array(variances)
+    # With n - 1 parents any data are fitted perfectly: the score gives such a family no credit.
+    most = np.minimum(constraints.max_parents, np.ceil(score.n_rows).astype(np.int64) - 2)
+    return LinearSteps(
+        correlations=np.stack([correlation for _, correlation in score.groups]),
+        group=score.group_of.astype(np.int64),
+        rows=score.n_rows,
+        weights=weights,
+        constants=np.zeros((0, 0)),
+        factors=np.zeros((0, 0)),
+        prices=edge_prices(score),
+        allowed=constraints.allowed.T.copy(),
+        required=constraints.required.T.copy(),
+        max_parents=most,
+    )
+
+
+def _evidence(score: BGe, constraints: Constraints) -> "LinearSteps":
+    """With R the posterior scale matrix in unit scale, BGe is a sum of log pivots and constants (see its class)."""
+    from drbo.search.orders.gains_linear import LinearSteps
+
+    d = score.n_nodes
+    size = np.arange(d + 1)
+    freedom = score.alpha_w - d + size + 1
+    n = score.n_rows[:, None]
+    factors = (n + freedom) / 2
+    scales = np.stack([log_scale for log_scale, _ in score.groups])[score.group_of]  # (d, d) row: that of the node
+    constants = (freedom + size) / 2 * np.log(score.t) + np.log(score.alpha_mu / (n + score.alpha_mu)) / 2
+    constants = constants + gammaln(factors) - gammaln(freedom / 2) - n / 2 * np.log(np.pi)
+    constants = constants - factors * np.diag(scales)[:, None]
+    return LinearSteps(
+        correlations=np.stack([matrix for _, matrix in score.groups]),
+        group=score.group_of.astype(np.int64),
+        rows=score.n_rows,
+        weights=np.zeros(d),
+        constants=constants,
+        factors=factors,
+        prices=edge_prices(score) + scales / 2,
+        allowed=constraints.allowed.T.copy(),
+        required=constraints.required.T.copy(),
+        max_parents=constraints.max_parents.astype(np.int64),
+    )
+
+
+def _counts(score: DiscreteBIC | BDeu, constraints: Constraints) -> "CountSteps":
+    from drbo.search.orders.gains_counts import CountSteps
+
+    by_levels = isinstance(score, DiscreteBIC)  # the penalty counts parameters there, edges in BDeu
+    free = score.cardinalities - 1 if by_levels else np.zeros(score.n_nodes)
+    parameter_prices = score.parameter_price.numpy() * free
+    prices = edge_prices(score)
+    if by_levels:  # what a single parent costs beyond its parameters
+        prices -= parameter_prices[:, None] * score.cardinalities[None, :]
+    return CountSteps(
+        codes=[columns for columns, _ in score.counted],
+        repeats=[np.ones(columns.shape[1]) if repeats is None else repeats for columns, repeats in score.counted],
+        group=score.group_of.astype(np.int64),
+        cardinalities=score.cardinalities.astype(np.int64),
+        ess=score.ess if isinstance(score, BDeu) else 0.0,
+        gain=2.0 if by_levels else 1.0,
+        parameter_prices=parameter_prices,
+        edge_prices=prices,
+        allowed=constraints.allowed.T.copy(),
+        required=constraints.required.T.copy(),
+        max_parents=constraints.max_parents.astype(np.int64),
+    )
+
+
+def _splines(score: SplineScore, constraints: Constraints) -> "SplineSteps":
+    from drbo.search.orders.gains_splines import SplineSteps
+
+    d = score.n_nodes
+    grams = np.zeros((len(score.groups), *np.max([gram.shape for _, gram in score.groups], axis=0)))
+    for matrix, (_, gram) in zip(grams, score.groups, strict=True):
+        matrix[: len(gram), : len(gram)] = gram
+    widths = np.array([np.bincount(owner, minlength=d) for owner, _ in score.groups])
+    return SplineSteps(
+        grams=grams,
+        firsts=d + np.concatenate([np.zeros((len(widths), 1), dtype=np.int64), widths.cumsum(axis=1)], axis=1),
+        group=score.group_of.astype(np.int64),
+        rows=score.n_rows,
+        prices=edge_prices(score),
+        allowed=constraints.allowed.T.copy(),
+        required=constraints.required.T.copy(),
+        max_parents=constraints.max_parents.astype(np.int64),
+    )
+
+
+def edge_prices(score: Score) -> Floats:
+    """Return (d, d) what each edge i -> j costs at [j, i].
+
+    For scores whose price is a sum over parents, and whose parameters of a node with one parent are a product of a
+    number of the node and a number of the parent: the prices of a row and of a column say those of all pairs.
+    """
+    d = score.n_nodes
+    nodes, single = torch.arange(d), torch.eye(d, dtype=torch.bool)
+    total = torch.zeros(d, d, dtype=torch.float64)
+    of_parent = score.parameters(nodes[:1], single[None])  # (1, d) of node 0 with each parent
+    of_node = score.parameters(nodes, single[:1].expand(d, 1, d))  # (d, 1) of each node with parent 0
+    if of_parent is not None and of_node is not None:
+        count = of_node.to(total) * of_parent.to(total) / of_parent[0, 0]
+        total -= count * score.parameter_price[:, None]
+    if score.edge_price:
+        total -= score.edge_price
+    if score._prior is not None:
+        total += (score.evidence_scale or 1.0) * score._prior.T
+    return -total.numpy()

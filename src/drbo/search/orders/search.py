@@ -1,0 +1,241 @@
+"""Route orders, for cheap scores: climbs over node orders with the true score, no surrogate.
+
+Where a local score costs microseconds, what is left to do is to search: climb to an order that no move of a node
+improves, shake a few neighbouring nodes, climb again, until shaking no longer helps. Do it all from an unrelated order
+too: two searches that end at the same score are a reason to stop. They know nothing of each other, so that compiled
+ones are shaken at the same time, each in a thread, and end where they would have ended one after the other.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.deadline import Deadline, OutOfTimeError, search_time
+from drbo.graph import topological_order
+from drbo.knowledge import Constraints
+from drbo.scores.base import Score
+from drbo.scores.linear import BicEV
+from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.loop import Callback, Outcome, Progress
+from drbo.search.orders.ascent import SAME, Ascent, Order
+from drbo.search.state import LARGEST, Fields, State
+from drbo.settings import Settings
+from drbo.threads import one_blas_thread, together
+
+if TYPE_CHECKING:
+    from drbo.search.orders.climb import OrderClimb
+
+#: Families are counted, not rationed, on this route: time_limit and order_patience bound it.
+NO_LIMIT = 2**62
+#: Searches from unrelated orders, at most; they end earlier when two agree.
+MAX_SEARCHES = 3
+#: Searches under way at a time: it takes two to agree.
+ABREAST = 2
+#: Nodes from which on there is one at a time: its first climb takes long, and it needs the memory.
+MANY_NODES = 200
+#: A column whose residual variance is below this share of its own is a combination of others.
+SINGULAR = 1e-12
+
+
+def abreast(n_nodes: int) -> int:
+    """Return how many searches begin together."""
+    return ABREAST if n_nodes < MANY_NODES else 1
+
+
+class OrderSearch:
+    """Climbs over orders for any decomposable score, within the knowledge.
+
+    Examples
+    --------
+    >>> from drbo.data.table import Table
+    >>> from drbo.scores.linear import BicNV
+    >>> x = np.random.default_rng(0).normal(size=(200, 3))
+    >>> x[:, 1] += 2 * x[:, 0]
+    >>> outcome = OrderSearch(BicNV(Table.from_array(x)), Settings(order_patience=2)).run()
+    >>> (outcome.best.dags[0] | outcome.best.dags[0].T).astype(int).tolist()
+    [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    """
+
+    def __init__(
+        self,
+        score: Score,
+        settings: Settings,
+        *,
+        constraints: Constraints | None = None,
+        seed: int = 0,
+        start: npt.NDArray[np.bool_] | None = None,  # (d, d) a DAG whose order is climbed from first
+    ) -> None:
+        self.score = score
+        self.settings = settings
+        self.constraints = constraints or Constraints.none(score.n_nodes)
+        self.seed = seed
+        self.deadline = Deadline()  # another one in each run
+        self.evaluator = Evaluator(score, settings.with_(max_evals=NO_LIMIT, max_local=None, count_known=False))
+        self.start = start
+        self.max_searches = MAX_SEARCHES
+        self.best: Evaluated | None = None
+        self.ascents: list[Ascent] = []  # under way
+        self.begun = 0
+        self.ends: list[float] = []  # the scores where searches ended
+        self.rounds = 0
+        self.whole = True  # False: interrupted within a round, not to be saved
+
+    def run(self, callbacks: Iterable[Callback] = ()) -> Outcome:
+        """Search from unrelated orders until two searches agree, or the last one ends."""
+        from drbo.search.orders import climb as order_climb  # noqa: F401 - compiled: loaded before the time of the search counts
+
+        callbacks = list(callbacks)
+        with search_time(self.settings.time_limit) as self.deadline:
+            self.deadline.promise()
+            for ascent in self.ascents:
+                ascent.deadline = self.deadline
+            try:
+                stopped = self._until_stopped(callbacks)
+            except OutOfTimeError:
+                self.whole = False
+                stopped = str(self.deadline.reason)
+            except KeyboardInterrupt:
+                self.whole = False
+                if self.best is None:
+                    raise
+                stopped = "interrupted"
+        if self.best is None:  # there was no time for a climb
+            self.best = self.evaluator.answer(self.constraints.required)
+        return Outcome(self.best, "order search", self.evaluator.n_evals, self.evaluator.n_local, stopped)
+
+    def _until_stopped(self, callbacks: list[Callback]) -> str:
+        """Make rounds until there is a reason to stop; return it."""
+        climbs: dict[Ascent, OrderClimb] = {}
+        stopped = self._finished()
+        while stopped is None:
+            self._round(climbs)
+            self.deadline.least = 0.0  # there is a graph
+            stopped = self._call(callbacks) or self._finished() or self.deadline.reason
+        return stopped
+
+    def capture(self) -> State:
+        """Return the state between two rounds."""
+        return {
+            "kind": "orders",
+            "evaluator": self.evaluator.capture(),
+            "best": None if self.best is None else self.best.capture(),
+            "ascents": [ascent.capture() for ascent in self.ascents],
+            "begun": self.begun,
+            "ends": np.array(self.ends),
+            "rounds": self.rounds,
+        }
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state."""
+        fields.text("kind", ["orders"])
+        self.evaluator.restore(fields.part("evaluator"), self.constraints)
+        self.begun, self.rounds = fields.integer("begun", 0, self.max_searches), fields.integer("rounds")
+        self.best = None
+        if fields.expect("best", self.begun > 0):
+            self.best = self.evaluator.restored(fields.part("best"), self.constraints)
+        self.ends = fields.array("ends", np.float64, (None,), -LARGEST, LARGEST).tolist()
+        saved, side = fields.parts("ascents", self.max_searches), abreast(self.score.n_nodes)
+        if (count := len(self.ends) + len(saved)) != self.begun:
+            fields.refuse("begun", f"be {count}, the searches that ended or go on", str(self.begun))
+        self.ascents = []
+        for part in saved:  # the first ones go on side by side, later ones alone
+            rng, order = np.random.default_rng(0), np.arange(self.score.n_nodes)
+            self.ascents.append(self._ascent(order, rng, side if self.begun <= side else 1))
+            self.ascents[-1].restore(part)
+
+    def _round(self, climbs: "dict[Ascent, OrderClimb]") -> None:
+        """Shake every search that is under way, or begin some; take leave of those that ended.
+
+        ``climbs`` only remember what was computed. Shaking computes and nothing else; all scores are taken here, one
+        search after the other.
+        """
+        if not self.ascents:
+            for ascent in self._new():
+                climbs[ascent] = ascent.begin()
+                self._take(ascent)
+        else:
+            for ascent in self.ascents:
+                climbs[ascent] = climbs.get(ascent) or ascent.stand()
+            shaking = [partial(ascent.shake, climbs[ascent]) for ascent in self.ascents]
+            compiled = all(climbs[ascent].compiled for ascent in self.ascents)
+            rose = together(shaking, self.deadline.stop) if compiled else [shake() for shake in shaking]
+            for ascent, better in zip(self.ascents, rose, strict=True):
+                climbs[ascent] = ascent.settle(climbs[ascent], better)
+                self._take(ascent)
+            for ascent in [one for one in self.ascents if one.waited >= self.settings.order_patience]:
+                self.ends.append(ascent.score)
+                self.ascents.remove(ascent)
+                del climbs[ascent]
+        self.rounds += 1
+
+    def _new(self) -> list[Ascent]:
+        """Return the searches to begin with: two, or one more where they did not agree."""
+        count = abreast(self.score.n_nodes) if self.begun == 0 else 1
+        for number in range(self.begun, min(self.begun + count, self.max_searches)):
+            rng = np.random.default_rng([self.seed, number])
+            order = self.first_order(number, rng)
+            self.ascents.append(self._ascent(order, rng, count))
+        self.begun += len(self.ascents)
+        return self.ascents
+
+    def _ascent(self, order: Order, rng: np.random.Generator, count: int) -> Ascent:
+        """Return a search from an order, one of ``count`` that share the memory."""
+        memory = self.settings.max_memory * 2**30 / (2 * count)
+        return Ascent(self.evaluator, self.constraints, order, rng, self.deadline, memory)
+
+    def _take(self, ascent: Ascent) -> None:
+        if self.best is None or ascent.score > self.best.scores[0]:
+            self.best = ascent.found
+
+    def _finished(self) -> str | None:
+        """Return why no further search is needed, if so."""
+        if self.best is None:
+            return None
+        best, count = self.best.scores[0], len(self.ends)
+        if sum(end >= best - SAME * abs(best) for end in self.ends) > 1:
+            return f"{count} searches from unrelated orders: the best score was reached twice"
+        if count >= self.max_searches:
+            return f"{count} searches from unrelated orders ended, each at another score"
+        return None
+
+    def first_order(self, number: int, rng: np.random.Generator) -> Order:
+        """Return a start: the first is that of a given graph, or top-down by residual variance where variances are
+        equal (Chen, Drton & Wang 2019); all others are random.
+        """
+        if self.start is not None and number == 0:
+            return topological_order(self.start)
+        if number > 0 or not isinstance(self.score, BicEV):
+            return rng.permutation(self.score.n_nodes)
+        with one_blas_thread():
+            return _top_down(*self.score.groups[0])
+
+    def _call(self, callbacks: list[Callback]) -> str | None:
+        """Tell the callbacks how it stands; return why the search must stop."""
+        assert self.best is not None
+        evaluator = self.evaluator
+        score, dag = float(self.best.scores[0]), self.best.dags[0].copy()  # a callback may keep or change it
+        progress = Progress(self.rounds, evaluator.n_evals, evaluator.n_local, score, dag)
+        reasons = [callback(progress) for callback in callbacks]
+        return next((reason for reason in reasons if reason), None)
+
+
+def _top_down(log_variance: npt.NDArray[np.float64], correlation: npt.NDArray[np.float64]) -> Order:
+    """Return the nodes, each the one with the least residual variance given those before it."""
+    deviation = np.exp(log_variance / 2)
+    covariance = correlation * np.outer(deviation, deviation)
+    d = len(deviation)
+    left, rows, order = deviation**2, np.empty((d, d)), np.empty(d, dtype=np.int64)
+    open_ = np.ones(d, dtype=bool)
+    for k in range(d):  # a Cholesky factorisation that takes the least pivot first
+        node = int(np.argmin(np.where(open_, left, np.inf)))
+        if left[node] <= SINGULAR * covariance[node, node]:  # the others are combinations: few rows
+            order[k:] = np.flatnonzero(open_)
+            break
+        order[k], open_[node] = node, False
+        row = covariance[node] - rows[:k, node] @ rows[:k]
+        rows[k] = row / np.sqrt(left[node])
+        left = left - rows[k] ** 2
+    return order

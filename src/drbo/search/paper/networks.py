@@ -1,0 +1,425 @@
+"""The surrogate: one small dropout network per node, all trained and sampled as one batched tensor program.
+
+For node i (paper, Sec. 4.3), with x the 0/1 parent vector and m a dropout mask:
+
+    z = x W1 + b1,   a = ReLU(m z / (1 - p)),   f = BatchNorm(a) W2 + b2
+
+One stochastic pass is one draw from an approximate posterior of the local score.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from drbo.search.paper.cuda_graphs import GraphedSteps, has_triton
+from drbo.search.paper.history import LARGEST, History
+from drbo.search.paper.inputs import Inputs
+from drbo.search.state import Fields, State
+from drbo.settings import Settings
+from drbo.threads import in_threads
+
+GRAD_CLIP = 0.5  # largest norm of a gradient, from the authors' program
+BATCH_NORM_EPS = 1e-5
+ADAM_BETAS = (0.9, 0.999)
+ADAM_EPS = 1e-8
+#: What a training step moves, and what is measured beside it.
+MOVED = ("flat", "moment1", "moment2")
+MEASURED = ("mean", "spread", "low", "high", "activation_mean", "activation_var")
+#: The range of known values, which is infinite as long as none is known.
+INFINITE = ("low", "high")
+#: Predictions are cut to the range of known values, widened by this many ranges on each side.
+RANGE_MARGIN = 1.0
+#: A node whose known values hardly differ is scaled as if they spread this much.
+MIN_SPREAD = 1e-3
+#: What other numbers of a saved network are between: gradients are cut to a norm of 1/2, and a step is about as long
+#: as the learning rate.
+RANGES = {
+    **{"flat": (-1e9, 1e9), "moment1": (-1.0, 1.0), "moment2": (0.0, 1.0), "spread": (MIN_SPREAD, LARGEST)},
+    **{"activation_var": (0.0, np.inf), "activation_mean": (0.0, np.inf)},
+    **dict.fromkeys(INFINITE, (-np.inf, np.inf)),
+}
+
+
+@dataclass
+class Draws:
+    """Functions drawn from the posterior: one dropout mask per function and network."""
+
+    weight1: Tensor  # (d, n_inputs, h)
+    bias1: Tensor  # (d, h)
+    output: Tensor  # (d, h, S): output weights of each function, dropped units 0
+    offset: Tensor  # (d, 1): output at zero activation, on the networks' scale
+    inputs: Inputs
+
+    def local(self, nodes: Tensor, parents: Tensor) -> Tensor:
+        """Return the drawn values (m, C, S), on the networks' scale, for parents (m, C, d) of nodes (m,)."""
+        return self.values(nodes, self.inputs.gather(nodes, parents).to(self.weight1.dtype))
+
+    def values(self, nodes: Tensor, seen: Tensor) -> Tensor:
+        """Return the same for 0.0/1.0 inputs (m, C, n_inputs)."""
+        hidden = torch.baddbmm(self.bias1[nodes][:, None, :], seen, self.weight1[nodes])
+        return torch.baddbmm(self.offset[nodes][:, :, None], hidden.relu_(), self.output[nodes])
+
+
+class DropoutSurrogate:
+    """d dropout networks from a node's candidate parents to its local score.
+
+    Parameters and Adam's moments are each one flat tensor. A training step is compiled for the CPU; on a GPU it is a
+    handful of batched operations, replayed as one graph.
+
+    The networks of several searches can be joined: K d networks are trained and sampled as one program, each search's
+    as they would be alone, with random numbers from its own generator.
+    """
+
+    def __init__(
+        self, n_nodes: int, settings: Settings, generator: torch.Generator, inputs: Inputs | None = None
+    ) -> None:
+        self._allocate(inputs or Inputs.all_nodes(n_nodes), settings, generator.device)
+        m, h = self.inputs.n_inputs, settings.hidden
+        for name, fan_in in (("w1", m), ("b1", m), ("w2", h), ("b2", h)):  # the usual start of a linear layer
+            self._p[name].uniform_(-(fan_in**-0.5), fan_in**-0.5, generator=generator)
+        self._p["gamma"].fill_(1.0)
+
+    def _allocate(self, inputs: Inputs, settings: Settings, device: torch.device, searches: int = 1) -> None:
+        d, m, h = inputs.n_nodes, inputs.n_inputs, settings.hidden
+        self.inputs, self.n_nodes, self.settings, self.device, self.searches = inputs, d, settings, device, searches
+        self.compiled = device.type == "cpu"
+        shapes = {"w1": (d, m, h), "b1": (d, h), "gamma": (d, h), "beta": (d, h), "w2": (d, h), "b2": (d, 1)}
+        sizes = [torch.Size(shape).numel() for shape in shapes.values()]
+        self.flat, self.moment1, self.moment2, self._gradient = torch.zeros(4, sum(sizes), device=device)
+        self._p = _views(self.flat, shapes, sizes)
+        self._g = _views(self._gradient, shapes, sizes)
+        self.steps = 0
+        self._graph: GraphedSteps | None = None
+        self.mean = torch.zeros(d, 1, device=device)
+        self.spread = torch.ones(d, 1, device=device)
+        self.low = torch.full((d, 1), -torch.inf, device=device)
+        self.high = torch.full((d, 1), torch.inf, device=device)
+        self.activation_mean = torch.zeros(d, h, device=device)
+        self.activation_var = torch.ones(d, h, device=device)
+
+    @classmethod
+    def joined(cls, parts: Sequence["DropoutSurrogate"]) -> "DropoutSurrogate":
+        """Return the networks of several searches as one program; they must have taken equally many steps."""
+        first = parts[0]
+        inputs = Inputs.joined([part.inputs.widened(max(part.inputs.n_inputs for part in parts)) for part in parts])
+        whole = cls.__new__(cls)
+        whole._allocate(inputs, first.settings, first.device, sum(part.searches for part in parts))
+        whole.compiled, whole.steps = False, first.steps
+        ends = np.cumsum([0, *(part.n_nodes for part in parts)]).tolist()
+        for part, nodes in zip(parts, (slice(*ends) for ends in pairwise(ends)), strict=True):
+            for ours, theirs in zip(whole._state(), part._state(), strict=True):
+                ours[nodes][tuple(slice(size) for size in theirs.shape)].copy_(theirs)
+        return whole
+
+    def part(self, number: int) -> "DropoutSurrogate":
+        """Return a copy of the networks of one of the searches."""
+        size = self.n_nodes // self.searches
+        nodes = slice(number * size, (number + 1) * size)
+        one = type(self).__new__(type(self))
+        one._allocate(Inputs(self.inputs.parents[nodes], self.inputs.place[nodes]), self.settings, self.device)
+        one.compiled, one.steps = self.compiled, self.steps
+        for ours, theirs in zip(one._state(), self._state(), strict=True):
+            ours.copy_(theirs[nodes])
+        return one
+
+    def _state(self) -> list[Tensor]:
+        """Return what training changes, network by network."""
+        shapes = {name: tuple(value.shape) for name, value in self._p.items()}
+        sizes = [value.numel() for value in self._p.values()]
+        flats = (_views(getattr(self, name), shapes, sizes).values() for name in MOVED)
+        return [*(view for views in flats for view in views), *(getattr(self, name) for name in MEASURED)]
+
+    def capture(self) -> State:
+        """Return the state of the networks of one search."""
+        return {"steps": self.steps} | {name: getattr(self, name).cpu().numpy() for name in (*MOVED, *MEASURED)}
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state; parameters stay where they are, because views look at them."""
+        self.steps = fields.integer("steps")
+        for name in (*MOVED, *MEASURED):
+            own: Tensor = getattr(self, name)
+            low, high = RANGES.get(name, (-LARGEST, LARGEST))
+            array = fields.array(name, np.float32, tuple(own.shape), low, high, finite=name not in INFINITE)
+            own.copy_(torch.as_tensor(array))
+
+    def parameters(self) -> tuple[npt.NDArray[np.float32], ...]:
+        """Return w1, b1, gamma, beta, w2 and b2, as the compiled kernels take them."""
+        return tuple(value.numpy() for value in self._p.values())
+
+    def update(self, history: History, n_new: int, generator: torch.Generator) -> None:
+        """Train on the newest DAGs and a replay of past ones (paper, Sec. 4.5)."""
+        self.update_all([history], [n_new], [generator])
+
+    def update_all(
+        self, histories: Sequence[History], n_new: Sequence[int], generators: Sequence[torch.Generator]
+    ) -> None:
+        """Train the networks of each search on its own DAGs; one without a new DAG rehearses past ones."""
+        self._rescale(histories, n_new)
+        batches = [
+            history.training_rows(count, self.settings, generator)
+            for history, count, generator in zip(histories, n_new, generators, strict=True)
+        ]
+        if self.settings.n_grads == 0:
+            return
+        if self.compiled:
+            (history,), (generator,) = histories, generators
+            for rows in batches[0]:
+                ordered = rows.sort().values  # gathered once, in the order of memory: a long past costs no more
+                codes, values = history.codes.index_select(1, ordered), history.values.index_select(1, ordered)
+                self._compiled_step(codes, values, generator)
+        else:
+            sizes = [rows.shape[1] for rows in batches]
+            if len(set(sizes)) > 1:  # a first batch that the budget cut, if ever
+                batches = [rows[:, torch.arange(max(sizes), device=self.device) % rows.shape[1]] for rows in batches]
+            self._batched_steps(histories, batches, generators)
+        self._measure_activations(histories, [rows[-1] for rows in batches])
+
+    def _rescale(self, histories: Sequence[History], n_new: Sequence[int]) -> None:
+        """Keep the range of known values; set their mean and spread while there are few, then at each doubling."""
+        size, scales = self.n_nodes // self.searches, []
+        for k, (history, count) in enumerate(zip(histories, n_new, strict=True)):
+            nodes, past = slice(k * size, (k + 1) * size), len(history) - count
+            scale = [part[nodes] for part in (self.low, self.high, self.mean, self.spread)]
+            if count:
+                fresh = history.values[:, past : len(history)]
+                low, high = fresh.amin(1, True), fresh.amax(1, True)
+                scale[:2] = [low, high] if past == 0 else [torch.minimum(scale[0], low), torch.maximum(scale[1], high)]
+            if self.settings.standardize_targets and len(history).bit_length() != past.bit_length():
+                known = history.local(torch.arange(len(history), device=self.device))
+                scale[2:] = [known.mean(1, True), known.std(1, correction=0, keepdim=True).clamp(min=MIN_SPREAD)]
+            scales.append(scale)
+        self.low, self.high, self.mean, self.spread = (torch.cat(parts) for parts in zip(*scales, strict=True))
+
+    def _compiled_step(
+        self,
+        codes: Tensor,  # (d, N, bytes)
+        values: Tensor,  # (d, N)
+        generator: torch.Generator,
+    ) -> None:
+        """Take one Adam step on the CPU."""
+        from drbo.search.paper import cpu_train as compiled_train  # compiled: only where it is used
+
+        d, _, h = self._p["w1"].shape
+        seed = np.uint64(int(torch.randint(2**62, (1,), generator=generator)))
+        squares = np.empty(d, np.float32)
+        in_threads(
+            compiled_train.gradients,
+            d,
+            values.numel() * h,
+            codes.numpy(),
+            values.numpy(),
+            torch.cat([self.mean, self.spread], 1).T.contiguous().numpy(),
+            self.parameters(),
+            tuple(value.numpy() for value in self._g.values()),
+            seed,
+            self.settings.dropout,
+            BATCH_NORM_EPS,
+            squares,
+        )
+        clip = min(1.0, GRAD_CLIP / (float(np.sqrt(squares.sum(dtype=np.float64))) + 1e-6))
+        rate, correction = self._corrections()
+        in_threads(
+            compiled_train.adam,
+            len(self.flat),
+            len(self.flat),
+            *(part.numpy() for part in (self.flat, self.moment1, self.moment2, self._gradient)),
+            clip,
+            ADAM_BETAS,
+            rate,
+            correction,
+            ADAM_EPS,
+        )
+
+    def _corrections(self) -> tuple[float, float]:
+        """Count a step; return Adam's rate and the factor of the second moment, corrected for their start at 0."""
+        self.steps += 1
+        rate = self.settings.learning_rate / (1 - ADAM_BETAS[0] ** self.steps)
+        return rate, 1 / (1 - ADAM_BETAS[1] ** self.steps)
+
+    def _batched_steps(
+        self, histories: Sequence[History], batches: Sequence[Tensor], generators: Sequence[torch.Generator]
+    ) -> None:
+        """Take one Adam step per row of ``batches``, (G, N) of each search, with batched operations; on a GPU a graph.
+
+        Coins are kept search by search, (K, G, units), as they are drawn.
+        """
+        count, n = batches[0].shape
+        pairs = [(history, rows.flatten()) for history, rows in zip(histories, batches, strict=True)]
+        codes = torch.cat([history.codes[:, rows] for history, rows in pairs])
+        codes = codes.unflatten(1, (count, n)).transpose(0, 1)  # (G, d, N, bytes)
+        targets = torch.cat([history.local(rows) for history, rows in pairs]).sub_(self.mean).div_(self.spread)
+        targets = targets.unflatten(1, (count, n)).transpose(0, 1)
+        units = count * self.n_nodes // self.searches * n * self.settings.hidden
+        coins = self._coins(units, *generators).view(self.searches, count, -1)
+        corrections = torch.tensor([self._corrections() for _ in range(count)], device=self.device)
+        arguments = (codes, targets, coins, corrections)
+        full = n == self.settings.batch_size + self.settings.n_replay  # else a rare size: not worth a recording
+        if self.device.type != "cuda" or not full:
+            self._steps(*arguments)
+            return
+        if self._graph is None:
+            steps = self._fused_steps if has_triton(self.device) else self._steps
+            self._graph = GraphedSteps(steps, arguments, (self.flat, self.moment1, self.moment2))
+        self._graph.replay(arguments)
+
+    def _fused_steps(self, codes: Tensor, targets: Tensor, coins: Tensor, corrections: Tensor) -> None:
+        """Do the same as :meth:`_steps` in two kernels a step."""
+        from drbo.search.paper import gpu_train as fused_train  # compiled by Triton: only where it is used
+
+        keep = 1.0 / (1.0 - self.settings.dropout)
+        rules = fused_train.Rules(self._threshold, keep, BATCH_NORM_EPS, GRAD_CLIP, ADAM_BETAS, ADAM_EPS)
+        parts = (self.flat, self.moment1, self.moment2, self._gradient)
+        sizes = (self.inputs.n_inputs, self.settings.hidden)
+        fused_train.train(parts, codes, targets, coins, corrections, *sizes, rules)
+
+    def _steps(self, codes: Tensor, targets: Tensor, coins: Tensor, corrections: Tensor) -> None:
+        shape = (self.n_nodes, targets.shape[2], self.settings.hidden)
+        for code, target, coin, correction in zip(codes, targets, coins.unbind(1), corrections, strict=True):
+            kept = (coin >= self._threshold).view(shape)
+            self._gradients(self.inputs.unpack(code), target, kept)
+            self._adam(correction)
+
+    def _gradients(
+        self,
+        parents: Tensor,  # (d, N, n_inputs) float
+        targets: Tensor,  # (d, N)
+        kept: Tensor,  # (d, N, h) bool
+    ) -> None:
+        """Set the gradient of the square loss; it is written out, with a the activations.
+
+        With v = gamma w2 / sigma the output is (a - mu) v + (beta . w2 + b2), and the gradient of the loss with
+        respect to a is v (r - mean r - (a - mu) q / sigma) for the residuals r and q = mean(r (a - mu)) / sigma.
+        """
+        p, g, n = self._p, self._g, parents.shape[1]
+        keep = 1.0 / (1.0 - self.settings.dropout)
+        act = torch.baddbmm(p["b1"][:, None, :], parents, p["w1"]).relu_()
+        act *= kept
+        act *= keep
+        var, mu = _moments(act)
+        inv_sigma = (var + BATCH_NORM_EPS).rsqrt()  # (d, h)
+        v = p["gamma"] * p["w2"] * inv_sigma
+        offset = (p["beta"] * p["w2"]).sum(1, keepdim=True) + p["b2"] - (mu * v).sum(1, keepdim=True)
+        residual = torch.baddbmm(offset[:, :, None], act, v[:, :, None])[:, :, 0] - targets  # (d, N)
+        residual *= 2.0 * self.searches / targets.numel()  # the loss is the mean over rows and nodes of a search
+        total = residual.sum(1, keepdim=True)
+        centred = (torch.bmm(residual[:, None, :], act)[:, 0] - mu * total) * inv_sigma  # sum of r xhat, (d, h)
+        g["gamma"].copy_(centred * p["w2"])
+        g["w2"].copy_(centred * p["gamma"] + total * p["beta"])
+        g["beta"].copy_(total * p["w2"])
+        g["b2"].copy_(total)
+        slope = v * centred * inv_sigma / n
+        back = torch.baddbmm((slope * mu - v * total / n)[:, None, :], residual[:, :, None], v[:, None, :])
+        back.addcmul_(act, slope[:, None, :], value=-1.0)
+        back *= act > 0
+        back *= keep
+        torch.bmm(parents.transpose(1, 2), back, out=g["w1"])
+        torch.sum(back, 1, out=g["b1"])
+
+    def _adam(
+        self,
+        correction: Tensor,  # (2,): rate and factor of the second moment
+    ) -> None:
+        """Clip the norm of each search's gradient and take one step of Adam (Kingma & Ba 2015)."""
+        gradient, (beta1, beta2) = self._gradient, ADAM_BETAS
+        several = self.searches > 1
+        parts = [part.view(self.searches, -1) for part in (self._g.values() if several else [gradient])]
+        norms = torch.stack([torch.linalg.vector_norm(part, dim=1) for part in parts])
+        clip = (GRAD_CLIP / (torch.linalg.vector_norm(norms, dim=0) + 1e-6)).clamp(max=1.0)  # (K,)
+        for part in parts:
+            part *= clip[:, None]
+        self.moment1.lerp_(gradient, 1 - beta1)
+        self.moment2.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        root = (self.moment2 * correction[1]).sqrt_().add_(ADAM_EPS)
+        self.flat.sub_((self.moment1 * correction[0]).div_(root))
+
+    def _coins(self, size: int, *generators: torch.Generator) -> Tensor:
+        """Return 16 random bits for each of ``size`` units (K, size): drawing is most of the cost of dropout."""
+        words = torch.empty(len(generators), (size + 3) // 4, dtype=torch.int64, device=self.device)
+        for row, generator in zip(words, generators, strict=True):
+            row.random_(-(2**63), None, generator=generator)
+        return words.view(torch.int16)[:, :size]
+
+    @property
+    def _threshold(self) -> int:
+        """A unit is kept whose coin is at least this."""
+        return round(self.settings.dropout * 2**16) - 2**15
+
+    def _kept(self, shape: torch.Size, generator: torch.Generator) -> Tensor:
+        """Draw a mask of kept units."""
+        return (self._coins(shape.numel(), generator) >= self._threshold).view(shape)
+
+    def _measure_activations(self, histories: Sequence[History], batches: Sequence[Tensor]) -> None:
+        """Set the statistics that draws normalise with: of the last training batch, averaged over masks."""
+        w1, b1 = self._p["w1"], self._p["b1"]
+        if self.compiled:
+            from drbo.search.paper import cpu_train as compiled_train
+
+            (history,), (rows,) = histories, batches
+            mean, second = torch.empty_like(b1), torch.empty_like(b1)
+            arrays = (history.codes, rows.contiguous(), w1, b1, mean, second)
+            work = len(rows) * b1.numel()
+            in_threads(compiled_train.activation_moments, len(b1), work, *(array.numpy() for array in arrays))
+        else:
+            pairs = zip(histories, batches, strict=True)
+            codes = torch.cat([history.codes[:, rows] for history, rows in pairs])
+            act = torch.baddbmm(b1[:, None, :], self.inputs.unpack(codes), w1).relu_()
+            mean, second = act.mean(1), act.square().mean(1)
+        self.activation_mean = mean
+        self.activation_var = (second / (1.0 - self.settings.dropout) - mean.square()).clamp(min=0.0)
+
+    def draw(self, n: int, *generators: torch.Generator) -> Draws:
+        """Draw n functions from the posterior, of each search with its own generator."""
+        p = self._p
+        v = p["gamma"] * p["w2"] * (self.activation_var + BATCH_NORM_EPS).rsqrt()
+        offset = (p["beta"] * p["w2"]).sum(1, keepdim=True) + p["b2"]
+        offset = offset - (self.activation_mean * v).sum(1, keepdim=True)
+        shape = torch.Size((len(v) // self.searches, v.shape[1], n))
+        kept = torch.cat([self._kept(shape, generator) for generator in generators])
+        output = v[:, :, None] * kept / (1.0 - self.settings.dropout)
+        return Draws(p["w1"], p["b1"], output, offset, self.inputs)
+
+    def sample_rows(self, nodes: Tensor, parents: Tensor, generator: torch.Generator) -> Tensor:
+        """Return one draw (m, C) per candidate, each with a mask of its own, on the networks' scale."""
+        p = {name: value[nodes] for name, value in self._p.items()}
+        seen = self.inputs.gather(nodes, parents).to(p["w1"].dtype)
+        act = torch.baddbmm(p["b1"][:, None, :], seen, p["w1"]).relu_()
+        coins = self._coins(act[0].numel(), *[generator] * len(act))  # node by node, whichever nodes come together
+        act *= (coins >= self._threshold).view(act.shape)
+        act *= 1.0 / (1.0 - self.settings.dropout)
+        if self.settings.batch_norm == "candidates":
+            var, mu = _moments(act)
+        else:
+            var, mu = self.activation_var[nodes], self.activation_mean[nodes]
+        v = p["gamma"] * p["w2"] * (var + BATCH_NORM_EPS).rsqrt()
+        offset = (p["beta"] * p["w2"]).sum(1, keepdim=True) + p["b2"] - (mu * v).sum(1, keepdim=True)
+        return torch.baddbmm(offset[:, :, None], act, v[:, :, None])[:, :, 0]
+
+    def to_local(self, nodes: Tensor, drawn: Tensor) -> Tensor:
+        """Bring draws (m, ...) back to the scale of the local scores, cut to the range that was seen, widened."""
+        shape = (-1, *[1] * (drawn.dim() - 1))
+        mean, spread, low, high = (part[nodes].view(shape) for part in self.scale)
+        return torch.clamp(mean + spread * drawn, low, high)
+
+    @property
+    def scale(self) -> Tensor:
+        """Mean and spread of the targets, least and largest value of a prediction, of each node: (4, d)."""
+        margin = RANGE_MARGIN * (self.high - self.low)
+        return torch.cat([self.mean, self.spread, self.low - margin, self.high + margin], 1).T.contiguous()
+
+
+def _moments(act: Tensor) -> tuple[Tensor, Tensor]:
+    """Return variance and mean (m, h) of activations (m, N, h) over the rows, as matrix products: quicker."""
+    ones = act.new_full((act.shape[0], 1, act.shape[1]), 1.0 / act.shape[1])
+    mean = torch.bmm(ones, act)[:, 0]
+    second = torch.bmm(ones, act.square())[:, 0]
+    return (second - mean.square()).clamp_(min=0.0), mean
+
+
+def _views(flat: Tensor, shapes: dict[str, tuple[int, ...]], sizes: list[int]) -> dict[str, Tensor]:
+    parts = flat.split(sizes)
+    return {name: part.view(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}

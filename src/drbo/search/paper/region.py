@@ -1,0 +1,246 @@
+"""The trust region: where candidates are drawn, and how it grows and shrinks (paper, App. C.1)."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from drbo.search.paper.cuda_graphs import has_triton
+from drbo.search.state import Fields, State
+from drbo.settings import Settings
+from drbo.threads import in_threads
+
+SOBOL_BITS = 30  # what torch's Sobol engine makes
+SOBOL_MAX_DIM = torch.quasirandom.SobolEngine.MAXDIM
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Vectors near a centre, kept as what differs from it.
+
+    Examples
+    --------
+    >>> moved = Candidates(torch.zeros(3), torch.tensor([[1, 3]]), torch.tensor([[0.5, 0.0]]))
+    >>> moved.vectors().tolist()
+    [[0.0, 0.5, 0.0]]
+    """
+
+    center: Tensor  # (dim,)
+    coordinate: Tensor  # (C, room) int32: moved coordinates; dim in places that are free
+    value: Tensor  # (C, room): where they moved to
+
+    def __len__(self) -> int:
+        return len(self.coordinate)
+
+    def __getitem__(self, rows: slice) -> "Candidates":
+        return Candidates(self.center, self.coordinate[rows], self.value[rows])
+
+    def vectors(self, rows: Tensor | slice = slice(None)) -> Tensor:
+        """Return some of the vectors (m, dim), written out."""
+        coordinate = self.coordinate[rows].long()
+        vectors = torch.cat([self.center, self.center.new_zeros(1)]).repeat(len(coordinate), 1)
+        return vectors.scatter_(1, coordinate, self.value[rows])[:, :-1]
+
+
+class Moves(NamedTuple):
+    """What the moves of candidates of K regions are drawn from: cubes, and a Sobol sequence each."""
+
+    n: int  # candidates of each region
+    room: int  # moved coordinates of a candidate, at most
+    probability: float
+    low: Tensor  # (K, dim)
+    width: Tensor  # (K, dim)
+    directions: Tensor  # (K, dim, bits)
+    shift: Tensor  # (K, dim)
+
+
+@dataclass
+class TrustRegion:
+    """A cube around the best vector, of half-width ``length`` on [-1, 1] and cut to the domain.
+
+    A candidate takes each coordinate from a scrambled Sobol point of the cube with probability
+    ``moved_coordinates / dim`` and from the centre otherwise; at least one coordinate always moves.
+
+    Examples
+    --------
+    >>> region = TrustRegion(dim=4, settings=Settings(region_failures=1))
+    >>> region.update(improved=False)
+    >>> region.length
+    0.5
+    """
+
+    dim: int
+    settings: Settings
+    length: float = field(init=False)
+    successes: int = field(init=False, default=0)
+    failures: int = field(init=False, default=0)
+    seed: int | None = field(init=False, default=None)  # of the Sobol sequence, once there is one
+    _directions: Tensor | None = field(init=False, default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.length = self.settings.region_start
+
+    def update(self, improved: bool) -> None:
+        """Double after successes in a row, halve after failures in a row; below the smallest, start again or stay."""
+        self.successes = self.successes + 1 if improved else 0
+        self.failures = 0 if improved else self.failures + 1
+        if self.successes == self.settings.region_successes:
+            self.length = min(2 * self.length, self.settings.region_max)
+        elif self.failures == self.settings.region_failures:
+            self.length /= 2
+        else:
+            return
+        self.successes = self.failures = 0
+        if self.length < self.settings.region_min:
+            self.length = self.settings.region_max if self.settings.region_restart else self.settings.region_min
+
+    def restart(self) -> None:
+        """Start again at the largest length: nothing new is left in the region."""
+        self.length = self.settings.region_max
+        self.successes = self.failures = 0
+
+    def capture(self) -> State:
+        """Return the state; the direction numbers follow from their seed."""
+        return {name: getattr(self, name) for name in ("length", "successes", "failures", "seed")}
+
+    def restore(self, fields: Fields) -> None:
+        """Set the state."""
+        settings = self.settings
+        self.length = fields.number("length", 0.0, max(settings.region_start, settings.region_max))
+        self.successes, self.failures = fields.integer("successes"), fields.integer("failures")
+        self.seed = fields.integer("seed", 0, 2**31 - 1) if fields.has("seed") else None
+        self._directions = None
+
+    def candidates(
+        self,
+        center: Tensor,  # (dim,) in [-1, 1]
+        n: int,
+        generator: torch.Generator,
+    ) -> Candidates:
+        """Return n candidates around the centre."""
+        return around([self], center[None], n, [generator])[0]
+
+    def sobol(self, n: int, generator: torch.Generator, device: torch.device) -> tuple[Tensor, Tensor]:
+        """Return direction numbers (dim, bits) of one scrambled sequence, and a digital shift (dim,) drawn anew."""
+        if self.dim > SOBOL_MAX_DIM:  # no direction numbers beyond: plain uniform points
+            none = torch.empty(self.dim, 0, dtype=torch.int32, device=device)
+            return none, torch.empty(self.dim, dtype=torch.int32, device=device)
+        if self._directions is None:
+            if self.seed is None:
+                self.seed = int(torch.randint(2**31, (1,), generator=generator, device=device))
+            engine = torch.quasirandom.SobolEngine(self.dim, scramble=True, seed=self.seed)
+            self._directions = engine.sobolstate.to(torch.int32).to(device)
+        bits = max(1, (n - 1).bit_length())  # the further digits of the numbers 0 .. n - 1 are 0
+        shift = torch.randint(2**SOBOL_BITS, (self.dim,), generator=generator, device=device, dtype=torch.int32)
+        return self._directions[:, :bits].contiguous(), shift
+
+
+def around(
+    regions: Sequence[TrustRegion],
+    centers: Tensor,  # (K, dim)
+    n: int,
+    generators: Sequence[torch.Generator],
+) -> list[Candidates]:
+    """Return n candidates of each of K regions of the same dimension, with random numbers from its own generator."""
+    first, device = regions[0], centers.device
+    lengths = torch.tensor([[region.length] for region in regions], device=device)
+    low = (centers - lengths).clamp(min=-1.0)
+    width = (centers + lengths).clamp(max=1.0) - low
+    probability = min(1.0, first.settings.moved_coordinates / first.dim)
+    sobol = [region.sobol(n, generator, device) for region, generator in zip(regions, generators, strict=True)]
+    directions, shift = (torch.stack(parts) for parts in zip(*sobol, strict=True))
+    draw = _moved_compiled if device.type == "cpu" else _moved_fused if has_triton(device) else _moved
+    room = moves_kept(first.dim, first.settings)
+    moved = draw(Moves(n, room, probability, low, width, directions, shift), generators)
+    return [Candidates(center, *each) for center, each in zip(centers, moved, strict=True)]
+
+
+def moves_kept(dim: int, settings: Settings) -> int:
+    """Return the room for moved coordinates: ten standard deviations of their number; more would never be seen.
+
+    Examples
+    --------
+    >>> moves_kept(10, Settings()), moves_kept(270, Settings())
+    (10, 65)
+    """
+    expected = min(float(dim), settings.moved_coordinates)
+    return min(dim, int(expected + 10 * expected**0.5 + 1))
+
+
+def _moved_compiled(moves: Moves, generators: Sequence[torch.Generator]) -> list[tuple[Tensor, Tensor]]:
+    """Return, of K regions, moved coordinates (n, room), free places dim, and their new values; on the CPU."""
+    from drbo.search.paper import cpu_draws as compiled_draws  # compiled: only where it is used
+
+    n, room, probability, low, width, directions, shift = moves
+    moved = []
+    for cube, numbers, generator in zip(
+        zip(low, width, strict=True), zip(directions, shift, strict=True), generators, strict=True
+    ):
+        seed = np.uint64(int(torch.randint(2**62, (1,), generator=generator)))
+        coordinate, value = torch.empty(n, room, dtype=torch.int32), torch.empty(n, room)
+        sobol = (part.numpy().view(np.uint32) for part in numbers)
+        limits = (part.numpy() for part in cube)
+        in_threads(
+            compiled_draws.move, n, n * room, *limits, probability, *sobol, seed, coordinate.numpy(), value.numpy()
+        )
+        moved.append((coordinate, value))
+    return moved
+
+
+def _moved_fused(moves: Moves, generators: Sequence[torch.Generator]) -> list[tuple[Tensor, Tensor]]:
+    """Return the same in one kernel; other random numbers."""
+    from drbo.search.paper import gpu_draws as fused_draws  # compiled by Triton: only where it is used
+
+    n, room, probability, low, width, directions, shift = moves
+    seeds = torch.cat([torch.randint(2**62, (1,), generator=each, device=low.device) for each in generators])
+    log_stay = math.log1p(-probability) if probability < 1.0 else -math.inf
+    moved = fused_draws.move(n, room, log_stay, (low, width), (directions, shift), 2.0**-SOBOL_BITS, seeds)
+    return list(zip(*(part.transpose(1, 2) for part in moved), strict=True))
+
+
+def _moved(moves: Moves, generators: Sequence[torch.Generator]) -> list[tuple[Tensor, Tensor]]:
+    """Return the same as :func:`_moved_compiled`, with batched operations; other random numbers.
+
+    Candidates are columns inside: sums along columns are much quicker on a GPU.
+    """
+    n, room, probability, low, width, directions, shift = moves
+    device, (count, dim) = low.device, low.shape
+
+    def each(draw: Callable[[torch.Generator], Tensor]) -> Tensor:
+        return torch.stack([draw(generator) for generator in generators])
+
+    uniform = each(lambda g: torch.rand(room, n, generator=g, device=device, dtype=torch.float64))  # (K, room, n)
+    if probability < 1.0:  # gaps between moved coordinates are geometric
+        gaps = (torch.log1p(-uniform) / math.log1p(-probability)).clamp_(max=dim).to(torch.int32) + 1
+    else:
+        gaps = torch.ones(count, room, n, dtype=torch.int32, device=device)
+    coordinate = (gaps.cumsum(1, dtype=torch.int32) - 1).clamp_(max=dim)
+    forced = each(lambda g: torch.randint(dim, (n,), generator=g, device=device, dtype=torch.int32))
+    coordinate[:, 0] = torch.where(coordinate[:, 0] < dim, coordinate[:, 0], forced)
+    # The coordinates of all regions in a row; free places get some value.
+    place = coordinate.clamp(max=dim - 1).long() + dim * torch.arange(count, device=device)[:, None, None]
+    if directions.shape[2] == 0:
+        unit = each(lambda g: torch.rand(room, n, generator=g, device=device))
+    else:
+        row = torch.arange(n, device=device)
+        gray, digits, numbers = row ^ (row >> 1), shift.flatten()[place], directions.flatten(0, 1)
+        for start in range(0, numbers.shape[1], 8):
+            table = _byte_table(numbers[:, start : start + 8])
+            digits ^= table[((gray >> start) % (len(table) // len(numbers))) * len(numbers) + place]
+        unit = (digits.to(torch.float32) + 0.5) * 2.0**-SOBOL_BITS
+    value = low.flatten()[place] + width.flatten()[place] * unit
+    return list(zip(coordinate.transpose(1, 2), value.transpose(1, 2), strict=True))
+
+
+def _byte_table(
+    directions: Tensor,  # (dim, at most 8)
+) -> Tensor:
+    """Return, flat, the exclusive or of the chosen direction numbers for every value of a byte: (2^bits, dim)."""
+    table = directions.new_zeros(1, len(directions))
+    for column in directions.T:
+        table = torch.cat([table, table ^ column])
+    return table.flatten()

@@ -1,0 +1,198 @@
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from drbo.claims import findings
+from drbo.claims.findings import edge_posterior, look_back, restored
+from drbo.data.simulate import simulate
+from drbo.data.table import Table
+from drbo.knowledge import Constraints
+from drbo.scores.base import build_score
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.loop import Outcome
+from drbo.settings import Settings
+
+
+@pytest.fixture
+def run():
+    """A search that has only seen the empty graph, on data with a clear one."""
+    data = simulate("5ER1", "linear", n=300, seed=2)
+    evaluator = Evaluator(build_score("bge", Table.from_array(data.X)), Settings())
+    empty = evaluator.evaluate(np.zeros((1, 5, 5), dtype=bool))
+    return Outcome(empty, "first design", evaluator.n_evals, evaluator.n_local, "test"), evaluator
+
+
+def test_the_proved_optimum_becomes_the_best_and_its_families_count(run):
+    outcome, evaluator = run
+    found, known = look_back(outcome, evaluator, Constraints.none(5), "auto", rationed=False)
+    assert known.certificate is not None
+    assert found.best.scores[0] == known.certificate.upper_bound > outcome.best.scores[0]
+    assert (found.found_by, found.n_local) == ("exact", evaluator.n_local)
+    assert evaluator.n_local >= 5 * 16
+    assert known.over == "all DAGs"
+    assert known.margins is not None
+    assert known.margins.exact
+
+
+@pytest.mark.parametrize(("exact", "rationed"), [("off", False), ("auto", True)])
+def test_nothing_is_spent_unasked(run, exact, rationed):
+    outcome, evaluator = run
+    before = evaluator.n_local
+    found, known = look_back(outcome, evaluator, Constraints.none(5), exact, rationed)
+    assert evaluator.n_local == before
+    assert known.certificate is None
+    assert found.best is outcome.best
+    assert known.over == "DAGs made of the 5 known families"
+
+
+@pytest.mark.parametrize("exact", ["on", "auto"])
+def test_without_a_time_limit_the_clock_decides_nothing(run, exact, monkeypatch):
+    """What a proof by parent sets may take is counted then, not timed."""
+    monkeypatch.setattr(findings, "FREE_WORK", 0)
+    monkeypatch.setattr(findings, "MAX_KNOWN_NODES", 0)
+    monkeypatch.setattr(findings, "fits", lambda *_: False)
+    outcome, evaluator = run
+    proofs = []
+    for pace in (0.0, 1e-6, 1e9):
+        clock = itertools.count(1.0, pace)
+        monkeypatch.setattr("time.monotonic", lambda clock=clock: next(clock))
+        proofs.append(look_back(outcome, evaluator, Constraints.none(5), exact, rationed=False)[1].certificate)
+    assert all(proof is not None for proof in proofs)
+    assert len({(proof.upper_bound, proof.best.dags.tobytes()) for proof in proofs}) == 1
+
+
+def test_asked_for_it_is_spent_even_where_rationed(run):
+    outcome, evaluator = run
+    found, known = look_back(outcome, evaluator, Constraints.none(5), "on", rationed=True)
+    assert known.certificate is not None
+    assert found.n_evals == evaluator.n_evals > 1
+
+
+def test_a_search_that_kept_few_families_looks_one_edge_around(rng):
+    x = rng.normal(size=(200, 3))
+    x[:, 1] += 0.5 * x[:, 0] ** 2
+    score = build_score("splines", Table.from_array(x))
+    dag = np.array([[[0, 1, 0], [0, 0, 0], [0, 0, 0]]], dtype=bool)
+
+    def seen(exact):
+        evaluator = Evaluator(score, Settings())
+        outcome = Outcome(evaluator.evaluate(dag), "order search", 1, 3, "test")
+        return look_back(outcome, evaluator, Constraints.none(3), exact, rationed=False)[1]
+
+    assert np.isnan(seen("off").margins.removed[0, 1])
+    known = seen("auto")
+    empty, turned = np.zeros((1, 3, 3), dtype=bool), dag.transpose(0, 2, 1)
+    all_known = Evaluator(score, Settings()).evaluate(np.concatenate([dag, empty, turned])).scores
+    assert known.margins.removed[0, 1] == pytest.approx(all_known[0] - all_known[1])
+    assert known.margins.reversed[0, 1] == pytest.approx(all_known[0] - all_known[2])
+    assert known.posterior[0, 1] < 1
+
+
+@pytest.mark.parametrize("recombine", [True, False])
+def test_a_better_graph_of_known_families_is_taken_unless_the_paper_is_followed(run, recombine):
+    outcome, evaluator = run
+    evaluator.settings = evaluator.settings.with_(recombine=recombine, skip_known=False)
+    one_edge = np.zeros((20, 5, 5), dtype=bool)
+    for k, (i, j) in enumerate(zip(*np.nonzero(~np.eye(5, dtype=bool)), strict=True)):
+        one_edge[k, i, j] = True
+    evaluator.evaluate(one_edge)
+    before = evaluator.n_evals, evaluator.n_local
+    found, known = look_back(outcome, evaluator, Constraints.none(5), "off", rationed=False)
+    assert (evaluator.n_evals, evaluator.n_local) == before
+    assert (found.found_by == "recombination") == recombine
+    assert (found.best.scores[0] == max(other.score for other in known.classes)) == recombine
+    assert (known.classes[0].score == max(other.score for other in known.classes)) == recombine
+
+
+def test_a_better_graph_of_known_families_is_free_where_every_graph_counts_and_none_is_left(run):
+    outcome, evaluator = run
+    evaluator.evaluate(np.triu(np.ones((1, 5, 5), dtype=bool), 1))
+    evaluator.settings = evaluator.settings.with_(count_known=True, max_evals=evaluator.n_evals)
+    before = evaluator.n_evals, evaluator.n_local
+    found, _ = look_back(outcome, evaluator, Constraints.none(5), "off", rationed=False)
+    assert (evaluator.n_evals, evaluator.n_local) == before
+    assert found.found_by == "recombination"
+    assert found.best.scores[0] > outcome.best.scores[0]
+
+
+def test_when_all_families_are_known_the_proof_is_free(run, monkeypatch):
+    outcome, evaluator = run
+    monkeypatch.setattr(findings, "compiled_work", lambda score: None)
+    free = Constraints.none(5)
+    look_back(outcome, evaluator, free, "on", rationed=True)
+    from drbo.search.exact.family_tables import families_of
+
+    for node in range(5):
+        evaluator.families(families_of(5, node))
+    before = evaluator.n_local
+    _, known = look_back(outcome, evaluator, free, "auto", rationed=True)
+    assert known.certificate is not None
+    assert evaluator.n_local == before
+
+
+def test_an_interrupt_keeps_the_run(run, monkeypatch):
+    outcome, evaluator = run
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(findings, "certify", interrupted)
+    found, known = look_back(outcome, evaluator, Constraints.none(5), "on", rationed=False)
+    assert found.best is outcome.best
+    assert known.certificate is None
+
+
+@pytest.fixture
+def large():
+    """A search of more columns than tables can hold."""
+    data = simulate("24ER1", "linear", n=300, seed=2)
+    evaluator = Evaluator(build_score("bic-nv", Table.from_array(data.X)), Settings(max_memory=0.5))
+    found = evaluator.evaluate(data.dag[None].astype(bool))
+    return Outcome(found, "order search", evaluator.n_evals, evaluator.n_local, "test"), evaluator
+
+
+def test_a_proof_ends_when_somebody_asks(large):
+    outcome, evaluator = large
+    asked = []
+
+    def stop():
+        asked.append(True)
+        return True
+
+    found, known = look_back(outcome, evaluator, Constraints.none(24), "on", rationed=False, stop=stop)
+    assert asked
+    assert found.best is outcome.best
+    assert known.certificate is None or known.certificate.upper_bound > found.best.scores[0]
+
+
+def test_the_prior_is_named(monkeypatch):
+    logs = np.random.default_rng(0).normal(size=(4, 8))
+    by_dags, prior = edge_posterior(logs)
+    monkeypatch.setattr(findings, "MAX_DAG_SUM", 3)
+    by_orders, other = edge_posterior(logs)
+    assert (prior, other) == ("every DAG alike", "every order of the columns alike")
+    assert not np.allclose(by_dags, by_orders)
+
+
+def test_a_score_that_is_no_evidence_has_no_posterior(run):
+    outcome, evaluator = run
+    evaluator.score.evidence_scale = None
+    _, known = look_back(outcome, evaluator, Constraints.none(5), "auto", rationed=False)
+    assert known.posterior is None
+
+
+def test_columns_go_back_to_their_places(run):
+    outcome, evaluator = run
+    _, known = look_back(outcome, evaluator, Constraints.none(5), "auto", rationed=False)
+    columns = np.array([3, 0, 4, 1, 2])
+    back = restored(known, columns)
+    pairs = np.ix_(columns, columns)
+    np.testing.assert_array_equal(back.posterior[pairs], known.posterior)
+    np.testing.assert_array_equal(back.margins.removed[pairs], known.margins.removed)
+    np.testing.assert_array_equal(back.classes[1].dag[pairs], known.classes[1].dag)
+    plain = back.to_dict(tuple("abcde"))
+    assert plain["top"][0]["behind"] == 0
+    assert len(plain["top"][0]["edges"]) == known.classes[0].dag.sum()
+    assert replace(known, certificate=None).to_dict(tuple("abcde"))["certificate"] == {}

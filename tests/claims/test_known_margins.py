@@ -1,0 +1,109 @@
+import numpy as np
+import pytest
+
+from drbo.claims import findings, known_margins
+from drbo.claims.known_margins import KnownAlternatives, neighbours
+from drbo.claims.margins import Alternatives
+from drbo.data.simulate import simulate
+from drbo.data.table import Table
+from drbo.graph import dag_to_cpdag, is_acyclic
+from drbo.knowledge import Constraints, Knowledge
+from drbo.scores.base import Families, build_score
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.exact.family_tables import all_tables, families_of, legal_rows
+from drbo.settings import Settings
+
+
+@pytest.fixture(params=["bic-nv", "bge"])
+def solved(request, every_dag):
+    data = simulate("4ER1.5", "linear", n=60, seed=3)
+    evaluator = Evaluator(build_score(request.param, Table.from_array(data.X)), Settings(max_evals=10**6))
+    best = every_dag[np.argmax(evaluator.evaluate(every_dag).scores)]
+    return evaluator, best
+
+
+def test_with_all_families_known_the_climbs_find_the_exact_margins(solved):
+    evaluator, best = solved
+    for node in range(4):
+        evaluator.families(families_of(4, node))
+    exact = Alternatives(all_tables(evaluator, Constraints.none(4)), evaluator.score).margins(best)
+    found = KnownAlternatives(evaluator, best, None).margins()
+    np.testing.assert_allclose(found.removed, exact.removed, atol=1e-7)
+    np.testing.assert_allclose(found.reversed, exact.reversed, atol=1e-7)
+    assert not found.exact
+
+
+@pytest.mark.parametrize("climbed", [True, False])
+def test_a_neighbourhood_gives_an_upper_bound_for_every_edge(solved, climbed, monkeypatch):
+    evaluator, best = solved
+    monkeypatch.setattr(known_margins, "MAX_CLIMBED", 10_000 if climbed else 0)
+    exact = Alternatives(all_tables(evaluator, Constraints.none(4)), evaluator.score).margins(best)
+    fresh = Evaluator(evaluator.score, Settings())
+    fresh.evaluate(best[None])
+    fresh.families(neighbours(best))
+    others = KnownAlternatives(fresh, best, None)
+    found = others.margins()
+    assert (found.removed[best] >= exact.removed[best] - 1e-7).all()
+    there = ~np.isnan(found.reversed[best])
+    assert (found.reversed[best][there] >= exact.reversed[best][there] - 1e-7).all()
+    classes = others.classes(4)
+    keys = [dag_to_cpdag(other.dag).tobytes() for other in classes]
+    assert len(set(keys)) == len(keys)
+    assert all(is_acyclic(other.dag) for other in classes)
+    assert classes[0].score == max(other.score for other in classes)
+
+
+def test_neighbours_are_one_edge_away():
+    dag = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
+    found = {(int(n), tuple(np.flatnonzero(p))) for n, p in zip(*vars(neighbours(dag)).values(), strict=True)}
+    assert found == {(0, ()), (2, ()), (1, ()), (0, (1,)), (2, (1,)), (0, (2,)), (2, (0,)), (1, (0, 2))}
+
+
+def test_rows_that_the_knowledge_allows():
+    known = Knowledge(required=["a -> b"], roots=["c"], max_parents=1).compile("abc")
+    families = Families.from_sets(3, [(1, [0]), (1, []), (1, [0, 2]), (2, [0]), (2, []), (0, [2])])
+    assert legal_rows(families, known).tolist() == [0, 4, 5]
+
+
+def test_posterior_by_chains_is_that_of_the_exact_sum_over_orders(solved, monkeypatch):
+    evaluator, best = solved
+    for node in range(4):
+        evaluator.families(families_of(4, node))
+    scale = evaluator.score.evidence_scale
+    found = KnownAlternatives(evaluator, best, None).posterior(scale, seed=1)
+    monkeypatch.setattr(findings, "MAX_DAG_SUM", 3)
+    tables = all_tables(evaluator, Constraints.none(4))
+    exact, _ = findings.edge_posterior(tables.shares(evaluator.score) / scale)
+    np.testing.assert_allclose(found, exact, atol=0.03)
+    monkeypatch.setattr(known_margins, "MAX_SPREAD", 0.0)
+    assert KnownAlternatives(evaluator, best, None).posterior(scale, seed=1) is None  # chains that disagree
+
+
+def test_no_posterior_where_an_order_has_no_known_dag(solved):
+    evaluator, best = solved
+    fresh = Evaluator(evaluator.score, Settings())
+    fresh.evaluate(best[None])
+    assert KnownAlternatives(fresh, best, None).posterior(1.0, seed=0) is None
+
+
+def test_an_edge_is_turned_within_the_order(rng):
+    evaluator = Evaluator(build_score("bic-nv", Table.from_array(rng.normal(size=(50, 8)))), Settings())
+    turned = {True: 0, False: 0}
+    for _ in range(20):
+        shuffled = rng.permutation(8)
+        dag = np.triu(rng.random((8, 8)) < 0.4, 1)[np.ix_(shuffled, shuffled)]
+        evaluator.evaluate(dag[None])
+        others = KnownAlternatives(evaluator, dag, None)
+        for a, b in np.argwhere(dag):
+            changed = dag.copy()
+            changed[a, b], changed[b, a] = False, True
+            order = others._turned_order(a, b)
+            place = np.argsort(order)
+            assert sorted(order) == list(range(8))
+            assert place[b] < place[a]
+            if is_acyclic(changed):
+                assert (place[np.argwhere(changed)[:, 0]] < place[np.argwhere(changed)[:, 1]]).all()
+            else:
+                assert place[b] == place[a] - 1
+            turned[is_acyclic(changed)] += 1
+    assert min(turned.values()) > 20

@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from drbo.claims.why import constraints_of, mpdag, reasons
+from drbo.graph import dag_to_cpdag
+from drbo.knowledge import Constraints, Knowledge
+
+
+def _dag(*edges):
+    dag = np.zeros((4, 4), dtype=bool)
+    for a, b in edges:
+        dag["abcd".index(a), "abcd".index(b)] = True
+    return dag
+
+
+def _why(dag, *, equivalent=True, margin=None, **known):
+    found = reasons(
+        dag, Knowledge(**known).compile("abcd"), score_equivalent=equivalent, assumption="equal noise variances",
+        reversed_margin=margin,
+    )  # fmt: skip
+    return {"abcd"[a] + "abcd"[b]: words for (a, b), words in found.items()}
+
+
+def test_without_knowledge_the_mpdag_is_the_cpdag(rng):
+    for _ in range(20):
+        order = rng.permutation(4)
+        dag = np.triu(rng.random((4, 4)) < 0.5, 1)[np.ix_(order, order)]
+        np.testing.assert_array_equal(mpdag(dag, Constraints.none(4)), dag_to_cpdag(dag))
+
+
+def test_knowledge_directs_an_edge_and_meeks_rules_the_rest():
+    chain = _dag("ab", "bc", "cd")
+    known = Knowledge(tiers=[["a"], ["b"]]).compile("abcd")
+    np.testing.assert_array_equal(mpdag(chain, known), chain)
+    assert _why(chain, tiers=[["a"], ["b"]]) == {
+        "ab": "knowledge: b -> a is ruled out",
+        "bc": "Meek rule after knowledge",
+        "cd": "Meek rule after knowledge",
+    }
+
+
+def test_reasons_of_a_score_that_ties_equivalent_graphs():
+    dag = _dag("ac", "bc", "cd")
+    assert _why(dag) == {"ac": "v-structure with b", "bc": "v-structure with a", "cd": "Meek rule"}
+    assert _why(_dag("ab", "bc")) == {"ab": "tie", "bc": "tie"}
+    assert _why(_dag("ab", "bc"), required=["b -> c"]) == {"ab": "tie", "bc": "knowledge: required"}
+
+
+def test_reasons_of_a_score_that_does_not():
+    chain = _dag("ab", "bc")
+    margin = np.full((4, 4), np.nan)
+    margin[0, 1], margin[1, 2] = 0.0, 3.5
+    assert _why(chain, equivalent=False, margin=margin) == {"ab": "tie", "bc": "assumption: equal noise variances"}
+    assert _why(chain, equivalent=False)["ab"] == "assumption: equal noise variances"
+
+
+@pytest.mark.parametrize("known", [{}, {"roots": ["b"], "max_parents": 2}])
+def test_constraints_of_a_saved_result(known):
+    expected = Knowledge(**known).compile("abcd")
+    found = constraints_of(Knowledge(**known).to_mapping(), "abcd")
+    np.testing.assert_array_equal(found.allowed, expected.allowed)

@@ -1,0 +1,71 @@
+import numpy as np
+
+from drbo.search.exact.order_graph import Bounds, Index, Layer, Table, best_supersets, expand, pack
+
+
+def _layer(sets, scores):
+    return Layer(np.array(sets, dtype=np.uint64), np.array(scores, dtype=float), np.zeros(len(sets), dtype=np.int8))
+
+
+def _bounds(tables):
+    """Two partitions of three nodes: {0, 1} {2} and {0} {1, 2}."""
+    starts = np.concatenate([[0], np.cumsum([len(table) for table in tables])[:-1]])
+    group_of, place = np.array([[0, 0, 1], [2, 3, 3]]), np.array([[0, 1, 0], [0, 0, 1]])
+    return Bounds(group_of, place, starts, np.array([0, 0, 1, 1]), np.concatenate(tables))
+
+
+def test_the_least_partition_counts():
+    bounds = _bounds([[3.0, 2, 1, 0], [5.0, 0], [4.0, 0], [4.5, 1, 1, 0]])
+    assert bounds.at(np.array([0b000, 0b001, 0b110, 0b111], dtype=np.uint64)).tolist() == [8.0, 4.5, 1.0, 0.0]
+
+
+def test_the_best_parents_inside_a_set_are_taken_and_the_rest_is_cut():
+    masks = [np.array([0b010, 0], dtype=np.uint64), np.array([0b101, 0b001, 0], dtype=np.uint64)]
+    masks.append(np.array([0], dtype=np.uint64))
+    parents = Index.of(masks, [np.array([2.0, 0.0]), np.array([5.0, 3.0, 0.0]), np.array([0.0])])
+    bounds = _bounds([np.zeros(4), np.zeros(2), np.zeros(2), np.zeros(4)])
+    layer = _layer([0b001, 0b010], [10.0, 10.5])
+    table = Table(64)
+    assert expand(layer, 0, 10, parents, bounds, -np.inf, table) == 2
+    found = table.layer()
+    assert found.sets.tolist() == [0b011, 0b101, 0b110]
+    assert found.scores.tolist() == [13.0, 10.0, 10.5]
+    assert found.last.tolist() == [1, 2, 2]
+    table = Table(64)
+    expand(layer, 0, 10, parents, bounds, 12.0, table)
+    assert table.layer().sets.tolist() == [0b011]
+
+
+def test_more_than_64_sets_of_a_node():
+    masks = np.arange(256, dtype=np.uint64)[::-1] << np.uint64(1)
+    shares = np.arange(256.0)[::-1]
+    empty = np.zeros(1, dtype=np.uint64)
+    parents = Index.of([masks, *[empty] * 8], [shares, *[np.zeros(1)] * 8])
+    zero = np.zeros((1, 9), dtype=np.int64)
+    bounds = Bounds(zero, np.arange(9)[None], zero[0, :1], zero[0, :1], np.zeros(512))
+    for inside in (0, 0b1, 0b10110, 0b1111111):
+        table = Table(64)
+        expand(_layer([inside << 1], [0.0]), 0, 1, parents, bounds, -np.inf, table)
+        found = table.layer()
+        assert found.scores[found.last == 0].tolist() == [float(inside)]
+
+
+def test_a_full_table_stops_and_grows_without_loss():
+    empty = np.zeros(1, dtype=np.uint64)
+    parents = Index.of([empty] * 20, [np.zeros(1)] * 20)
+    zero = np.zeros((1, 20), dtype=np.int64)
+    bounds = Bounds(zero, np.arange(20)[None], zero[0, :1], zero[0, :1], np.zeros(1 << 20))
+    layer = _layer([1 << k for k in range(20)], np.zeros(20))
+    table, done, grown = Table(64), 0, 0
+    while done < 20:
+        done = expand(layer, done, 20, parents, bounds, -np.inf, table)
+        if done < 20:
+            table, grown = table.grown(), grown + 1
+    assert grown > 0
+    assert table.count == len(table.layer().sets) == 190
+
+
+def test_supersets_and_packed_bits():
+    assert best_supersets(np.array([0.0, 3.0, 1.0, 2.0])).tolist() == [3.0, 3.0, 2.0, 2.0]
+    sets = np.array([0b10100, 0b00011], dtype=np.uint64)
+    assert pack(sets, np.array([2, 0, 4])).tolist() == [0b101, 0b010]

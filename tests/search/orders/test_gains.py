@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+
+from drbo.data.table import Table
+from drbo.knowledge import Constraints, Knowledge
+from drbo.scores.base import Families, Score
+from drbo.scores.linear import BicNV
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.orders.gains import ScoreSteps, edge_prices, steps_of
+from drbo.settings import Settings
+
+NAMES = ["a", "b", "c", "d"]
+
+
+class Likes(Score):
+    """Each parent is worth its number, three together cost 10."""
+
+    def local_one(self, node, parents):
+        return float(sum(parents)) - 10.0 * (len(parents) >= 3)
+
+
+@pytest.fixture
+def table(rng):
+    return Table.from_array(rng.normal(size=(40, 4)), NAMES)
+
+
+def _steps(score, limits):
+    return ScoreSteps(Evaluator(score, Settings(max_evals=10**6)), limits)
+
+
+def test_gains_are_differences_of_the_score(table):
+    found = _steps(Likes(table), Constraints.none(4)).expand(np.array([0]), np.array([[1, 2, -1]]), np.array([2]))
+    assert found.values.tolist() == [3.0]
+    assert found.additions[0, 3] == 3.0 - 10.0
+    assert (found.drops.tolist(), found.drop_gains.tolist()) == ([-1], [-1.0])  # the best drop loses 1
+    found = _steps(Likes(table), Constraints.none(4)).expand(np.array([0]), np.array([[1, 2, 3]]), np.array([3]))
+    assert (found.drops.tolist(), found.drop_gains.tolist()) == ([1], [9.0])
+
+
+def test_knowledge_closes_steps(table):
+    limits = Knowledge(forbidden=["d -> a"], required=["b -> a"], max_parents=2).compile(NAMES)
+    steps = _steps(Likes(table), limits)
+    found = steps.expand(np.array([0, 0]), np.array([[1, -1], [1, 2]]), np.array([1, 2]))
+    assert (found.additions[0] > 0).tolist() == [False, False, True, False]
+    assert not (found.additions[1] > 0).any()
+    assert not np.isfinite(found.additions[1, 3])
+
+
+def test_every_family_is_computed_once(table):
+    steps = _steps(Likes(table), Constraints.none(4))
+    for _ in range(2):
+        steps.expand(np.array([0]), np.array([[-1]]), np.array([0]))
+    assert steps.evaluator.n_local == 4
+    assert steps.cost == 0
+
+
+def test_a_subclass_is_not_taken_for_its_parent(table):
+    class Other(BicNV):
+        pass
+
+    for score, compiled in ((Other(table), False), (BicNV(table), True)):
+        steps = steps_of(Evaluator(score, Settings()), Constraints.none(4), None)
+        assert isinstance(steps, ScoreSteps) != compiled
+
+
+def test_edge_prices_are_those_of_single_parents(table, rng):
+    score = BicNV(table, penalty="ebic", edge_prior=rng.normal(size=(4, 4)))
+    for child in range(4):
+        for parent in range(4):
+            expected = score.family_price(Families.from_sets(4, [(child, (parent,))]))[0]
+            assert edge_prices(score)[child, parent] == pytest.approx(-expected)

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+import torch
+
+from drbo.search.paper import cpu as compiled
+from drbo.search.paper import cpu_train as compiled_train
+from drbo.search.paper.history import History
+from drbo.search.paper.networks import BATCH_NORM_EPS, DropoutSurrogate
+from drbo.settings import Settings
+
+pytestmark = pytest.mark.floats
+
+D, H, N = 11, 6, 40
+
+
+def _scene(rng, dropout):
+    net = DropoutSurrogate(D, Settings(hidden=H, dropout=dropout), torch.Generator().manual_seed(0))
+    history = History(D, torch.device("cpu"))
+    history.append(rng.random((60, D, D)) < 0.4, 5 + 2 * rng.normal(size=(60, D)))
+    net.mean += 5.0
+    net.spread *= 2.0
+    return net, history, torch.as_tensor(rng.integers(60, size=N))
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_gradients_equal_the_batched_ones(dropout, rng):
+    """The batched ones are compared with autograd by the tests of the surrogate."""
+    net, history, rows = _scene(rng, dropout)
+    seed, per_node = 77, (N * H + 3) // 4
+    words = np.empty(D * per_node, np.uint64)
+    compiled.fill_random(words, np.uint64(seed))
+    coins = words.reshape(D, per_node).view(np.uint16)[:, : N * H].reshape(D, N, H)
+    kept = torch.as_tensor(coins >= round(dropout * 65_536))
+    assert kept.double().mean() == pytest.approx(1 - dropout, abs=0.05)
+    targets = (history.local(rows) - net.mean) / net.spread
+    net._gradients(history.parents(rows), targets, kept)
+    expected = net._gradient.clone()
+    net._gradient.fill_(float("nan"))
+    squares = np.empty(D, np.float32)
+    compiled_train.gradients(
+        0,
+        D,
+        history.codes[:, rows].numpy(),
+        history.values[:, rows].numpy(),
+        torch.cat([net.mean, net.spread], 1).T.contiguous().numpy(),
+        tuple(value.numpy() for value in net._p.values()),
+        tuple(value.numpy() for value in net._g.values()),
+        np.uint64(seed),
+        dropout,
+        BATCH_NORM_EPS,
+        squares,
+    )
+    assert torch.allclose(net._gradient, expected, atol=1e-5 * float(expected.abs().max()) + 1e-7)
+    assert squares.sum() == pytest.approx(float(expected.square().sum()), rel=1e-4)
+
+
+def test_activation_moments(rng):
+    net, history, rows = _scene(rng, 0.1)
+    act = torch.relu(torch.bmm(history.parents(rows), net._p["w1"]) + net._p["b1"][:, None])
+    mean, second = np.empty((D, H), np.float32), np.empty((D, H), np.float32)
+    w1, b1 = net._p["w1"].numpy(), net._p["b1"].numpy()
+    compiled_train.activation_moments(0, D, history.codes.numpy(), rows.numpy(), w1, b1, mean, second)
+    assert mean == pytest.approx(act.mean(1).numpy(), abs=1e-5)
+    assert second == pytest.approx(act.square().mean(1).numpy(), abs=1e-5)
+
+
+def test_adam_is_torchs(rng):
+    start, gradients = rng.normal(size=9), rng.normal(size=(5, 9))
+    leaf = torch.tensor(start, dtype=torch.float32, requires_grad=True)
+    theirs = torch.optim.Adam([leaf], lr=0.05)
+    flat, moment1, moment2 = start.astype(np.float32), np.zeros(9, np.float32), np.zeros(9, np.float32)
+    for step, gradient in enumerate(gradients, 1):
+        leaf.grad = torch.tensor(0.5 * gradient, dtype=torch.float32)
+        theirs.step()
+        rate, correction = 0.05 / (1 - 0.9**step), 1 / (1 - 0.999**step)
+        g = gradient.astype(np.float32)
+        compiled_train.adam(0, 9, flat, moment1, moment2, g, 0.5, (0.9, 0.999), rate, correction, 1e-8)
+        assert flat == pytest.approx(leaf.detach().numpy(), abs=1e-6)

@@ -1,0 +1,61 @@
+import numpy as np
+import torch
+
+from drbo.knowledge import Constraints, Knowledge
+from drbo.search.paper.inputs import Inputs
+
+NAMES = list("abcdefgh")
+
+
+def test_all_nodes_are_inputs_without_knowledge(rng):
+    inputs = Inputs.all_nodes(11)
+    dags = rng.random((7, 11, 11)) < 0.4
+    codes = inputs.encode(dags)
+    assert codes.shape == (11, 7, 2)
+    assert inputs.is_complete
+    assert (inputs.unpack(torch.as_tensor(codes)).numpy() == dags.transpose(2, 0, 1)).all()
+
+
+def test_few_allowed_parents_make_few_inputs(rng):
+    constraints = Knowledge(tiers=[list("ab"), list("cdefgh")], forbid_within_tiers=True).compile(NAMES)
+    inputs = Inputs.allowed(constraints)
+    assert (inputs.n_inputs, inputs.n_bytes, inputs.is_complete) == (2, 1, False)
+    assert inputs.parents[0].tolist() == [-1, -1]
+    assert inputs.parents[5].tolist() == [0, 1]
+    assert inputs.place[5].tolist() == [0, 1, -1, -1, -1, -1, -1, -1]
+    dags = (rng.random((9, 8, 8)) < 0.5) & constraints.allowed
+    nodes, parents = torch.tensor([5, 0, 2]), torch.as_tensor(dags.transpose(2, 0, 1))
+    seen = inputs.gather(nodes, parents[nodes])
+    assert (inputs.unpack(torch.as_tensor(inputs.encode(dags)))[nodes] == seen).all()
+    assert (seen[0].numpy() == dags[:, :2, 5]).all()
+    assert not seen[1].any()
+
+
+def test_a_parent_that_is_not_allowed_has_no_place():
+    inputs = Inputs.allowed(Knowledge(forbidden=["a -> b"]).compile(NAMES))
+    assert inputs.is_complete
+    assert inputs.place[1, 0] == -1
+    assert inputs.place[0, 1] == 1
+    assert (np.diag(inputs.place) == -1).all()
+
+
+def test_the_constraints_are_left_alone():
+    constraints = Constraints.none(4)
+    before = constraints.allowed.copy()
+    Inputs.allowed(constraints)
+    assert (constraints.allowed == before).all()
+
+
+def test_inputs_of_several_tables_stand_one_after_the_other(rng):
+    tiers = Knowledge(tiers=[list("ab"), list("cdefgh")], forbid_within_tiers=True).compile(NAMES)
+    few, all_nodes = Inputs.allowed(tiers), Inputs.all_nodes(8)
+    wide = few.widened(8)
+    both = Inputs.joined([wide, all_nodes])
+    assert (both.n_nodes, both.n_inputs, both.is_complete, wide.is_complete) == (16, 8, False, False)
+    assert Inputs.joined([all_nodes, all_nodes]).is_complete
+    dags = (rng.random((5, 8, 8)) < 0.5) & tiers.allowed
+    parents = torch.as_tensor(dags.transpose(2, 0, 1))
+    for part, first in ((wide, 0), (all_nodes, 8)):
+        nodes = torch.arange(8)
+        assert torch.equal(both.gather(nodes + first, parents), part.gather(nodes, parents))
+        assert (part.unpack(torch.as_tensor(part.encode(dags))) == part.gather(nodes, parents)).all()
