@@ -35,6 +35,7 @@ EXPERIMENTS = {
 }
 #: Experiments that share a module: its name, and the options that make the difference.
 SHARED = {
+    "report": ("reports.pages", []),
     "bge": ("equivalence", ["--score", "bge"]),
     "logistic": ("equivalence", ["--score", "logistic"]),
     # The penalty is what ebic, the default among so many columns, charges for an edge: 1 + 2 ln(1000) / ln(2000).

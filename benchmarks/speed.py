@@ -346,7 +346,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--save", type=Path, help="folder that gets the rows: speed_PART.csv")
     options = parser.parse_args(arguments)
     if options.part == "report":
-        from benchmarks.speed_report import write
+        from benchmarks.reports.speed import write
 
         write()
         return

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from functools import cache
 from statistics import mean, stdev
 
-from benchmarks import paper
 from benchmarks import rows as table
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.methods.registry import METHODS
+from benchmarks.reports import published as paper
 
 FOLDER = table.FOLDER / "run"
 #: Columns of a table: title, column of the rows, digits.

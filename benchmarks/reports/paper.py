@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from scipy.stats import t as student
 
-from benchmarks import paper, reasons, score_report, tables
 from benchmarks import rows as table
 from benchmarks.experiments import EXPERIMENTS
+from benchmarks.reports import published as paper
+from benchmarks.reports import reasons, tables
+from benchmarks.reports import scores as score_report
 
 #: Ours in two rows, as they are called here.
 PRESETS = ("drbo paper", "drbo default")

@@ -1,7 +1,7 @@
 """The page on how far edge probabilities can be believed, from the committed rows."""
 
-from benchmarks import figures
 from benchmarks import rows as table
+from benchmarks.reports import figures
 
 #: What is drawn: file of rows, columns that name a line, the probability given, the share found, edges in it.
 POSTERIORS = "reliability"

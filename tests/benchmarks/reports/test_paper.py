@@ -2,8 +2,11 @@
 
 import pytest
 
-from benchmarks import curve_report, paper, paper_report, reasons, tables
-from benchmarks.paper_report import NO_REASON, SPREAD, Cell
+from benchmarks.reports import curves as curve_report
+from benchmarks.reports import paper as paper_report
+from benchmarks.reports import published as paper
+from benchmarks.reports import reasons, tables
+from benchmarks.reports.paper import NO_REASON, SPREAD, Cell
 
 
 @pytest.fixture(scope="module")
@@ -13,7 +16,7 @@ def pages():
 
 def test_every_cell_that_is_worse_or_differs_has_a_reason(pages):
     lacking = [line for text in pages for line in text.splitlines() if NO_REASON in line]
-    assert not lacking, "write a reason in benchmarks/reasons.py:\n" + "\n".join(lacking)
+    assert not lacking, "write a reason in benchmarks/reports/reasons.py:\n" + "\n".join(lacking)
 
 
 def test_every_figure_of_drbo_in_the_paper_is_shown(pages):

@@ -5,21 +5,18 @@ Nothing is measured here and no figure is typed by hand, except those of the pap
 
 from pathlib import Path
 
-from benchmarks import (
-    ablation_report,
-    calibration_report,
-    curve_report,
-    figures,
-    paper_report,
-    preset_report,
-    score_report,
-    tables,
-)
 from benchmarks import rows as table
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.weaknesses import weaknesses
+from benchmarks.reports import ablations as ablation_report
+from benchmarks.reports import calibration as calibration_report
+from benchmarks.reports import curves as curve_report
+from benchmarks.reports import figures, tables
+from benchmarks.reports import paper as paper_report
+from benchmarks.reports import presets as preset_report
+from benchmarks.reports import scores as score_report
+from benchmarks.reports.weaknesses import weaknesses
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
 MADE = "Made by `python -m benchmarks report` from the rows in `benchmarks/rows/run`.\n\n"
 #: Pages of tables: title, opening, experiments.

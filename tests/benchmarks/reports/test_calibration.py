@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import calibration_report
+from benchmarks.reports import calibration as calibration_report
 
 
 def test_the_error_weighs_bins_by_their_edges():

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks import figures, report, tables, weaknesses
 from benchmarks import rows as table
 from benchmarks.experiments import EXPERIMENTS
+from benchmarks.reports import figures, tables, weaknesses
+from benchmarks.reports import pages as report
 
 
 @pytest.fixture(scope="module")

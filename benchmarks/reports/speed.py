@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from benchmarks import rows as table
 from benchmarks.speed import area_ratios, geometric_mean
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 #: The authors' program: milliseconds an iteration at C = 100,000 (its own setting), on a 2-core machine and an H200.
 AUTHORS = {("cpu", 10): 6_500, ("cpu", 30): 14_000, ("cuda", 30): 3_300, ("cuda", 100): 11_500}
 COLOURS = {"fast": "#0072b2", "paper": "#d55e00"}

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks import figures, paper, tables
 from benchmarks import rows as table
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.paper_report import Cell
+from benchmarks.reports import figures, tables
+from benchmarks.reports import published as paper
+from benchmarks.reports.paper import Cell
 
 #: Experiments with curves, and the data of the paper's figure.
 SHOWN = {"curves": ("30ER8 raw", "100ER2 raw"), "curves_gp": ("10ER4 GP unpruned",)}

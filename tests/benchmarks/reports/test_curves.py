@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmarks import curve_report, tables
+from benchmarks.reports import curves as curve_report
+from benchmarks.reports import tables
 
 
 def step(seed, evals, shd, seconds=60.0, method="drbo paper 50k"):

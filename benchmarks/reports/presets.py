@@ -3,7 +3,7 @@
 import re
 
 from benchmarks import rows as table
-from benchmarks import score_report
+from benchmarks.reports import scores as score_report
 from drbo.data.datasets import load
 from drbo.data.simulate import parse_graph_name
 

@@ -1,8 +1,9 @@
 """The page of ablations, from the committed rows: called by ``python -m benchmarks report``."""
 
-from benchmarks import figures, paper, tables
 from benchmarks import rows as table
 from benchmarks.methods.registry import ABLATED
+from benchmarks.reports import figures, tables
+from benchmarks.reports import published as paper
 from drbo.settings import Settings
 
 WIDTHS = ("0.0", "0.05", "0.01")
