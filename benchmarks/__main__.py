@@ -36,11 +36,13 @@ EXPERIMENTS = {
 #: Experiments that share a module: its name, and the options that make the difference.
 SHARED = {
     "report": ("reports.pages", []),
-    "bge": ("equivalence", ["--score", "bge"]),
-    "logistic": ("equivalence", ["--score", "logistic"]),
+    "null": ("studies.false_edges", []),
+    **{name: (name, []) for name in ("run", "linear", "bnlearn", "gp", "sachs")},
+    "bge": ("studies.equivalence", ["--score", "bge"]),
+    "logistic": ("studies.equivalence", ["--score", "logistic"]),
     # The penalty is what ebic, the default among so many columns, charges for an edge: 1 + 2 ln(1000) / ln(2000).
     "scale": (
-        "orders",
+        "studies.orders",
         ["--graphs", "1000ER2", "--rows", "2000", "--seeds", "1", "--seconds", "250", "--penalty", "2.818"],
     ),
 }
@@ -52,7 +54,7 @@ def main() -> None:
     if name not in EXPERIMENTS:
         lines = [f"  {key:<10} {text}" for key, text in EXPERIMENTS.items()]
         sys.exit("usage: python -m benchmarks EXPERIMENT [options]; an experiment takes --help\n" + "\n".join(lines))
-    module, options = SHARED.get(name, (name, []))
+    module, options = SHARED.get(name, (f"studies.{name}", []))
     import_module(f"benchmarks.{module}").main([*options, *sys.argv[2:]])
 
 

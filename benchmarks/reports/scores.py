@@ -6,8 +6,9 @@ from operator import itemgetter
 
 import numpy as np
 
-from benchmarks import discrete, equivalence, null, solution
 from benchmarks import rows as table
+from benchmarks.studies import discrete, equivalence, solution
+from benchmarks.studies import false_edges as null
 
 
 def null_table() -> str:

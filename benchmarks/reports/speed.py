@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks import rows as table
-from benchmarks.speed import area_ratios, geometric_mean
+from benchmarks.studies.speed import area_ratios, geometric_mean
 
 DOCS = Path(__file__).parents[2] / "docs"
 #: The authors' program: milliseconds an iteration at C = 100,000 (its own setting), on a 2-core machine and an H200.

@@ -5,10 +5,10 @@ from statistics import mean
 from typing import NamedTuple
 
 from benchmarks import rows as table
-from benchmarks.equivalence import gaps
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.methods.registry import METHODS
 from benchmarks.reports import tables
+from benchmarks.studies.equivalence import gaps
 
 OURS = "drbo default"
 #: "A fraction of the time": at most this share of our seconds.

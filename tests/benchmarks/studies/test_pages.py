@@ -6,7 +6,8 @@ import shutil
 
 import pytest
 
-from benchmarks import pages, rows
+from benchmarks import rows
+from benchmarks.studies import pages
 
 CHROMIUM = any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
 

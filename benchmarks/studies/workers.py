@@ -158,7 +158,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--save", type=Path, help="CSV file that gets the rows")
     options = parser.parse_args(arguments)
     if options.report:
-        page = Path(__file__).parents[1] / "docs" / "scaling-out.md"
+        page = Path(__file__).parents[2] / "docs" / "scaling-out.md"
         table.fill(page, "workers", report(table.load(table.FOLDER / "workers.csv")))
         return
     torch.set_num_threads(1)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import rows as table
-from benchmarks.equivalence import all_dags
+from benchmarks.studies.equivalence import all_dags
 from drbo.claims.findings import edge_posterior
 from drbo.data.table import Table
 from drbo.graph import topological_order

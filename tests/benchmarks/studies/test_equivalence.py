@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks import equivalence
+from benchmarks.studies import equivalence
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.graph import is_acyclic

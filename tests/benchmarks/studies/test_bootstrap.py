@@ -4,7 +4,8 @@ import csv
 
 import numpy as np
 
-from benchmarks import bootstrap, rows
+from benchmarks import rows
+from benchmarks.studies import bootstrap
 from drbo.claims.resampling import Confidence
 
 SLICE = ["--graphs", "6ER1", "--seeds", "1", "--rows", "60", "--resamples", "3", "--workers", "1"]

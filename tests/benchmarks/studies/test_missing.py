@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.missing import POLICIES, edges_by, holed
+from benchmarks.studies.missing import POLICIES, edges_by, holed
 
 
 @pytest.mark.parametrize("mechanism", ["mcar", "mar"])

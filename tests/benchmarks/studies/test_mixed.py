@@ -5,7 +5,7 @@ import json
 import numpy as np
 from click.testing import CliRunner
 
-from benchmarks import mixed
+from benchmarks.studies import mixed
 from drbo.cli import main as program
 from drbo.data.check import check_table
 from drbo.graph import is_acyclic

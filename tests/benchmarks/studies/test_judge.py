@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.judge import random_like
+from benchmarks.studies.judge import random_like
 from drbo.graph import is_acyclic
 
 

@@ -1,4 +1,6 @@
-"""How often the pruners keep a parent that has no effect: ``python -m benchmarks.prune_null --tests 20000 --seed 0``.
+"""How often the pruners keep a parent that has no effect.
+
+    python -m benchmarks.studies.prune_null --tests 20000 --seed 0
 
 CAM: every node is a sum of smooth functions of some of its parents plus noise. The other parents have no effect, and
 only their tests are counted. Parents are independent in half of the sets; in the other half they share a common cause,

@@ -3,13 +3,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import rows as table
-from benchmarks.efficiency import PARTS, one_run, summary
 from benchmarks.gp import TableScore
+from benchmarks.studies.efficiency import PARTS, one_run, summary
 from drbo.data.table import Table
 from drbo.scores.base import Families
 from drbo.settings import Settings
 
-PAGE = Path(__file__).parents[2] / "docs" / "efficiency.md"
+PAGE = Path(__file__).parents[3] / "docs" / "efficiency.md"
 
 
 def test_the_page_is_made_from_the_rows():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.exact import TableScore, categorical, large_sets, prove, prove_large
+from benchmarks.studies.exact import TableScore, categorical, large_sets, prove, prove_large
 from drbo.data.table import Table
 from drbo.knowledge import Constraints
 from drbo.scores.base import build_score

@@ -1,6 +1,6 @@
 import pytest
 
-from benchmarks import workers
+from benchmarks.studies import workers
 
 
 def test_every_place_comes_to_the_same(monkeypatch):

@@ -25,7 +25,7 @@ from drbo.graph import dag_to_cpdag
 
 KEY = ("graph", "n_rows", "seed", "resamples", "kind")
 RELIABILITY_KEY = ("kind", "edge", "bin")
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 BINS = np.linspace(0, 1, 11)
 SMALL = ("6ER1", "8ER1", "8ER2", "10ER1")  # graphs of the reliability tables, in turn
 SMALL_ROWS = (100, 200, 500)

@@ -3,8 +3,8 @@ import argparse
 import numpy as np
 import pytest
 
-from benchmarks import speed
 from benchmarks.reports import speed as speed_report
+from benchmarks.studies import speed
 
 
 def test_a_row_of_the_iteration_table(monkeypatch):

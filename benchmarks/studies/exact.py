@@ -208,7 +208,7 @@ def large_sets(scores: list[str], seed: int) -> Iterator[tuple[str, str, Table, 
             name = graph if raw else f"{graph} standardised"
             yield name, kind, Table.from_array(values if raw else standardize(values)), Knowledge()
     for kind in (kind for kind in scores if kind in ("bic-discrete", "bdeu")):
-        from benchmarks.discrete import draw, read_network
+        from benchmarks.studies.discrete import draw, read_network
 
         for network in NETWORKS:
             data, _ = draw(read_network(network), 1000, seed)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.knowledge import broken, contradiction, random_statements
+from benchmarks.studies.knowledge import broken, contradiction, random_statements
 from drbo.errors import KnowledgeError
 from drbo.knowledge import Knowledge
 

@@ -20,7 +20,7 @@ from drbo.data.datasets import load
 from drbo.data.simulate import simulate
 from tests.result.report.conftest import Browser, start
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 KEY = ("data", "machine")
 SIZES = {"desktop": (1280, 960), "phone": (390, 844)}
 #: Two frames after the load event: the graph has been drawn.
