@@ -37,7 +37,8 @@ EXPERIMENTS = {
 SHARED = {
     "report": ("reports.pages", []),
     "null": ("studies.false_edges", []),
-    **{name: (name, []) for name in ("run", "linear", "bnlearn", "gp", "sachs")},
+    "run": ("experiments.cells", []),
+    **{name: (name, []) for name in ("linear", "bnlearn", "gp", "sachs")},
     "bge": ("studies.equivalence", ["--score", "bge"]),
     "logistic": ("studies.equivalence", ["--score", "logistic"]),
     # The penalty is what ebic, the default among so many columns, charges for an edge: 1 + 2 ln(1000) / ln(2000).

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from benchmarks import rows as table
 from benchmarks.methods import Task, Worker, library, timed
 from benchmarks.methods.libraries import as_text, pgmpy_score
-from benchmarks.metrics import dag_score, judge
+from benchmarks.methods.metrics import dag_score, judge
 from drbo import DrBO
 from drbo.data.check import check_table
 from drbo.data.table import Table

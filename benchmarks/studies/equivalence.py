@@ -18,7 +18,7 @@ import torch
 
 from benchmarks import rows as table
 from benchmarks.methods import Task, Worker, library, timed
-from benchmarks.metrics import dag_score, judge
+from benchmarks.methods.metrics import dag_score, judge
 from drbo import DrBO
 from drbo.data.simulate import simulate
 from drbo.data.table import Table

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from benchmarks import rows as table
-from benchmarks.metrics import dag_score
+from benchmarks.methods.metrics import dag_score
 from drbo import DrBO
 from drbo.data.simulate import simulate
 from drbo.data.table import Table

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import rows as table
-from benchmarks.metrics import dag_score
+from benchmarks.methods.metrics import dag_score
 from drbo.data.table import Table
 from drbo.scores.base import Families
 from drbo.scores.gp_paper import GpNV

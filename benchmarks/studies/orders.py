@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks import rows as table
 from benchmarks.methods import Task, Worker, library
-from benchmarks.metrics import dag_score, judge
+from benchmarks.methods.metrics import dag_score, judge
 from drbo import DrBO
 from drbo.data.simulate import Simulated, simulate, standardize
 from drbo.data.table import Table

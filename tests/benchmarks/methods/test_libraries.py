@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.methods import METHODS, Answer, Task, Worker, attempt, library, timed
 from benchmarks.methods.libraries import _from_marks, _SameScore, as_text
-from benchmarks.metrics import dag_score, judge
+from benchmarks.methods.metrics import dag_score, judge
 from drbo.data.check import check_table
 from drbo.data.simulate import simulate
 from drbo.data.table import Table

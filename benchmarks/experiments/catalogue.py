@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from benchmarks.data import DataSet
+from benchmarks.experiments.data import DataSet
 from benchmarks.methods.registry import ABLATED
 
 OURS = ("drbo default", "drbo sparing", "drbo networks off", "drbo paper")

@@ -6,8 +6,8 @@ import torch
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 
+from benchmarks.methods.metrics import dag_score
 from benchmarks.methods.variants import NOISE, VARIANTS, draw_posterior
-from benchmarks.metrics import dag_score
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.scores.linear import BicEV

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.data import DataSet, sortabilities
+from benchmarks.experiments.data import DataSet, sortabilities
 from drbo.data.simulate import simulate
 
 

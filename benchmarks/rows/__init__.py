@@ -13,7 +13,7 @@ import torch
 
 import drbo
 
-FOLDER = Path(__file__).parent / "rows"
+FOLDER = Path(__file__).parent
 Row = dict[str, Any]
 
 

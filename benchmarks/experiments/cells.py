@@ -20,11 +20,11 @@ from pathlib import Path
 
 import drbo
 from benchmarks import rows as table
-from benchmarks.data import DataSet, sortabilities
 from benchmarks.experiments import EXPERIMENTS, Experiment
+from benchmarks.experiments.data import DataSet, sortabilities
 from benchmarks.methods import METHODS, Answer, Task, Worker
 from benchmarks.methods.base import scoring
-from benchmarks.metrics import dag_score, measure, unpack
+from benchmarks.methods.metrics import dag_score, measure, unpack
 from drbo.data.table import Table
 from drbo.scores.base import build_score
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.methods import Answer
-from benchmarks.metrics import identification_distance, measure, pack, unpack
+from benchmarks.methods.metrics import identification_distance, measure, pack, unpack
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.graph import dag_to_cpdag

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from benchmarks import rows as table
-from benchmarks import run
-from benchmarks.data import DataSet
 from benchmarks.experiments import EXPERIMENTS, Experiment, Plan
+from benchmarks.experiments import cells as run
+from benchmarks.experiments.data import DataSet
 from benchmarks.methods import METHODS, Answer, Method, Task, Worker
 from benchmarks.methods.process import _Sender
 from drbo.data.table import Table
