@@ -112,14 +112,13 @@ type: .venv/ready
 	$(BIN)/mypy
 
 bench-quick: .venv/ready  ## a small slice of every benchmark; libraries that are not installed give rows that say so
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks run all --quick --workers 2
-	OMP_WAIT_POLICY=passive $(BIN)/python -m benchmarks linear --preset paper --graphs 10ER2 --seeds 2 --evals 640 --candidates 2000
-	OMP_WAIT_POLICY=passive $(BIN)/python -m benchmarks linear --preset default --graphs 10ER2,20ER4 --seeds 2 --evals 0
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks experiments --quick --workers 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks studies --quick
 
 # Hours; goes on where it stopped. The methods of others: make bench BENCH_PYTHON=rivals/bin/python, benchmarks/requirements.txt
 BENCH_PYTHON = $(BIN)/python
 bench: .venv/ready  ## every cell of every experiment, then the pages
-	OMP_NUM_THREADS=1 $(BENCH_PYTHON) -m benchmarks run all --workers $(shell nproc)
+	OMP_NUM_THREADS=1 $(BENCH_PYTHON) -m benchmarks experiments --workers $(shell nproc)
 	$(BIN)/python -m benchmarks report
 
 clean:

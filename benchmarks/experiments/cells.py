@@ -1,15 +1,14 @@
 """Run an experiment cell by cell, and go on where it stopped.
 
-    python -m benchmarks run raw --methods "drbo default,dagma linear" --seeds 0-4
-    python -m benchmarks run raw --workers 4          # or --dask ADDRESS; Dask's workers need --no-nanny
-    python -m benchmarks run all --quick
+    python -m benchmarks raw --methods "drbo default,dagma linear" --seeds 0-4
+    python -m benchmarks raw --workers 4              # or --dask ADDRESS; Dask's workers need --no-nanny
+    python -m benchmarks experiments --quick          # a small slice of each
 
 A cell is one method on one data set. Its row goes to benchmarks/rows/run/EXPERIMENT.csv as soon as it is there, with
 an address: the hash of the experiment, the data, the method, its settings and the versions. A cell whose address is
 there is not run again, unless it ran out of a shorter time limit. A failure or a time-out is a row that says so.
 """
 
-import argparse
 import hashlib
 import json
 import threading
@@ -17,19 +16,20 @@ from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 import drbo
-from benchmarks import rows as table
-from benchmarks.experiments import EXPERIMENTS, Experiment
+from benchmarks.experiments import EXPERIMENTS
 from benchmarks.experiments.data import DataSet, sortabilities
 from benchmarks.methods import METHODS, Answer, Task, Worker
-from benchmarks.methods.base import scoring
-from benchmarks.methods.metrics import dag_score, measure, unpack
+from benchmarks.methods.metrics import dag_score, measure, measure_search, unpack
+from benchmarks.parameters import Device, Numbers, Workers
+from benchmarks.rows import FOLDER as ROWS
+from benchmarks.rows import QUICK_FOLDER, Row, load, save, stamp
 from drbo.data.table import Table
 from drbo.scores.base import build_score
 
-FOLDER = table.FOLDER / "run"
-QUICK_FOLDER = Path("build") / "bench-quick"
+FOLDER = ROWS / "run"
 KEY = ("data", "method", "seed", "repeat")
 CURVE_KEY = (*KEY, "step")
 #: Methods without a seed are run this often.
@@ -41,6 +41,22 @@ PACE, PACE_DEFAULT = "drbo default", 10.0
 #: --quick: rows of a table, seconds of a cell.
 QUICK_ROWS, QUICK_LIMIT = 200, 20.0
 _local = threading.local()
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which cells are run, and where: the options of the command line."""
+
+    methods: Annotated[str | None, "comma-separated; those of the experiment if none is named"] = None
+    data: Annotated[str | None, "comma-separated names of data sets; all of the experiment if none is named"] = None
+    seeds: Annotated[Numbers | None, 'such as "0-4,7"; those of the experiment if none is given'] = None
+    limit: Annotated[float | None, "seconds of a cell; that of the experiment if none is given"] = None
+    device: Device = "cpu"
+    workers: Workers = 1
+    dask: Annotated[str | None, "address of a Dask scheduler whose workers see this folder, instead of --workers"] = (
+        None
+    )
+    measure: Annotated[bool, "only compute the figures of the rows again"] = False
 
 
 @dataclass(frozen=True)
@@ -77,22 +93,20 @@ class Cell:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def run_cell(cell: Cell, seconds: float) -> tuple[table.Row, list[table.Row]]:
+def run_cell(cell: Cell, seconds: float) -> tuple[Row, list[Row]]:
     """Return the row of a cell and the points of its curve; ``seconds`` is what an anytime method may take."""
-    drawn = cell.data.draw(cell.seed)
-    columns = Table.from_array(drawn.X)
-    score = build_score(cell.data.score, columns, scoring(cell.data.score, PENALTY, cell.device))
-    task = Task(
-        columns,
-        cell.data.score,
-        {"penalty": PENALTY, "seconds": seconds, "degree": float(drawn.dag.sum() / len(drawn.dag))},
-        cell.seed,
-        cell.data.prune,
-        cell.device,
-    )
+    data, drawn, method = cell.data, cell.data.draw(cell.seed), METHODS[cell.method]
+    options = {
+        "penalty": PENALTY,
+        "seconds": seconds,
+        "degree": float(drawn.dag.sum() / len(drawn.dag)),
+        "score_options": data.score_options,
+    }
+    task = Task(Table.from_array(drawn.X), data.score, options, cell.seed, data.prune, cell.device)
+    score = build_score(data.score, task.table, task.scoring)
     answer = _worker().ask(cell.method, task, cell.limit)
-    method = METHODS[cell.method]
     key = dict(zip(KEY, cell.key, strict=True))
+    best = data.best_dag(cell.seed)
     row = {
         **key,
         "address": cell.address,
@@ -101,13 +115,15 @@ def run_cell(cell: Cell, seconds: float) -> tuple[table.Row, list[table.Row]]:
         "n": len(drawn.X),
         "n_edges": int(drawn.dag.sum()),
         **sortabilities(drawn),
-        "score": cell.data.score,
+        "score": data.score,
         "true_score": repr(dag_score(score, drawn.dag)),
+        **({} if best is None else {"optimum": repr(dag_score(score, best))}),
         **measure(answer, score, drawn.dag),
+        **measure_search(answer, score, drawn.dag),
         "seconds": round(answer.seconds, 3),
         "cpu_seconds": round(answer.cpu_seconds, 3),
         "limit": cell.limit,
-        **table.stamp(cell.device),
+        **stamp(cell.device),
     }
     points = []
     for step in answer.steps if cell.curves else ():
@@ -117,10 +133,10 @@ def run_cell(cell: Cell, seconds: float) -> tuple[table.Row, list[table.Row]]:
     return row, points
 
 
-def measure_again(row: table.Row, data: DataSet) -> table.Row:
+def measure_again(row: Row, data: DataSet) -> Row:
     """Return a row with its figures computed anew from the graph it holds."""
     drawn = data.draw(int(row["seed"]))
-    score = build_score(data.score, Table.from_array(drawn.X), {"penalty": PENALTY})
+    score = build_score(data.score, Table.from_array(drawn.X), {"penalty": PENALTY, **data.score_options})
     answer = Answer(unpack(row["graph"], len(drawn.dag)), 0.0, 0.0, row["note"])
     return {**row, **measure(answer, score, drawn.dag)}
 
@@ -132,23 +148,23 @@ def _worker() -> Worker:
     return _local.worker  # type: ignore[no-any-return]
 
 
-def cells(name: str, experiment: Experiment, options: argparse.Namespace) -> Iterator[Cell]:
+def cells(name: str, request: Request, quick: bool) -> Iterator[Cell]:
     """Yield the cells that were asked for."""
+    experiment = EXPERIMENTS[name]
     sets = experiment.data
-    if options.quick:
+    if quick:
         sets = (replace(sets[0], n=min(sets[0].n, QUICK_ROWS)),)
-    wanted = chosen(options.data, [data.name for data in sets]) if options.data else None
-    limit = options.limit or (QUICK_LIMIT if options.quick else experiment.limit)
-    for data in sets:
-        if wanted is not None and data.name not in wanted:
-            continue
-        methods, seeds = (experiment.quick, 1) if options.quick else experiment.plan(data.name)
-        if options.methods:
-            methods = chosen(options.methods, METHODS)
-        for seed in numbers(options.seeds) if options.seeds else range(seeds):
+    names = [data.name for data in sets]
+    wanted = chosen(request.data, names) if request.data else names
+    limit = request.limit or (QUICK_LIMIT if quick else experiment.limit)
+    for data in (data for data in sets if data.name in wanted):
+        methods, seeds = (experiment.quick, 1) if quick else experiment.plan(data.name)
+        if request.methods:
+            methods = chosen(request.methods, METHODS)
+        for seed in request.seeds or range(seeds):
             for method in methods:
-                for repeat in range(1 if METHODS[method].seeded or options.quick else REPEATS):
-                    yield Cell(name, data, method, seed, repeat, options.device, limit, experiment.curves)
+                for repeat in range(1 if METHODS[method].seeded or quick else REPEATS):
+                    yield Cell(name, data, method, seed, repeat, request.device, limit, experiment.curves)
 
 
 def chosen(text: str, known: Collection[str]) -> tuple[str, ...]:
@@ -164,13 +180,7 @@ def chosen(text: str, known: Collection[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def numbers(text: str) -> list[int]:
-    """Read "0-4,7" as 0, 1, 2, 3, 4, 7."""
-    ends = [part.split("-") for part in text.split(",")]
-    return [number for part in ends for number in range(int(part[0]), int(part[-1]) + 1)]
-
-
-def is_done(cell: Cell, row: table.Row | None) -> bool:
+def is_done(cell: Cell, row: Row | None) -> bool:
     """Return whether a row answers a cell: the same address, and not out of a shorter time."""
     if row is None or row["address"] != cell.address:
         return False
@@ -178,16 +188,15 @@ def is_done(cell: Cell, row: table.Row | None) -> bool:
     return not late or float(row["limit"]) >= cell.limit
 
 
-def run_experiment(name: str, options: argparse.Namespace, executor: Executor) -> int:
+def run_experiment(name: str, request: Request, quick: bool, folder: Path, executor: Executor) -> int:
     """Run what is missing; return the number of cells that were run."""
-    folder = options.folder or (QUICK_FOLDER if options.quick else FOLDER)
     path, curves = folder / f"{name}.csv", folder / f"{name}_curves.csv"
-    known = {tuple(row[part] for part in KEY): row for row in table.load(path)}
+    known = {tuple(row[part] for part in KEY): row for row in load(path)}
     lacking = {data.missing for data in EXPERIMENTS[name].data} - {""}
     if lacking:
         print(f"{name}: left out: {'; '.join(sorted(lacking))}")
         return 0
-    wanted = list(cells(name, EXPERIMENTS[name], options))
+    wanted = list(cells(name, request, quick))
     missing = [cell for cell in wanted if not is_done(cell, known.get(cell.key))]
     print(f"{name}: {len(wanted)} cells, {len(wanted) - len(missing)} there already", flush=True)
     first = [cell for cell in missing if not METHODS[cell.method].anytime]
@@ -198,20 +207,20 @@ def run_experiment(name: str, options: argparse.Namespace, executor: Executor) -
         for job in as_completed(jobs):
             cell, (row, points) = jobs[job], job.result()
             known[cell.key] = row
-            table.save(path, [row], KEY)
+            save(path, [row], KEY)
             if points:
-                table.save(curves, points, CURVE_KEY)
+                save(curves, points, CURVE_KEY)
             done += 1
             print(f"[{done}/{len(missing)}] {_words(row)}", flush=True)
     return done
 
 
-def _pace(cell: Cell, known: dict[tuple[str, ...], table.Row]) -> float:
+def _pace(cell: Cell, known: dict[tuple[str, ...], Row]) -> float:
     row = known.get((cell.data.name, PACE, str(cell.seed), "0"))
     return float(row["seconds"]) if row else PACE_DEFAULT
 
 
-def _words(row: table.Row) -> str:
+def _words(row: Row) -> str:
     figures = f"SHD {row.get('shd', '-')}, SHD-C {row['shd_c']}, " if row["n_found"] != "" else ""
     return f"{row['data']}, {row['method']}, seed {row['seed']}: {figures}{row['seconds']} s {row['note']}".rstrip()
 
@@ -221,43 +230,23 @@ def measure_all(names: Iterable[str]) -> None:
     for name in names:
         sets = {data.name: data for data in EXPERIMENTS[name].data}
         path = FOLDER / f"{name}.csv"
-        rows = [measure_again(row, sets[row["data"]]) if row.get("graph") else row for row in table.load(path)]
-        table.save(path, rows, KEY)
+        rows = [measure_again(row, sets[row["data"]]) if row.get("graph") else row for row in load(path)]
+        save(path, rows, KEY)
         print(f"{name}: {len(rows)} rows measured again")
 
 
-def parser() -> argparse.ArgumentParser:
-    options = argparse.ArgumentParser(
-        "python -m benchmarks run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_argument("experiment", choices=[*EXPERIMENTS, "all"])
-    options.add_argument("--quick", action="store_true", help="a small slice, into build/bench-quick")
-    options.add_argument("--methods", help="comma-separated; default: those of the experiment")
-    options.add_argument("--data", help="comma-separated names of data sets; default: all of the experiment")
-    options.add_argument("--seeds", help='such as "0-4,7"; default: those of the experiment')
-    options.add_argument("--limit", type=float, help="seconds of a cell; default: that of the experiment")
-    options.add_argument("--device", default="cpu", help="cpu or cuda, for methods that can use it")
-    where = options.add_mutually_exclusive_group()
-    where.add_argument("--workers", type=int, default=1, help="cells at a time")
-    where.add_argument("--dask", metavar="ADDRESS", help="of a Dask scheduler; its workers must see this folder")
-    options.add_argument("--folder", type=Path, help="folder of the rows; default: benchmarks/rows/run")
-    options.add_argument("--measure", action="store_true", help="only compute the figures of the rows again")
-    return options
-
-
-def main(arguments: list[str]) -> None:
-    """Run from the command line."""
-    options = parser().parse_args(arguments)
-    names = list(EXPERIMENTS) if options.experiment == "all" else [options.experiment]
-    if options.measure:
+def run(names: Iterable[str], request: Request, quick: bool, folder: Path | None) -> None:
+    """Run experiments one after the other."""
+    if request.measure:
         measure_all(names)
         return
-    if options.dask:
+    if request.dask:
         from distributed import Client
 
-        executor: Executor = Client(options.dask).get_executor()
+        executor: Executor = Client(request.dask).get_executor()
     else:
-        executor = ThreadPoolExecutor(options.workers)
+        executor = ThreadPoolExecutor(request.workers)
+    place = folder or (QUICK_FOLDER if quick else FOLDER)
     with executor:
-        total = sum(run_experiment(name, options, executor) for name in names)
+        total = sum(run_experiment(name, request, quick, place, executor) for name in names)
     print(f"{total} cells run")

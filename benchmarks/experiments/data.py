@@ -7,12 +7,12 @@ SCM, one hidden confounder, heavy tails, independent columns; and those that are
 import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks import gran_dag
 from drbo.data.audit import explained, sortability
 from drbo.data.datasets import load
 from drbo.data.simulate import Simulated, simulate, standardize
@@ -32,6 +32,7 @@ class DataSet:
     standardised : columns get mean 0 and variance 1 at the end.
     score : what is maximised, and by which every answer is scored (penalty 1).
     prune : what methods that leave pruning to others are pruned by.
+    score_options : of the score, beside its penalty.
     """
 
     name: str
@@ -42,6 +43,7 @@ class DataSet:
     options: dict[str, Any] = field(default_factory=dict)
     score: str = "bic-ev"
     prune: str = "threshold"
+    score_options: dict[str, Any] = field(default_factory=dict)
 
     def draw(self, seed: int) -> Simulated:
         """Return data set ``seed``; the columns of real structures in an order drawn with the same seed."""
@@ -62,8 +64,13 @@ class DataSet:
         return "set DRBO_DATA to the folder that holds gran_dag/" if needs else ""
 
     def describe(self) -> dict[str, Any]:
-        """Return everything that the data depend on, but the seed."""
-        return asdict(self)
+        """Return everything that a row depends on, but the seed; options of the score where there are any."""
+        return {name: value for name, value in asdict(self).items() if name != "score_options" or value}
+
+    def best_dag(self, seed: int) -> npt.NDArray[np.bool_] | None:
+        """Return the DAG with the best score where it is known."""
+        known = self.graph == "gran_dag" and self.score == "gp-nv" and self.n == 1_000 and not self.standardised
+        return gran_dag.optimum(seed + 1) if known else None
 
 
 def internally_standardised(spec: DataSet, seed: int) -> Simulated:
@@ -111,9 +118,8 @@ def from_file(spec: DataSet, seed: int) -> Simulated:
         if known.X is None:
             raise FileNotFoundError("the rows of sachs are missing")
         return Simulated(known.X[: spec.n], known.dag, None, known.names)
-    sets = np.load(Path(os.environ["DRBO_DATA"]) / "gran_dag" / "p10_e40_n1000_gp_ids1to5.npz")
-    values, dag = sets["X"][seed][: spec.n], sets["A"][seed].astype(bool)
-    return Simulated(values, dag, None, tuple(f"x{j}" for j in range(len(dag))))
+    values, dag = gran_dag.data_set(seed + 1)
+    return Simulated(values[: spec.n], dag, None, tuple(f"x{j}" for j in range(len(dag))))
 
 
 MAKERS = {

@@ -15,7 +15,7 @@ from drbo.data.table import Table
 Graph = npt.NDArray[np.bool_]
 #: Called by sequential methods with the number of the step and the graph they would return there.
 Record = Callable[[int, Graph], None]
-#: A method that is ready to learn: only this call is timed.
+#: A method that is ready to learn a graph, or for ours a ``Found``: only this call is timed.
 Learn = Callable[[], Any]
 
 
@@ -33,8 +33,9 @@ class Task:
 
     @property
     def scoring(self) -> dict[str, Any]:
-        """The options of the score."""
-        return scoring(self.score, self.options.get("penalty", 1.0), self.device)
+        """The options of the score: its penalty, the device where it factorises kernels, and those of the data set."""
+        device = {"device": self.device} if self.score.split("-")[0] == "gp" else {}
+        return {"penalty": self.options.get("penalty", 1.0), **device, **self.options.get("score_options", {})}
 
     @property
     def follow(self) -> Record | None:
@@ -42,9 +43,13 @@ class Task:
         return self.record if self.prune in ("none", "threshold") else None
 
 
-def scoring(score: str, penalty: float, device: str) -> dict[str, Any]:
-    """Return the options of a score: its penalty, and the device where it factorises kernels."""
-    return {"penalty": penalty, **({"device": device} if score.split("-")[0] == "gp" else {})}
+class Found(NamedTuple):
+    """A graph of ours with the search behind it: the DAG before pruning, and what was spent on it."""
+
+    graph: Graph
+    searched: Graph
+    n_evals: int
+    n_local: int
 
 
 class Step(NamedTuple):
@@ -64,6 +69,7 @@ class Answer:
     cpu_seconds: float  # says more than seconds where other work shares the machine
     note: str = ""
     steps: tuple[Step, ...] = ()
+    found: Found | None = None  # of ours
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,19 @@ def measure(answer: Answer, score: Score, truth: Graph) -> dict[str, Any]:
     return {**figures, **judged, "aid": identification_distance(graph, truth), "graph": pack(graph)}
 
 
+def measure_search(answer: Answer, score: Score, truth: Graph) -> dict[str, Any]:
+    """Return the figures of the search behind a graph of ours: score and distance before pruning, and what it cost."""
+    if answer.found is None:
+        return {}
+    return {
+        "searched_score": repr(dag_score(score, answer.found.searched)),
+        "searched_shd": shd(answer.found.searched, truth),
+        "n_searched": int(answer.found.searched.sum()),
+        "n_evals": answer.found.n_evals,
+        "n_local": answer.found.n_local,
+    }
+
+
 def identification_distance(learned: Graph, truth: Graph) -> float | str:
     """Return the ancestor adjustment identification distance (Henckel et al. 2024) as a share of all pairs.
 

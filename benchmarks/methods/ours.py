@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.methods.base import Graph, Learn, Task
+from benchmarks.methods.base import Found, Graph, Learn, Task
 from benchmarks.methods.variants import VARIANTS
 from drbo.claims.prune import prune
 from drbo.scores.base import build_score
@@ -28,8 +28,12 @@ def estimator(task: Task, score: str = "task", **settings: Any) -> Learn:
             on_collinear="keep",
         )
 
+    def learn() -> Found:
+        result = model().fit(task.table.values).result_
+        return Found(result.dag, result.searched_dag, result.n_evals, result.n_local)
+
     model().fit(np.random.default_rng(0).integers(0, 2, size=(50, 4)).astype(float))
-    return lambda: model().fit(task.table.values).result_.dag
+    return learn
 
 
 def paper_loop(task: Task, preset: str, evals: int, variant: str = "", **settings: Any) -> Learn:
@@ -56,4 +60,10 @@ def paper_loop(task: Task, preset: str, evals: int, variant: str = "", **setting
 
     warm = chosen.with_(max_evals=2 * chosen.batch_size, n_candidates=chosen.batch_size)
     run(search(warm, 0))  # compiles, untimed
-    return lambda: pruned(run(search(chosen, task.seed), [record]).best.dags[0])
+
+    def learn() -> Found:
+        outcome = run(search(chosen, task.seed), [record])
+        best = outcome.best.dags[0]
+        return Found(pruned(best), best, outcome.n_evals, outcome.n_local)
+
+    return learn

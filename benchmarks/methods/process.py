@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.methods.base import Answer, Graph, Learn, Step, Task
+from benchmarks.methods.base import Answer, Found, Graph, Learn, Step, Task
 from benchmarks.methods.registry import METHODS
 
 #: Seconds in which a library must be imported.
@@ -130,5 +130,7 @@ def attempt(step: Callable[[], Any]) -> Any:
 def timed(learn: Learn) -> Answer:
     """Return the answer of a method that is ready to learn."""
     start, cpu_start = time.perf_counter(), time.process_time()
-    graph = np.asarray(learn(), dtype=bool)
-    return Answer(graph, time.perf_counter() - start, time.process_time() - cpu_start)
+    learned = learn()
+    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
+    found = learned if isinstance(learned, Found) else None
+    return Answer(np.asarray(found.graph if found else learned, dtype=bool), seconds, cpu_seconds, found=found)

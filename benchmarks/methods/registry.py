@@ -55,6 +55,9 @@ def _class(make: Any, package: str, source: str, **settings: Any) -> Method:
 OURS: dict[str, Method] = {
     "drbo default": Method(ours.estimator, source="defaults", same_score=True, package="drbo"),
     "drbo auto": Method(ours.estimator, {"score": "auto"}, "defaults, the score too", package="drbo"),
+    "drbo gp": Method(
+        ours.estimator, {"score": "gp", "max_evals": 300}, "defaults, a score whose noise is fitted", package="drbo"
+    ),
     "drbo sparing": Method(
         ours.estimator, {"route": "surrogate"}, "the route for expensive scores", same_score=True, package="drbo"
     ),
@@ -170,6 +173,7 @@ OWN: dict[str, Method] = {
     "sortnregress (lasso)": _own("sorting", "CausalDisco", criterion="variance", prune="lasso"),
     "R2-sortnregress": _own("sorting", "CausalDisco", criterion="r2", prune="lasso"),
     "tabu": _own("controls", EQUAL, same_score=True, method="tabu"),
+    "random order": _own("sorting", "a control: what pruning leaves of a complete graph", criterion="random"),
     "random graph": _own("controls", "a control: as dense as the truth", method="random"),
 }
 #: Names in the rows: library, then method; methods of our own have no library.

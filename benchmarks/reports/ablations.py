@@ -1,9 +1,8 @@
 """The page of ablations, from the committed rows: called by ``python -m benchmarks report``."""
 
-from benchmarks import rows as table
 from benchmarks.methods.registry import ABLATED
-from benchmarks.reports import figures, tables
-from benchmarks.reports import published as paper
+from benchmarks.reports import figures, published, tables
+from benchmarks.rows import Row, read, spread
 from drbo.settings import Settings
 
 WIDTHS = ("0.0", "0.05", "0.01")
@@ -52,24 +51,24 @@ def page(made: str) -> str:
     return text + "".join(f"- {knob}: {words}\n" for knob, words in SAID.items()) + unique_table()
 
 
-def _line(knob: str, value: str, part: list[table.Row]) -> str:
+def _line(knob: str, value: str, part: list[Row]) -> str:
     if not part:
         return ""
-    cells = [table.spread(tables.numbers(part, name), 1) for name in ("shd", "gap", "seconds")]
+    cells = [spread(tables.numbers(part, name), 1) for name in ("shd", "gap", "seconds")]
     return f"| {knob} | {value} | {' | '.join(cells)} | {len(part)}, {part[0]['machine']} |\n"
 
 
 def unique_table() -> str:
     """Return the table of different DAGs by rank."""
-    rows = table.load(table.FOLDER / "unique.csv")
+    rows = read("unique")
     text = (
         "\n## Different DAGs among 1,000 random ones, 30 nodes (`unique`)\n\nThe paper's column cannot be had from "
         "uniform vectors, which all give different DAGs. Candidates of a small trust region show its trend.\n\n"
         "| rank | paper | uniform in [-1, 1] | region of half-width 0.05 | 0.01 |\n|---|---|---|---|---|\n"
     )
-    for rank, (middle, deviation) in paper.UNIQUE.items():
+    for rank, (middle, deviation) in published.UNIQUE.items():
         parts = [[row for row in rows if (row["rank"], row["length"]) == (rank, width)] for width in WIDTHS]
-        counts = [table.spread(row["unique"] for row in part) for part in parts if part]
+        counts = [spread(row["unique"] for row in part) for part in parts if part]
         text += f"| {rank} | {middle:.1f} +- {deviation:.1f} | {' | '.join(counts)} |\n"
     return text
 

@@ -1,7 +1,7 @@
 """The page on how far edge probabilities can be believed, from the committed rows."""
 
-from benchmarks import rows as table
 from benchmarks.reports import figures
+from benchmarks.rows import read
 
 #: What is drawn: file of rows, columns that name a line, the probability given, the share found, edges in it.
 POSTERIORS = "reliability"
@@ -11,10 +11,10 @@ RESAMPLES = "bootstrap_reliability"
 def lines() -> dict[str, list[tuple[float, float, int]]]:
     """Return what each method gave, what it found and on how many edges, bin by bin."""
     found: dict[str, list[tuple[float, float, int]]] = {}
-    for row in table.load(table.FOLDER / f"{POSTERIORS}.csv"):
+    for row in read(f"{POSTERIORS}"):
         point = (float(row["given"]), float(row["found"]), int(row["count"]))
         found.setdefault(f"posterior, {row['score']}", []).append(point)
-    for row in table.load(table.FOLDER / f"{RESAMPLES}.csv"):
+    for row in read(f"{RESAMPLES}"):
         point = (float(row["mean_frequency"]), float(row["share_true"]), int(row["count"]))
         found.setdefault(f"{row['kind']}, {row['edge']}s", []).append(point)
     return {name: sorted(points) for name, points in found.items()}

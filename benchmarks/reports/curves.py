@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks import rows as table
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.reports import figures, tables
-from benchmarks.reports import published as paper
+from benchmarks.reports import earlier, figures, published, tables
 from benchmarks.reports.paper import Cell
+from benchmarks.rows import Row, read, spread
 
 #: Experiments with curves, and the data of the paper's figure.
 SHOWN = {"curves": ("30ER8 raw", "100ER2 raw"), "curves_gp": ("10ER4 GP unpruned",)}
@@ -30,7 +29,7 @@ def page(made: str) -> str:
         "by n d.\n\n"
     )
     for experiment, data in _data():
-        text += f"## {data}\n\n`python -m benchmarks run {experiment}`\n\n{ends(experiment, data)}"
+        text += f"## {data}\n\n`python -m benchmarks {experiment}`\n\n{ends(experiment, data)}"
         text += f"![Learning curves on {data}]({file_name(data)})\n\n" if steps_of(experiment, data) else ""
         text += f"SHD and minutes after so many evaluations; in brackets runs.\n\n{run_times(experiment, data)}\n"
         text += "".join(f"- {words}\n" for words in remarks(experiment, data)) + "\n"
@@ -41,9 +40,9 @@ def _data() -> Iterator[tuple[str, str]]:
     return ((experiment, data) for experiment, names in SHOWN.items() for data in names)
 
 
-def steps_of(experiment: str, data: str) -> list[table.Row]:
+def steps_of(experiment: str, data: str) -> list[Row]:
     """Return the points of the curves on one data set."""
-    return [row for row in table.load(tables.FOLDER / f"{experiment}_curves.csv") if row["data"] == data]
+    return [row for row in read(f"run/{experiment}_curves") if row["data"] == data]
 
 
 def ends(experiment: str, data: str) -> str:
@@ -56,22 +55,22 @@ def ends(experiment: str, data: str) -> str:
     for method in dict.fromkeys(row["method"] for row in rows):
         part = [row for row in rows if row["method"] == method]
         found = ((tables.numbers(part, name), digits) for _, name, digits in (*ENDS, ("", "seconds", 1)))
-        cells = " | ".join(table.spread(values, digits) if values else "" for values, digits in found)
+        cells = " | ".join(spread(values, digits) if values else "" for values, digits in found)
         text += f"| {method} | {cells} | {tables.answers_of(part)}, {part[0]['machine']} |\n"
     return text + "\n" + tables.planned(experiment, data, rows) + "\n"
 
 
 def run_times(experiment: str, data: str) -> str:
     """Return a run-time table: SHD and minutes after so many evaluations, the paper's and ours."""
-    methods = paper.RUN_TIMES[data]
-    marks, rows = list(methods[paper.OURS]), [*steps_of(experiment, data), *older(data)]
+    methods = published.RUN_TIMES[data]
+    marks, rows = list(methods[published.OURS]), [*steps_of(experiment, data), *earlier.single_runs(data)]
     text = f"| method | {' | '.join(f'{n:,}: SHD | minutes' for n in marks)} | machine |\n"
     text += "|---" * (2 * len(marks) + 2) + "|\n"
     for method, cells in methods.items():
         shown = (f"{tables.figure(shd)} | {tables.figure(minutes)}" for shd, minutes in cells.values())
         text += f"| {method}, paper | {' | '.join(shown)} | its GPU with 16 GB |\n"
     own = [row for row in tables.rows_of(experiment) if row["data"] == data]
-    machines = {row["method"]: row["machine"] for row in (*own, *older(data))}
+    machines = {row["method"]: row["machine"] for row in (*own, *earlier.single_runs(data))}
     for method in dict.fromkeys(row["method"] for row in rows):
         part = [row for row in rows if row["method"] == method]
         text += f"| {method} | {' | '.join(_after(part, n) for n in marks)} | {machines.get(method, '')} |\n"
@@ -81,31 +80,15 @@ def run_times(experiment: str, data: str) -> str:
 def remarks(experiment: str, data: str) -> Iterator[str]:
     """Yield where the paper's preset is worse than the paper after so many evaluations, and why."""
     rows = [row for row in steps_of(experiment, data) if row["method"].startswith("drbo paper")]
-    for evals, (shd, _) in paper.RUN_TIMES[data][paper.OURS].items():
-        whole = [row for row in older(data) if int(row["step"]) == evals]
+    for evals, (shd, _) in published.RUN_TIMES[data][published.OURS].items():
+        whole = [row for row in earlier.single_runs(data) if int(row["step"]) == evals]
         found = tables.numbers(whole or _ends(rows, evals), "shd")
         cell = Cell(experiment, data, "drbo paper", shd, found)
         if cell.worse:
             yield f"{evals:,} evaluations, worse than the paper's {tables.figure(shd)}: {cell.reason}."
 
 
-def older(data: str) -> list[table.Row]:
-    """Return the ends of single runs of the paper's preset in other experiments, several at a time on one GPU."""
-    linear = [
-        {**row, "step": row["n_evals"], "method": f"drbo paper, runs of {int(row['evals']):,} (`linear`)"}
-        for row in table.load(table.FOLDER / "linear.csv")
-        if row["preset"] == "paper" and f"{row['graph']} raw" == data
-    ]
-    nonlinear = [
-        {**row, "step": row["n_evals"], "method": f"drbo paper, runs of {int(row['evals']):,} (`gp`)"}
-        | {"seed": f"{row['id']}-{row['seed']}"}
-        for row in table.load(table.FOLDER / "gp.csv")
-        if row["device"] == "cuda" and data == "10ER4 GP unpruned"
-    ]
-    return [{**row, "step_seconds": row["seconds"]} for row in (*linear, *nonlinear)]
-
-
-def _ends(rows: list[table.Row], evals: int) -> list[table.Row]:
+def _ends(rows: list[Row], evals: int) -> list[Row]:
     """Return the last step up to about ``evals`` of each data set that got there."""
     ends = []
     for seed in sorted({row["seed"] for row in rows}):
@@ -118,13 +101,13 @@ def _ends(rows: list[table.Row], evals: int) -> list[table.Row]:
     return ends
 
 
-def _after(rows: list[table.Row], evals: int) -> str:
+def _after(rows: list[Row], evals: int) -> str:
     """Return SHD and minutes after so many evaluations."""
     ends = _ends(rows, evals)
     if not ends:
         return " | "
     minutes = [float(row["step_seconds"]) / 60 for row in ends]
-    return f"{table.spread(tables.numbers(ends, 'shd'))} ({len(ends)}) | {table.spread(minutes, 2)}"
+    return f"{spread(tables.numbers(ends, 'shd'))} ({len(ends)}) | {spread(minutes, 2)}"
 
 
 def file_name(data: str) -> str:

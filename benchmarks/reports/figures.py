@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from benchmarks import rows as table
+from benchmarks.rows import Row, grouped
 
 Points = dict[str, list[tuple[float, list[float]]]]  # line -> (x, figures of the data sets)
 CONFIDENCE = 0.95
@@ -117,7 +117,7 @@ def panels(groups: dict[str, dict[str, list[float]]], y: str) -> bytes:
     return _svg(figure)
 
 
-def curve(rows: list[table.Row], x: str, places: np.ndarray, y: str = "shd") -> list[tuple[float, list[float]]]:
+def curve(rows: list[Row], x: str, places: np.ndarray, y: str = "shd") -> list[tuple[float, list[float]]]:
     """Return a figure at each place: that of the last step of a data set before it, where all data sets have begun."""
     runs: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
@@ -130,21 +130,74 @@ def curve(rows: list[table.Row], x: str, places: np.ndarray, y: str = "shd") -> 
     return found
 
 
-def _figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Any, Any]:
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
+def learning_curves(rows: list[Row]) -> bytes:
+    """Draw the gap to the true graph's score over evaluations: thin lines are seeds, thick ones their mean."""
+    graphs = sorted({row["graph"] for row in rows})
+    figure, axes = _figure(4.6 * len(graphs), 3.4, 1, len(graphs))
+    for axis, graph in zip(np.atleast_1d(axes).flat, graphs, strict=True):
+        for rules, colour in {"fast": "#0072b2", "paper": "#d55e00"}.items():
+            part = [row for row in rows if (row["graph"], row["rules"]) == (graph, rules)]
+            part.sort(key=lambda row: (row["seed"], int(row["n_evals"])))
+            steps = sorted({int(row["n_evals"]) for row in part})
+            gaps = np.array([float(row["true_score"]) - float(row["score"]) for row in part]).reshape(-1, len(steps))
+            axis.plot(steps, gaps.T, color=colour, alpha=0.25, linewidth=0.7)
+            axis.plot(steps, gaps.mean(axis=0), color=colour, linewidth=2, label=f"{rules} rules")
+        words = {"xlabel": "evaluations", "ylabel": "true graph's score - best found"}
+        axis.set(title=graph, **words, xscale="log", yscale="log")
+        axis.legend(frameon=False)
+    return _saved(figure, "svg", {"svg.fonttype": "path"}, metadata={"Date": None})
+
+
+def posteriors(rows: list[Row]) -> bytes:
+    """Draw the share of true edges over their posterior probability, with a bar of two standard errors."""
+    parts = grouped(rows, "score")
+    figure, axes = _figure(9, 3.2, 1, len(parts), sharey=True)
+    for axis, ((name,), part) in zip(np.atleast_1d(axes).flat, parts.items(), strict=True):
+        x, y, count = (np.array([float(row[key]) for row in part]) for key in ("given", "found", "count"))
+        axis.plot([0, 1], [0, 1], color="0.7", lw=1)
+        axis.errorbar(x, y, 2 * np.sqrt(np.maximum(y * (1 - y), 0.25 / count) / count), fmt="o-", ms=4, lw=1.2)
+        axis.set(title=name, xlabel="posterior probability of an edge", xlim=(0, 1), ylim=(0, 1))
+        axis.set_aspect("equal")
+    figure.axes[0].set_ylabel("share that is in the true graph")
+    return _saved(figure, "png", dpi=110)
+
+
+def frequencies(rows: list[Row]) -> bytes:
+    """Draw the share of true links and arrows over their frequency, with 95% intervals."""
+    rows = [row for row in rows if row["share_true"]]
+    kinds = dict.fromkeys(row["kind"] for row in rows)
+    figure, axes = _figure(7.2, 3.4, 1, 2, sharey=True)
+    for axis, edge in zip(axes.flat, ("link", "arrow"), strict=True):
+        axis.plot([0, 1], [0, 1], color="#8592A0", linewidth=1, linestyle=(0, (4, 3)))
+        for kind, colour, mark in zip(kinds, ("#0072B2", "#D55E00"), ("o", "s"), strict=False):
+            part = [row for row in rows if (row["kind"], row["edge"]) == (kind, edge)]
+            across, up = ([float(row[name]) for row in part] for name in ("mean_frequency", "share_true"))
+            error = [1.96 * np.sqrt(p * (1 - p) / int(row["count"])) for p, row in zip(up, part, strict=True)]
+            axis.errorbar(across, up, yerr=error, color=colour, marker=mark, markersize=4, linewidth=1.4, label=kind)
+        axis.set(title=f"{edge}s", xlabel="frequency", xlim=(0, 1.02), ylim=(0, 1.02))
+        axis.spines[["top", "right"]].set_visible(False)
+    figure.axes[0].set_ylabel("share that is true")
+    figure.axes[0].legend(frameon=False)
+    return _saved(figure, "png", dpi=110)
+
+
+def _figure(width: float, height: float, rows: int = 1, columns: int = 1, **shared: Any) -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasSVG(figure)
-    axes = figure.subplots(rows, columns, squeeze=False)
+    axes = figure.subplots(rows, columns, squeeze=False, **shared)
     return figure, axes if rows * columns > 1 else axes[0, 0]
 
 
 def _svg(figure: Any) -> bytes:
     """Return the figure without a date, with names of its parts that do not change; text stays text."""
+    return _saved(figure, "svg", {"svg.fonttype": "none"}, metadata={"Date": None})
+
+
+def _saved(figure: Any, kind: str, settings: dict[str, str] | None = None, **options: Any) -> bytes:
     import matplotlib as mpl
 
     buffer = BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "drbo", "svg.fonttype": "none"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    with mpl.rc_context({"svg.hashsalt": "drbo", **(settings or {})}):
+        figure.savefig(buffer, format=kind, **options)
     return buffer.getvalue()

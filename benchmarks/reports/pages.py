@@ -1,149 +1,74 @@
-"""Write docs/results/, and the tables of README and docs/scores.md, from the committed rows.
+"""Everything that ``python -m benchmarks report`` writes: which page, which rows, which table."""
 
-Nothing is measured here and no figure is typed by hand, except those of the paper (Duong, Gupta & Nguyen 2025).
-"""
-
+from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import rows as table
-from benchmarks.experiments import EXPERIMENTS
-from benchmarks.reports import ablations as ablation_report
-from benchmarks.reports import calibration as calibration_report
-from benchmarks.reports import curves as curve_report
-from benchmarks.reports import figures, tables
-from benchmarks.reports import paper as paper_report
-from benchmarks.reports import presets as preset_report
-from benchmarks.reports import scores as score_report
-from benchmarks.reports.weaknesses import weaknesses
+from benchmarks.reports import earlier, figures, presets, results, scores, searches, speed, trust
+from benchmarks.rows import Row, read
 
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "docs" / "results"
-MADE = "Made by `python -m benchmarks report` from the rows in `benchmarks/rows/run`.\n\n"
-#: Pages of tables: title, opening, experiments.
-GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "linear": (
-        "Linear data",
-        "",
-        ("raw", "standardised", "standardised_large", "noises", "graphs", "sizes", "bnlearn"),
-    ),
-    "hard": (
-        "Data that give nothing away",
-        "What is left when variances and explained shares say nothing about the order, when there is nothing to find, "
-        "or when an assumption fails.\n\n",
-        ("iscm", "null", "few_rows", "weak", "heavy", "confounder"),
-    ),
-    "nonlinear": (
-        "Nonlinear data, and Sachs",
-        "The known Sachs network has no v-structure, so its class is fully undirected: the second column of SHD, in "
-        "which an undirected edge on a true one is right, flatters methods that orient nothing.\n\n",
-        ("gp", "gp_standardised", "cos", "sachs"),
-    ),
-}
-HOW = (
-    "Every method sees the same table and has its own process and time limit. Spread is the standard deviation over "
-    "data sets (seeds 0 to 9 or fewer, as the column of answers says; methods without a seed run five times on each). "
-    "The best mean of SHD and SHD-C is bold, among methods that answered on every data set. A method of others that "
-    "is worse than its own figure of the paper by more than two standard deviations is labelled `not reproduced`: it "
-    "is never bold, and nobody is bold where it is the nearest. *SHD, undirected counts as right* is gCastle's "
-    "convention, in which the paper counts PC and GES. *AID* is the ancestor adjustment identification distance as a "
-    "share of all pairs. *Below the best score* is the distance of the score (penalty 1) to the best one that any "
-    "method or the true graph has on that data set. Seconds are those of the machine under the table, which other work "
-    "shared, one thread a method; those of CPU are steadier.\n\n"
+Table = Callable[[list[Row]], str]
+#: Tables between the marks of a page: page, mark, rows, table.
+MARKED: tuple[tuple[str, str, str, Table], ...] = (
+    ("docs/scores.md", "null test", "null", scores.null_test),
+    ("docs/efficiency.md", "efficiency", "efficiency", searches.efficiency),
+    ("docs/efficiency.md", "expensive", "expensive", searches.expensive),
+    ("docs/exact.md", "certify", "exact", searches.certify),
+    ("docs/exact.md", "large", "exact", searches.large),
+    ("docs/exact.md", "agree", "exact", searches.agree),
+    ("docs/orders.md", "orders", "orders", searches.orders),
+    ("docs/judge.md", "judge", "judge", trust.judge),
+    ("docs/knowledge.md", "knowledge", "knowledge", trust.knowledge),
+    ("docs/missing.md", "missing", "missing", trust.missing),
+    ("docs/confidence.md", "bootstrap", "bootstrap", trust.bootstrap),
+    ("docs/confidence.md", "reliability", "bootstrap_reliability", trust.frequencies),
+    ("docs/speed.md", "iteration", "speed_iteration", speed.iteration),
+    ("docs/speed.md", "together", "speed_together", speed.together),
+    ("docs/speed.md", "nodes", "speed_growth", speed.nodes),
+    ("docs/speed.md", "evaluations", "speed_growth", speed.evaluations),
+    ("docs/speed.md", "curves", "speed_curves", speed.curves),
+    ("docs/scaling-out.md", "workers", "workers", speed.workers),
+    ("docs/report.md", "pages", "pages", speed.pages),
+)
+#: Pictures beside those of docs/results: name, rows, drawing.
+DRAWN: tuple[tuple[str, str, Callable[[list[Row]], bytes]], ...] = (
+    ("learning-curves.svg", "speed_curves", figures.learning_curves),
+    ("reliability.png", "reliability", figures.posteriors),
+    ("bootstrap-reliability.png", "bootstrap_reliability", figures.frequencies),
 )
 
 
-def index_page() -> str:
-    """Return the page that leads to the others."""
-    pages = {
-        "linear": "raw, standardised, five noises, graph types, sample sizes, real structures",
-        "hard": "internally standardised models, null data, n < d, weak edges, heavy tails, a hidden confounder",
-        "nonlinear": "Gaussian processes, cosines with 50 and 100 nodes, Sachs",
-        "paper": "every figure of the paper, and ours beside it, with reasons where they differ",
-        "curves": "learning curves over evaluations and seconds (Fig. 1), and the tables of run times",
-        "ablations": "one knob of the paper's preset at a time",
-        "presets": "both presets of ours on every score: optimum, evaluations, seconds",
-        "calibration": "edge probabilities and frequencies against the truth",
-        "methods": "settings of every method, and where they come from",
-        "not-the-best": "where drbo is not the best tool",
-    }
-    listed = "".join(f"| [{name}]({name}.md) | {words} |\n" for name, words in pages.items())
-    count = sum(len(table.load(path)) for path in sorted(tables.FOLDER.glob("*.csv")) if "_curves" not in path.name)
-    names = "\n".join(pages)
-    sets = [(experiment, data.name) for experiment, declared in EXPERIMENTS.items() for data in declared.data]
-    there = {(name, row["data"], row["method"], row["seed"]) for name in EXPERIMENTS for row in tables.rows_of(name)}
-    plan = [(name, data, *cell) for name, data in sets for cell in tables.plan_cells(name, data)]
-    return (
-        f"# Results\n\n{MADE}{HOW}{count:,} runs have a row; of {len(plan):,} planned pairs of method and data set "
-        f"{sum(cell in there for cell in plan):,} have one. `python -m benchmarks run EXPERIMENT` runs what is missing;"
-        " a cell that failed or ran out of time has a row that says so. "
-        "The plans were cut to what this machine can run when most rows were there: what they leave out is not "
-        "counted. Cells of ours that an error in the proof of the optimum had stopped were run again after it was "
-        "mended, with a longer limit.\n\n"
-        f"| page | what it shows |\n|---|---|\n{listed}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
-    )
-
-
-def group_page(name: str) -> str:
-    """Return a page of tables."""
-    title, opening, experiments = GROUPS[name]
-    sections = "\n".join(filter(None, (tables.section(experiment) for experiment in experiments)))
-    pictures = "![SHD by sample size](sizes.svg)\n" if name == "linear" and sizes_figure() else ""
-    return f"# {title}\n\n{MADE}[How to read it](index.md). {opening}\n\n{sections}{pictures}".replace(" \n\n", "\n\n")
-
-
-def sizes_figure() -> bytes | None:
-    """Draw the SHD over sample sizes."""
-    rows, points = tables.rows_of("sizes"), figures.Points()
-    for data in EXPERIMENTS["sizes"].data:
-        for method in EXPERIMENTS["sizes"].methods:
-            part = [row for row in rows if (row["data"], row["method"]) == (data.name, method)]
-            if found := tables.numbers(part, "shd"):
-                points.setdefault(method, []).append((data.n, found))
-    return figures.lines(points, "rows", "SHD, 20ER4", log_x=True) if points else None
-
-
-def methods_page() -> str:
-    """Return the settings of every method."""
-    return (
-        f"# Methods and their settings\n\n{MADE}Libraries and versions: `benchmarks/requirements.txt`. Penalty 1 of "
-        "ours is `lambda_bic` 1 of FLOP, `alpha` 1 of XGES and `lambda_value` 0.5 of causal-learn, whose BOSS and "
-        "GRaSP take 2 unless told otherwise. Methods without a library are in `benchmarks/methods`, written from their "
-        "papers.\n\n" + tables.settings_table()
-    )
+def tables_of(rows: str) -> list[Table]:
+    """Return the tables that are made of a file of rows."""
+    found = [table for _, _, name, table in MARKED if name == rows]
+    found += [table for _, name, _, table in scores.SECTIONS if name == rows]
+    return found + ([scores.choice] if rows == "null_choice" else [])
 
 
 def pages() -> dict[Path, bytes]:
     """Return every file that the report writes."""
-    texts = {
-        "index": index_page(),
-        **{name: group_page(name) for name in GROUPS},
-        "paper": paper_report.page(MADE),
-        "curves": curve_report.page(MADE),
-        "ablations": ablation_report.page(MADE),
-        "presets": preset_report.page(),
-        "methods": methods_page(),
-        "calibration": calibration_report.page(),
-        "not-the-best": weaknesses(),
-    }
-    files = {RESULTS / f"{name}.md": text.encode() for name, text in texts.items()}
-    pictures = {
-        "ablations.svg": ablation_report.picture(),
-        "sizes.svg": sizes_figure(),
-        "calibration.svg": calibration_report.picture(),
-        **curve_report.pictures(),
-    }
-    files |= {RESULTS / name: picture for name, picture in pictures.items() if picture}
-    readme, scores = ROOT / "README.md", ROOT / "docs" / "scores.md"
-    files[readme] = table.filled(readme.read_text(), "results", preset_report.lines("linear")).encode()
-    files[scores] = table.filled(scores.read_text(), "null test", score_report.null_table()).encode()
-    return files
+    files = {ROOT / "docs" / "results" / name: content for name, content in results.files().items()}
+    texts = {ROOT / page: (ROOT / page).read_text() for page in ("README.md", *(marked[0] for marked in MARKED))}
+    texts[ROOT / "README.md"] = filled(
+        texts[ROOT / "README.md"], "results", presets.lines(earlier.preset_rows("linear"))
+    )
+    for page, mark, rows, table in MARKED:
+        texts[ROOT / page] = filled(texts[ROOT / page], mark, table(read(rows)))
+    images = {ROOT / "docs" / "images" / name: draw(read(rows)) for name, rows, draw in DRAWN}
+    every = {**files, **texts, **images}
+    return {path: content.encode() if isinstance(content, str) else content for path, content in every.items()}
 
 
-def main(arguments: list[str]) -> None:
+def filled(page: str, mark: str, text: str) -> str:
+    """Return a page with another text between its marks ``mark: start`` and ``mark: end``."""
+    start, end = f"<!-- {mark}: start -->\n", f"<!-- {mark}: end -->"
+    before, rest = page.split(start)
+    return before + start + text + end + rest.split(end)[1]
+
+
+def write() -> None:
     """Write the pages."""
-    if arguments:
-        raise SystemExit("report takes no options")
-    RESULTS.mkdir(exist_ok=True)
     for path, content in pages().items():
+        path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
         print(f"wrote {path.relative_to(ROOT)}")

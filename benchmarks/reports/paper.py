@@ -6,11 +6,9 @@ from typing import NamedTuple
 
 from scipy.stats import t as student
 
-from benchmarks import rows as table
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.reports import published as paper
-from benchmarks.reports import reasons, tables
-from benchmarks.reports import scores as score_report
+from benchmarks.reports import published, reasons, scores, tables
+from benchmarks.rows import Row, read, spread
 
 #: Ours in two rows, as they are called here.
 PRESETS = ("drbo paper", "drbo default")
@@ -27,7 +25,7 @@ class Cell(NamedTuple):
     experiment: str
     data: str
     method: str
-    figure: paper.Figure
+    figure: published.Figure
     found: list[float]
 
     @property
@@ -51,13 +49,13 @@ class Cell(NamedTuple):
 
 def ours() -> Iterator[Cell]:
     """Yield every SHD of DrBO in the paper's tables, once for each preset of ours."""
-    for (experiment, data), cells in paper.SHD.items():
+    for (experiment, data), cells in published.SHD.items():
         for preset in PRESETS:
             found = tables.numbers(rows_of_preset(experiment, data, preset), "shd")
-            yield Cell(experiment, data, preset, cells[paper.OURS], found)
+            yield Cell(experiment, data, preset, cells[published.OURS], found)
 
 
-def rows_of_preset(experiment: str, data: str, preset: str) -> list[table.Row]:
+def rows_of_preset(experiment: str, data: str, preset: str) -> list[Row]:
     """Return the rows of a preset of ours; that of the paper with the evaluations that are planned, if there are any.
 
     Rows of older experiments count for the plan.
@@ -71,16 +69,16 @@ def rows_of_preset(experiment: str, data: str, preset: str) -> list[table.Row]:
 
 def rivals() -> Iterator[tuple[Cell, str]]:
     """Yield every SHD of a rival that has rows, and whether it agrees: within two standard deviations, or a reason."""
-    for (experiment, data), cells in paper.SHD.items():
+    for (experiment, data), cells in published.SHD.items():
         rows = [row for row in tables.rows_of(experiment) if row["data"] == data]
         for method, figure in cells.items():
             part = [row for row in rows if row["method"] == method]
-            if method != paper.OURS and (found := tables.numbers(part, tables.paper_column(method))):
+            if method != published.OURS and (found := tables.numbers(part, tables.paper_column(method))):
                 reason = reasons.of_rival(experiment, data, method) or NO_REASON
                 yield Cell(experiment, data, method, figure, found), verdict(found, figure, reason)
 
 
-def verdict(found: list[float], figure: paper.Figure, reason: str) -> str:
+def verdict(found: list[float], figure: published.Figure, reason: str) -> str:
     """Return whether a rival agrees with its figure, is better, or is not reproduced, and why."""
     if not tables.reproduced(found, figure):
         return f"{tables.NOT_REPRODUCED}: {reason}"
@@ -111,17 +109,19 @@ def page(made: str) -> str:
         "| experiment | data | method | SHD, paper | SHD, here | |\n|---|---|---|---|---|---|\n"
     )
     for cell, words in rivals():
-        shown = f"{tables.figure(cell.figure)} | {table.spread(cell.found)} ({len(cell.found)})"
+        shown = f"{tables.figure(cell.figure)} | {spread(cell.found)} ({len(cell.found)})"
         text += f"| {cell.experiment} | {cell.data} | {cell.method} | {shown} | {words} |\n"
     return text
 
 
 def _line(cell: Cell) -> str:
     rows, rates = rows_of_preset(cell.experiment, cell.data, cell.method), []
-    for name, figure in zip(("fdr", "tpr"), paper.RATES.get((cell.experiment, cell.data), (None, None)), strict=True):
+    for name, figure in zip(
+        ("fdr", "tpr"), published.RATES.get((cell.experiment, cell.data), (None, None)), strict=True
+    ):
         found = tables.numbers(rows, name)
-        rates += ["" if figure is None else f"{figure:.2f}", table.spread(found, 2) if found else ""]
-    shown = f"{table.spread(cell.found)} ({len(cell.found)})" if cell.found else ""
+        rates += ["" if figure is None else f"{figure:.2f}", spread(found, 2) if found else ""]
+    shown = f"{spread(cell.found)} ({len(cell.found)})" if cell.found else ""
     words = cell.reason if cell.worse else ""
     figures = f"{tables.figure(cell.figure)} | {shown} | {' | '.join(rates)}"
     return f"| {cell.experiment} | {cell.data} | {cell.method} | {figures} | {words} |"
@@ -133,11 +133,11 @@ def said() -> str:
         "What the paper draws or says without a table:\n\n"
         "| experiment | data | the paper | SHD, drbo paper | SHD, drbo default | |\n|---|---|---|---|---|---|\n"
     )
-    for (experiment, data), (words, limit) in paper.SAID.items():
+    for (experiment, data), (words, limit) in published.SAID.items():
         shown, why = [], []
         for preset in PRESETS:
             found = tables.numbers(rows_of_preset(experiment, data, preset), "shd")
-            shown.append(f"{table.spread(found)} ({len(found)})" if found else "")
+            shown.append(f"{spread(found)} ({len(found)})" if found else "")
             if found and mean(found) > limit:
                 why.append(f"{preset}: {reasons.of_ours(experiment, data, preset) or NO_REASON}")
         text += f"| {experiment} | {data} | {words} | {' | '.join(shown)} | {'; '.join(why)} |\n"
@@ -147,22 +147,23 @@ def said() -> str:
 def small() -> str:
     """Return the comparisons on 50 small data sets with BGe, and with binary data."""
     return (
-        "## BGe and binary data, 50 sets each (Fig. 7 and 8)\n\n`python -m benchmarks bge`, `logistic`. The paper "
-        "draws the scores of the found graphs over those of the true ones: DrBO on the diagonal, PC, GES and DAGMA "
-        "below it. Here the best of all 29,281 DAGs is known as well: a column counts on how many sets it was found. "
-        "Where it was found on all, the distance that is left is that of the score's own optimum, not of the search."
-        f"\n\n{score_report.small(score_report.load('equivalence'))}\n"
+        "## BGe and binary data, 50 sets each (Fig. 7 and 8)\n\n"
+        "`python -m benchmarks equivalence --score bge`, `--score logistic`. The paper draws the scores of the found "
+        "graphs over those of the true ones: DrBO on the diagonal, PC, GES and DAGMA below it. Here the best of "
+        "all 29,281 DAGs is known as well: a column counts on how many sets it was found. Where it was found on all, "
+        "the distance that is left is that of the score's own optimum, not of the search.\n\n"
+        f"{scores.small(read('equivalence'))}\n"
     )
 
 
 def large() -> str:
     """Return minutes to a distance on large nonlinear data."""
-    rows = score_report.load("solution")
+    rows = read("solution")
     text = (
         "## Large nonlinear data: minutes to a given SHD (Fig. 10)\n\n`python -m benchmarks solution`; the slowest of "
         "the data sets.\n\n| data | method | SHD 20 | SHD 10 | SHD 5 | SHD 2 | machine |\n" + "|---" * 7 + "|\n"
     )
-    for graph, methods in paper.MINUTES_TO.items():
+    for graph, methods in published.MINUTES_TO.items():
         for method, minutes in methods.items():
             shown = " | ".join(tables.figure(one) for one in minutes)
             text += f"| {graph} | {method}, paper | {shown} | its GPU with 16 GB |\n"

@@ -1,47 +1,57 @@
-"""Tables of the scores for the docs, from the committed rows: called by ``python -m benchmarks report``."""
+"""Tables of the scores: the null test, and the sections of the page of presets."""
 
 from collections.abc import Callable
-from itertools import groupby
-from operator import itemgetter
 
 import numpy as np
+import numpy.typing as npt
 
-from benchmarks import rows as table
-from benchmarks.studies import discrete, equivalence, solution
-from benchmarks.studies import false_edges as null
+from benchmarks.reports import earlier, published
+from benchmarks.reports.tables import header, numbers
+from benchmarks.rows import Row, grouped, read, spread
+from benchmarks.studies.discrete import OURS, RIVALS
+from benchmarks.studies.false_edges import KINDS
+from benchmarks.studies.solution import LEVELS
+
+#: False edges per table that are allowed on average.
+ALLOWED = 0.5
+#: Scores closer than this share of themselves are equal.
+ROUNDING = 1e-9
 
 
-def null_table() -> str:
+def null_test(rows: list[Row]) -> str:
     """Return the table of the null test."""
-    rows = table.load(table.FOLDER / "null.csv")
-    rows.sort(key=lambda row: (list(null.KINDS).index(row["score"]), row["kind"], int(row["n"])))
-    groups = [list(part) for _, part in groupby(rows, itemgetter("score", "kind", "n"))]
-    return "\n".join([null.HEADER, *(null.line(part) for part in groups)]) + "\n"
+    order = sorted(rows, key=lambda row: (list(KINDS).index(row["score"]), row["kind"], int(row["n"])))
+    text = header(
+        "score | penalty, pruner | data | rows | tables | false edges, mean | most | same in other units | passes"
+    )
+    for part in grouped(order, "score", "kind", "n").values():
+        first, edges = part[0], [int(row["edges"]) for row in part]
+        same = [row["same_in_other_units"] == "True" for row in part if row["same_in_other_units"] != ""]
+        chosen = f" ({', '.join(sorted({row['chosen'] for row in part}))})" if first["score"] == "auto" else ""
+        text += (
+            f"| {first['score']}{chosen} | {first['penalty']}, {first['pruner']} | {first['kind']} "
+            f"| {int(first['n']):,} | {len(part)} | {np.mean(edges):.2f} | {max(edges)} | {sum(same)} of {len(same)} "
+            f"| {'yes' if np.mean(edges) <= ALLOWED else 'NO'} |\n"
+        )
+    return text
 
 
-def sections() -> str:
-    """Return the sections of the page of results."""
-    parts: dict[str, tuple[str, Callable[[list[table.Row]], str]]] = {
-        "The paper's GP score against its fingerprints and scikit-learn (`gp_check`)": ("gp_check", gp_check),
-        "Seconds for a batch of GP families, n = 1,000 (`gp_speed`)": ("gp_speed", gp_speed),
-        "Gaussian-process data, 10 nodes, 40 edges, score gp-nv (`gp`)": ("gp", gp),
-        "Seconds to a given SHD (`solution`)": ("solution", solution.summary),
-        "Sachs (`sachs`)": ("sachs", sachs),
-        "Small data sets, where the best of all DAGs is known (`bge`, `logistic`)": ("equivalence", small),
-        "Discrete data from real networks (`discrete`)": ("discrete", discrete.summary),
-        "Numbers and categories, from the command line (`mixed`)": ("mixed", mixed),
-    }
-    made = ((title, make(rows)) for title, (name, make) in parts.items() if (rows := load(name)))
-    return "".join(f"\n## {title}\n\n{text}" for title, text in made)
+def choice(rows: list[Row]) -> str:
+    """Return mean errors by penalty and pruner, a table per score."""
+    text = ""
+    for scored in grouped(rows, "score").values():
+        columns = list(grouped(scored, "penalty", "pruner"))
+        text += header(" | ".join(["graph, model", "score", "rows", "sets", *(" / ".join(one) for one in columns)]))
+        for (graph, model, score, n), part in grouped(scored, "graph", "model", "score", "n").items():
+            found = grouped(part, "penalty", "pruner")
+            means = " | ".join(f"{np.mean([float(row['errors']) for row in found[one]]):.2f}" for one in columns)
+            text += f"| {graph}, {model} | {score} | {int(n):,} | {len(found[columns[0]])} | {means} |\n"
+    return text
 
 
-def load(name: str) -> list[table.Row]:
-    return table.load(table.FOLDER / f"{name}.csv")
-
-
-def gp_check(rows: list[table.Row]) -> str:
+def gp_check(rows: list[Row]) -> str:
     """Return the fingerprints, and the agreement with scikit-learn."""
-    text = "| data | score / (n d) of the true graph | by the authors' rules |\n|---|---|---|\n"
+    text = header("data | score / (n d) of the true graph | by the authors' rules")
     text += "".join(f"| {row['data']} | {row['value']} | {row['expected']} |\n" for row in rows if row["value"])
     part = [row for row in rows if row["families"]]
     count, same = (sum(int(row[name]) for row in part) for name in ("families", "same_length_scale"))
@@ -55,12 +65,9 @@ def gp_check(rows: list[table.Row]) -> str:
     )
 
 
-def gp_speed(rows: list[table.Row]) -> str:
+def gp_speed(rows: list[Row]) -> str:
     """Return seconds by machine."""
-    text = (
-        "| families | seconds (of CPU) | scikit-learn, seconds (of CPU) | times as quick (in CPU) | machine |\n"
-        "|---|---|---|---|---|\n"
-    )
+    text = header("families | seconds (of CPU) | scikit-learn, seconds (of CPU) | times as quick (in CPU) | machine")
     for row in rows:
         cpu = f" ({row['cpu_seconds']})" if row.get("cpu_seconds") else ""
         other = ratio = ""
@@ -75,67 +82,151 @@ def gp_speed(rows: list[table.Row]) -> str:
     return text
 
 
-def gp(rows: list[table.Row]) -> str:
+def gp(rows: list[Row]) -> str:
     """Return how often the optimum is reached, with the errors and the time."""
-    text = (
-        "| preset | evaluations | optimum reached | SHD (paper 0.4; the optimum's own: 0.4) "
-        "| SHD after CAM pruning (paper 4.2) | local scores | seconds | seconds of CPU | machine |\n"
-        "|---|---|---|---|---|---|---|---|---|\n"
+    text = header(
+        "preset | evaluations | optimum reached | SHD (paper 0.4; the optimum's own: 0.4) "
+        "| SHD after CAM pruning (paper 4.2) | local scores | seconds | seconds of CPU | machine"
     )
-    key = itemgetter("preset", "evals", "machine")
-    for (preset, evals, machine), group in groupby(sorted(rows, key=key), key):
-        part = list(group)
+    for (preset, evals, machine), part in sorted(grouped(rows, "preset", "evals", "machine").items()):
         reached = sum(row["optimum_reached"] == "True" for row in part)
-        figures = " | ".join(table.spread(row[name] for row in part) for name in ("shd", "shd_cam"))
+        figures = " | ".join(spread(row[name] for row in part) for name in ("shd", "shd_cam"))
         text += f"| {preset} | {evals} | {reached} of {len(part)} | {figures} "
-        text += f"| {table.spread((row['n_local'] for row in part), 0)} "
-        cpu = table.spread(row["cpu_seconds"] for row in part) if all(row.get("cpu_seconds") for row in part) else ""
-        text += f"| {table.spread(row['seconds'] for row in part)} | {cpu} | {machine} |\n"
+        text += f"| {spread((row['n_local'] for row in part), 0)} "
+        cpu = spread(row["cpu_seconds"] for row in part) if all(row.get("cpu_seconds") for row in part) else ""
+        text += f"| {spread(row['seconds'] for row in part)} | {cpu} | {machine} |\n"
     return text
 
 
-def sachs(rows: list[table.Row]) -> str:
+def sachs(rows: list[Row]) -> str:
     """Return what is left after pruning, beside random complete graphs."""
-    text = (
-        "| method | runs | edges before | after pruning | SHD (paper 9) | FDR (0.11) | TPR (0.47) | F1 (0.62) |\n"
-        "|---|---|---|---|---|---|---|---|\n"
-    )
-    for method in dict.fromkeys(row["method"] for row in rows):
-        part = [row for row in rows if row["method"] == method]
+    text = header("method | runs | edges before | after pruning | SHD (paper 9) | FDR (0.11) | TPR (0.47) | F1 (0.62)")
+    for (method,), part in grouped(rows, "method").items():
         names = (("edges_before", 1), ("edges_after", 1), ("shd", 1), ("fdr", 2), ("tpr", 2), ("f1", 2))
-        figures = " | ".join(table.spread((row[name] for row in part), digits) for name, digits in names)
+        figures = " | ".join(spread((row[name] for row in part), digits) for name, digits in names)
         text += f"| {method} | {len(part)} | {figures} |\n"
     return (
         text + "\nWhat these figures mean is said under [the paper's GP scores](../scores.md#the-papers-gp-scores).\n"
     )
 
 
-def small(rows: list[table.Row]) -> str:
+def small(rows: list[Row]) -> str:
     """Return how found scores relate to the true graph's and to the best of all DAGs."""
-    text = (
-        "| score | method | data sets | correlation of found and true score | at least the true graph's "
-        "| the best of all | SHD-C | seconds |\n|---|---|---|---|---|---|---|---|\n"
+    text = header(
+        "score | method | data sets | correlation of found and true score | at least the true graph's "
+        "| the best of all | SHD-C | seconds"
     )
-    key = itemgetter("score", "method")
-    for (score, method), group in groupby(sorted(rows, key=lambda row: (row["score"], row["method"] != "drbo")), key):
-        part = list(group)
+    order = sorted(rows, key=lambda row: (row["score"], row["method"] != "drbo"))
+    for (score, method), part in grouped(order, "score", "method").items():
         scored = [row for row in part if row["found_score"] != ""]
-        found, true = (np.array([float(row[name]) for row in scored]) for name in ("found_score", "true_score"))
-        at_least, best = (equivalence.gaps(scored, name) for name in ("true_score", "best_score"))
-        text += f"| {score} | {method} | {len(part)} | {np.corrcoef(found, true)[0, 1]:.4f} "
-        text += f"| {(at_least >= 0).sum()} | {(best == 0).sum()} | {table.spread(row['shd_c'] for row in part)} "
-        text += f"| {table.spread((row['seconds'] for row in part), 2)} |\n"
+        found, true = (numbers(scored, name) for name in ("found_score", "true_score"))
+        alike = f"{np.corrcoef(found, true)[0, 1]:.4f}" if len(scored) > 1 else ""
+        at_least, best = (gaps(scored, name) for name in ("true_score", "best_score"))
+        distance = spread(numbers(part, "shd_c")) if numbers(part, "shd_c") else ""
+        text += f"| {score} | {method} | {len(part)} | {alike} | {(at_least >= 0).sum()} | {(best == 0).sum()} "
+        text += f"| {distance} | {spread((row['seconds'] for row in part), 2)} |\n"
     return text
 
 
-def mixed(rows: list[table.Row]) -> str:
+def mixed(rows: list[Row]) -> str:
     """Return one line per table."""
-    text = (
-        "| table | rows | score, penalty | true edges | found | SHD-C | precision, recall of adjacencies | seconds |\n"
-        "|---|---|---|---|---|---|---|---|\n"
+    text = header(
+        "table | rows | score, penalty | true edges | found | SHD-C | precision, recall of adjacencies | seconds"
     )
     for row in rows:
         quality = f"{row['adjacency_precision']}, {row['adjacency_recall']}" if row["shd_c"] else ""
         text += f"| {row['table']} {row['seed']} | {row['n']} | {row['score']}, {row['penalty']} | {row['n_edges']} "
         text += f"| {row['n_found']} | {row['shd_c']} | {quality} | {row['seconds']} |\n"
     return text
+
+
+def gaps(part: list[Row], against: str) -> npt.NDArray[np.float64]:
+    """Return found minus true or best score of the rows that have one; differences that are rounding are 0."""
+    pairs = [(float(row["found_score"]), float(row[against])) for row in part if row["found_score"] != ""]
+    found, other = np.array(pairs).reshape(-1, 2).T
+    gap: npt.NDArray[np.float64] = np.where(np.abs(found - other) <= ROUNDING * np.abs(other), 0.0, found - other)
+    return gap
+
+
+def lead(part: list[Row]) -> tuple[float, str] | None:
+    """Return by how much our score exceeds the best rival's, and that rival; rounding counts as 0."""
+    scores = {row["method"]: float(row["found_score"]) for row in part if row["found_score"] != ""}
+    ours = scores.pop(OURS, None)
+    if ours is None or not scores:
+        return None
+    method = max(scores, key=lambda name: scores[name])
+    gap = ours - scores[method]
+    return (0.0 if abs(gap) <= ROUNDING * abs(ours) else gap), method
+
+
+def discrete(rows: list[Row]) -> str:
+    """Return a table of means per network, size and score, and where our score is lower than a rival's."""
+    text = header("network | rows | score | method | score - the true graph's | SHD-C | seconds of CPU | data sets")
+    groups = grouped(rows, "network", "n", "score")
+    for network, n, score in sorted(groups, key=lambda key: (key[0], int(key[1]), key[2])):
+        parts = grouped(groups[network, n, score], "method")
+        for method in (OURS, *RIVALS):
+            if part := parts.get((method,)):
+                text += f"| {network} | {int(n):,} | {score} | {method} | {means(part)} |\n"
+    cells = sorted(grouped(rows, "network", "n", "seed", "score").items())
+    leads = [(found, cell) for cell, part in cells if (found := lead(part))]
+    lower = [(found, cell) for found, cell in leads if found[0] < 0]
+    higher, equal = sum(found[0] > 0 for found, _ in leads), sum(found[0] == 0 for found, _ in leads)
+    text += f"\nAgainst the best rival of each of {len(leads)} cells: higher {higher}, equal {equal}, "
+    text += f"lower {len(lower)}.\n"
+    for (gap, method), (network, n, seed, score) in lower:
+        text += f"- lower by {-gap:.3f}: {network}, n = {int(n):,}, seed {seed}, {score}; best is {method}\n"
+    return text
+
+
+def means(part: list[Row]) -> str:
+    """Return the means of one method over the data sets of one network, size and score."""
+    scored = [row for row in part if row["found_score"] != ""]
+    if not scored:
+        return f"{part[0]['note']} | | | 0 of {len(part)}"
+    gain = spread((float(row["found_score"]) - float(row["true_score"]) for row in scored), 2)
+    distance = spread((row["shd_c"] for row in scored), 1)
+    return f"{gain} | {distance} | {spread(row['cpu_seconds'] for row in scored)} | {len(scored)} of {len(part)}"
+
+
+def solution(rows: list[Row]) -> str:
+    """Return the longest seconds (of CPU) to each SHD beside the paper's."""
+    text = "The longest of all data sets, in seconds (of CPU); the machine was shared with other work.\n\n"
+    distances = " | ".join(f"SHD {level}" for level in LEVELS)
+    text += header(
+        f"graph | data sets | score, pruner | {distances} | SHD at the end | seconds in all (of CPU) | machine"
+    )
+    for (graph, machine), part in grouped(rows, "graph", "machine").items():
+        paper = [60 * minutes for minutes, _ in published.MINUTES_TO.get(graph, {}).get(published.OURS, ())]
+        cells = []
+        for place, level in enumerate(LEVELS):
+            seconds, cpu = (
+                [float(row[f"{name}_to_{level}"]) for row in part if row.get(f"{name}_to_{level}")]
+                for name in ("seconds", "cpu")
+            )
+            words = f"{max(seconds):.2f} s ({max(cpu):.2f})" if seconds else "never"
+            few = f" in {len(seconds)} of {len(part)}" if len(seconds) < len(part) else ""
+            cells.append(words + few + (f"; paper {paper[place]:.0f} s" if paper else ""))
+        text += f"| {graph} | {len(part)} | {part[0]['score']}, {part[0]['pruner']} | {' | '.join(cells)} "
+        text += f"| {spread(row['shd'] for row in part)} | {spread((row['seconds'] for row in part), 2)} "
+        text += f"({spread((row['cpu_seconds'] for row in part), 2)}) | {machine} |\n"
+    return text
+
+
+#: Sections of the page of presets: title, name of the rows, where they come from if not from their file, and the table.
+SECTIONS: tuple[tuple[str, str, Callable[[], list[Row]] | None, Callable[[list[Row]], str]], ...] = (
+    ("The paper's GP score against its fingerprints and scikit-learn (`gp_check`)", "gp_check", None, gp_check),
+    ("Seconds for a batch of GP families, n = 1,000 (`gp_speed`)", "gp_speed", None, gp_speed),
+    ("Gaussian-process data, 10 nodes, 40 edges, score gp-nv (`gp`)", "gp", earlier.gp_rows, gp),
+    ("Seconds to a given SHD (`solution`)", "solution", None, solution),
+    ("Sachs (`sachs_paper`)", "sachs", earlier.sachs_rows, sachs),
+    ("Small data sets, where the best of all DAGs is known (`equivalence`)", "equivalence", None, small),
+    ("Discrete data from real networks (`discrete`)", "discrete", None, discrete),
+    ("Numbers and categories, from the command line (`mixed`)", "mixed", None, mixed),
+)
+
+
+def sections() -> str:
+    """Return the sections of the page of presets."""
+    made = ((title, table(get() if get else read(name))) for title, name, get, table in SECTIONS)
+    return "".join(f"\n## {title}\n\n{text}" for title, text in made)

@@ -1,22 +1,13 @@
-"""docs/speed.md and its plots, made from the rows of ``python -m benchmarks speed``."""
+"""Tables of times: of an iteration, of searches with workers, and of reports in a browser."""
 
-from pathlib import Path
-
-import matplotlib as mpl
 import numpy as np
-from matplotlib.figure import Figure
 
-from benchmarks import rows as table
-from benchmarks.studies.speed import area_ratios, geometric_mean
+from benchmarks.reports.tables import header
+from benchmarks.rows import Row
+from benchmarks.studies.workers import PLACES
 
-DOCS = Path(__file__).parents[2] / "docs"
 #: The authors' program: milliseconds an iteration at C = 100,000 (its own setting), on a 2-core machine and an H200.
 AUTHORS = {("cpu", 10): 6_500, ("cpu", 30): 14_000, ("cuda", 30): 3_300, ("cuda", 100): 11_500}
-COLOURS = {"fast": "#0072b2", "paper": "#d55e00"}
-
-
-def load(part: str) -> list[table.Row]:
-    return table.load(table.FOLDER / f"speed_{part}.csv")
 
 
 def markdown(header: list[str], lines: list[list[object]]) -> str:
@@ -24,12 +15,10 @@ def markdown(header: list[str], lines: list[list[object]]) -> str:
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in [header, rule, *lines]) + "\n"
 
 
-def iteration_table() -> str:
+def iteration(rows: list[Row]) -> str:
     """Return the table of iteration times, one line per case, each beside its yardstick."""
     lines = []
-    for row in sorted(
-        load("iteration"), key=lambda r: (r["device"], int(r["nodes"]), int(r["candidates"]), r["rules"])
-    ):
+    for row in sorted(rows, key=lambda r: (r["device"], int(r["nodes"]), int(r["candidates"]), r["rules"])):
         authors = AUTHORS.get((row["device"], int(row["nodes"]))) if int(row["candidates"]) == 100_000 else None
         lines.append(
             [
@@ -46,30 +35,14 @@ def iteration_table() -> str:
                 f"{authors:,}" if authors else "",
             ]
         )
-    header = [
-        "machine",
-        "d",
-        "C",
-        "rules",
-        "propose",
-        "evaluate",
-        "learn",
-        "iteration",
-        "bare product",
-        "ratio",
-        "CPU",
-        "CPU, bare product",
-        "authors",
-    ]
-    return markdown(header, lines)
+    titles = "machine, d, C, rules, propose, evaluate, learn, iteration, bare product, ratio, CPU"
+    return markdown([*titles.split(", "), "CPU, bare product", "authors"], lines)
 
 
-def together_table() -> str:
-    """Return the table of several data sets as one program, or that there are no rows yet."""
+def together(rows: list[Row]) -> str:
+    """Return the table of several data sets as one program."""
     order = ("device", "rules", "nodes", "candidates", "data_sets")
-    rows = [{**row, **{key: int(row[key]) for key in order[2:]}} for row in load("together")]
-    if not rows:
-        return "Not timed yet: `python -m benchmarks speed --part together --device cuda` does it.\n"
+    rows = [{**row, **{key: int(row[key]) for key in order[2:]}} for row in rows]
     lines = [
         [
             *(row["machine"], row["rules"], row["nodes"], f"{row['candidates']:,}", row["data_sets"]),
@@ -83,10 +56,20 @@ def together_table() -> str:
     return markdown([*header, "together / one alone", "bare product"], lines)
 
 
-def growth_table(over: str) -> str:
+def nodes(rows: list[Row]) -> str:
+    """Return how an iteration grows with the nodes."""
+    return growth(rows, "nodes")
+
+
+def evaluations(rows: list[Row]) -> str:
+    """Return how an iteration grows with past evaluations."""
+    return growth(rows, "evaluations")
+
+
+def growth(rows: list[Row], over: str) -> str:
     """Return the table of growth over nodes or over evaluations."""
     lines = []
-    for row in sorted(load("growth"), key=lambda r: (int(r["nodes"]), int(r["past"]))):
+    for row in sorted(rows, key=lambda r: (int(r["nodes"]), int(r["past"]))):
         if row["over"] != over:
             continue
         size = [row["nodes"], row["candidate_parents"]] if over == "nodes" else [f"{int(row['past']):,}"]
@@ -98,9 +81,9 @@ def growth_table(over: str) -> str:
     return markdown([*size, "propose", "evaluate", "learn", "iteration", *extra, "peak memory, GiB"], lines)
 
 
-def curve_table() -> str:
+def curves(rows: list[Row]) -> str:
     """Return the areas of the learning curves, graph by graph."""
-    rows, lines = load("curves"), []
+    lines = []
     for graph in sorted({row["graph"] for row in rows}):
         part = [row for row in rows if row["graph"] == graph]
         last = max(int(row["n_evals"]) for row in part)
@@ -108,7 +91,7 @@ def curve_table() -> str:
         final = [row for row in part if int(row["n_evals"]) == last]
         gap = {
             rules: np.mean([float(row["true_score"]) - float(row["score"]) for row in final if row["rules"] == rules])
-            for rules in COLOURS
+            for rules in ("fast", "paper")
         }
         better = sum(ratio <= 1 for ratio in ratios)
         lines.append(
@@ -123,61 +106,61 @@ def curve_table() -> str:
                 f"{gap['paper']:.4f}",
             ]
         )
-    header = [
-        "data",
-        "C",
-        "evaluations",
-        "seeds",
-        "area, fast / paper",
-        "fast no worse",
-        "gap at the end, fast",
-        "paper",
-    ]
-    return markdown(header, lines)
+    titles = "data, C, evaluations, seeds"
+    ends = ["area, fast / paper", "fast no worse", "gap at the end, fast", "paper"]
+    return markdown([*titles.split(", "), *ends], lines)
 
 
-def plot_curves(path: Path) -> None:
-    """Draw the gap to the true graph's score over evaluations: thin lines are seeds, thick ones their mean."""
-    rows = load("curves")
-    graphs = sorted({row["graph"] for row in rows})
-    figure = Figure(figsize=(4.6 * len(graphs), 3.4), layout="constrained")
-    for axes, graph in zip(figure.subplots(1, len(graphs), squeeze=False)[0], graphs, strict=True):
-        for rules, colour in COLOURS.items():
-            part = [row for row in rows if row["graph"] == graph and row["rules"] == rules]
-            steps = sorted({int(row["n_evals"]) for row in part})
-            gaps = [
-                [
-                    float(r["true_score"]) - float(r["score"])
-                    for r in sorted(part, key=lambda r: int(r["n_evals"]))
-                    if r["seed"] == seed
-                ]
-                for seed in sorted({row["seed"] for row in part})
-            ]
-            axes.plot(steps, np.array(gaps).T, color=colour, alpha=0.25, linewidth=0.7)
-            axes.plot(steps, np.mean(gaps, axis=0), color=colour, linewidth=2, label=f"{rules} rules")
-        axes.set(
-            title=graph, xlabel="evaluations", ylabel="true graph's score - best found", xscale="log", yscale="log"
+def area(curve: list[Row]) -> float:
+    """Return the mean gap between the true graph's score and the best found, from the steps of one curve."""
+    points = sorted((int(row["n_evals"]), float(row["true_score"]) - float(row["score"])) for row in curve)
+    evals, gaps = np.array(points).T
+    return float(np.trapezoid(gaps, evals) / (evals[-1] - evals[0]))
+
+
+def area_ratios(rows: list[Row]) -> list[float]:
+    """Return, seed by seed, the area of the fast rules divided by that of the paper's."""
+    curves: dict[tuple[int, str], list[Row]] = {}
+    for row in rows:
+        curves.setdefault((int(row["seed"]), row["rules"]), []).append(row)
+    seeds = sorted({seed for seed, _ in curves})
+    return [area(curves[seed, "fast"]) / area(curves[seed, "paper"]) for seed in seeds]
+
+
+def geometric_mean(ratios: list[float]) -> float:
+    return float(np.exp(np.mean(np.log(ratios))))
+
+
+def workers(rows: list[Row]) -> str:
+    """Return the seconds at every place, and what an executor costs."""
+    words = {"home": "in the process", "pool": "`WorkerPool({})`", "dask": "Dask, {} worker(s)"}
+    timed_rows = {row["where"]: row for row in rows if row["where"] != "seam"}
+    lines = header("where | seconds | times as quick")
+    for name in PLACES:
+        if row := timed_rows.get(name):
+            kind, _, count = name.partition(" ")
+            lines += f"| {words[kind].format(count)} | {row['seconds']} | {row['speedup']} |\n"
+    if not timed_rows:
+        return ""
+    first = next(iter(timed_rows.values()))
+    head = f"A search with `gp` on {first['n']} rows of {first['graph']}, {first['n_local']} local scores, "
+    head += f"{first['machine']}, `batch_size={first['batch']}`:"
+    counted = next((row for row in rows if row["where"] == "seam"), None)
+    tail = ""
+    if counted is not None:
+        share, what = 100 * float(counted["overhead"]), f"{counted['batches']} batches of {counted['dags']} DAGs"
+        tail = (
+            f"\nWhere scores are cheap, an executor costs {share:.2f}% more instructions, counted by callgrind over "
+            f"the evaluation of {what} with {counted['nodes']} nodes (`bic-nv`), the search around it left out.\n"
         )
-        axes.legend(frameon=False)
-    with mpl.rc_context({"svg.hashsalt": "drbo"}):  # the same rows give the same file
-        figure.savefig(path, metadata={"Date": None})
+    return f"{head}\n\n{lines}{tail}"
 
 
-def write() -> None:
-    """Write the page and its plot."""
-    (DOCS / "images").mkdir(exist_ok=True)
-    plot_curves(DOCS / "images" / "learning-curves.svg")
-    text = (DOCS / "speed.md").read_text()
-    parts = {
-        "iteration": iteration_table(),
-        "together": together_table(),
-        "nodes": growth_table("nodes"),
-        "evaluations": growth_table("evaluations"),
-        "curves": curve_table(),
-    }
-    for name, lines in parts.items():
-        start, end = f"<!-- {name}: made by python -m benchmarks speed --part report -->\n", f"<!-- end {name} -->"
-        before, rest = text.split(start)
-        text = before + start + lines + end + rest.split(end)[1]
-    (DOCS / "speed.md").write_text(text)
-    print("wrote docs/speed.md and docs/images/learning-curves.svg")
+def pages(rows: list[Row]) -> str:
+    """Return how large reports are and how long they take to open."""
+    text = header("report of | variables | edges | size | opens in | longest of five | machine")
+    for row in rows:
+        size, opens, longest = int(row["bytes"]) / 1e6, float(row["median_seconds"]), float(row["longest_seconds"])
+        text += f"| {row['data']} | {row['nodes']} | {row['edges']} | {size:.2f} MB | {opens:.2f} s | {longest:.2f} s "
+        text += f"| {row['machine']} |\n"
+    return text

@@ -5,12 +5,11 @@ from collections.abc import Iterable
 from functools import cache
 from statistics import mean, stdev
 
-from benchmarks import rows as table
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.methods.registry import METHODS
-from benchmarks.reports import published as paper
+from benchmarks.reports import earlier, published
+from benchmarks.rows import Row, read, spread
 
-FOLDER = table.FOLDER / "run"
 #: Columns of a table: title, column of the rows, digits.
 COLUMNS: tuple[tuple[str, str, int], ...] = (
     ("SHD", "shd", 1),
@@ -32,15 +31,20 @@ DEVIATIONS = 2.0
 NOT_REPRODUCED = "not reproduced"
 
 
+def header(titles: str) -> str:
+    """Return the first two lines of a table from "a | b | c"."""
+    return f"| {titles} |\n{'|---' * (titles.count(' | ') + 1)}|\n"
+
+
 @cache
-def rows_of(experiment: str) -> list[table.Row]:
+def rows_of(experiment: str) -> list[Row]:
     """Return the rows of an experiment, with the gap to the best score known of each data set; read once.
 
-    Rows of the paper's preset that older experiments hold are added where the runner has none.
+    Earlier rows of the paper's preset are added where the experiment has none.
     """
-    rows = table.load(FOLDER / f"{experiment}.csv")
+    rows = read(f"run/{experiment}")
     there = {(row["data"], row["method"]) for row in rows}
-    rows += [row for row in borrowed(experiment) if (row["data"], row["method"]) not in there]
+    rows += [row for row in earlier.borrowed(experiment) if (row["data"], row["method"]) not in there]
     best: dict[tuple[str, str], float] = {}
     for row in rows:
         for name in ("found_score", "true_score"):
@@ -55,46 +59,17 @@ def rows_of(experiment: str) -> list[table.Row]:
     return rows
 
 
-def borrowed(experiment: str) -> list[table.Row]:
-    """Return rows of older experiments that answer cells of the paper's preset; they hold fewer figures."""
-
-    def taken(file: str, method: str, data: str, shd: str, wanted: dict[str, str]) -> list[table.Row]:
-        kept = ("shd_c", "tpr", "fdr", "f1", "seconds", "machine")
-        return [
-            {
-                "data": data.format(**row),
-                "method": method,
-                "seed": str(int(row["id"]) - 1) if "id" in row else row["seed"],  # GP: of the data, not of the search
-                "note": "",
-                "shd": row[shd],
-                **{name: row[name] for name in kept if name in row},
-            }
-            for row in table.load(table.FOLDER / f"{file}.csv")
-            if all(row[name] == value for name, value in wanted.items())
-        ]
-
-    if experiment == "raw":
-        return taken("linear", "drbo paper", "{graph} raw", "shd", {"preset": "paper", "evals": "10000"})
-    if experiment == "bnlearn":
-        return taken("bnlearn", "drbo paper 20k", "{graph} structure", "shd", {"preset": "paper", "evals": "20000"})
-    if experiment == "sachs":
-        return taken("sachs", "drbo paper 20k", "sachs", "shd", {"method": "paper-sachs"})
-    if experiment == "gp":
-        return taken("gp", "drbo paper", "10ER4 GP", "shd_cam", {"preset": "paper-gp", "device": "cuda"})
-    return []
-
-
-def is_late(row: table.Row) -> bool:
+def is_late(row: Row) -> bool:
     """Return whether a method was stopped at its time limit."""
     return bool(row["note"].startswith(("no answer in", "stopped after")))
 
 
-def numbers(part: Iterable[table.Row], column: str) -> list[float]:
+def numbers(part: Iterable[Row], column: str) -> list[float]:
     """Return the figures of a column that are there."""
     return [float(row[column]) for row in part if row.get(column) not in ("", None)]
 
 
-def reproduced(figures: list[float], figure: paper.Figure | None) -> bool:
+def reproduced(figures: list[float], figure: published.Figure | None) -> bool:
     """Return whether a rival is not worse than its figure of the paper by more than two standard deviations."""
     if figure is None or not figures:
         return True
@@ -107,10 +82,10 @@ def paper_column(method: str) -> str:
     return "shd_gcastle" if METHODS[method].kind == "CPDAG" else "shd"
 
 
-def paper_figures(experiment: str, data: str) -> dict[str, paper.Figure]:
+def paper_figures(experiment: str, data: str) -> dict[str, published.Figure]:
     """Return the paper's figures by method; its DrBO stands beside both presets of ours."""
-    figures = dict(paper.SHD.get((experiment, data), {}))
-    ours = figures.pop(paper.OURS, None)
+    figures = dict(published.SHD.get((experiment, data), {}))
+    ours = figures.pop(published.OURS, None)
     if ours is not None:
         figures |= {
             name: ours
@@ -120,7 +95,7 @@ def paper_figures(experiment: str, data: str) -> dict[str, paper.Figure]:
     return figures
 
 
-def labels(experiment: str, data: str, parts: dict[str, list[table.Row]]) -> dict[str, str]:
+def labels(experiment: str, data: str, parts: dict[str, list[Row]]) -> dict[str, str]:
     """Return "not reproduced" for rivals that miss their figure of the paper, here or, where it has none, elsewhere."""
     figures, elsewhere = paper_figures(experiment, data), missed()
     found = {}
@@ -137,7 +112,7 @@ def labels(experiment: str, data: str, parts: dict[str, list[table.Row]]) -> dic
 def missed() -> dict[str, list[str]]:
     """Return the rivals that miss a figure of the paper, with the data sets."""
     found: dict[str, list[str]] = {}
-    for (experiment, data), figures in paper.SHD.items():
+    for (experiment, data), figures in published.SHD.items():
         rows = rows_of(experiment)
         for method, figure in figures.items():
             part = [row for row in rows if (row["data"], row["method"]) == (data, method)]
@@ -146,7 +121,7 @@ def missed() -> dict[str, list[str]]:
     return found
 
 
-def experiment_table(experiment: str, data: str, rows: list[table.Row]) -> str:
+def experiment_table(experiment: str, data: str, rows: list[Row]) -> str:
     """Return the table of one data set: the seeds of its plan, so that all means are over the same data."""
     seeds = EXPERIMENTS[experiment].plan(data).seeds
     same = [row for row in rows if row["data"] == data and int(row["seed"]) < seeds]
@@ -176,34 +151,34 @@ def experiment_table(experiment: str, data: str, rows: list[table.Row]) -> str:
     return "\n".join(lines) + "\n" + _sortability(same) + "\n" + planned(experiment, data, same) + _machines(same)
 
 
-def answers(part: list[table.Row], column: str, seeds: int) -> list[float]:
+def answers(part: list[Row], column: str, seeds: int) -> list[float]:
     """Return the figures of a method that answered on all data sets of the plan; else none: it is not ranked."""
     found = numbers(part, column)
     return found if len(found) == len(part) and len({row["seed"] for row in part}) == seeds else []
 
 
-def _cell(part: list[table.Row], column: str, digits: int, least: float | None) -> str:
+def _cell(part: list[Row], column: str, digits: int, least: float | None) -> str:
     found = numbers(part, column)
     if not found:
         return ""
-    text = table.spread(found, digits)
+    text = spread(found, digits)
     is_best = least is not None and round(mean(found), digits) <= round(least, digits)
     return f"**{text}**" if is_best else text
 
 
-def figure(values: paper.Figure | None) -> str:
+def figure(values: published.Figure | None) -> str:
     """Return a figure of the paper in words."""
     return "" if values is None else f"{values[0]:.1f} +- {values[1]:.1f}"
 
 
-def answers_of(part: list[table.Row]) -> str:
+def answers_of(part: list[Row]) -> str:
     """Return in words how many data sets a method answered on, and why not on the others."""
     notes = sorted({row["note"].split(", step")[0] for row in part if row["note"]})
     shown = "; ".join(note if len(note) < 70 else f"{note[:67]}..." for note in notes[:2])
     return f"{answered(part)} of {len(part)}" + (f" ({shown})" if shown else "")
 
 
-def answered(part: list[table.Row]) -> int:
+def answered(part: list[Row]) -> int:
     """Return how many rows hold a graph."""
     return sum(bool(row.get("shd")) for row in part)
 
@@ -214,7 +189,7 @@ def plan_cells(experiment: str, data: str) -> set[tuple[str, str]]:
     return {(method, str(seed)) for method in methods for seed in range(seeds)}
 
 
-def planned(experiment: str, data: str, rows: list[table.Row]) -> str:
+def planned(experiment: str, data: str, rows: list[Row]) -> str:
     """Return how many of the planned cells of a data set have rows, and which methods have none."""
     wanted, there = plan_cells(experiment, data), {(row["method"], row["seed"]) for row in rows}
     begun = {method for method, _ in wanted & there}
@@ -223,7 +198,7 @@ def planned(experiment: str, data: str, rows: list[table.Row]) -> str:
     return text + (f" (none: {', '.join(missing)})" if missing else "") + ".\n"
 
 
-def _machines(rows: list[table.Row]) -> str:
+def _machines(rows: list[Row]) -> str:
     """Return the machines of the rows, where there are several, with their methods."""
     found: dict[str, list[str]] = {}
     for row in rows:
@@ -240,13 +215,13 @@ def _machines(rows: list[table.Row]) -> str:
     return f"Machine: {most}, but {'; '.join(f'{machine}: {names}' for machine, names in others.items())}.\n"
 
 
-def _sortability(part: list[table.Row]) -> str:
+def _sortability(part: list[Row]) -> str:
     seen = {row["seed"]: row for row in part if row.get("varsortability")}
     if not seen:
         return ""
-    by_variance = table.spread(numbers(seen.values(), "varsortability"), 2)
+    by_variance = spread(numbers(seen.values(), "varsortability"), 2)
     by_share = numbers(seen.values(), "r2_sortability")
-    shares = f", R2-sortability {table.spread(by_share, 2)}" if by_share else ""
+    shares = f", R2-sortability {spread(by_share, 2)}" if by_share else ""
     return f"\nVarsortability {by_variance}{shares} (0.5: no order is given away).\n"
 
 
@@ -256,9 +231,9 @@ def section(experiment: str) -> str:
     present = [data.name for data in declared.data if any(row["data"] == data.name for row in rows)]
     if not present:
         return ""
-    source = f"Paper: {paper.SOURCES[experiment]}.\n\n" if experiment in paper.SOURCES else ""
+    source = f"Paper: {published.SOURCES[experiment]}.\n\n" if experiment in published.SOURCES else ""
     tables = "\n".join(f"**{data}**\n\n{experiment_table(experiment, data, rows)}" for data in present)
-    return f"## {declared.title}\n\n`python -m benchmarks run {experiment}`\n\n{source}{tables}\n"
+    return f"## {declared.title}\n\n`python -m benchmarks {experiment}`\n\n{source}{tables}\n"
 
 
 def settings_table() -> str:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from statistics import mean
 from typing import NamedTuple
 
-from benchmarks import rows as table
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.methods.registry import METHODS
 from benchmarks.reports import tables
-from benchmarks.studies.equivalence import gaps
+from benchmarks.reports.scores import gaps
+from benchmarks.rows import Row, grouped, read
 
 OURS = "drbo default"
 #: "A fraction of the time": at most this share of our seconds.
@@ -69,7 +69,7 @@ def duels() -> Iterator[Duel]:
                     yield Duel(experiment, data, rival, len(seeds), *figures)
 
 
-def _by_seed(part: list[table.Row], column: str) -> dict[str, tuple[float, float]]:
+def _by_seed(part: list[Row], column: str) -> dict[str, tuple[float, float]]:
     """Return mean distance and seconds of CPU of each data set; methods without a seed have several rows there."""
     return {
         seed: (mean(tables.numbers(same, column)), mean(map(_seconds, same)))
@@ -78,7 +78,7 @@ def _by_seed(part: list[table.Row], column: str) -> dict[str, tuple[float, float
     }
 
 
-def _seconds(row: table.Row) -> float:
+def _seconds(row: Row) -> float:
     """Return seconds of CPU; where nobody has counted them because it was stopped, seconds."""
     return float(row["cpu_seconds"] if row["cpu_seconds"] != "" else row["seconds"])
 
@@ -119,7 +119,7 @@ HEADER = (
 )
 
 
-def weaknesses() -> str:
+def page() -> str:
     """Return the page."""
     every = list(duels())
     nearer = sorted((duel for duel in every if duel.theirs < duel.ours), key=lambda duel: duel.theirs - duel.ours)
@@ -149,12 +149,9 @@ def weaknesses() -> str:
 
 def small_sets() -> str:
     """Return who is nearer on the small data sets of BGe and of binary data, where the best score is known."""
-    rows, lines = table.load(table.FOLDER / "equivalence.csv"), []
-    for score in dict.fromkeys(row["score"] for row in rows):
-        parts: dict[str, list[table.Row]] = {}
-        for row in rows:
-            if row["score"] == score:
-                parts.setdefault(row["method"], []).append(row)
+    lines = []
+    for (score,), rows in grouped(read("equivalence"), "score").items():
+        parts = {method: part for (method,), part in grouped(rows, "method").items()}
         best = {method: int((gaps(part, "best_score") == 0).sum()) for method, part in parts.items()}
         means = {method: mean(tables.numbers(part, "shd_c")) for method, part in parts.items()}
         for method in (name for name in parts if means[name] < means["drbo"]):

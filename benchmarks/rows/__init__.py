@@ -1,4 +1,4 @@
-"""Rows of results: one line of CSV per run, with settings, seed, version and machine."""
+"""Rows of results: one line of CSV per run, with settings, seed, version and machine. The files lie in this folder."""
 
 import csv
 import os
@@ -14,6 +14,8 @@ import torch
 import drbo
 
 FOLDER = Path(__file__).parent
+#: Where ``--quick`` writes.
+QUICK_FOLDER = Path("build") / "bench-quick"
 Row = dict[str, Any]
 
 
@@ -30,10 +32,9 @@ def stamp(device: str) -> Row:
     return {"device": device, "machine": machine(device), "torch": torch.__version__, "drbo": drbo.__version__}
 
 
-def save(path: Path, rows: list[Row], key: tuple[str, ...]) -> None:
+def save(path: Path, rows: Iterable[Row], key: tuple[str, ...]) -> None:
     """Add rows to a CSV file; a row with the same key replaces the old one; written in one step."""
-    kept = {tuple(str(row[name]) for name in key): row for row in load(path)}
-    kept.update({tuple(str(row[name]) for name in key): row for row in rows})
+    kept = {tuple(str(row[name]) for name in key): row for row in (*load(path), *rows)}
     columns = list(dict.fromkeys(name for row in kept.values() for name in row))
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", newline="", dir=path.parent, delete=False) as file:
@@ -56,16 +57,17 @@ def _present(row: Row) -> Row:
     return {"route": "surrogate"} if row.get("route") == "networks" else {}
 
 
-def fill(page: Path, name: str, text: str) -> None:
-    """Replace what stands between the marks ``name: start`` and ``name: end`` of a page."""
-    page.write_text(filled(page.read_text(), name, text))
+def read(name: str) -> list[Row]:
+    """Return the committed rows of a file by its name."""
+    return load(FOLDER / f"{name}.csv")
 
 
-def filled(page: str, name: str, text: str) -> str:
-    """Return a page with another text between its marks ``name: start`` and ``name: end``."""
-    start, end = f"<!-- {name}: start -->\n", f"<!-- {name}: end -->"
-    before, rest = page.split(start)
-    return before + start + text + end + rest.split(end)[1]
+def grouped(rows: Iterable[Row], *columns: str) -> dict[tuple[str, ...], list[Row]]:
+    """Return the rows by the values of some columns, in the order in which these first occur."""
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in columns), []).append(row)
+    return groups
 
 
 def spread(values: Iterable[float], digits: int = 1) -> str:

@@ -1,32 +1,29 @@
 """Independent columns must give no edges, whatever their units; and how the default penalty was chosen.
 
-    python -m benchmarks null --sets 20 --save benchmarks/rows/null.csv
-    python -m benchmarks null --choose --save benchmarks/rows/null_choice.csv
-    python -m benchmarks null --nonlinear
+    python -m benchmarks false_edges --seeds 0-19
+    python -m benchmarks false_edges --part choose
+    python -m benchmarks false_edges --part nonlinear
 
-Without a choice: 20 independent columns, each in units drawn from 0.01 to 100, searched with the default preset, its
+``null``: 20 independent columns, each in units drawn from 0.01 to 100, searched with the default preset, its
 penalty and its pruning. The first sets are searched again in plain units: the graph must be the same. The first one of
 each kind has a search of default length, the others one of 100 evaluations, which are enough to try every single edge
 five times over. ``gp`` gets half the sets and always 100; its 1,000 rows are work for a GPU (``--device cuda``).
-``--choose``: SHD (``bic-nv``: between CPDAGs) with other penalties and pruners, on data sets 100, 101, ... of
-``drbo.data.simulate.simulate`` and on independent columns. ``--nonlinear``: how often the test behind ``score="auto"``
+``choose``: SHD (``bic-nv``: between CPDAGs) with other penalties and pruners, on data sets 100, 101, ... of
+``drbo.data.simulate.simulate`` and on independent columns. ``nonlinear``: how often the test behind ``score="auto"``
 calls data nonlinear.
 """
 
-import argparse
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from itertools import groupby
-from multiprocessing import get_context
-from operator import itemgetter
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 import torch
 
-from benchmarks import rows as table
+from benchmarks.parameters import Device, Names, Numbers, Seeds, Workers
+from benchmarks.rows import Row
+from benchmarks.studies.study import Study, in_parallel
 from drbo import DrBO
 from drbo.claims.prune import prune
 from drbo.data.check import check_table
@@ -54,14 +51,6 @@ KINDS = {
 COSTLY = {"gp", "gp-nv", "gp-ev"}
 #: Evaluations of a short search on route surrogate: every single edge costs 19 of them.
 EVALS = 100
-#: False edges per table that are allowed on average.
-ALLOWED = 0.5
-KEY = ("score", "kind", "n", "seed")
-CHOICE_KEY = ("graph", "model", "score", "n", "seed", "penalty", "pruner")
-HEADER = (
-    "| score | penalty, pruner | data | rows | tables | false edges, mean | most | same in other units | passes |\n"
-    "|---|---|---|---|---|---|---|---|---|"
-)
 
 PENALTIES: dict[str, tuple[Any, float]] = {
     "1": (1.0, 0.0),
@@ -69,31 +58,41 @@ PENALTIES: dict[str, tuple[Any, float]] = {
     "ebic 0.5": ("ebic", 0.5),
     "ebic 0.75": ("ebic", 0.75),
 }
-#: What is compared to choose penalty and pruner: graph, model, score, rows. "Linear z" has standardised columns.
-LINEAR = [
-    (graph, model, score, n)
-    for graph, model, score in (
-        ("20ER2", "linear z", "bic-nv"),
-        ("20ER4", "linear", "bic-nv"),
-    )
-    for n in (200, 1_000)
-] + [("none", kind, "bic-nv", n) for kind in ("gaussian", "t3") for n in ROWS]
-EQUAL_VARIANCES = [(graph, "linear", "bic-ev", n) for graph in ("20ER2", "20ER4") for n in (200, 1_000)]
-EQUAL_VARIANCES += [
-    ("30ER8", "linear", "bic-ev", 1_000),
-    *[("none", kind, "bic-ev", 100) for kind in ("gaussian", "t3")],
-]
-#: About as many rows as columns.
-LINEAR += [("30ER2", "linear z", "bic-nv", n) for n in (30, 45, 60, 90)]
-EQUAL_VARIANCES += [(graph, "linear", "bic-ev", n) for graph, n in (("50ER1", 40), ("50ER1", 80), ("20ER4", 30))]
-NONLINEAR = [
-    ("6ER1.5", "gp", "gp", 200),
-    ("6ER1.5", "cos", "gp", 200),
-    ("10ER2", "gp", "splines", 500),
-    ("10ER2", "cos", "splines", 200),
-]
-FIRST_SEED = 100
-NOISES = ("gaussian", "t3", "exponential", "gumbel", "laplace", "uniform", "lognormal")
+#: What is compared to choose the penalty and the pruner of a score: graph, model and rows; penalties; pruners.
+#: "linear z" has standardised columns, the graph "none" independent ones.
+CHOICES: dict[str, tuple[tuple[tuple[str, str, int], ...], Names, Names]] = {
+    "bic-nv": (
+        (
+            *((graph, model, n) for graph, model in (("20ER2", "linear z"), ("20ER4", "linear")) for n in (200, 1_000)),
+            *(("none", kind, n) for kind in ("gaussian", "t3") for n in ROWS),
+            *(("30ER2", "linear z", n) for n in (30, 45, 60, 90)),  # about as many rows as columns
+        ),
+        tuple(PENALTIES),
+        ("none", "f-test"),
+    ),
+    "bic-ev": (
+        (
+            *((graph, "linear", n) for graph in ("20ER2", "20ER4") for n in (200, 1_000)),
+            ("30ER8", "linear", 1_000),
+            *(("none", kind, 100) for kind in ("gaussian", "t3")),
+            *((graph, "linear", n) for graph, n in (("50ER1", 40), ("50ER1", 80), ("20ER4", 30))),
+        ),
+        ("1", "2", "ebic 0.5"),
+        ("none", "f-test", "odds"),
+    ),
+    "gp": (
+        (("6ER1.5", "gp", 200), ("6ER1.5", "cos", 200)),
+        ("1", "ebic 0.5"),
+        ("none", "cam", "cam-sequential"),
+    ),
+    "splines": (
+        (("10ER2", "gp", 500), ("10ER2", "cos", 200)),
+        ("1", "ebic 0.5"),
+        ("none", "cam", "cam-sequential"),
+    ),
+}
+#: Models whose linearity is tested.
+MODELS = ("gaussian", "t3", "exponential", "gumbel", "laplace", "uniform", "lognormal", "gp", "cos")
 
 
 def noise(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
@@ -131,17 +130,16 @@ def independent(kind: str, n: int, seed: int, *, units: bool) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def false_edges(score: str, kind: str, n: int, seed: int, options: argparse.Namespace) -> table.Row:
-    """Search one table, and where asked for once more in plain units."""
+def false_edges(score: str, kind: str, n: int, seed: int, again: bool, short: bool, gamma: float, device: str) -> Row:
+    """Search one table, and where asked for ``again`` in plain units."""
     torch.set_num_threads(1)
-    base.EBIC_GAMMA = options.gamma
-    again, short = seed < options.units, score in COSTLY or seed >= options.full
     results = []
     for units in (True, False)[: 1 + again]:
         frame = independent(kind, n, seed, units=units)
         chosen = auto.choose_score(check_table(frame)[0])[0] if score == "auto" else score
         evals = EVALS if short and chosen not in ("bic-nv", "bic-ev") else None  # these two have the order search
-        results.append(DrBO(score, max_evals=evals, random_state=seed, device=options.device).fit(frame).result_)
+        with mock.patch.object(base, "EBIC_GAMMA", gamma):
+            results.append(DrBO(score, max_evals=evals, random_state=seed, device=device).fit(frame).result_)
     first = results[0]
     return {
         "score": score,
@@ -156,94 +154,67 @@ def false_edges(score: str, kind: str, n: int, seed: int, options: argparse.Name
         "max_evals": evals or "default",
         "n_local": first.n_local,
         "seconds": round(first.seconds, 2),
-        **table.stamp(options.device),
     }
 
 
-def null(options: argparse.Namespace) -> None:
-    """Print the false edges of every score."""
+def null(
+    scores: Annotated[Names, "scores"] = tuple(KINDS),
+    rows: Annotated[Numbers, "sample sizes"] = ROWS,
+    seeds: Seeds = range(20),
+    units: Annotated[int, "tables of each kind searched again in plain units"] = 5,
+    full: Annotated[int, "tables of each kind with a search of default length"] = 1,
+    gamma: Annotated[float, "weight of ln d in the penalty ebic"] = base.EBIC_GAMMA,
+    device: Device = "cpu",
+    workers: Workers = 1,
+) -> Iterator[Row]:
+    """Yield the false edges of every score."""
     jobs = [
-        (score, kind, n, seed, options)
-        for score in options.scores.split(",")
+        (score, kind, n, seed, seed < units, score in COSTLY or seed >= full, gamma, device)
+        for score in scores
         for kind in KINDS.get(score, ("gaussian", "t3"))
-        for n in map(int, options.rows.split(","))
-        for seed in range(options.sets if score not in COSTLY else -(-options.sets // 2))
+        for n in rows
+        for seed in (seeds if score not in COSTLY else seeds[: -(-len(seeds) // 2)])
     ]
-    print(f"EBIC gamma {options.gamma}, {N_COLUMNS} independent columns in units from 0.01 to 100\n")
-    print(HEADER, flush=True)
-    for _, group in groupby(_map(false_edges, jobs, options.workers), itemgetter("score", "kind", "n")):
-        part = list(group)
-        print(line(part), flush=True)
-        if options.save:
-            table.save(options.save, part, KEY)
-
-
-def line(part: list[table.Row]) -> str:
-    """Return the line of one score, kind of data and sample size; the rows come from a run or from a file."""
-    first, edges = part[0], [int(row["edges"]) for row in part]
-    same = [str(row["same_in_other_units"]) == "True" for row in part if row["same_in_other_units"] != ""]
-    name = first["score"]
-    if name == "auto":
-        name += f" ({', '.join(sorted({row['chosen'] for row in part}))})"
-    return (
-        f"| {name} | {first['penalty']}, {first['pruner']} | {first['kind']} | {int(first['n']):,} | {len(part)} "
-        f"| {np.mean(edges):.2f} | {max(edges)} | {sum(same)} of {len(same)} "
-        f"| {'yes' if np.mean(edges) <= ALLOWED else 'NO'} |"
-    )
+    yield from in_parallel(false_edges, jobs, workers)
 
 
 def errors(
-    graph: str, model: str, score: str, n: int, seed: int, penalty: str, pruners: tuple[str, ...]
+    graph: str, kind: str, score: str, n: int, seed: int, penalty: str, pruners: tuple[str, ...]
 ) -> dict[str, float]:
     """Return the errors of one search by pruner: SHD, between CPDAGs for a score that cannot tell their members."""
     torch.set_num_threads(1)
-    value, base.EBIC_GAMMA = PENALTIES[penalty]
+    value, gamma = PENALTIES[penalty]
     if graph == "none":
-        data, truth = independent(model, n, seed, units=True).to_numpy(), np.zeros((N_COLUMNS, N_COLUMNS), dtype=bool)
+        data, truth = independent(kind, n, seed, units=True).to_numpy(), np.zeros((N_COLUMNS, N_COLUMNS), dtype=bool)
     else:
-        drawn = simulate(graph, model.split()[0], n=n, seed=seed)  # type: ignore[arg-type]
-        data, truth = standardize(drawn.X) if model.endswith("z") else drawn.X, drawn.dag
+        drawn = simulate(graph, kind.split()[0], n=n, seed=seed)  # type: ignore[arg-type]
+        data, truth = standardize(drawn.X) if kind.endswith("z") else drawn.X, drawn.dag
     evals = None if score in ("bic-nv", "bic-ev") else 2 * EVALS
     options = {"penalty": value}
-    found = DrBO(score, max_evals=evals, random_state=seed, prune="none", score_options=options, device="cpu").fit(data)
+    model = DrBO(score, max_evals=evals, random_state=seed, prune="none", score_options=options, device="cpu")
+    with mock.patch.object(base, "EBIC_GAMMA", gamma):
+        found = model.fit(data).adjacency_
     distance = shd_cpdag if score == "bic-nv" else shd
-    return {pruner: distance(prune(pruner, data, found.adjacency_)[0], truth) for pruner in pruners}
+    return {pruner: distance(prune(pruner, data, found)[0], truth) for pruner in pruners}
 
 
-def choose(options: argparse.Namespace) -> None:
+def choose(
+    scores: Annotated[Names, "bic-nv, bic-ev, gp, splines"] = tuple(CHOICES),
+    seeds: Seeds = range(100, 110),
+    workers: Workers = 1,
+) -> Iterator[Row]:
     """Compare penalties and pruners."""
-    seeds = range(FIRST_SEED, FIRST_SEED + options.sets)
-    for name, cases, penalties, pruners in (
-        ("bic-nv", LINEAR, tuple(PENALTIES), ("none", "f-test")),
-        ("bic-ev", EQUAL_VARIANCES, ("1", "2", "ebic 0.5"), ("none", "f-test", "odds")),
-        ("gp,splines", NONLINEAR, ("1", "ebic 0.5"), ("none", "cam", "cam-sequential")),
-    ):
-        if not set(name.split(",")) & set(options.scores.split(",")):
-            continue
-        jobs = [(*case, seed, penalty, pruners) for case in cases for penalty in penalties for seed in seeds]
-        rows = [
-            {**dict(zip(CHOICE_KEY, (*job[:6], pruner), strict=True)), "errors": value, **table.stamp("cpu")}
-            for job, found in zip(jobs, _map(errors, jobs, options.workers), strict=True)
-            for pruner, value in found.items()
+    for score in scores:
+        cases, penalties, pruners = CHOICES[score]
+        jobs = [
+            (graph, model, score, n, seed, penalty, pruners)
+            for graph, model, n in cases
+            for penalty in penalties
+            for seed in seeds
         ]
-        print(choice_table(rows), flush=True)
-        if options.save:
-            table.save(options.save, rows, CHOICE_KEY)
-
-
-def choice_table(rows: list[table.Row]) -> str:
-    """Return mean errors by penalty and pruner."""
-    columns = list(dict.fromkeys((row["penalty"], row["pruner"]) for row in rows))
-    text = "| graph, model | score | rows | sets | " + " | ".join(" / ".join(column) for column in columns) + " |\n"
-    text += "|" + "---|" * (4 + len(columns)) + "\n"
-    cases: dict[tuple[str, ...], list[table.Row]] = {}
-    for row in rows:
-        cases.setdefault((row["graph"], row["model"], row["score"], row["n"]), []).append(row)
-    for (graph, model, score, n), part in cases.items():
-        lists = [[float(r["errors"]) for r in part if (r["penalty"], r["pruner"]) == column] for column in columns]
-        means = " | ".join(f"{np.mean(values):.2f}" for values in lists)
-        text += f"| {graph}, {model} | {score} | {int(n):,} | {len(lists[0])} | {means} |\n"
-    return text
+        for job, found in zip(jobs, in_parallel(errors, jobs, workers), strict=True):
+            for pruner, value in found.items():
+                yield {**dict(zip(CHOICE_KEY, (*job[:6], pruner), strict=True)), "errors": value}
 
 
 def called_nonlinear(model: str, graph: str, n: int, seed: int) -> bool:
@@ -262,44 +233,31 @@ def called_nonlinear(model: str, graph: str, n: int, seed: int) -> bool:
     return auto.nonlinearity(data).p_value < auto.LEVEL
 
 
-def nonlinear(options: argparse.Namespace) -> None:
-    """Print how often data of each kind are called nonlinear."""
-    graphs, sizes = ("5ER1", "10ER2", "10ER4", "20ER4"), (100, 200, 500, 1_000)
-    seeds = range(FIRST_SEED, FIRST_SEED + options.sets)
-    print(f"Share of data sets called nonlinear (level {auto.LEVEL}): {len(graphs)} graphs x {options.sets} sets\n")
-    print("| model | " + " | ".join(f"n = {n:,}" for n in sizes) + " |\n|" + "---|" * (1 + len(sizes)))
-    for model in (*NOISES, "gp", "cos"):
-        rates = []
-        for n in sizes:
+def nonlinear(
+    seeds: Seeds = range(100, 120),
+    models: Annotated[Names, "noises of linear models, gp, cos"] = MODELS,
+    graphs: Annotated[Names, "random graphs"] = ("5ER1", "10ER2", "10ER4", "20ER4"),
+    rows: Annotated[Numbers, "sample sizes"] = (100, 200, 500, 1_000),
+    workers: Workers = 1,
+) -> Iterator[Row]:
+    """Yield how often data of each kind are called nonlinear."""
+    for model in models:
+        for n in rows:
             jobs = [(model, graph, n, seed) for graph in graphs for seed in seeds]
-            rates.append(np.mean(list(_map(called_nonlinear, jobs, options.workers))))
-        name = f"linear, {model} noise" if model in NOISES else {"gp": "Gaussian process", "cos": "B cos(x) + e"}[model]
-        print(f"| {name} | " + " | ".join(f"{rate:.1%}" for rate in rates) + " |", flush=True)
+            share = np.mean(list(in_parallel(called_nonlinear, jobs, workers)))
+            yield {"model": model, "n": n, "sets": len(jobs), "level": auto.LEVEL, "share": round(float(share), 4)}
 
 
-def _map(function: Callable[..., Any], jobs: list[tuple[Any, ...]], workers: int) -> Iterator[Any]:
-    """Yield the results in the order of the jobs."""
-    if workers == 1:
-        yield from (function(*job) for job in jobs)
-        return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(function, *zip(*jobs, strict=True))
-
-
-def main(arguments: list[str]) -> None:
-    """Run the experiment from the command line."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--choose", action="store_true", help="errors by penalty and pruner")
-    options.add_argument("--nonlinear", action="store_true", help="how often data are called nonlinear")
-    options.add_argument("--sets", type=int, help="tables of each kind; default 20, with --choose 10")
-    options.add_argument("--scores", default=",".join(KINDS), help="comma-separated")
-    options.add_argument("--units", type=int, default=5, help="tables of each kind searched again in plain units")
-    options.add_argument("--gamma", type=float, default=base.EBIC_GAMMA, help="weight of ln d in the penalty ebic")
-    options.add_argument("--rows", default=",".join(map(str, ROWS)), help="sample sizes, comma-separated")
-    options.add_argument("--full", type=int, default=1, help="tables of each kind with a search of default length")
-    options.add_argument("--device", default="cpu")
-    options.add_argument("--workers", type=int, default=1, help="runs at a time")
-    options.add_argument("--save", type=Path, help="CSV file that gets the rows")
-    chosen = options.parse_args(arguments)
-    chosen.sets = chosen.sets or (10 if chosen.choose else 20)
-    (choose if chosen.choose else nonlinear if chosen.nonlinear else null)(chosen)
+CHOICE_KEY = ("graph", "model", "score", "n", "seed", "penalty", "pruner")
+PARTS = {
+    "null": Study(
+        null,
+        "null",
+        ("score", "kind", "n", "seed"),
+        {"scores": ("bdeu",), "rows": (100,), "seeds": range(1), "units": 0, "full": 0},
+    ),
+    "choose": Study(choose, "null_choice", CHOICE_KEY, {"scores": ("splines",), "seeds": range(100, 101)}),
+    "nonlinear": Study(
+        nonlinear, "nonlinear", ("model", "n"), {"seeds": range(100, 101), "models": ("t3", "cos"), "rows": (100,)}
+    ),
+}

@@ -1,21 +1,23 @@
 """Seconds for a batch of GP families (score gp-nv, n = 1,000) against scikit-learn on the same families.
 
     python -m benchmarks gp_speed --families 64 --sklearn 16
-    python -m benchmarks gp_speed --all --device cuda
+    python -m benchmarks gp_speed --every-family --device cuda
 
 scikit-learn's fits are timed one after the other on the first of the same families, with the same threads, and scaled
 to their number.
 """
 
-import argparse
 import time
 import warnings
-from pathlib import Path
+from collections.abc import Iterator
+from typing import Annotated
 
 import numpy as np
 import torch
 
-from benchmarks import rows as table
+from benchmarks.parameters import Device, SampleSize
+from benchmarks.rows import Row
+from benchmarks.studies.study import Study
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.scores.base import Families
@@ -64,34 +66,27 @@ def sklearn_seconds(values: np.ndarray, families: Families) -> tuple[float, floa
     return time.perf_counter() - start, time.process_time() - cpu_start
 
 
-def main(arguments: list[str]) -> None:
-    """Run the experiment from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--families", type=int, default=64)
-    parser.add_argument("--sklearn", type=int, default=64, help="families that scikit-learn is timed on")
-    parser.add_argument("--all", action="store_true", help="all families of the 10 nodes, without scikit-learn")
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--save", type=Path, help="CSV file that gets the row")
-    options = parser.parse_args(arguments)
-    values = simulate("10ER4", model="gp", n=1_000, seed=0).X
-    score = GpNV(Table.from_array(values), device=options.device)
-    rng = np.random.default_rng(0)
-    families = all_families(10) if options.all else random_families(10, options.families, rng)
-    seconds, cpu = quickest(score, families, options.repeats)
-    threads = torch.get_num_threads()
-    where = f"{table.machine(options.device)}, {threads} threads"
-    print(f"drbo: {len(families)} families in {seconds:.2f} s ({cpu:.2f} s of CPU), ", end="")
-    print(f"best of {options.repeats} ({where})", flush=True)
-    row = {"families": len(families), "n": len(values), "threads": threads}
+def run(
+    families: Annotated[int, "families of mixed sizes"] = 64,
+    sklearn: Annotated[int, "families that scikit-learn is timed on"] = 64,
+    every_family: Annotated[bool, "all families of the 10 nodes, without scikit-learn"] = False,
+    rows: SampleSize = 1_000,
+    repeats: Annotated[int, "times of which the best counts"] = 3,
+    device: Device = "cpu",
+) -> Iterator[Row]:
+    """Yield one row."""
+    values = simulate("10ER4", model="gp", n=rows, seed=0).X
+    score = GpNV(Table.from_array(values), device=device)
+    asked = all_families(10) if every_family else random_families(10, families, np.random.default_rng(0))
+    seconds, cpu = quickest(score, asked, repeats)
+    row: Row = {"families": len(asked), "n": rows, "threads": torch.get_num_threads()}
     row |= {"seconds": round(seconds, 3), "cpu_seconds": round(cpu, 3)}
-    if not options.all:
-        count = min(options.sklearn, len(families))
-        other, other_cpu = (value * len(families) / count for value in sklearn_seconds(values, families[:count]))
-        words = "the same families" if count == len(families) else f"scaled from the first {count} of the same families"
-        print(f"scikit-learn: {other:.2f} s ({other_cpu:.2f} s of CPU), {words}; ", end="")
-        print(f"drbo is {other / seconds:.1f} times as quick ({other_cpu / cpu:.1f} in seconds of CPU)")
+    if not every_family:
+        count = min(sklearn, len(asked))
+        other, other_cpu = (value * len(asked) / count for value in sklearn_seconds(values, asked[:count]))
         row |= {"sklearn_timed_on": count, "sklearn_seconds": round(other, 2), "ratio": round(other / seconds, 2)}
         row |= {"sklearn_cpu_seconds": round(other_cpu, 2), "cpu_ratio": round(other_cpu / cpu, 2)}
-    if options.save:
-        table.save(options.save, [{**row, **table.stamp(options.device)}], ("families", "n", "device"))
+    yield row
+
+
+PARTS = {"gp_speed": Study(run, "gp_speed", ("families", "n", "device"), {"families": 4, "sklearn": 2, "rows": 100})}

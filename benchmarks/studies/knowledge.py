@@ -1,8 +1,8 @@
-"""Knowledge: every graph that is ever scored obeys it, contradictions are told first, and it saves evaluations.
+"""Knowledge: every graph that is ever scored obeys it, contradictions are refused first, and it saves evaluations.
 
-    python -m benchmarks knowledge --part hold --sets 1000
-    python -m benchmarks knowledge --part clash --sets 100
-    python -m benchmarks knowledge --part tiers --seeds 10
+    python -m benchmarks knowledge --part hold --seeds 0-999
+    python -m benchmarks knowledge --part clash --seeds 0-99
+    python -m benchmarks knowledge --part tiers --seeds 0-9
 
 ``hold``: statements drawn around a random DAG of 4 to 8 nodes, so that they are consistent; a fit on route surrogate
 with a few evaluations and one on route orders, in turn. Every graph and every single family that the score is asked
@@ -12,30 +12,32 @@ asked for anything. ``tiers``: 10ER2 data, score bic-ev on route surrogate, with
 cut into three tiers; evaluations and local scores until the optimum, which is proved by dynamic programming.
 """
 
-import argparse
 import time
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Annotated, Any
 from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from benchmarks import rows as table
+from benchmarks.parameters import Numbers, SampleSize, Seeds
+from benchmarks.rows import Row
+from benchmarks.studies.study import Study
 from drbo import DrBO, Knowledge, Settings
 from drbo.data.simulate import simulate
 from drbo.errors import KnowledgeError
 from drbo.graph import topological_order
 from drbo.search.evaluation.evaluator import Evaluator
 
-KEY = ("part", "case", "seed")
 QUICK = Settings(batch_size=8, n_candidates=64, hidden=8, n_draws=4, n_grads=2, n_replay=32, order_patience=3)
 KINDS = ("forbidden", "cycle", "tiers", "root", "leaf", "crowd", "twice", "path", "unknown")
 #: Scores closer than this share of themselves are equal.
 ROUNDING = 1e-9
 #: Tiers that the true order is cut into.
 N_TIERS = 3
-
+Cases = Annotated[Numbers, "sets of statements"]
 Bools = npt.NDArray[np.bool_]
 
 
@@ -129,17 +131,13 @@ class Watch:
             self.families += list(zip(asked.nodes.tolist(), asked.parents, strict=True))
             return families(this, asked)
 
-        self._patches = (
-            mock.patch.object(Evaluator, "evaluate", watched),
-            mock.patch.object(Evaluator, "families", watched_families),
-        )
-        for patch in self._patches:
-            patch.start()
+        self._patches = ExitStack()
+        self._patches.enter_context(mock.patch.object(Evaluator, "evaluate", watched))
+        self._patches.enter_context(mock.patch.object(Evaluator, "families", watched_families))
         return self
 
     def __exit__(self, *_: object) -> None:
-        for patch in self._patches:
-            patch.stop()
+        self._patches.close()
 
     def count_broken(self, parts: dict[str, Any]) -> tuple[int, int]:
         """Return how many graphs and how many single families broke a statement."""
@@ -157,17 +155,14 @@ class Watch:
 
 def data_of(rng: np.random.Generator) -> tuple[Any, list[str]]:
     """Return a small table and its names."""
-    import pandas as pd
-
     d = int(rng.integers(4, 9))
     names = [f"v{k}" for k in range(d)]
     return pd.DataFrame(simulate(f"{d}ER1", "linear", n=60, seed=int(rng.integers(2**31))).X, columns=names), names
 
 
-def hold(options: argparse.Namespace) -> list[table.Row]:
+def hold(seeds: Cases = range(1000)) -> Iterator[Row]:
     """Fit under consistent statements, and check everything that was scored."""
-    found = []
-    for case in range(options.first, options.first + options.sets):
+    for case in seeds:
         rng = np.random.default_rng([1, case])
         frame, names = data_of(rng)
         parts = random_statements(rng, names)
@@ -177,23 +172,16 @@ def hold(options: argparse.Namespace) -> list[table.Row]:
         with Watch() as watch:
             DrBO(score, knowledge=Knowledge.from_mapping(parts), settings=QUICK, random_state=case, **budget).fit(frame)
         dags, families = watch.count_broken(parts)
-        row = {"graphs": len(watch.dags), "families": len(watch.families), "broken_graphs": dags}
-        route = "surrogate" if by_surrogate else "orders"
-        found.append({"part": "hold", "case": case, "seed": 0, "route": route, **row, "broken_families": families})
-    for route in ("surrogate", "orders"):
-        part = [row for row in found if row["route"] == route]
-        graphs, bad, single, worse = (
-            sum(row[key] for row in part) for key in ("graphs", "broken_graphs", "families", "broken_families")
-        )
-        print(f"{route}: {len(part)} sets of statements, {graphs} graphs scored, {bad} break one; ", end="")
-        print(f"{single} single families, {worse} break one")
-    return found
+        yield {
+            **{"part": "hold", "case": case, "seed": 0, "route": "surrogate" if by_surrogate else "orders"},
+            **{"graphs": len(watch.dags), "families": len(watch.families)},
+            **{"broken_graphs": dags, "broken_families": families},
+        }
 
 
-def clash(options: argparse.Namespace) -> list[table.Row]:
+def clash(seeds: Cases = range(100)) -> Iterator[Row]:
     """Fit under contradictory statements: each must be refused by name before anything is scored."""
-    found = []
-    for case in range(options.sets):
+    for case in seeds:
         rng = np.random.default_rng([2, case])
         frame, names = data_of(rng)
         parts, words = contradiction(rng, random_statements(rng, names), names)
@@ -203,21 +191,18 @@ def clash(options: argparse.Namespace) -> list[table.Row]:
                 DrBO("bic-ev", knowledge=Knowledge.from_mapping(parts), settings=QUICK, random_state=case).fit(frame)
             except KnowledgeError as error:
                 message = error.message
-        spent = len(watch.dags) + len(watch.families)
-        row = {"refused": bool(message), "named": words in message, "scored_before": spent}
-        found.append({"part": "clash", "case": case, "seed": 0, **row})
-    refused, named = (sum(row[key] for row in found) for key in ("refused", "named"))
-    spent = sum(row["scored_before"] for row in found)
-    print(f"{refused} of {len(found)} contradictions refused, {named} with the statements that clash, ", end="")
-    print(f"{spent} families or graphs scored before")
-    return found
+        row = {"refused": bool(message), "named": words in message}
+        yield {"part": "clash", "case": case, "seed": 0, **row, "scored_before": len(watch.dags) + len(watch.families)}
 
 
-def tiers(options: argparse.Namespace) -> list[table.Row]:
+def tiers(
+    seeds: Seeds = range(10),
+    evals: Annotated[int, "evaluations of a search at most"] = 2_000,
+    rows: SampleSize = 1_000,
+) -> Iterator[Row]:
     """Count what it takes to reach the optimum with and without the true tiers."""
-    found = []
-    for seed in range(options.seeds):
-        data = simulate("10ER2", "linear", n=1000, seed=seed)
+    for seed in seeds:
+        data = simulate("10ER2", "linear", n=rows, seed=seed)
         names = [f"x{k}" for k in range(10)]
         line = [names[i] for i in topological_order(data.dag)]
         known = [line[part[0] : part[-1] + 1] for part in np.array_split(np.arange(10), N_TIERS)]
@@ -225,73 +210,20 @@ def tiers(options: argparse.Namespace) -> list[table.Row]:
             common = {"score": "bic-ev", "knowledge": knowledge, "random_state": seed, "prune": "none"}
             top = DrBO(**common, exact=True).fit(data.X).result_.upper_bound
             assert top is not None
-            start = time.perf_counter()
-            settings = Settings(route="surrogate", target_score=top - ROUNDING * abs(top), exact="off")
-            result = DrBO(**common, max_evals=options.evals, settings=settings).fit(data.X).result_
-            row = {"optimum": top, "score": result.score, "reached": result.score >= top - ROUNDING * abs(top)}
-            row |= {"n_evals": result.n_evals, "n_local": result.n_local}
-            seconds = round(time.perf_counter() - start, 2)
-            found.append({"part": "tiers", "case": case, "seed": seed, **row, "seconds": seconds, **table.stamp("cpu")})
-            print(f"seed {seed} {case}: {row}", flush=True)
-    for key, words in (("n_evals", "evaluations"), ("n_local", "local scores")):
-        without, given = ([row[key] for row in found if row["case"] == case] for case in ("nothing", "tiers"))
-        shares = np.array(given) / np.array(without)
-        print(f"{words} to the optimum: median {np.median(without):.0f} with nothing known, ", end="")
-        print(f"{np.median(given):.0f} with tiers: {1 - np.median(shares):.0%} fewer (median of the data sets)")
-    return found
+            enough, start = top - ROUNDING * abs(top), time.perf_counter()
+            settings = Settings(route="surrogate", target_score=enough, exact="off")
+            result = DrBO(**common, max_evals=evals, settings=settings).fit(data.X).result_
+            yield {
+                **{"part": "tiers", "case": case, "seed": seed},
+                **{"optimum": top, "score": result.score, "reached": result.score >= enough},
+                **{"n_evals": result.n_evals, "n_local": result.n_local},
+                "seconds": round(time.perf_counter() - start, 2),
+            }
 
 
-def write_docs() -> None:
-    """Write the table of docs/knowledge.md from the committed rows."""
-    found: dict[str, list[table.Row]] = {}
-    for row in table.load(table.FOLDER / "knowledge.csv"):
-        found.setdefault(row["part"], []).append(row)
-    text = "| what | how often |\n|---|---|\n"
-    for route in ("surrogate", "orders"):
-        rows = [row for row in found.get("hold", []) if row["route"] == route]
-        graphs, bad, single, worse = (
-            sum(int(row[key]) for row in rows) for key in ("graphs", "broken_graphs", "families", "broken_families")
-        )
-        text += f"| random consistent statements, route {route} | {len(rows)} sets: {bad} of {graphs:,} scored graphs "
-        text += f"and {worse} of {single:,} single families break one |\n"
-    rows = found.get("clash", [])
-    refused, named = (sum(row[key] == "True" for row in rows) for key in ("refused", "named"))
-    spent = sum(int(row["scored_before"]) for row in rows)
-    text += f"| random contradictions | {refused} of {len(rows)} refused, {named} naming the statements, "
-    text += f"{spent} families scored before |\n"
-    for key, words in (("n_evals", "evaluations"), ("n_local", "local scores")):
-        without, given = (
-            [int(row[key]) for row in found.get("tiers", []) if row["case"] == case] for case in ("nothing", "tiers")
-        )
-        saved = 1 - np.median(np.array(given) / np.array(without))
-        text += (
-            f"| {words} to the optimum, 10ER2, route surrogate | median {np.median(without):,.0f}; with the true order "
-        )
-        text += f"in {N_TIERS} tiers {np.median(given):,.0f}: {saved:.0%} fewer (median of {len(given)} data sets) |\n"
-    table.fill(table.FOLDER.parent.parent / "docs" / "knowledge.md", "knowledge", text)
-
-
-PARTS = {"hold": (hold, 1000), "clash": (clash, 100), "tiers": (tiers, 0)}
-
-
-def main(arguments: list[str]) -> None:
-    """Run the experiment from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", choices=[*PARTS, "all"], default="all")
-    parser.add_argument("--sets", type=int, help="sets of statements; default 1000 that hold, 100 that clash")
-    parser.add_argument("--first", type=int, default=0, help="number of the first set that holds")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--evals", type=int, default=2_000)
-    parser.add_argument("--save", type=Path)
-    parser.add_argument("--docs", action="store_true", help="write docs/knowledge.md from the rows, and nothing else")
-    options = parser.parse_args(arguments)
-    if options.docs:
-        write_docs()
-        return
-    wanted, found = options.sets, []
-    for name in PARTS if options.part == "all" else [options.part]:
-        work, usual = PARTS[name]
-        options.sets = wanted or usual
-        found += work(options)
-    if options.save:
-        table.save(options.save, found, KEY)
+KEY = ("part", "case", "seed")
+PARTS = {
+    "hold": Study(hold, "knowledge", KEY, {"seeds": range(2)}),
+    "clash": Study(clash, "knowledge", KEY, {"seeds": range(3)}),
+    "tiers": Study(tiers, "knowledge", KEY, {"seeds": range(1), "evals": 64, "rows": 100}),
+}

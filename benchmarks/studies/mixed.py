@@ -1,32 +1,33 @@
 """Tables with numbers and categories, from a CSV file to a graph by the command line.
 
-    python -m benchmarks mixed --seeds 5
+    python -m benchmarks mixed --seeds 0-4
 
 Runs ``drbo fit`` on simulated tables, with ``drbo compare`` against the truth, and on a real one: the diabetes study of
 Efron, Hastie, Johnstone & Tibshirani (2004) as shipped with scikit-learn, 442 patients, sex as a category. There the
 tiers say what cannot be an effect: age and sex come first, the progress of the disease comes last.
 """
 
-import argparse
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.datasets import load_diabetes
 
-from benchmarks import rows as table
+from benchmarks.parameters import SampleSize, Seeds
+from benchmarks.rows import Row
+from benchmarks.studies.study import Study
 from drbo import Result
 from drbo.data.simulate import random_dag
 from drbo.graph import topological_order
 from drbo.metrics import compare
 
-KEY = ("table", "seed", "n", "score")
 N_NODES, DEGREE = 8, 1.0
 TIERS = "age,sex;bmi,bp,s1,s2,s3,s4,s5,s6;target"
 
@@ -72,17 +73,15 @@ def drbo(*words: str | Path) -> None:
     subprocess.run([sys.executable, "-m", "drbo", *command], check=True)
 
 
-def fit(frame: pd.DataFrame, name: str, seed: int, options: argparse.Namespace, *words: str) -> Result:
+def fit(frame: pd.DataFrame, name: str, *words: str) -> Result:
     """Write a table, find its graph by the command line and return the result that it saved."""
     frame.to_csv(f"{name}.csv", index=False)
-    chosen = ["--score", options.score, "--seed", str(seed), "--quiet"]
-    if options.penalty:
-        chosen += ["--penalty", options.penalty]
-    drbo("fit", f"{name}.csv", "-o", name, *chosen, *words)
+    drbo("fit", f"{name}.csv", "-o", name, "--quiet", *words)
     return Result.load(name)
 
 
-def row(result: Result, name: str, seed: int, **figures: Any) -> table.Row:
+def row(result: Result, name: str, seed: int, **figures: Any) -> Row:
+    """Return the row of a table."""
     return {
         "table": name,
         "seed": seed,
@@ -94,17 +93,16 @@ def row(result: Result, name: str, seed: int, **figures: Any) -> table.Row:
         "n_evals": result.n_evals,
         "seconds": round(result.seconds, 2),
         **figures,
-        **table.stamp("cpu"),
     }
 
 
-def simulated(seed: int, options: argparse.Namespace) -> table.Row:
+def simulated(seed: int, n: int, *words: str) -> Row:
     """Return the row of one simulated table."""
-    frame, dag = simulate_mixed(options.rows, seed)
+    frame, dag = simulate_mixed(n, seed)
     name, names = f"simulated{seed}", list(frame.columns)
     edges = [f"{names[i]},{names[j]}\n" for i, j in np.argwhere(dag)]
     Path(f"{name}-truth.csv").write_text("source,target\n" + "".join(edges))
-    result = fit(frame, name, seed, options)
+    result = fit(frame, name, "--seed", str(seed), *words)
     drbo("compare", name, f"{name}-truth.csv")
     found = compare(result.cpdag if result.score_equivalent else result.dag, dag)
     return row(
@@ -118,21 +116,22 @@ def simulated(seed: int, options: argparse.Namespace) -> table.Row:
     )
 
 
-def main(arguments: list[str]) -> None:
-    """Run the experiment from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=5, help="simulated tables 0 to SEEDS - 1")
-    parser.add_argument("--rows", type=int, default=1_000, help="sample size of the simulated tables")
-    parser.add_argument("--score", default="auto")
-    parser.add_argument("--penalty", help="of the score; default: the program's")
-    parser.add_argument("--save", type=Path, help="CSV file that gets the rows")
-    options = parser.parse_args(arguments)
-    save = options.save.absolute() if options.save else None
+def run(
+    seeds: Seeds = range(5),
+    rows: SampleSize = 1_000,
+    score: Annotated[str, "the score"] = "auto",
+    penalty: Annotated[str | None, "of the score, where it is not the program's own"] = None,
+    max_evals: Annotated[int | None, "evaluations of a search at most"] = None,
+) -> Iterator[Row]:
+    """Yield the rows of the simulated tables, then that of the real one."""
+    words = ["--score", score, *(["--penalty", penalty] if penalty else [])]
+    words += ["--max-evals", str(max_evals)] if max_evals else []
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
-        found = [simulated(seed, options) for seed in range(options.seeds)]
-        real = fit(diabetes(), "diabetes", 0, options, "--tiers", TIERS)
-    print(f"\nsimulated, {len(found)} tables of {options.rows} rows, score {found[0]['score']}")
-    for name in ("n_edges", "n_found", "shd_c", "adjacency_precision", "adjacency_recall", "seconds"):
-        print(f"  {name:<22}{table.spread((part[name] for part in found), 2)}")
-    if save:
-        table.save(save, [*found, row(real, "diabetes", 0)], KEY)
+        for seed in seeds:
+            yield simulated(seed, rows, *words)
+        yield row(fit(diabetes(), "diabetes", "--seed", "0", "--tiers", TIERS, *words), "diabetes", 0)
+
+
+PARTS = {
+    "mixed": Study(run, "mixed", ("table", "seed", "n", "score"), {"seeds": range(1), "rows": 200, "max_evals": 20})
+}

@@ -1,6 +1,7 @@
 """How often the pruners keep a parent that has no effect.
 
-    python -m benchmarks.studies.prune_null --tests 20000 --seed 0
+    python -m benchmarks prune_null --tests 20000
+    python -m benchmarks prune_null --part kci --tests 1000
 
 CAM: every node is a sum of smooth functions of some of its parents plus noise. The other parents have no effect, and
 only their tests are counted. Parents are independent in half of the sets; in the other half they share a common cause,
@@ -8,27 +9,30 @@ so that idle parents correlate with true ones. Parents, common cause and noise a
 KCI: two variables with two common causes, given these.
 """
 
-import argparse
-import os
-import time
-from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import binomtest
-from threadpoolctl import threadpool_limits
 
+from benchmarks.parameters import Numbers, Workers
+from benchmarks.rows import Row
+from benchmarks.studies.study import Study, in_parallel
 from drbo.claims.cam import prune_cam
 from drbo.claims.kci import kci_test
 
 ALPHA = 0.001
 DISTRIBUTIONS = ("gaussian", "uniform", "t3")
-ROWS = (200, 500, 1000)
-KCI_ROWS = (200, 400)
 EFFECTS = (lambda x: x, lambda x: np.sin(2 * x), np.tanh, lambda x: x**2 / 3)
+Floats = npt.NDArray[np.float64]
+Tests = Annotated[int, "null tests for each distribution"]
+Seed = Annotated[int, "seed of the data"]
+Sizes = Annotated[Numbers, "sample sizes"]
 
 
-def draw(distribution, shape, rng):
+def draw(distribution: str, shape: int | tuple[int, int], rng: np.random.Generator) -> Floats:
+    """Draw independent numbers."""
     if distribution == "gaussian":
         return rng.normal(size=shape)
     if distribution == "uniform":
@@ -36,12 +40,12 @@ def draw(distribution, shape, rng):
     return rng.standard_t(3, size=shape)
 
 
-def cam_p_values(distribution, n_rows, n_tests, seed):
+def cam_p_values(distribution: str, n_rows: int, n_tests: int, seed: int) -> Floats:
     """Return p-values of idle parents beside 1 to 8 other parents, any number of them true."""
     rng = np.random.default_rng([seed, DISTRIBUTIONS.index(distribution), n_rows])
-    found = []
+    found: list[float] = []
     while len(found) < n_tests:
-        others = rng.integers(1, 9)
+        others = int(rng.integers(1, 9))
         n_true = rng.integers(0, others + 1)
         parents = draw(distribution, (n_rows, others + 1), rng)
         if rng.random() < 0.5:
@@ -56,7 +60,7 @@ def cam_p_values(distribution, n_rows, n_tests, seed):
     return np.array(found[:n_tests])
 
 
-def kci_p_values(distribution, n_rows, n_tests, seed):
+def kci_p_values(distribution: str, n_rows: int, n_tests: int, seed: int) -> Floats:
     """Return p-values of x and y given their two common causes."""
     rng = np.random.default_rng([seed, DISTRIBUTIONS.index(distribution), n_rows])
     found = []
@@ -68,44 +72,42 @@ def kci_p_values(distribution, n_rows, n_tests, seed):
     return np.array(found)
 
 
-def line(label, p_values, level):
-    rejected = int((p_values < level).sum())
-    low, high = binomtest(rejected, len(p_values)).proportion_ci(0.95)
-    verdict = "ok" if low <= level <= high else "OUT"
-    rate = rejected / len(p_values)
-    return f"{label:<22}{len(p_values):>8}{rejected:>9}{rate:>10.5f}  [{low:.5f}, {high:.5f}]  {verdict}"
+def rejections(
+    pruner: str,
+    test: Callable[..., Floats],
+    levels: Sequence[float],
+    sizes: Numbers,
+    n_tests: int,
+    seed: int,
+    workers: int,
+) -> Iterator[Row]:
+    """Yield, for each distribution and size and for all sizes together, how often a test rejects at each level."""
+    jobs = [(name, n, -(-n_tests // len(sizes)), seed) for name in DISTRIBUTIONS for n in sizes]
+    found = dict(zip([job[:2] for job in jobs], in_parallel(test, jobs, workers), strict=True))
+    every = {(name, "all"): np.concatenate([found[name, n] for n in sizes]) for name in DISTRIBUTIONS}
+    for (name, n), p_values in {**found, **every, ("all", "all"): np.concatenate(list(found.values()))}.items():
+        for level in levels:
+            rejected = int((p_values < level).sum())
+            low, high = binomtest(rejected, len(p_values)).proportion_ci(0.95)
+            yield {
+                **{"pruner": pruner, "distribution": name, "n": n, "level": level, "seed": seed},
+                **{"tests": len(p_values), "rejected": rejected, "rate": round(rejected / len(p_values), 5)},
+                **{"low": round(low, 5), "high": round(high, 5), "ok": low <= level <= high},
+            }
 
 
-def table(title, task, levels, settings, n_tests, seed):
-    with ProcessPoolExecutor(initializer=threadpool_limits, initargs=(1,)) as pool:
-        names, rows = zip(*settings, strict=True)
-        found = list(pool.map(task, names, rows, repeat(n_tests), repeat(seed)))
-    for level in levels:
-        print(f"\n{title}, rejections at {level}\n{'data':<22}{'tests':>8}{'rejected':>9}{'rate':>10}  95% interval")
-        for (name, n_rows), p_values in zip(settings, found, strict=True):
-            print(line(f"{name}, n={n_rows}", p_values, level))
-        for name in DISTRIBUTIONS:
-            same = [p_values for other, p_values in zip(names, found, strict=True) if other == name]
-            print(line(f"{name}, all", np.concatenate(same), level))
-        print(line("all", np.concatenate(found), level))
+def cam(tests: Tests = 20_000, rows: Sizes = (200, 500, 1000), seed: Seed = 0, workers: Workers = 1) -> Iterator[Row]:
+    """Count rejections of CAM's test."""
+    yield from rejections("cam", cam_p_values, (ALPHA,), rows, tests, seed, workers)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tests", type=int, default=20_000, help="null tests of CAM for each distribution")
-    parser.add_argument("--kci-tests", type=int, default=0, help="null tests of KCI for each distribution")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    start = time.perf_counter()
-    for title, task, n_tests, sizes, levels in (
-        ("CAM", cam_p_values, options.tests, ROWS, (ALPHA,)),
-        ("KCI", kci_p_values, options.kci_tests, KCI_ROWS, (0.05, ALPHA)),
-    ):
-        if n_tests:
-            settings = [(name, n_rows) for name in DISTRIBUTIONS for n_rows in sizes]
-            table(title, task, levels, settings, -(-n_tests // len(sizes)), options.seed)
-    print(f"\nseed {options.seed}, {time.perf_counter() - start:.0f} s, {os.cpu_count()} cores")
+def kci(tests: Tests = 1_000, rows: Sizes = (200, 400), seed: Seed = 0, workers: Workers = 1) -> Iterator[Row]:
+    """Count rejections of the kernel test."""
+    yield from rejections("kci", kci_p_values, (0.05, ALPHA), rows, tests, seed, workers)
 
 
-if __name__ == "__main__":
-    main()
+KEY = ("pruner", "distribution", "n", "level", "seed")
+PARTS = {
+    "cam": Study(cam, "prune_null", KEY, {"tests": 3, "rows": (100,)}),
+    "kci": Study(kci, "prune_null", KEY, {"tests": 2, "rows": (60,)}),
+}

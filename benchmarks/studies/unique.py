@@ -1,24 +1,25 @@
 """How many of 1,000 random DAGs with 30 nodes differ, by the rank of the search space (paper, App. F: exploration).
 
-    python -m benchmarks unique --save benchmarks/rows/unique.csv
+    python -m benchmarks unique
 
 The paper draws vectors from [-1, 1] and finds fewer different DAGs the higher the rank. Uniform vectors give 1,000
 different DAGs at any rank; candidates of a trust region do not, so both are counted: ``length`` is the half-width of
 the region, 0 for uniform vectors.
 """
 
-import argparse
-from pathlib import Path
+from collections.abc import Iterator
+from typing import Annotated
 
 import numpy as np
 import torch
 
-from benchmarks import rows as table
+from benchmarks.parameters import Names, Seeds
+from benchmarks.rows import Row
+from benchmarks.studies.study import Study
 from drbo.search.paper.region import TrustRegion
 from drbo.search.paper.space import FullRankSpace, LowRankSpace, Space
 from drbo.settings import Settings
 
-KEY = ("rank", "length", "seed")
 N_NODES, N_DAGS = 30, 1_000
 RANKS = ("2", "4", "8", "12", "32", "full")
 
@@ -37,20 +38,18 @@ def count(space: Space, length: float, seed: int) -> int:
     return len(np.unique(np.packbits(dags.reshape(N_DAGS, -1), axis=1), axis=0))
 
 
-def main(arguments: list[str]) -> None:
-    """Run the experiment from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lengths", default="0,0.05,0.01", help="half-widths, comma-separated; 0: uniform vectors")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--save", type=Path, help="CSV file that gets the rows")
-    options = parser.parse_args(arguments)
-    for length in map(float, options.lengths.split(",")):
-        for rank in RANKS:
+def run(
+    lengths: Annotated[Names, "half-widths; 0: uniform vectors"] = ("0", "0.05", "0.01"),
+    ranks: Annotated[Names, "numbers, or full"] = RANKS,
+    seeds: Seeds = range(10),
+) -> Iterator[Row]:
+    """Yield how many DAGs differ."""
+    for length in map(float, lengths):
+        for rank in ranks:
             space = FullRankSpace(N_NODES) if rank == "full" else LowRankSpace(N_NODES, int(rank))
-            part = [
-                {"rank": rank, "length": length, "seed": seed, "dim": space.dim, "unique": count(space, length, seed)}
-                for seed in range(options.seeds)
-            ]
-            print(f"rank {rank}, length {length}: {table.spread(row['unique'] for row in part)} of {N_DAGS}")
-            if options.save:
-                table.save(options.save, [{**row, **table.stamp("cpu")} for row in part], KEY)
+            for seed in seeds:
+                key = {"rank": rank, "length": length, "seed": seed}
+                yield {**key, "dim": space.dim, "unique": count(space, length, seed)}
+
+
+PARTS = {"unique": Study(run, "unique", ("rank", "length", "seed"), {"ranks": ("2", "full"), "seeds": range(1)})}

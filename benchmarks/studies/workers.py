@@ -1,8 +1,7 @@
-"""What other processes gain where a local score is expensive, and what the seam to them costs where it is cheap.
+"""What other processes gain where a local score is expensive, and what an executor costs where it is cheap.
 
-    python -m benchmarks workers                       seconds of a search with Gaussian processes
-    python -m benchmarks workers --instructions        instructions of linear scores with and without an executor
-    python -m benchmarks workers --report              the figures in docs/scaling-out.md, from the committed rows
+    python -m benchmarks workers                            seconds of a search with Gaussian processes
+    python -m benchmarks workers --part instructions        instructions of linear scores with and without an executor
 
 Seconds: the same search in this process, with pools of one and two processes, and with Dask clusters of one and two
 workers; all with one thread each, so that a second worker is a second core. Processes are started before the clock is.
@@ -12,21 +11,24 @@ of many batches of DAGs with the evaluator, and one that does the same with an e
 evaluator from the DAGs to the scores, not the search around it, in which the seam has a smaller share still.
 """
 
-import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import torch
 
-from benchmarks import rows as table
+from benchmarks.gran_dag import Unavailable
+from benchmarks.parameters import Names, SampleSize
+from benchmarks.rows import Row
+from benchmarks.studies.study import Study
 from drbo import DrBO, WorkerPool
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
@@ -70,7 +72,7 @@ def _warm(executor: Executor, count: int) -> None:
         future.result()
 
 
-def timed(name: str, n_rows: int, evals: int, batch: int = 8) -> table.Row:
+def timed(name: str, n_rows: int, evals: int, batch: int = 8) -> Row:
     """Time one search; return its row."""
     x = simulate(GRAPH, model="gp", n=n_rows, seed=100).X
     with place(name) as executor:
@@ -102,78 +104,46 @@ def child(kind: str) -> None:
             evaluator.evaluate(dags)
 
 
-def instructions(kind: str) -> int:
-    """Return the instructions of a child."""
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", sys.executable, "-m", "benchmarks"]
+def counted(kind: str) -> int:
+    """Return the instructions of a child process."""
+    if shutil.which("valgrind") is None:
+        raise Unavailable("valgrind is not installed")
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", sys.executable, "-c"]
+    code = f"from benchmarks.studies.workers import child; child({kind!r})"
     environment = os.environ | {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [*command, "workers", "--child", kind], capture_output=True, text=True, check=True, env=environment
-    )
+    done = subprocess.run([*command, code], capture_output=True, text=True, check=True, env=environment)
     found = re.search(r"Collected : (\d+)", done.stderr)
     assert found is not None, done.stderr[-2000:]
     return int(found[1])
 
 
-def overhead() -> table.Row:
-    """Count with and without the seam; return the row."""
-    counts = {kind: instructions(kind) for kind in ("nothing", "home", "seam")}
+def instructions() -> Iterator[Row]:
+    """Count with and without the seam."""
+    counts = {kind: counted(kind) for kind in ("nothing", "home", "seam")}
     work, more = counts["home"] - counts["nothing"], counts["seam"] - counts["home"]
     shown = {"instructions_home": work, "instructions_seam": more, "overhead": round(more / work, 5)}
-    return {"where": "seam", "n": 200, "batches": BATCHES, "dags": DAGS, "nodes": NODES, **shown}
+    yield {"where": "seam", "n": 200, "batch": "", "batches": BATCHES, "dags": DAGS, "nodes": NODES, **shown}
 
 
-def report(found: list[table.Row]) -> str:
-    """Return the figures in words."""
-    lines = ["| where | seconds | times as quick |", "|---|---|---|"]
-    words = {"home": "in the process", "pool": "`WorkerPool({})`", "dask": "Dask, {} worker(s)"}
-    timed_rows = {row["where"]: row for row in found if row["where"] != "seam"}
-    for name in PLACES:
-        if row := timed_rows.get(name):
-            kind, _, count = name.partition(" ")
-            lines.append(f"| {words[kind].format(count)} | {row['seconds']} | {row['speedup']} |")
-    first = next(iter(timed_rows.values()))
-    head = f"A search with `gp` on {first['n']} rows of {first['graph']}, {first['n_local']} local scores, "
-    head += f"{first['machine']}, `batch_size={first['batch']}`:"
-    counted = next((row for row in found if row["where"] == "seam"), None)
-    tail = ""
-    if counted is not None:
-        share, what = 100 * float(counted["overhead"]), f"{counted['batches']} batches of {counted['dags']} DAGs"
-        tail = (
-            f"\nWhere scores are cheap, an executor costs {share:.2f}% more instructions, counted by callgrind over "
-            f"the evaluation of {what} with {counted['nodes']} nodes (`bic-nv`), the search around it left out.\n"
-        )
-    return "\n".join([head, "", *lines, ""]) + tail
-
-
-def main(arguments: list[str]) -> None:
-    """Run the experiment from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--instructions", action="store_true", help="count instructions in place of seconds")
-    parser.add_argument("--rows", type=int, default=600)
-    parser.add_argument("--evals", type=int, default=150)
-    parser.add_argument("--batch", type=int, default=64, help="graphs that are proposed at a time")
-    parser.add_argument("--places", default=",".join(PLACES))
-    parser.add_argument("--report", action="store_true", help="write the figures into docs/scaling-out.md")
-    parser.add_argument("--child", help=argparse.SUPPRESS)
-    parser.add_argument("--save", type=Path, help="CSV file that gets the rows")
-    options = parser.parse_args(arguments)
-    if options.report:
-        page = Path(__file__).parents[2] / "docs" / "scaling-out.md"
-        table.fill(page, "workers", report(table.load(table.FOLDER / "workers.csv")))
-        return
+def seconds(
+    places: Annotated[Names, "home, and pool or dask with a number of workers"] = PLACES,
+    rows: SampleSize = 600,
+    evals: Annotated[int, "evaluations of the search"] = 150,
+    batch: Annotated[int, "graphs that are proposed at a time"] = 64,
+) -> Iterator[Row]:
+    """Time the same search at every place."""
     torch.set_num_threads(1)
-    if options.child:
-        child(options.child)
-        return
-    found = [overhead()] if options.instructions else []
-    if not options.instructions:
-        timed("home", 100, options.evals)  # the work of the compiler is no part of it
-    for name in [] if options.instructions else options.places.split(","):
-        found.append(timed(name, options.rows, options.evals, options.batch))
-        found[-1]["speedup"] = round(found[0]["seconds"] / found[-1]["seconds"], 2)
-        print(found[-1], flush=True)
-    assert len({row.get("score") for row in found}) == 1, "another place, another answer"
-    if options.instructions:
-        print(found[0])
-    if options.save:
-        table.save(options.save, [{**row, **table.stamp("cpu")} for row in found], ("where", "n", "batch"))
+    timed("home", 100, evals)  # the work of the compiler is no part of it
+    first = None
+    for name in places:
+        row = timed(name, rows, evals, batch)
+        first = first or row
+        assert row["score"] == first["score"], "another place, another answer"
+        yield {**row, "speedup": round(first["seconds"] / row["seconds"], 2)}
+
+
+KEY = ("where", "n", "batch")
+PARTS = {
+    "seconds": Study(seconds, "workers", KEY, {"places": ("home", "pool 1"), "rows": 40, "evals": 4, "batch": 4}),
+    "instructions": Study(instructions, "workers", KEY, None),
+}

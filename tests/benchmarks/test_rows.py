@@ -82,12 +82,15 @@ def test_the_stamp_names_machine_and_versions():
     assert stamp["drbo"] == drbo.__version__
 
 
-def test_fill_replaces_what_is_between_the_marks(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("before\n<!-- a: start -->\nold\n<!-- a: end -->\nafter\n")
-    for text in ("| new |\n", "| newer |\n"):
-        rows.fill(page, "a", text)
-    assert page.read_text() == "before\n<!-- a: start -->\n| newer |\n<!-- a: end -->\nafter\n"
+def test_rows_are_grouped_in_the_order_of_their_first_ones():
+    found = rows.grouped([row("b", 0), row("a", 0), row("b", 1)], "graph")
+    assert list(found) == [("b",), ("a",)]
+    assert [one["seed"] for one in found["b",]] == [0, 1]
+
+
+def test_committed_rows_are_read_by_the_name_of_their_file():
+    assert rows.read("judge")[0]["graph"] == "half"
+    assert rows.read("none") == []
 
 
 def test_rows_of_version_0_1_name_the_route_as_it_is_called_now(tmp_path):

@@ -1,18 +1,17 @@
 """The runner goes on where it stopped, a row's address is its content, and a time-out is a row."""
 
-import argparse
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from benchmarks import rows as table
 from benchmarks.experiments import EXPERIMENTS, Experiment, Plan
 from benchmarks.experiments import cells as run
 from benchmarks.experiments.data import DataSet
-from benchmarks.methods import METHODS, Answer, Method, Task, Worker
+from benchmarks.methods import METHODS, Answer, Method, Task, Worker, timed
 from benchmarks.methods.process import _Sender
+from benchmarks.rows import load
 from drbo.data.table import Table
 
 TINY = DataSet("tiny", "4ER1", n=60)
@@ -22,7 +21,7 @@ class InProcess:
     """A worker without a process: what methods answer does not depend on where they run."""
 
     def ask(self, method, task, limit):
-        return Answer(np.asarray(METHODS[method].ready(task)(), dtype=bool), 0.01, 0.01)
+        return replace(timed(METHODS[method].ready(task)), seconds=0.01, cpu_seconds=0.01)
 
 
 @pytest.fixture
@@ -31,11 +30,9 @@ def runner(monkeypatch, tmp_path):
     monkeypatch.setitem(EXPERIMENTS, "tiny", Experiment("tiny", (TINY,), ("EqVar",), seeds=2))
 
     def start(**changes):
-        options = run.parser().parse_args(["raw", "--folder", str(tmp_path)])
-        options = argparse.Namespace(**{**vars(options), **changes})
         with ThreadPoolExecutor(1) as executor:
-            ran = run.run_experiment("tiny", options, executor)
-        return ran, table.load(tmp_path / "tiny.csv")
+            ran = run.run_experiment("tiny", run.Request(**changes), False, tmp_path, executor)
+        return ran, load(tmp_path / "tiny.csv")
 
     return start
 
@@ -45,7 +42,7 @@ def cell(**changes):
 
 
 def test_a_run_goes_on_where_it_stopped(runner):
-    ran, rows = runner(seeds="0")
+    ran, rows = runner(seeds=[0])
     assert (ran, [row["seed"] for row in rows]) == (1, ["0"])
     ran, rows = runner()
     assert (ran, [row["seed"] for row in rows]) == (1, ["0", "1"])
@@ -53,10 +50,10 @@ def test_a_run_goes_on_where_it_stopped(runner):
 
 
 def test_other_settings_or_data_are_run_again_and_replace_the_row(runner, monkeypatch):
-    _, before = runner(seeds="0")
+    _, before = runner(seeds=[0])
     make = lambda task, weight: lambda: task_graph(task)  # noqa: E731
     monkeypatch.setitem(METHODS, "EqVar", replace(METHODS["EqVar"], make=make, settings={"weight": 1}))
-    ran, after = runner(seeds="0")
+    ran, after = runner(seeds=[0])
     assert ran == len(after) == 1
     assert before[0]["address"] != after[0]["address"]
     assert after[0]["settings"] == '{"weight": 1}'
@@ -98,27 +95,23 @@ def test_a_time_out_and_a_failure_are_rows(runner, monkeypatch):
             return Answer(None, limit, 0.0, f"no answer in {limit:g} s")
 
     monkeypatch.setattr(run, "_worker", Late)
-    _, rows = runner(seeds="0", limit=2.0)
+    _, rows = runner(seeds=[0], limit=2.0)
     assert (rows[0]["note"], rows[0]["n_found"], rows[0]["limit"]) == ("no answer in 2 s", "", "2.0")
 
 
 def test_methods_without_a_seed_are_repeated(runner, monkeypatch):
     monkeypatch.setitem(METHODS, "EqVar", replace(METHODS["EqVar"], seeded=False))
-    ran, rows = runner(seeds="0")
+    ran, rows = runner(seeds=[0])
     assert ran == run.REPEATS
     assert [row["repeat"] for row in rows] == list("01234")
 
 
 def test_rows_can_be_measured_again_from_their_graphs(runner):
-    _, rows = runner(seeds="0")
+    _, rows = runner(seeds=[0])
     spoiled = {**rows[0], "shd": "99", "found_score": ""}
     again = run.measure_again(spoiled, TINY)
     assert str(again["shd"]) == rows[0]["shd"]
     assert again["found_score"] == rows[0]["found_score"]
-
-
-def test_seeds_are_read_as_ranges():
-    assert run.numbers("0-2,7") == [0, 1, 2, 7]
 
 
 def test_every_experiment_names_methods_that_exist_and_data_that_differ():
@@ -172,14 +165,15 @@ def test_the_seconds_of_ours_are_given_to_anytime_methods(runner, monkeypatch):
 
     monkeypatch.setitem(METHODS, "anytime", Method(make, anytime=True))
     monkeypatch.setitem(METHODS, run.PACE, Method(make))
-    runner(methods=f"anytime,{run.PACE}", seeds="0")
+    runner(methods=f"anytime,{run.PACE}", seeds=[0])
     assert seen == [run.PACE_DEFAULT, 0.01]  # ours first, then the other with the seconds of ours
 
 
 def test_ours_is_behind_the_same_interface():
     data = TINY.draw(3)
-    graph = METHODS["drbo default"].ready(Task(Table.from_array(data.X), "bic-ev", {"penalty": 1.0}))()
-    assert graph.shape == (4, 4)
+    answer = timed(METHODS["drbo default"].ready(Task(Table.from_array(data.X), "bic-ev", {"penalty": 1.0})))
+    assert answer.graph.shape == (4, 4)
+    assert answer.found.n_local > 4
 
 
 def test_names_with_commas_can_be_chosen():
@@ -202,3 +196,31 @@ def test_every_plan_names_methods_and_data_that_exist(name):
     names = [data.name for data in declared.data]
     assert set(declared.less) <= set(names)
     assert {method for data in names for method in declared.plan(data).methods} <= METHODS.keys()
+
+
+def test_a_row_of_ours_says_what_the_search_found_and_spent(runner):
+    _, rows = runner(seeds=[0], methods="drbo default,EqVar")
+    rival, ours = rows
+    assert int(ours["n_local"]) >= int(ours["n_evals"]) > 0
+    assert int(ours["n_searched"]) >= int(ours["n_found"])
+    assert float(ours["searched_score"]) >= float(ours["found_score"]) - 1e-9
+    assert rival["n_evals"] == ""
+
+
+def test_addresses_of_committed_rows_are_still_those_of_their_cells(monkeypatch):
+    declared = EXPERIMENTS["raw"]
+    data = {one.name: one for one in declared.data}
+    rows = [row for row in load(run.FOLDER / "raw.csv") if row["method"] in ("EqVar", "sortnregress", "tabu")]
+    assert len(rows) > 50
+    for row in rows:
+        monkeypatch.setattr("drbo.__version__", row["drbo"])
+        found = run.Cell("raw", data[row["data"]], row["method"], int(row["seed"]), 0, "cpu", 60.0, False)
+        assert found.address == row["address"]
+
+
+def test_options_of_a_score_belong_to_the_address_and_to_the_score(runner, monkeypatch):
+    plain, heavier = TINY, replace(TINY, score_options={"penalty": 50.0})
+    assert cell(data=plain).address != cell(data=heavier).address
+    monkeypatch.setitem(EXPERIMENTS, "tiny", Experiment("tiny", (heavier,), ("tabu",), seeds=1))
+    _, [row] = runner()
+    assert row["n_found"] == "0"  # an edge costs more than it gains

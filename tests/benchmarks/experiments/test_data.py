@@ -1,7 +1,10 @@
 """Data sets that give nothing away do so; the others are those of drbo.data.simulate."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from benchmarks import gran_dag
 from benchmarks.experiments.data import DataSet, sortabilities
 from drbo.data.simulate import simulate
 
@@ -52,3 +55,11 @@ def test_the_gp_sets_need_their_folder(monkeypatch):
     assert DataSet("a", "gran_dag", "file").missing.startswith("set DRBO_DATA")
     sachs = DataSet("a", "sachs", "file", n=20)
     assert (sachs.missing, sachs.draw(0).X.shape) == ("", (20, 11))
+
+
+def test_the_best_dag_is_known_for_the_gp_sets_as_they_are_alone(monkeypatch):
+    monkeypatch.setattr(gran_dag, "optimum", lambda number: f"best of {number}")
+    sets = DataSet("a", "gran_dag", "file", score="gp-nv")
+    assert sets.best_dag(2) == "best of 3"
+    assert replace(sets, standardised=True).best_dag(2) is None
+    assert DataSet("a", "10ER2").best_dag(2) is None

@@ -2,15 +2,15 @@
 
 import pytest
 
-from benchmarks.reports import calibration as calibration_report
+from benchmarks.reports import calibration
 
 
 def test_the_error_weighs_bins_by_their_edges():
-    assert calibration_report.error([(0.1, 0.2, 300), (0.9, 0.5, 100)]) == pytest.approx(0.175)
+    assert calibration.error([(0.1, 0.2, 300), (0.9, 0.5, 100)]) == pytest.approx(0.175)
 
 
 def test_the_page_shows_every_kind_of_the_rows():
-    text = calibration_report.page()
-    for name in calibration_report.lines():
+    text = calibration.page()
+    for name in calibration.lines():
         assert f"**{name}**" in text
-    assert len(calibration_report.lines()) == 7
+    assert len(calibration.lines()) == 7

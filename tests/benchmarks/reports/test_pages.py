@@ -1,161 +1,51 @@
-"""The pages are what the committed rows say, byte for byte; labels and bold follow their rules."""
-
-from dataclasses import replace
+"""The pages are what the committed rows say, byte for byte."""
 
 import pytest
 
-from benchmarks import rows as table
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.reports import figures, tables, weaknesses
-from benchmarks.reports import pages as report
+from benchmarks.reports import pages, results
+from benchmarks.rows import FOLDER, read
 
 
 @pytest.fixture(scope="module")
-def pages():
-    return report.pages()
+def made():
+    return pages.pages()
 
 
-def test_the_committed_pages_are_those_of_the_committed_rows(pages):
-    stale = [path.name for path, content in pages.items() if not path.exists() or path.read_bytes() != content]
+def test_the_committed_pages_are_those_of_the_committed_rows(made):
+    drawn = {path: content for path, content in made.items() if path.suffix != ".png"}  # another zlib, another file
+    stale = [path.name for path, content in drawn.items() if not path.exists() or path.read_bytes() != content]
     assert not stale, f"run python -m benchmarks report: {', '.join(stale)}"
-    made = {path for path in report.RESULTS.iterdir() if path.suffix in (".md", ".svg")}
-    assert made <= set(pages), "a page of docs/results that no row makes"
+    there = (pages.ROOT / "docs" / "results").iterdir()
+    assert {path for path in there if path.suffix in (".md", ".svg")} <= set(made), "a page that no row makes"
+
+
+def test_pictures_of_points_are_drawn(made):
+    drawn = [content for path, content in made.items() if path.suffix == ".png"]
+    assert [content[:4] for content in drawn] == [b"\x89PNG"] * 2
 
 
 def test_every_experiment_of_tables_has_a_page():
-    shown = {name for _, _, names in report.GROUPS.values() for name in names}
-    assert shown | {"curves", "curves_gp", "ablations"} == set(EXPERIMENTS)
+    shown = {name for _, _, names in results.GROUPS.values() for name in names}
+    assert shown | {"curves", "curves_gp", "ablations", "sachs_paper"} == set(EXPERIMENTS)
 
 
-def row(method, shd, seed=0, **changes):
-    figures_ = {
-        "shd": str(shd),
-        "shd_c": str(shd),
-        "shd_gcastle": str(shd),
-        "cpu_seconds": "1.0",
-        "note": "",
-        "seconds": "1",
-    }
-    return {"data": "10ER2 raw", "method": method, "seed": str(seed), **figures_, **changes}
+def test_every_file_of_rows_makes_a_page():
+    elsewhere = {"linear", "bnlearn", "gp", "sachs", "unique", "reliability"}
+    for path in FOLDER.glob("*.csv"):
+        assert pages.tables_of(path.stem) or path.stem in elsewhere, path.name
 
 
-def rows(method, *distances, **changes):
-    return [row(method, shd, seed, **changes) for seed, shd in enumerate(distances)]
+@pytest.mark.parametrize(("page", "mark", "name", "table"), pages.MARKED, ids=[one[1] for one in pages.MARKED])
+def test_a_table_can_be_made_of_some_of_its_rows(page, mark, name, table):
+    rows = read(name)
+    assert table(rows) in (pages.ROOT / page).read_text()
+    part = [row for row in rows if row.get("part") == rows[0].get("part")]
+    assert isinstance(table(part), str)
 
 
-@pytest.fixture
-def seeds(monkeypatch):
-    """Let a plan have so many seeds."""
-
-    def plan(count):
-        less = {"10ER2 raw": EXPERIMENTS["raw"].plan("10ER2 raw")._replace(seeds=count)}
-        monkeypatch.setitem(EXPERIMENTS, "raw", replace(EXPERIMENTS["raw"], less=less))
-
-    return plan
-
-
-def line_of(text, method):
-    return next(line for line in text.splitlines() if line.startswith(f"| {method} |"))
-
-
-def test_a_rival_far_above_its_figure_is_labelled_and_not_ranked(seeds):
-    seeds(3)
-    found = rows("sortnregress", 20, 21, 22) + rows("drbo default", 4, 4, 4) + rows("EqVar", 5, 5, 5)
-    text = tables.experiment_table("raw", "10ER2 raw", found)  # sortnregress in the paper: 2.0 +- 2.6
-    assert "not reproduced" in line_of(text, "sortnregress")
-    assert "**4.0 +- 0.0**" in line_of(text, "drbo default")
-    better = rows("sortnregress", 3, 3, 4) + rows("drbo default", 4, 4, 4)
-    text = tables.experiment_table("raw", "10ER2 raw", better)
-    assert "not reproduced" not in text
-    assert "**" in line_of(text, "sortnregress")
-    assert "**" not in line_of(text, "drbo default")
-
-
-def test_nobody_is_bold_where_a_rival_that_is_not_reproduced_is_the_nearest():
-    found = rows("sortnregress", 20, 21, 22) + rows("drbo default", 40, 40, 40)
-    assert "**" not in tables.experiment_table("raw", "10ER2 raw", found)
-
-
-def test_a_rival_that_misses_its_figure_elsewhere_says_so_where_it_has_none(monkeypatch):
-    monkeypatch.setattr(tables, "missed", lambda: {"EqVar": ["sachs"], "sortnregress": ["sachs"]})
-    found = rows("EqVar", 1, 1) + rows("sortnregress", 2, 2) + rows("drbo default", 2, 2)
-    text = tables.experiment_table("raw", "10ER2 raw", found)
-    assert "2 of 2; not reproduced on sachs" in line_of(text, "EqVar")
-    assert "not reproduced" not in line_of(text, "sortnregress")  # it has a figure here, and meets it
-    assert "**" not in text
-
-
-def test_a_table_says_how_much_of_the_plan_has_rows_and_on_which_machines():
-    found = [*rows("EqVar", 1, 1, machine="A"), *rows("SCORE", 2, machine="A"), *rows("drbo default", 1, machine="B")]
-    text = tables.experiment_table("raw", "10ER2 raw", found)
-    methods, seeds = EXPERIMENTS["raw"].plan("10ER2 raw")
-    assert f"4 of {len(methods) * seeds} planned cells have rows (none: drbo sparing, " in text
-    assert "Machine: A, but B: drbo default." in text
-
-
-def test_means_are_over_the_planned_data_sets_and_fewer_are_not_ranked(seeds):
-    seeds(2)
-    found = rows("drbo default", 4, 4, 90) + rows("EqVar", 0)
-    text = tables.experiment_table("raw", "10ER2 raw", found)
-    assert "**4.0 +- 0.0**" in line_of(text, "drbo default")  # its third row is beyond the plan
-    assert "**" not in line_of(text, "EqVar")
-
-
-def test_seconds_of_cpu_of_a_method_that_was_stopped_are_not_known(monkeypatch):
-    late = {**row("EqVar", 4), "note": "stopped after 60 s, step 7", "cpu_seconds": "0.0", "seconds": "60.0"}
-    monkeypatch.setattr(table, "load", lambda _: [late])
-    monkeypatch.setattr(tables, "borrowed", lambda _: [])
-    [found] = tables.rows_of.__wrapped__("raw")
-    assert found["cpu_seconds"] == ""
-    assert weaknesses._seconds(found) == 60.0
-
-
-def test_classes_are_held_to_their_figure_in_gcastles_convention():
-    found = rows("gcastle PC", 40, 41, 42, shd_gcastle="11")  # 10.8 +- 5.1 in the paper
-    assert "not reproduced" not in tables.experiment_table("raw", "10ER2 raw", found)
-
-
-def test_a_method_without_all_answers_is_not_bold_and_says_why(seeds):
-    seeds(2)
-    late = {**row("EqVar", 0, 1), "shd": "", "shd_c": "", "shd_gcastle": "", "note": "no answer in 60 s"}
-    text = tables.experiment_table("raw", "10ER2 raw", [row("EqVar", 0), late, *rows("drbo default", 4, 4)])
-    assert "1 of 2 (no answer in 60 s)" in line_of(text, "EqVar")
-    assert "**" not in line_of(text, "EqVar")
-    assert "**" in line_of(text, "drbo default")
-
-
-def test_weaknesses_are_found_where_a_rival_is_nearer(monkeypatch):
-    found = rows("drbo default", 4, 4) + rows("EqVar", 1, 9, cpu_seconds="0.01") + rows("SCORE", 3, 4)
-    found += rows("COSMO", 4, 4, cpu_seconds="0.1")
-    monkeypatch.setattr(tables, "rows_of", lambda name: found if name == "raw" else [])
-    nearer = [duel.rival for duel in weaknesses.duels() if duel.theirs < duel.ours]
-    assert nearer == ["SCORE"]
-    text = weaknesses.weaknesses()
-    assert "(1 of 3 comparisons)" in text
-    assert "| raw | 10ER2 raw | COSMO | 4.0 | 4.0 | 0.10 | 1.00 | 2 |" in text
-
-
-def test_a_band_is_that_of_students_t():
-    middle, half = figures.band([1.0, 2.0, 3.0])
-    assert middle == 2.0
-    assert half == pytest.approx(4.302653 * 3**-0.5, abs=1e-5)  # t with 2 degrees of freedom at 97.5%
-    assert figures.band([5.0]) == (5.0, 0.0)
-
-
-def test_a_figure_is_the_same_whenever_it_is_drawn():
-    points = {"a": [(1.0, [1.0, 2.0]), (10.0, [0.0, 1.0])]}
-    first = figures.lines(points, "rows", "SHD", log_x=True)
-    assert first == figures.lines(points, "rows", "SHD", log_x=True)
-    assert b"Date" not in first
-
-
-def test_a_curve_starts_where_all_data_sets_have_begun():
-    steps = [("0", 1, 9), ("0", 5, 3), ("1", 2, 8)]
-    found = [{"seed": seed, "step": str(step), "shd": str(shd)} for seed, step, shd in steps]
-    assert figures.curve(found, "step", [1, 2, 6]) == [(2.0, [9.0, 8.0]), (6.0, [3.0, 8.0])]
-
-
-def test_an_answer_after_the_limit_of_the_experiment_is_told(monkeypatch):
-    found = rows("drbo default", 4, seconds="70.0") + rows("drbo default", 4, seconds="7.0")
-    monkeypatch.setattr(tables, "rows_of", lambda name: found if name == "raw" else [])
-    assert weaknesses.failures() == ["| raw | 10ER2 raw | 1 of 2 | answered after 70 s, limit 60 s |"]
+def test_only_what_is_between_the_marks_is_replaced():
+    page = "before\n<!-- a: start -->\nold\n<!-- a: end -->\nafter\n"
+    for text in ("| new |\n", "| newer |\n"):
+        page = pages.filled(page, "a", text)
+    assert page == "before\n<!-- a: start -->\n| newer |\n<!-- a: end -->\nafter\n"

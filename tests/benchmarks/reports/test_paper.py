@@ -2,16 +2,13 @@
 
 import pytest
 
-from benchmarks.reports import curves as curve_report
-from benchmarks.reports import paper as paper_report
-from benchmarks.reports import published as paper
-from benchmarks.reports import reasons, tables
+from benchmarks.reports import curves, paper, published, reasons, tables
 from benchmarks.reports.paper import NO_REASON, SPREAD, Cell
 
 
 @pytest.fixture(scope="module")
 def pages():
-    return paper_report.page(""), curve_report.page("")
+    return paper.page(""), curves.page("")
 
 
 def test_every_cell_that_is_worse_or_differs_has_a_reason(pages):
@@ -20,9 +17,9 @@ def test_every_cell_that_is_worse_or_differs_has_a_reason(pages):
 
 
 def test_every_figure_of_drbo_in_the_paper_is_shown(pages):
-    for experiment, data in paper.SHD:
+    for experiment, data in published.SHD:
         assert f"| {experiment} | {data} | drbo paper | " in pages[0]
-    for data in paper.RUN_TIMES:
+    for data in published.RUN_TIMES:
         assert f"## {data}\n" in pages[1]
 
 
@@ -42,9 +39,9 @@ def test_a_written_reason_is_shown_where_it_is_needed(monkeypatch):
 
 
 def test_verdicts_on_rivals():
-    assert paper_report.verdict([10.0, 12.0], (10.0, 1.0), "x") == "agrees"
-    assert paper_report.verdict([20.0, 20.0], (10.0, 1.0), "x") == f"{tables.NOT_REPRODUCED}: x"
-    assert paper_report.verdict([1.0, 1.0], (10.0, 1.0), "x") == "better here: x"
+    assert paper.verdict([10.0, 12.0], (10.0, 1.0), "x") == "agrees"
+    assert paper.verdict([20.0, 20.0], (10.0, 1.0), "x") == f"{tables.NOT_REPRODUCED}: x"
+    assert paper.verdict([1.0, 1.0], (10.0, 1.0), "x") == "better here: x"
 
 
 def test_a_reason_of_a_rival_may_be_that_of_one_data_set(monkeypatch):

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.studies.exact import TableScore, categorical, large_sets, prove, prove_large
+from benchmarks.gran_dag import TableScore
+from benchmarks.studies.exact import categorical, large_sets, prove, prove_large
 from drbo.data.table import Table
 from drbo.knowledge import Constraints
 from drbo.scores.base import build_score
@@ -27,7 +28,7 @@ def test_categorical_data_depend_on_the_parents():
 
 
 def test_a_row_of_a_large_graph_tells_what_is_proved():
-    name, kind, data, knowledge = next(large_sets(["bic-nv"], 0))
+    name, kind, data, knowledge = next(large_sets(("bic-nv",), ("25ER1",), 0))
     assert (name, kind, data.n_columns) == ("25ER1 standardised", "bic-nv", 25)
     limits = Constraints.none(25)
     score = build_score(kind, data, {"penalty": 20.0})

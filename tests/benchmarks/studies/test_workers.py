@@ -24,18 +24,6 @@ def test_what_is_counted_differs_by_the_seam_alone(monkeypatch):
     assert made[2].workers.n_sent == 0
 
 
-def test_the_report():
-    common = {"graph": "20ER2", "n": "600", "batch": "64", "n_local": "200", "machine": "2 cores"}
-    rows = [
-        {"where": "home", "seconds": "30", "speedup": "1.0", **common},
-        {"where": "pool 2", "seconds": "20", "speedup": "1.5", **common},
-        {"where": "seam", "overhead": "0.0123", "batches": "30", "dags": "64", "nodes": "20", "n": "200"},
-    ]
-    text = workers.report(rows)
-    assert "| `WorkerPool(2)` | 20 | 1.5 |" in text
-    assert "1.23% more instructions" in text
-
-
 @pytest.mark.parametrize("kind", ["home", "pool 1"])
 def test_places_end_what_they_began(kind):
     with workers.place(kind) as executor:

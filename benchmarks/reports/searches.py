@@ -1,0 +1,130 @@
+"""Tables of searches: how few local scores they need, proofs of the optimum, and the order search beside others."""
+
+from statistics import median
+
+from benchmarks.reports.tables import header
+from benchmarks.rows import Row, grouped, spread
+from benchmarks.studies.efficiency import SWITCHED
+
+#: Scores closer than this are equal: fits of one family in different batches differ by less.
+SAME = 0.01
+
+
+def efficiency(rows: list[Row]) -> str:
+    """Return a line per data and part of the search."""
+    text = header(
+        "data | search | budget per node | runs | goal reached | local scores at the goal, median "
+        "| DAG-equivalents spent | DAGs | SHD | CPU s"
+    )
+    merged = [{**row, "data": "gp" if row["data"].startswith("gp") else row["data"]} for row in rows]
+    groups, order = grouped(merged, "data", "part", "budget"), list(SWITCHED)
+    for data, part, budget in sorted(groups, key=lambda key: (key[0], order.index(key[1]), int(key[2]))):
+        runs = groups[data, part, budget]
+        d = 10 if data == "gp" else int(data.split("ER")[0])
+        hits = [int(row["local_at_goal"]) for row in runs if row["reached"] == "True"]
+        middle = f"{median(hits):.0f}" if len(hits) > len(runs) / 2 else "-"
+        spent = spread(int(row["n_local"]) / d for row in runs)
+        others = " | ".join(spread(row[name] for row in runs) for name in ("n_evals", "shd", "cpu_seconds"))
+        text += f"| {data} | {SWITCHED[part][0]} | {budget} | {len(runs)} | {len(hits)} | {middle} "
+        text += f"| {spent} | {others} |\n"
+    return text
+
+
+def expensive(rows: list[Row]) -> str:
+    """Return local scores and seconds to the best known graph of each data set; scores are those before pruning."""
+    text = header(
+        "data | surrogate | score - best known | local scores to the best known | seconds to it | local scores in all "
+        "| seconds in all | score - true graph's | SHD after pruning | machine"
+    )
+    best = {key: max(float(row["score"]) for row in part) for key, part in grouped(rows, "graph", "seed").items()}
+    for row in sorted(rows, key=lambda row: (int(row["graph"].split("ER")[0]), int(row["seed"]), row["surrogate"])):
+        top, score = best[row["graph"], row["seed"]], float(row["score"])
+        steps = (tuple(map(float, step.split(":"))) for step in row["rises"].split())
+        to_best = next(((local, seconds) for local, seconds, value in steps if value >= top - SAME), None)
+        reached = f"{to_best[0]:.0f} | {to_best[1]:.1f}" if to_best else "not reached | "
+        text += f"| {row['graph']}, seed {row['seed']} | {row['surrogate']} | {score - top:.2f} | {reached} "
+        text += f"| {row['n_local']} | {row['seconds']} | {score - float(row['true_score']):.2f} "
+        text += f"| {row['shd']} | {row['machine']} |\n"
+    return text
+
+
+def certify(rows: list[Row]) -> str:
+    """Return the proofs at 20 columns."""
+    text = header("20 columns, 1,000 rows | score | proved | seconds, at most | local scores | GiB | machine")
+    for (data, score), part in _part("certify", rows, "data", "score").items():
+        proved = sum(float(row["gap"]) <= float(row["tolerance"]) for row in part)
+        seconds, memory, local = (most(part, name) for name in ("seconds", "peak_gib", "n_local"))
+        text += f"| {data} | {score} | {proved} of {len(part)} | {seconds:.1f} | {local:,.0f} | {memory:.1f} "
+        text += f"| {part[0]['machine']} |\n"
+    return text
+
+
+def large(rows: list[Row]) -> str:
+    """Return the proofs and bounds beyond 20 columns."""
+    text = header(
+        "data, 1,000 rows | score | proved | gap, at most | CPU seconds, at most | families looked at "
+        "| families kept | sets of columns followed | GiB"
+    )
+    for (data, score), part in _part("large", rows, "data", "score").items():
+        told = [float(row["gap"]) for row in part if row["gap"]]
+        gap = "no bound" if len(told) < len(part) else f"{max(told):,.1f}" if max(told) else "0"
+        seconds, memory = most(part, "cpu_seconds"), most(part, "peak_gib")
+        counts = " | ".join(f"{most(part, name):,.0f}" for name in ("n_local", "n_kept", "n_states"))
+        text += f"| {data} | {score} | {told.count(0.0)} of {len(part)} | {gap} | {seconds:.1f} | {counts} "
+        text += f"| {memory:.1f} |\n"
+    return text
+
+
+def agree(rows: list[Row]) -> str:
+    """Return how often a search without the proof ends at the optimum."""
+    text = header("data | score | route | runs that end at the optimum | local scores, median | seconds")
+    for (data, score, route), part in _part("agree", rows, "data", "score", "route").items():
+        equal = sum(row["equal"] == "True" for row in part)
+        local = median(int(row["n_local"]) for row in part)
+        text += f"| {data} | {score} | {route} | {equal} of {len(part)} | {local:,.0f} "
+        text += f"| {spread(row['seconds'] for row in part)} |\n"
+    return text
+
+
+def _part(name: str, rows: list[Row], *columns: str) -> dict[tuple[str, ...], list[Row]]:
+    return grouped((row for row in rows if row["part"] == name), *columns)
+
+
+def most(part: list[Row], column: str) -> float:
+    """Return the largest figure of a column."""
+    return max(float(row[column]) for row in part)
+
+
+def orders(rows: list[Row]) -> str:
+    """Return for each kind of data the methods, ours first."""
+    text = header(
+        "data | rows | penalty | method | sets | highest score on | below the highest | SHD | SHD-C | seconds "
+        "| no answer"
+    )
+    kinds = grouped(rows, "data", "graph", "n", "penalty")
+    for kind in sorted(kinds, key=lambda key: (key[0], int(key[1].split("ER")[0]), key[1], int(key[2]), float(key[3]))):
+        data, graph, n, penalty = kind
+        best = {
+            seed: max(float(row["found_score"]) for row in part if row["found_score"])
+            for (seed,), part in grouped(kinds[kind], "seed").items()
+        }
+        methods = grouped(kinds[kind], "method")
+        for (method,), own in sorted(methods.items(), key=lambda item: (item[0] != ("drbo",), item[0])):
+            text += f"| {graph} {data} | {int(n):,} | {float(penalty):g} | {method} | {_ranked(own, best)} |\n"
+    return text
+
+
+def _ranked(own: list[Row], best: dict[str, float]) -> str:
+    """Return the cells of one method."""
+    answers = [row for row in own if row["found_score"]]
+    lost = sorted({row["note"] for row in own if not row["found_score"]})
+    told = f"{len(own) - len(answers)}: {', '.join(lost)}" if lost else ""
+    if not answers:
+        return f"{len(own)} | - | - | - | - | - | {told}"
+    gaps = [best[row["seed"]] - float(row["found_score"]) for row in answers]
+    figures = [
+        spread(numbers) if (numbers := [float(row[name]) for row in answers if row[name]]) else "-"
+        for name in ("shd", "shd_c", "seconds")
+    ]
+    top = sum(gap <= 1e-6 * (1 + abs(best[row["seed"]])) for gap, row in zip(gaps, answers, strict=True))
+    return f"{len(own)} | {top} | {spread(gaps)} | {' | '.join(figures)} | {told}"

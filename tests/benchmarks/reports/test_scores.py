@@ -1,0 +1,47 @@
+"""Tables of scores take rounding for equality and say where a rival is better."""
+
+import pytest
+
+from benchmarks.reports import scores
+
+
+def test_gaps_take_rounding_for_equality_and_leave_out_rows_without_a_score():
+    part = [
+        {"found_score": "-1000.0", "best_score": "-1000.0000000001"},
+        {"found_score": "-1000.1", "best_score": "-1000.0"},
+        {"found_score": "", "best_score": "-1000.0"},
+    ]
+    assert scores.gaps(part, "best_score") == pytest.approx([0.0, -0.1])
+    assert scores.gaps(part, "best_score")[0] == 0.0
+
+
+def test_a_method_without_answers_has_empty_cells():
+    row = {"score": "bge", "seconds": "1.0", "true_score": "-9.0", "best_score": "-8.0"}
+    rows = [
+        {**row, "method": "drbo", "found_score": "-8.0", "shd_c": "1"},
+        {**row, "method": "gcastle PC", "found_score": "", "shd_c": ""},
+    ]
+    lines = scores.small(rows).splitlines()
+    assert lines[2] == "| bge | drbo | 1 |  | 1 | 1 | 1.0 +- 0.0 | 1.00 +- 0.00 |"
+    assert lines[3] == "| bge | gcastle PC | 1 |  | 0 | 0 |  | 1.00 +- 0.00 |"
+
+
+def test_penalties_and_pruners_are_columns():
+    row = {"graph": "20ER2", "model": "linear", "score": "bic-nv", "n": "200", "seed": "100"}
+    rows = [{**row, "penalty": p, "pruner": "none", "errors": e} for p, e in (("1", "3"), ("2", "1"), ("1", "5"))]
+    assert scores.choice(rows).splitlines() == [
+        "| graph, model | score | rows | sets | 1 / none | 2 / none |",
+        "|---|---|---|---|---|---|",
+        "| 20ER2, linear | bic-nv | 200 | 2 | 4.00 | 1.00 |",
+    ]
+
+
+def test_cells_in_which_a_rival_has_a_higher_score_are_listed():
+    row = {"network": "asia", "n": "1000", "seed": "0", "score": "bdeu", "true_score": "-10.0", "shd_c": "2"}
+    row |= {"cpu_seconds": "1", "note": ""}
+    rival = "pgmpy hill climbing"
+    text = scores.discrete(
+        [{**row, "method": "drbo", "found_score": "-9.0"}, {**row, "method": rival, "found_score": "-8.5"}]
+    )
+    assert "higher 0, equal 0, lower 1." in text
+    assert "- lower by 0.500: asia, n = 1,000, seed 0, bdeu; best is pgmpy hill climbing" in text

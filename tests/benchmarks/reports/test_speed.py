@@ -1,0 +1,33 @@
+"""Tables of times."""
+
+import pytest
+
+from benchmarks.reports import speed
+
+
+def test_areas_are_compared_pair_by_pair():
+    rows = [
+        {"rules": rules, "seed": str(seed), "n_evals": evals, "score": 10 - factor * gap, "true_score": 10}
+        for rules, factors in {"fast": [1.0, 3.0], "paper": [2.0, 2.0]}.items()
+        for seed, factor in enumerate(factors)
+        for evals, gap in ((64, 3.0), (128, 2.0), (1_000, 1.0))
+    ]
+    assert speed.area(rows[:3]) == pytest.approx((64 * 2.5 + 872 * 1.5) / 936)
+    assert speed.area_ratios(rows) == [0.5, 1.5]
+    assert speed.geometric_mean([0.5, 2.0]) == pytest.approx(1.0)
+
+
+def test_a_table_is_made_of_its_lines():
+    assert speed.markdown(["a"], [[1], [2]]) == "| a |\n| --- |\n| 1 |\n| 2 |\n"
+
+
+def test_places_are_compared_and_instructions_told():
+    common = {"graph": "20ER2", "n": "600", "batch": "64", "n_local": "200", "machine": "2 cores"}
+    rows = [
+        {"where": "home", "seconds": "30", "speedup": "1.0", **common},
+        {"where": "pool 2", "seconds": "20", "speedup": "1.5", **common},
+        {"where": "seam", "overhead": "0.0123", "batches": "30", "dags": "64", "nodes": "20", "n": "200"},
+    ]
+    text = speed.workers(rows)
+    assert "| `WorkerPool(2)` | 20 | 1.5 |" in text
+    assert "1.23% more instructions" in text
