@@ -21,7 +21,7 @@ from benchmarks.gran_dag import Unavailable
 from benchmarks.parameters import add_options
 from benchmarks.rows import FOLDER, QUICK_FOLDER, Row, load, save, stamp
 from benchmarks.studies import STUDIES
-from benchmarks.studies.study import Study
+from benchmarks.studies.study import Study, parts_of
 
 #: Longer texts of a row are not printed.
 SHOWN = 60
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> None:
         pages.write()
     elif name == "studies":
         for study in STUDIES:
-            for part in import_module(f"benchmarks.studies.{study}").PARTS:
+            for part in parts_of(import_module(f"benchmarks.studies.{study}")):
                 run_study(study, [*words, "--part", part], several=True)
     elif name in STUDIES:
         run_study(name, words)
@@ -59,7 +59,7 @@ def run_study(name: str, words: list[str], several: bool = False) -> None:
     """Measure what one part of a study asks, save its rows and print them as the docs show them."""
     part, study, options = read_study(name, words)
     quick, folder = options.pop("quick"), options.pop("folder")
-    print(name if part == name else f"{name}, {part}", flush=True)
+    print(f"{name}, {part}".removesuffix(", run"), flush=True)
     if quick and study.quick is None:
         print("  left out: it has no quick run")
         return
@@ -82,10 +82,9 @@ def run_study(name: str, words: list[str], several: bool = False) -> None:
 def read_study(name: str, words: list[str]) -> tuple[str, Study, dict[str, Any]]:
     """Return the part of a study that is asked for, and its options."""
     module = import_module(f"benchmarks.studies.{name}")
-    first = argparse.ArgumentParser(add_help=False)
-    first.add_argument("--part", choices=list(module.PARTS), default=next(iter(module.PARTS)), help="part of the study")
-    part = first.parse_known_args(words)[0].part
-    study: Study = module.PARTS[part]
+    parts, first = parts_of(module), argparse.ArgumentParser(add_help=False)
+    first.add_argument("--part", choices=list(parts), default=next(iter(parts)), help="part of the study")
+    study = parts[first.parse_known_args(words)[0].part]
     quick = study.quick if "--quick" in words else None
     options = _parse(name, study.run, module.__doc__, words, quick, [first])
     return options.pop("part"), study, options

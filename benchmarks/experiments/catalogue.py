@@ -6,96 +6,57 @@ from typing import NamedTuple
 
 from benchmarks.experiments.data import DataSet
 from benchmarks.methods.registry import ABLATED
+from benchmarks.parameters import names
 
-OURS = ("drbo default", "drbo sparing", "drbo networks off", "drbo paper")
+OURS = names("drbo default, drbo sparing, drbo networks off, drbo paper")
 #: The baselines of the paper that go step by step.
-SEQUENTIAL = ("dagma linear", "NOTEARS+TMPI", "COSMO")
+SEQUENTIAL = names("dagma linear, NOTEARS+TMPI, COSMO")
 #: Methods that find an order first.
-ORDERS = ("sortnregress", "sortnregress (lasso)", "R2-sortnregress", "SCORE", "DiffAN", "CAM", "EqVar")
-CLASSES = (
-    "gcastle PC",
-    "gcastle GES",
-    "causal-learn GES",
-    "causal-learn BOSS",
-    "causal-learn BOSS (recommended)",
-    "causal-learn GRaSP",
-    "causal-learn GRaSP (recommended)",
-    "xges XGES",
-    "xges XGES (recommended)",
-    "flopsearch FLOP",
-    "flopsearch FLOP (recommended)",
+ORDERS = names("sortnregress, sortnregress (lasso), R2-sortnregress, SCORE, DiffAN, CAM, EqVar")
+CLASSES = names(
+    "gcastle PC, gcastle GES, causal-learn GES, causal-learn BOSS, causal-learn BOSS (recommended), "
+    "causal-learn GRaSP, causal-learn GRaSP (recommended), xges XGES, xges XGES (recommended), flopsearch FLOP, "
+    "flopsearch FLOP (recommended)"
 )
-CONTROLS = ("causal-learn DirectLiNGAM", "tabu", "random graph")
+CONTROLS = names("causal-learn DirectLiNGAM, tabu, random graph")
 ALL = (*OURS, *SEQUENTIAL, *ORDERS, *CLASSES, *CONTROLS)
 #: Cheap ones with one per family, for the settings that are about the data.
-SOME = (
-    "drbo default",
-    "drbo paper",
-    "dagma linear",
-    "NOTEARS+TMPI",
-    "sortnregress",
-    "sortnregress (lasso)",
-    "R2-sortnregress",
-    "EqVar",
-    "gcastle PC",
-    "causal-learn GES",
-    "causal-learn BOSS",
-    "causal-learn BOSS (recommended)",
-    "flopsearch FLOP",
-    "flopsearch FLOP (recommended)",
-    "causal-learn DirectLiNGAM",
-    "tabu",
-    "random graph",
+SOME = names(
+    "drbo default, drbo paper, dagma linear, NOTEARS+TMPI, sortnregress, sortnregress (lasso), R2-sortnregress, EqVar, "
+    "gcastle PC, causal-learn GES, causal-learn BOSS, causal-learn BOSS (recommended), flopsearch FLOP, "
+    "flopsearch FLOP (recommended), causal-learn DirectLiNGAM, tabu, random graph"
 )
 #: Those that take at most seconds where there are more nodes or rows.
-QUICK = (
-    "drbo default",
-    "drbo paper",
-    "dagma linear",
-    "sortnregress",
-    "R2-sortnregress",
-    "EqVar",
-    "causal-learn BOSS",
-    "flopsearch FLOP (recommended)",
-    "random graph",
+QUICK = names(
+    "drbo default, drbo paper, dagma linear, sortnregress, R2-sortnregress, EqVar, causal-learn BOSS, "
+    "flopsearch FLOP (recommended), random graph"
 )
 #: What has an answer on dense graphs with 30 nodes in a minute.
 DENSE = (
-    "drbo default",
-    "drbo paper",
-    "dagma linear",
+    *names("drbo default, drbo paper, dagma linear"),
     *ORDERS,
-    "gcastle PC",
-    "flopsearch FLOP",
-    "flopsearch FLOP (recommended)",
-    "tabu",
-    "random graph",
+    *names("gcastle PC, flopsearch FLOP, flopsearch FLOP (recommended), tabu, random graph"),
 )
 #: The paper's additional baselines.
-ADDITIONAL = ("gcastle PC", "gcastle GES", "sortnregress", "SCORE", "DiffAN")
+ADDITIONAL = names("gcastle PC, gcastle GES, sortnregress, SCORE, DiffAN")
 NONLINEAR = (
-    "drbo default",
-    "drbo paper",
+    *names("drbo default, drbo paper"),
     *ADDITIONAL,
-    "CAM",
-    "causal-learn kernel GES",
-    "causal-learn DirectLiNGAM",
-    "random graph",
+    *names("CAM, causal-learn kernel GES, causal-learn DirectLiNGAM, random graph"),
 )
 #: Of Sachs; the paper's preset has its own score there: the experiment sachs_paper.
 PROTEINS = (
-    "drbo default",
-    "drbo auto",
+    *names("drbo default, drbo auto"),
     *ADDITIONAL,
-    "CAM",
-    "R2-sortnregress",
-    "causal-learn BOSS",
-    "flopsearch FLOP",
-    "causal-learn DirectLiNGAM",
-    "random graph",
+    *names("CAM, R2-sortnregress, causal-learn BOSS, flopsearch FLOP, causal-learn DirectLiNGAM, random graph"),
 )
 #: Beside the paper's two baselines where it has no more.
-COMPARED = ("drbo default", "dagma linear", "EqVar", "sortnregress", "random graph")
+COMPARED = names("drbo default, dagma linear, EqVar, sortnregress, random graph")
+#: On small data whose optimum is known.
+SMALL = {
+    "bge": names("drbo same score, gcastle PC, gcastle GES, causal-learn PC, causal-learn GES"),
+    "logistic": names("drbo same score, dagma 0.02, dagma 0.03, dagma 0.05"),
+}
 
 
 def without(methods: tuple[str, ...], *left_out: str) -> tuple[str, ...]:
@@ -238,17 +199,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Linear-Gaussian data on real structures (Table 1)",
         tuple(linear(graph, "structure") for graph in ("asia", "cancer", "earthquake", "child", "alarm")),
         (
-            "drbo default",
-            "drbo paper 20k",
+            *names("drbo default, drbo paper 20k"),
             *SEQUENTIAL,
-            "ALIAS 20k",
-            "gcastle GOLEM",
-            "gcastle CORL",
-            "sortnregress",
-            "EqVar",
-            "causal-learn GES",
-            "tabu",
-            "random graph",
+            *names("ALIAS 20k, gcastle GOLEM, gcastle CORL, sortnregress, EqVar, causal-learn GES, tabu, random graph"),
         ),
         seeds=5,
     ),
@@ -302,6 +255,35 @@ EXPERIMENTS: dict[str, Experiment] = {
         ("drbo default", "ALIAS 20k", "CAM", "sortnregress", "random graph"),
         seeds=5,
         limit=300.0,
+    ),
+    "equivalence": Experiment(
+        "Small data, where the best of all DAGs is known (App. F)",
+        tuple(
+            DataSet(f"5ER1 {score}", "5ER1", model, score=score, prune="none")
+            for score, model in (("bge", "linear"), ("logistic", "logistic"))
+        ),
+        SMALL["bge"],
+        seeds=50,
+        quick=("drbo same score", "causal-learn GES"),
+        less={"5ER1 logistic": Plan(SMALL["logistic"], 50)},
+    ),
+    "discrete": Experiment(
+        "Discrete data drawn from real networks: every method maximises the same score",
+        tuple(
+            DataSet(
+                f"{graph} {score}, n = {n:,}", graph, "network", n, score=score, prune="none", score_options=options
+            )
+            for graph in ("asia", "child", "insurance", "alarm")
+            for n in (1_000, 10_000)
+            for score, options in (("bdeu", {"ess": 1.0}), ("bic-discrete", {}))
+        ),
+        (
+            *names("drbo same score, pgmpy hill climbing"),
+            *names("causal-learn GES (our score), causal-learn BOSS (our score)"),
+        ),
+        seeds=3,
+        limit=120.0,
+        quick=names("drbo same score, causal-learn GES (our score)"),
     ),
     "curves": Experiment(
         "Learning curves (Fig. 1a and 1b)",

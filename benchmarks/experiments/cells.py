@@ -26,7 +26,6 @@ from benchmarks.methods.metrics import dag_score, measure, measure_search, unpac
 from benchmarks.parameters import Device, Numbers, Workers
 from benchmarks.rows import FOLDER as ROWS
 from benchmarks.rows import QUICK_FOLDER, Row, load, save, stamp
-from drbo.data.table import Table
 from drbo.scores.base import build_score
 
 FOLDER = ROWS / "run"
@@ -102,11 +101,11 @@ def run_cell(cell: Cell, seconds: float) -> tuple[Row, list[Row]]:
         "degree": float(drawn.dag.sum() / len(drawn.dag)),
         "score_options": data.score_options,
     }
-    task = Task(Table.from_array(drawn.X), data.score, options, cell.seed, data.prune, cell.device)
+    task = Task(data.table(drawn), data.score, options, cell.seed, data.prune, cell.device)
     score = build_score(data.score, task.table, task.scoring)
     answer = _worker().ask(cell.method, task, cell.limit)
     key = dict(zip(KEY, cell.key, strict=True))
-    best = data.best_dag(cell.seed)
+    best = data.best_dag(cell.seed, score)
     row = {
         **key,
         "address": cell.address,
@@ -136,7 +135,7 @@ def run_cell(cell: Cell, seconds: float) -> tuple[Row, list[Row]]:
 def measure_again(row: Row, data: DataSet) -> Row:
     """Return a row with its figures computed anew from the graph it holds."""
     drawn = data.draw(int(row["seed"]))
-    score = build_score(data.score, Table.from_array(drawn.X), {"penalty": PENALTY, **data.score_options})
+    score = build_score(data.score, data.table(drawn), {"penalty": PENALTY, **data.score_options})
     answer = Answer(unpack(row["graph"], len(drawn.dag)), 0.0, 0.0, row["note"])
     return {**row, **measure(answer, score, drawn.dag)}
 

@@ -1,24 +1,34 @@
 """The data sets of the experiments, by name: what is drawn, how many rows, and the score that is maximised on them.
 
 Most are :func:`drbo.data.simulate.simulate`. Those that it does not know are drawn here: the internally standardised
-SCM, one hidden confounder, heavy tails, independent columns; and those that are read: Sachs and the GP sets.
+SCM, one hidden confounder, heavy tails, independent columns; and those that are read: Sachs, the GP sets, and discrete
+networks with their probabilities.
 """
 
+import gzip
 import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from importlib.resources import files
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks import gran_dag
+from benchmarks.methods.metrics import proved
 from drbo.data.audit import explained, sortability
+from drbo.data.check import check_table
 from drbo.data.datasets import load
 from drbo.data.simulate import Simulated, simulate, standardize
+from drbo.data.table import Table
 from drbo.graph import topological_order
+from drbo.scores.base import Score
 
 Floats = npt.NDArray[np.float64]
+#: The best DAG of at most so many columns is proved in the cells of an experiment.
+PROVED = 5
 
 
 @dataclass(frozen=True)
@@ -27,8 +37,8 @@ class DataSet:
 
     Attributes
     ----------
-    graph : name for ``simulate``; a data set of the package; the folder of the GP sets.
-    model : of ``simulate``, or ``iscm``, ``confounded``, ``heavy``, ``null``, ``file``.
+    graph : name for ``simulate``; a data set of the package; a discrete network; the folder of the GP sets.
+    model : of ``simulate``, or ``iscm``, ``confounded``, ``heavy``, ``null``, ``file``, ``network``.
     standardised : columns get mean 0 and variance 1 at the end.
     score : what is maximised, and by which every answer is scored (penalty 1).
     prune : what methods that leave pruning to others are pruned by.
@@ -60,6 +70,8 @@ class DataSet:
     @property
     def missing(self) -> str:
         """What the machine lacks to draw it; empty: nothing."""
+        if self.model == "network" and find_spec("pgmpy") is None:
+            return "the networks come with pgmpy: pip install -r benchmarks/requirements.txt"
         needs = self.model == "file" and self.graph != "sachs" and "DRBO_DATA" not in os.environ
         return "set DRBO_DATA to the folder that holds gran_dag/" if needs else ""
 
@@ -67,10 +79,20 @@ class DataSet:
         """Return everything that a row depends on, but the seed; options of the score where there are any."""
         return {name: value for name, value in asdict(self).items() if name != "score_options" or value}
 
-    def best_dag(self, seed: int) -> npt.NDArray[np.bool_] | None:
-        """Return the DAG with the best score where it is known."""
-        known = self.graph == "gran_dag" and self.score == "gp-nv" and self.n == 1_000 and not self.standardised
-        return gran_dag.optimum(seed + 1) if known else None
+    def table(self, drawn: Simulated) -> Table:
+        """Return the table that methods get: numbers, or for a network categories."""
+        if self.model != "network":
+            return Table.from_array(drawn.X)
+        import pandas as pd
+
+        text = pd.DataFrame(np.char.add("level ", drawn.X.astype(int).astype(str)), columns=list(drawn.names))
+        return check_table(text, on_collinear="keep")[0]
+
+    def best_dag(self, seed: int, score: Score) -> npt.NDArray[np.bool_] | None:
+        """Return the DAG with the best score where it is known or quickly proved."""
+        if self.graph == "gran_dag" and self.score == "gp-nv" and self.n == 1_000 and not self.standardised:
+            return gran_dag.optimum(seed + 1)
+        return proved(score)[0].best.dags[0] if score.n_nodes <= PROVED else None
 
 
 def internally_standardised(spec: DataSet, seed: int) -> Simulated:
@@ -122,12 +144,30 @@ def from_file(spec: DataSet, seed: int) -> Simulated:
     return Simulated(values[: spec.n], dag, None, tuple(f"x{j}" for j in range(len(dag))))
 
 
+def network(spec: DataSet, seed: int) -> Simulated:
+    """Draw from a network of the bnlearn repository with its probabilities, as shipped with pgmpy: codes of levels.
+
+    Columns are in an order drawn with the seed. Drawn again where a column never changes: no method takes such a one.
+    """
+    from pgmpy.readwrite import BIFReader
+
+    packed = files("pgmpy.utils").joinpath("example_models", f"{spec.graph}.bif.gz").read_bytes()
+    model, rng = BIFReader(string=gzip.decompress(packed).decode()).get_model(), np.random.default_rng(seed)
+    names, frame = tuple(str(name) for name in rng.permutation(sorted(model.nodes()))), None
+    while frame is None or frame.nunique().min() < 2:
+        drawn = model.simulate(n_samples=spec.n, seed=int(rng.integers(2**31)), show_progress=False)
+        frame = drawn[list(names)].astype(str)
+    dag = np.array([[model.has_edge(cause, effect) for effect in names] for cause in names])
+    return Simulated(check_table(frame, on_collinear="keep")[0].values, dag, None, names)
+
+
 MAKERS = {
     "iscm": internally_standardised,
     "confounded": confounded,
     "heavy": heavy_tailed,
     "null": null,
     "file": from_file,
+    "network": network,
 }
 
 

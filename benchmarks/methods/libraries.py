@@ -85,7 +85,7 @@ class _SameScore:
 
     def __init__(self, task: Task) -> None:
         self.data = task.table.values
-        self._score = build_score(task.score, task.table, task.options)
+        self._score = build_score(task.score, task.table, task.scoring)
         self._known: dict[tuple[int, ...], float] = {}
 
     def score(self, node: int, parents: list[int]) -> float:
@@ -253,7 +253,7 @@ def pgmpy_score(task: Task) -> Any:
     from pgmpy.structure_score import BIC, BDeu
 
     frame = as_text(task.table)
-    return BDeu(frame, equivalent_sample_size=task.options["ess"]) if task.score == "bdeu" else BIC(frame)
+    return BDeu(frame, equivalent_sample_size=task.scoring["ess"]) if task.score == "bdeu" else BIC(frame)
 
 
 def as_text(table: Table) -> Any:

@@ -9,9 +9,12 @@ import numpy as np
 from benchmarks.methods.base import Answer, Graph
 from drbo.errors import DataError
 from drbo.graph import cpdag_to_dag, dag_to_cpdag, is_acyclic
+from drbo.knowledge import Constraints
 from drbo.metrics import compare, shd
 from drbo.scores.base import Score
 from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.exact.family_tables import all_tables
+from drbo.search.exact.proof import Certificate, certify
 from drbo.settings import Settings
 
 #: Figures of a comparison that a row holds under the same names.
@@ -71,6 +74,7 @@ def measure_search(answer: Answer, score: Score, truth: Graph) -> dict[str, Any]
     return {
         "searched_score": repr(dag_score(score, answer.found.searched)),
         "searched_shd": shd(answer.found.searched, truth),
+        "searched_shd_c": shd(dag_to_cpdag(answer.found.searched), dag_to_cpdag(truth)),
         "n_searched": int(answer.found.searched.sum()),
         "n_evals": answer.found.n_evals,
         "n_local": answer.found.n_local,
@@ -101,6 +105,13 @@ def identification_distance(learned: Graph, truth: Graph) -> float | str:
 def dag_score(score: Score, dag: Graph) -> float:
     """Return our score of a DAG."""
     return float(Evaluator(score, Settings()).evaluate(dag[None]).scores[0])
+
+
+def proved(score: Score) -> tuple[Certificate, int]:
+    """Return the proof of the best DAG of at most 20 columns, and the local scores that it took."""
+    evaluator, free = Evaluator(score, Settings(max_evals=2**40)), Constraints.none(score.n_nodes)
+    empty = evaluator.evaluate(np.zeros((1, score.n_nodes, score.n_nodes), dtype=bool))
+    return certify(all_tables(evaluator, free), evaluator, free, empty), evaluator.n_local
 
 
 def pack(graph: Graph) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.methods.base import Found, Graph, Learn, Task
+from benchmarks.methods.libraries import as_text
 from benchmarks.methods.variants import VARIANTS
 from drbo.claims.prune import prune
 from drbo.scores.base import build_score
@@ -12,12 +13,15 @@ from drbo.search.loop import Progress, Search, run
 from drbo.settings import Settings
 
 
-def estimator(task: Task, score: str = "task", **settings: Any) -> Learn:
+def estimator(task: Task, score: str = "task", same_score: bool = False, **settings: Any) -> Learn:
     """Fit the estimator at its defaults, but for these settings; the first fit of a process compiles, untimed.
 
-    ``score`` "task" is the one of the data.
+    ``score`` "task" is the one of the data, ``same_score`` gives it the penalty and options that the others have.
     """
     from drbo import DrBO  # it needs pandas and scikit-learn, the loop does not
+
+    values = as_text(task.table) if any(task.table.levels) else task.table.values
+    options = {name: value for name, value in task.scoring.items() if name != "device"} if same_score else None
 
     def model() -> DrBO:
         return DrBO(
@@ -25,11 +29,12 @@ def estimator(task: Task, score: str = "task", **settings: Any) -> Learn:
             random_state=task.seed,
             device=task.device,
             settings=Settings(**settings),
+            score_options=options,
             on_collinear="keep",
         )
 
     def learn() -> Found:
-        result = model().fit(task.table.values).result_
+        result = model().fit(values).result_
         return Found(result.dag, result.searched_dag, result.n_evals, result.n_local)
 
     model().fit(np.random.default_rng(0).integers(0, 2, size=(50, 4)).astype(float))

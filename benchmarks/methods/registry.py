@@ -58,6 +58,9 @@ OURS: dict[str, Method] = {
     "drbo gp": Method(
         ours.estimator, {"score": "gp", "max_evals": 300}, "defaults, a score whose noise is fitted", package="drbo"
     ),
+    "drbo same score": Method(
+        ours.estimator, {"same_score": True}, "penalty and options as the others have", same_score=True, package="drbo"
+    ),
     "drbo sparing": Method(
         ours.estimator, {"route": "surrogate"}, "the route for expensive scores", same_score=True, package="drbo"
     ),

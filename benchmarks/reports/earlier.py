@@ -1,11 +1,13 @@
-"""Rows of four experiments from before the runner: rows/linear.csv, bnlearn.csv, gp.csv and sachs.csv.
+"""Rows from before the runner, in files of their own, and the rows of experiments that take their place.
 
-Their cells are now cells of ``raw``, ``curves``, ``bnlearn``, ``gp`` and ``sachs_paper``. Rows of these that say what a
-search of ours spent replace the earlier ones.
+The cells of rows/linear.csv are now those of ``raw`` and ``curves``, those of sachs.csv of ``sachs_paper``; bnlearn,
+gp, equivalence and discrete are experiments of the same name. A row of ours replaces earlier ones if it says what it
+spent.
 """
 
 import json
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from benchmarks.rows import Row, read
 from drbo.data.datasets import load as load_data
@@ -20,33 +22,42 @@ PLAIN = {"preset", "evals", "n_candidates"}
 SACHS = {"drbo paper 20k": "paper-sachs", "random order": "random complete", "drbo gp": "gp, noise fitted"}
 
 
+class Borrowed(NamedTuple):
+    """Earlier rows that answer cells of an experiment: their file, which of them, and what they are called there."""
+
+    file: str
+    wanted: dict[str, str]
+    method: str
+    data: str
+    shd: str = "shd"
+
+
+BORROWED = {
+    "raw": Borrowed("linear", {"preset": "paper", "evals": "10000"}, "drbo paper", "{graph} raw"),
+    "bnlearn": Borrowed("bnlearn", {"preset": "paper", "evals": "20000"}, "drbo paper 20k", "{graph} structure"),
+    "sachs": Borrowed("sachs", {"method": "paper-sachs"}, "drbo paper 20k", "sachs"),
+    "gp": Borrowed("gp", {"preset": "paper-gp", "device": "cuda"}, "drbo paper", "10ER4 GP", "shd_cam"),
+}
+
+
 def borrowed(experiment: str) -> list[Row]:
     """Return rows that answer cells of the paper's preset; they hold fewer figures."""
-
-    def taken(file: str, method: str, data: str, shd: str, wanted: dict[str, str]) -> list[Row]:
-        kept = ("shd_c", "tpr", "fdr", "f1", "seconds", "machine")
-        return [
-            {
-                "data": data.format(**row),
-                "method": method,
-                "seed": str(int(row["id"]) - 1) if "id" in row else row["seed"],  # GP: of the data, not of the search
-                "note": "",
-                "shd": row[shd],
-                **{name: row[name] for name in kept if name in row},
-            }
-            for row in read(file)
-            if all(row[name] == value for name, value in wanted.items())
-        ]
-
-    if experiment == "raw":
-        return taken("linear", "drbo paper", "{graph} raw", "shd", {"preset": "paper", "evals": "10000"})
-    if experiment == "bnlearn":
-        return taken("bnlearn", "drbo paper 20k", "{graph} structure", "shd", {"preset": "paper", "evals": "20000"})
-    if experiment == "sachs":
-        return taken("sachs", "drbo paper 20k", "sachs", "shd", {"method": "paper-sachs"})
-    if experiment == "gp":
-        return taken("gp", "drbo paper", "10ER4 GP", "shd_cam", {"preset": "paper-gp", "device": "cuda"})
-    return []
+    if experiment not in BORROWED:
+        return []
+    file, wanted, method, data, shd = BORROWED[experiment]
+    kept = ("shd_c", "tpr", "fdr", "f1", "seconds", "machine")
+    return [
+        {
+            "data": data.format(**row),
+            "method": method,
+            "seed": str(int(row["id"]) - 1) if "id" in row else row["seed"],  # GP: of the data, not of the search
+            "note": "",
+            "shd": row[shd],
+            **{name: row[name] for name in kept if name in row},
+        }
+        for row in read(file)
+        if all(row[name] == value for name, value in wanted.items())
+    ]
 
 
 def single_runs(data: str) -> list[Row]:
@@ -80,15 +91,12 @@ def preset_rows(name: str) -> list[Row]:
 def _presets(experiment: str) -> Iterator[Row]:
     for row in _ours(experiment):
         settings, graph = json.loads(row["settings"]), row["data"].split()[0]
-        preset, scale = settings.get("preset", "default"), int(row["n"]) * n_nodes(row["data"].split()[0])
-        candidates = settings.get("n_candidates", Settings.preset(preset).n_candidates)
-        scores = {
+        preset, scale = settings.get("preset", "default"), int(row["n"]) * n_nodes(graph)
+        yield {
+            **{**row, "graph": graph, "preset": preset, "evals": str(settings.get("evals", 0)), "workers": "1"},
+            "candidates": str(settings.get("n_candidates", Settings.preset(preset).n_candidates)),
             "pruned_score": float(row["found_score"]) / scale,
             "true_score": float(row["true_score"]) / scale,
-        }
-        yield {
-            **{**row, "graph": graph, "preset": preset, "candidates": str(candidates), "workers": "1"},
-            **{"evals": str(settings.get("evals", 0)), **scores},
         }
 
 
@@ -122,6 +130,26 @@ def sachs_rows() -> list[Row]:
         if row["method"] in SACHS and row.get("shd")
     ]
     return _replaced(read("sachs"), new, "method")
+
+
+def small_rows() -> list[Row]:
+    """Return the rows of small data, whose best score is known."""
+    new = [{**_searched(row), "best_score": row["optimum"]} for row in read("run/equivalence")]
+    return _replaced(read("equivalence"), new, "score", "method")
+
+
+def discrete_rows() -> list[Row]:
+    """Return the rows of discrete networks."""
+    new = [{**_searched(row), "network": row["data"].split()[0]} for row in read("run/discrete")]
+    return _replaced(read("discrete"), new, "network", "n", "score", "method")
+
+
+def _searched(row: Row) -> Row:
+    """Return a row, for ours with the figures before pruning and under its earlier name."""
+    if row["method"] != "drbo same score":
+        return row
+    figures = {"found_score": row["searched_score"], "shd_c": row["searched_shd_c"]} if row.get("n_evals") else {}
+    return {**row, "method": "drbo", **figures}
 
 
 def _ours(experiment: str) -> Iterator[Row]:

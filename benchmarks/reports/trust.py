@@ -30,13 +30,11 @@ def judge(rows: list[Row]) -> str:
 def knowledge(rows: list[Row]) -> str:
     """Return how often a statement was broken, a contradiction refused, and what tiers save."""
     text, parts = header("what | how often"), grouped(rows, "part")
-    for (route,), held in sorted(grouped(parts.get(("hold",), []), "route").items()):
+    for (route,), held in grouped(parts.get(("hold",), []), "route").items():
         graphs, bad, single, worse = (
             sum(int(row[key]) for row in held) for key in ("graphs", "broken_graphs", "families", "broken_families")
         )
-        text += (
-            f"| random consistent statements, search by {route} | {len(held)} sets: {bad} of {graphs:,} scored graphs "
-        )
+        text += f"| random consistent statements, route {route} | {len(held)} sets: {bad} of {graphs:,} scored graphs "
         text += f"and {worse} of {single:,} single families break one |\n"
     if clashes := parts.get(("clash",)):
         refused, named = (sum(row[key] == "True" for row in clashes) for key in ("refused", "named"))
@@ -47,7 +45,9 @@ def knowledge(rows: list[Row]) -> str:
     for key, words in (("n_evals", "evaluations"), ("n_local", "local scores")) if cases else ():
         without, given = ([int(row[key]) for row in cases[(case,)]] for case in ("nothing", "tiers"))
         saved = 1 - np.median(np.array(given) / np.array(without))
-        text += f"| {words} to the optimum, 10ER2, by networks | median {median(without):,.0f}; with the true order "
+        text += (
+            f"| {words} to the optimum, 10ER2, route surrogate | median {median(without):,.0f}; with the true order "
+        )
         text += f"in {N_TIERS} tiers {median(given):,.0f}: {saved:.0%} fewer (median of {len(given)} data sets) |\n"
     return text
 

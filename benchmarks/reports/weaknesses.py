@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.methods.registry import METHODS
-from benchmarks.reports import tables
+from benchmarks.reports import earlier, tables
 from benchmarks.reports.scores import gaps
-from benchmarks.rows import Row, grouped, read
+from benchmarks.rows import Row, grouped
 
 OURS = "drbo default"
 #: "A fraction of the time": at most this share of our seconds.
@@ -150,7 +150,7 @@ def page() -> str:
 def small_sets() -> str:
     """Return who is nearer on the small data sets of BGe and of binary data, where the best score is known."""
     lines = []
-    for (score,), rows in grouped(read("equivalence"), "score").items():
+    for (score,), rows in grouped(earlier.small_rows(), "score").items():
         parts = {method: part for (method,), part in grouped(rows, "method").items()}
         best = {method: int((gaps(part, "best_score") == 0).sum()) for method, part in parts.items()}
         means = {method: mean(tables.numbers(part, "shd_c")) for method, part in parts.items()}

@@ -3,9 +3,7 @@
 #: Modules of this folder, and what they ask.
 STUDIES = {
     "bootstrap": "cost of a bootstrap, warm against cold starts, and frequencies against the truth",
-    "discrete": "data drawn from real discrete networks: hill climbing, GES and BOSS with the same score",
     "efficiency": "how few local scores a search needs, and what each of its parts is worth",
-    "equivalence": "small data, scores bge and logistic: the best of all DAGs, and other libraries",
     "exact": "the optimum proved up to 20 columns and beyond, and the search against it",
     "expensive": "Gaussian-process data with 20 to 50 nodes, score gp: local scores with and without a surrogate",
     "false_edges": "independent columns: false edges of every score, and the choice of the penalty",

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from benchmarks.parameters import Graphs, SampleSize, Seeds, Workers
 from benchmarks.rows import Row
-from benchmarks.studies.study import Study, in_parallel
+from benchmarks.studies.study import in_parallel, study
 from drbo import DrBO
 from drbo.claims.resampling import Confidence
 from drbo.data.simulate import Simulated, simulate
@@ -45,6 +45,9 @@ def difference(one: Confidence, two: Confidence) -> npt.NDArray[np.float64]:
     return np.concatenate([arrows, links])
 
 
+@study(
+    "bootstrap", "graph n_rows seed resamples kind", graphs=("6ER1",), seeds=range(1), rows=60, resamples=3, workers=1
+)
 def cost(
     graphs: Graphs = ("20ER2", "20ER4"),
     seeds: Seeds = range(5),
@@ -94,6 +97,7 @@ def frequencies(seed: int, resamples: int, kind: str) -> list[tuple[str, float, 
     return pairs + [("arrow", float(found.directed[i, j]), bool(truth[i, j] and not truth[j, i])) for i, j in arrows]
 
 
+@study("bootstrap_reliability", "kind edge bin", seeds=range(2), resamples=4, workers=1)
 def reliability(
     seeds: Seeds = range(200), resamples: Resamples = 100, kind: Kind = "bootstrap", workers: Workers = 2
 ) -> Iterator[Row]:
@@ -116,19 +120,3 @@ def reliability(
                 "mean_frequency": round(float(shares[inside].mean()), 4) if inside.any() else "",
                 "share_true": round(float(right[inside].mean()), 4) if inside.any() else "",
             }
-
-
-PARTS = {
-    "cost": Study(
-        cost,
-        "bootstrap",
-        ("graph", "n_rows", "seed", "resamples", "kind"),
-        {"graphs": ("6ER1",), "seeds": range(1), "rows": 60, "resamples": 3, "workers": 1},
-    ),
-    "reliability": Study(
-        reliability,
-        "bootstrap_reliability",
-        ("kind", "edge", "bin"),
-        {"seeds": range(2), "resamples": 4, "workers": 1},
-    ),
-}

@@ -20,7 +20,7 @@ from benchmarks import gran_dag
 from benchmarks.methods.metrics import dag_score
 from benchmarks.parameters import Names, Seeds, Workers
 from benchmarks.rows import Row
-from benchmarks.studies.study import Study, in_parallel
+from benchmarks.studies.study import in_parallel, study
 from drbo.claims.prune import prune
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
@@ -95,6 +95,7 @@ def one_run(data: str, part: str, budget: int, seed: int) -> Row:
     }
 
 
+@study("efficiency", "data part budget seed", data=("5ER1",), parts=("default", "paper"), seeds=range(1), budget=12)
 def efficiency(
     data: Annotated[Names, "graphs, gp (all five tables), or gp1 to gp5"] = ("20ER4", "30ER8"),
     parts: Annotated[Names, f"some of {', '.join(SWITCHED)}, or all"] = ("default",),
@@ -112,13 +113,3 @@ def efficiency(
         for seed in seeds
     ]
     yield from in_parallel(one_run, jobs, workers)
-
-
-PARTS = {
-    "efficiency": Study(
-        efficiency,
-        "efficiency",
-        ("data", "part", "budget", "seed"),
-        {"data": ("5ER1",), "parts": ("default", "no-surrogate", "paper"), "seeds": range(1), "budget": 12},
-    )
-}

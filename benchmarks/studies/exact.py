@@ -27,10 +27,11 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import gran_dag
+from benchmarks.experiments.data import DataSet
+from benchmarks.methods.metrics import proved
 from benchmarks.parameters import Names, SampleSize, Seeds
 from benchmarks.rows import Row
-from benchmarks.studies.discrete import draw, read_network
-from benchmarks.studies.study import Study
+from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.data.datasets import load
 from drbo.data.simulate import random_dag, simulate, standardize
@@ -39,12 +40,12 @@ from drbo.graph import topological_order
 from drbo.knowledge import Constraints, Knowledge
 from drbo.scores.base import Score, build_score
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.exact.family_tables import all_tables
-from drbo.search.exact.proof import Certificate, certify, certify_large
+from drbo.search.exact.proof import certify_large
 from drbo.search.exact.useful_parents import Effort
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
 
+KEY = "part data score route seed"
 OPTIONS = {"penalty": 1.0}
 #: Linear data of the comparison with the search; raw for equal variances, standardised for the other.
 LINEAR = (("10ER2", "bic-ev"), ("12ER2", "bic-ev"), ("10ER2", "bic-nv"), ("12ER2", "bic-nv"), ("12ER4", "bic-nv"))
@@ -54,15 +55,6 @@ NETWORKS = ("child", "insurance", "water", "alarm", "hailfinder")
 NO_LIMIT = Settings(max_evals=2**40)
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-
-
-def prove(score: Score) -> tuple[Certificate, int, float]:
-    """Return the proof of the optimum, the local scores it took and its seconds."""
-    evaluator, free = Evaluator(score, NO_LIMIT), Constraints.none(score.n_nodes)
-    start = time.perf_counter()
-    empty = evaluator.evaluate(np.zeros((1, score.n_nodes, score.n_nodes), dtype=bool))
-    proof = certify(all_tables(evaluator, free), evaluator, free, empty)
-    return proof, evaluator.n_local, time.perf_counter() - start
 
 
 def peak_gib() -> float:
@@ -96,18 +88,21 @@ def sets_to_certify(seed: int, n: int) -> dict[str, tuple[Floats, tuple[str, ...
     }
 
 
-def certify_all(
+@study("exact", KEY, seeds=range(1), data=("20ER1.5 binary",), rows=50)
+def certify(
     seeds: Seeds = range(3),
     data: Annotated[Names, "data sets; all of them if none is named"] = (),
     rows: SampleSize = 1_000,
 ) -> Iterator[Row]:
     """Time the proofs at 20 columns."""
     for name, model in (("bic-nv", "linear"), ("bic-ev", "linear"), ("bge", "linear"), ("bdeu", "logistic")):
-        prove(build_score(name, Table.from_array(simulate("4ER1", model, n=50, seed=0).X)))  # type: ignore[arg-type]
+        proved(build_score(name, Table.from_array(simulate("4ER1", model, n=50, seed=0).X)))  # type: ignore[arg-type]
     for seed in seeds:
         for name, (values, scores) in sets_to_certify(seed, rows).items():
             for kind in scores if not data or name in data else ():
-                proof, count, seconds = prove(build_score(kind, Table.from_array(values), OPTIONS))
+                score, start = build_score(kind, Table.from_array(values), OPTIONS), time.perf_counter()
+                proof, count = proved(score)
+                seconds = time.perf_counter() - start
                 best = float(proof.best.scores[0])
                 yield {
                     **{"part": "certify", "data": name, "score": kind, "route": "", "seed": seed},
@@ -130,7 +125,7 @@ def one_agreement(key: Row, fresh: Callable[[], Score] | None, values: Floats) -
     model = DrBO(**given, random_state=key["seed"], prune="none", exact=False, device="cpu", settings=settings)
     result = model.fit(values).result_
     seconds = time.perf_counter() - start
-    proof, _, _ = prove(fresh() if fresh else build_score(key["score"], Table.from_array(values), OPTIONS))
+    proof, _ = proved(fresh() if fresh else build_score(key["score"], Table.from_array(values), OPTIONS))
     top = float(proof.best.scores[0])
     return {
         **key,
@@ -143,6 +138,7 @@ def one_agreement(key: Row, fresh: Callable[[], Score] | None, values: Floats) -
     }
 
 
+@study("exact", KEY, seeds=range(1), scores=("bic-ev",))
 def agree(
     seeds: Seeds = range(3),
     route: Annotated[Literal["auto", "orders", "surrogate"], "of the search"] = "auto",
@@ -194,12 +190,21 @@ def large_sets(scores: Names, graphs: Names, seed: int) -> Iterator[tuple[str, s
             yield name, kind, Table.from_array(values), Knowledge()
     for kind in (kind for kind in scores if kind in ("bic-discrete", "bdeu")):
         for network in NETWORKS:
-            data, _ = draw(read_network(network), 1000, seed)
+            data = table_of(network, seed)
             few = kind == "bdeu"
             name = f"{network} ({data.n_columns})" + ", at most 3 parents" * few
             yield name, kind, data, Knowledge(max_parents=3) if few else Knowledge()
 
 
+def table_of(network: str, seed: int) -> Table:
+    """Return data drawn from a discrete network."""
+    declared = DataSet(network, network, "network")
+    if declared.missing:
+        raise gran_dag.Unavailable(declared.missing)
+    return declared.table(declared.draw(seed))
+
+
+@study("exact", KEY, seeds=range(1), scores=("bic-nv",), graphs=("25ER1",), limit=5.0)
 def large(
     seeds: Seeds = range(3),
     scores: Annotated[Names, "bic-ev, bic-nv, bic-discrete, bdeu"] = ("bic-ev", "bic-nv"),
@@ -217,11 +222,3 @@ def large(
             key = {"part": "large", "data": name, "score": kind, "route": "", "seed": seed}
             row = prove_large(score, search.best.dags[0], limits, limit)
             yield {**key, "n": data.n_rows, "limit": limit, **row}
-
-
-KEY = ("part", "data", "score", "route", "seed")
-PARTS = {
-    "certify": Study(certify_all, "exact", KEY, {"seeds": range(1), "data": ("20ER1.5 binary",), "rows": 50}),
-    "agree": Study(agree, "exact", KEY, {"seeds": range(1), "scores": ("bic-ev",)}),
-    "large": Study(large, "exact", KEY, {"seeds": range(1), "scores": ("bic-nv",), "graphs": ("25ER1",), "limit": 5.0}),
-}

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.methods.metrics import dag_score
 from benchmarks.parameters import Device, Names, Numbers, SampleSize, Seeds
 from benchmarks.rows import Row
-from benchmarks.studies.study import DEVICE, Study
+from benchmarks.studies.study import DEVICE, study
 from drbo import DrBO
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
@@ -25,6 +25,7 @@ from drbo.scores.gp import GpScore
 from drbo.settings import Settings
 
 
+@study("expensive", "graph n seed surrogate device", nodes=(5,), degree=1, rows=60, local=10)
 def run(
     nodes: Annotated[Numbers, "numbers of nodes"] = (20, 30, 50),
     degree: Annotated[int, "edges per node"] = 2,
@@ -66,13 +67,3 @@ def run(
                     "stopped": result.stopped,
                     "rises": " ".join(steps),
                 }
-
-
-PARTS = {
-    "expensive": Study(
-        run,
-        "expensive",
-        ("graph", "n", "seed", "surrogate", "device"),
-        {"nodes": (5,), "degree": 1, "rows": 60, "local": 10},
-    )
-}

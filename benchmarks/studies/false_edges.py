@@ -23,7 +23,7 @@ import torch
 
 from benchmarks.parameters import Device, Names, Numbers, Seeds, Workers
 from benchmarks.rows import Row
-from benchmarks.studies.study import Study, in_parallel
+from benchmarks.studies.study import in_parallel, study
 from drbo import DrBO
 from drbo.claims.prune import prune
 from drbo.data.check import check_table
@@ -52,6 +52,7 @@ COSTLY = {"gp", "gp-nv", "gp-ev"}
 #: Evaluations of a short search on route surrogate: every single edge costs 19 of them.
 EVALS = 100
 
+CHOICE_KEY = "graph model score n seed penalty pruner"
 PENALTIES: dict[str, tuple[Any, float]] = {
     "1": (1.0, 0.0),
     "2": (2.0, 0.0),
@@ -157,6 +158,7 @@ def false_edges(score: str, kind: str, n: int, seed: int, again: bool, short: bo
     }
 
 
+@study("null", "score kind n seed", scores=("bdeu",), rows=(100,), seeds=range(1), units=0, full=0)
 def null(
     scores: Annotated[Names, "scores"] = tuple(KINDS),
     rows: Annotated[Numbers, "sample sizes"] = ROWS,
@@ -198,6 +200,7 @@ def errors(
     return {pruner: distance(prune(pruner, data, found)[0], truth) for pruner in pruners}
 
 
+@study("null_choice", CHOICE_KEY, scores=("splines",), seeds=range(100, 101))
 def choose(
     scores: Annotated[Names, "bic-nv, bic-ev, gp, splines"] = tuple(CHOICES),
     seeds: Seeds = range(100, 110),
@@ -214,7 +217,7 @@ def choose(
         ]
         for job, found in zip(jobs, in_parallel(errors, jobs, workers), strict=True):
             for pruner, value in found.items():
-                yield {**dict(zip(CHOICE_KEY, (*job[:6], pruner), strict=True)), "errors": value}
+                yield {**dict(zip(CHOICE_KEY.split(), (*job[:6], pruner), strict=True)), "errors": value}
 
 
 def called_nonlinear(model: str, graph: str, n: int, seed: int) -> bool:
@@ -233,6 +236,7 @@ def called_nonlinear(model: str, graph: str, n: int, seed: int) -> bool:
     return auto.nonlinearity(data).p_value < auto.LEVEL
 
 
+@study("nonlinear", "model n", seeds=range(100, 101), models=("t3", "cos"), rows=(100,))
 def nonlinear(
     seeds: Seeds = range(100, 120),
     models: Annotated[Names, "noises of linear models, gp, cos"] = MODELS,
@@ -246,18 +250,3 @@ def nonlinear(
             jobs = [(model, graph, n, seed) for graph in graphs for seed in seeds]
             share = np.mean(list(in_parallel(called_nonlinear, jobs, workers)))
             yield {"model": model, "n": n, "sets": len(jobs), "level": auto.LEVEL, "share": round(float(share), 4)}
-
-
-CHOICE_KEY = ("graph", "model", "score", "n", "seed", "penalty", "pruner")
-PARTS = {
-    "null": Study(
-        null,
-        "null",
-        ("score", "kind", "n", "seed"),
-        {"scores": ("bdeu",), "rows": (100,), "seeds": range(1), "units": 0, "full": 0},
-    ),
-    "choose": Study(choose, "null_choice", CHOICE_KEY, {"scores": ("splines",), "seeds": range(100, 101)}),
-    "nonlinear": Study(
-        nonlinear, "nonlinear", ("model", "n"), {"seeds": range(100, 101), "models": ("t3", "cos"), "rows": (100,)}
-    ),
-}

@@ -21,7 +21,7 @@ from benchmarks import gran_dag
 from benchmarks.methods.metrics import dag_score
 from benchmarks.parameters import Numbers
 from benchmarks.rows import Row
-from benchmarks.studies.study import Study
+from benchmarks.studies.study import study
 from drbo.data.table import Table
 from drbo.scores.base import Families
 from drbo.scores.gp_paper import GpNV
@@ -85,6 +85,7 @@ def against_sklearn(name: str, values: npt.NDArray[np.float64], count: int, rng:
     }
 
 
+@study("gp_check", "data check", sets=(1,), families=2)
 def run(
     sets: Annotated[Numbers, "GraN-DAG's data sets"] = gran_dag.SETS,
     families: Annotated[int, "random families, divided among the data sets"] = 200,
@@ -99,6 +100,3 @@ def run(
     rng = np.random.default_rng(4)
     for number in sets:
         yield against_sklearn(f"set {number}", gran_dag.data_set(number)[0], -(-families // len(sets)), rng)
-
-
-PARTS = {"gp_check": Study(run, "gp_check", ("data", "check"), {"sets": (1,), "families": 2})}

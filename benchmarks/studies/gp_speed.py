@@ -17,7 +17,7 @@ import torch
 
 from benchmarks.parameters import Device, SampleSize
 from benchmarks.rows import Row
-from benchmarks.studies.study import Study
+from benchmarks.studies.study import study
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.scores.base import Families
@@ -66,6 +66,7 @@ def sklearn_seconds(values: np.ndarray, families: Families) -> tuple[float, floa
     return time.perf_counter() - start, time.process_time() - cpu_start
 
 
+@study("gp_speed", "families n device", families=4, sklearn=2, rows=100)
 def run(
     families: Annotated[int, "families of mixed sizes"] = 64,
     sklearn: Annotated[int, "families that scikit-learn is timed on"] = 64,
@@ -87,6 +88,3 @@ def run(
         row |= {"sklearn_timed_on": count, "sklearn_seconds": round(other, 2), "ratio": round(other / seconds, 2)}
         row |= {"sklearn_cpu_seconds": round(other_cpu, 2), "cpu_ratio": round(other_cpu / cpu, 2)}
     yield row
-
-
-PARTS = {"gp_speed": Study(run, "gp_speed", ("families", "n", "device"), {"families": 4, "sklearn": 2, "rows": 100})}

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from benchmarks.parameters import SampleSize, Seeds
 from benchmarks.rows import Row
-from benchmarks.studies.study import Study
+from benchmarks.studies.study import study
 from drbo import DrBO, judge
 from drbo.data.simulate import simulate, standardize
 from drbo.graph import topological_order
@@ -37,6 +37,7 @@ def random_like(dag: Bools, kept: float, rng: np.random.Generator) -> Bools:
     return found
 
 
+@study("judge", "graph seed", seeds=range(1), rows=60)
 def run(seeds: Seeds = range(50), rows: SampleSize = ROWS) -> Iterator[Row]:
     """Judge four graphs on each data set."""
     for seed in seeds:
@@ -57,6 +58,3 @@ def run(seeds: Seeds = range(50), rows: SampleSize = ROWS) -> Iterator[Row]:
                 "claims": one.n_claims,
                 "discoveries": one.n_discoveries,
             }
-
-
-PARTS = {"judge": Study(run, "judge", ("graph", "seed"), {"seeds": range(1), "rows": 60})}

@@ -24,7 +24,7 @@ import pandas as pd
 
 from benchmarks.parameters import Numbers, SampleSize, Seeds
 from benchmarks.rows import Row
-from benchmarks.studies.study import Study
+from benchmarks.studies.study import study
 from drbo import DrBO, Knowledge, Settings
 from drbo.data.simulate import simulate
 from drbo.errors import KnowledgeError
@@ -32,6 +32,7 @@ from drbo.graph import topological_order
 from drbo.search.evaluation.evaluator import Evaluator
 
 QUICK = Settings(batch_size=8, n_candidates=64, hidden=8, n_draws=4, n_grads=2, n_replay=32, order_patience=3)
+KEY = "part case seed"
 KINDS = ("forbidden", "cycle", "tiers", "root", "leaf", "crowd", "twice", "path", "unknown")
 #: Scores closer than this share of themselves are equal.
 ROUNDING = 1e-9
@@ -160,6 +161,7 @@ def data_of(rng: np.random.Generator) -> tuple[Any, list[str]]:
     return pd.DataFrame(simulate(f"{d}ER1", "linear", n=60, seed=int(rng.integers(2**31))).X, columns=names), names
 
 
+@study("knowledge", KEY, seeds=range(2))
 def hold(seeds: Cases = range(1000)) -> Iterator[Row]:
     """Fit under consistent statements, and check everything that was scored."""
     for case in seeds:
@@ -179,6 +181,7 @@ def hold(seeds: Cases = range(1000)) -> Iterator[Row]:
         }
 
 
+@study("knowledge", KEY, seeds=range(3))
 def clash(seeds: Cases = range(100)) -> Iterator[Row]:
     """Fit under contradictory statements: each must be refused by name before anything is scored."""
     for case in seeds:
@@ -195,6 +198,7 @@ def clash(seeds: Cases = range(100)) -> Iterator[Row]:
         yield {"part": "clash", "case": case, "seed": 0, **row, "scored_before": len(watch.dags) + len(watch.families)}
 
 
+@study("knowledge", KEY, seeds=range(1), evals=64, rows=100)
 def tiers(
     seeds: Seeds = range(10),
     evals: Annotated[int, "evaluations of a search at most"] = 2_000,
@@ -219,11 +223,3 @@ def tiers(
                 **{"n_evals": result.n_evals, "n_local": result.n_local},
                 "seconds": round(time.perf_counter() - start, 2),
             }
-
-
-KEY = ("part", "case", "seed")
-PARTS = {
-    "hold": Study(hold, "knowledge", KEY, {"seeds": range(2)}),
-    "clash": Study(clash, "knowledge", KEY, {"seeds": range(3)}),
-    "tiers": Study(tiers, "knowledge", KEY, {"seeds": range(1), "evals": 64, "rows": 100}),
-}

@@ -18,11 +18,13 @@ from scipy.special import expit
 
 from benchmarks.parameters import Names, SampleSize, Seeds
 from benchmarks.rows import Row
-from benchmarks.studies.study import Study
+from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.data.simulate import simulate, standardize
 from drbo.metrics import shd_cpdag
 
+KEY = "part mechanism share policy seed"
+QUICK = {"seeds": range(1), "rows": 200, "policies": ("complete", "drop")}
 POLICIES = ("complete", "drop", "em", "impute")
 GRAPH, ROWS, NULL_ROWS = "10ER2", 500, 300
 STEEP = 3.0  # of the curve by which a large value of the cause loses cells
@@ -52,6 +54,7 @@ def edges_by(policy: str, values: Floats, gaps: Floats, seed: int) -> npt.NDArra
     return DrBO(score="bic-nv", missing=policy, random_state=seed).fit(gaps).result_.dag
 
 
+@study("missing", KEY, **QUICK)
 def graph(seeds: Seeds = range(10), rows: SampleSize = ROWS, policies: Policies = POLICIES) -> Iterator[Row]:
     """Fit tables of known graphs with holes."""
     for seed in seeds:
@@ -69,6 +72,7 @@ def graph(seeds: Seeds = range(10), rows: SampleSize = ROWS, policies: Policies 
                 }
 
 
+@study("missing", KEY, **QUICK)
 def null(seeds: Seeds = range(20), rows: SampleSize = NULL_ROWS, policies: Policies = POLICIES) -> Iterator[Row]:
     """Count edges among independent columns."""
     for seed in seeds:
@@ -79,8 +83,3 @@ def null(seeds: Seeds = range(20), rows: SampleSize = NULL_ROWS, policies: Polic
             for policy in policies:
                 key = {"part": "null", "mechanism": "mcar", "share": share, "policy": policy, "seed": seed}
                 yield {**key, "edges": int(edges_by(policy, values, gaps, seed).sum())}
-
-
-KEY = ("part", "mechanism", "share", "policy", "seed")
-QUICK = {"seeds": range(1), "rows": 200, "policies": ("complete", "drop")}
-PARTS = {"graph": Study(graph, "missing", KEY, QUICK), "null": Study(null, "missing", KEY, QUICK)}

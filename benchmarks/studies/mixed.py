@@ -22,7 +22,7 @@ from sklearn.datasets import load_diabetes
 
 from benchmarks.parameters import SampleSize, Seeds
 from benchmarks.rows import Row
-from benchmarks.studies.study import Study
+from benchmarks.studies.study import study
 from drbo import Result
 from drbo.data.simulate import random_dag
 from drbo.graph import topological_order
@@ -116,6 +116,7 @@ def simulated(seed: int, n: int, *words: str) -> Row:
     )
 
 
+@study("mixed", "table seed n score", seeds=range(1), rows=200, max_evals=20)
 def run(
     seeds: Seeds = range(5),
     rows: SampleSize = 1_000,
@@ -130,8 +131,3 @@ def run(
         for seed in seeds:
             yield simulated(seed, rows, *words)
         yield row(fit(diabetes(), "diabetes", "--seed", "0", "--tiers", TIERS, *words), "diabetes", 0)
-
-
-PARTS = {
-    "mixed": Study(run, "mixed", ("table", "seed", "n", "score"), {"seeds": range(1), "rows": 200, "max_evals": 20})
-}

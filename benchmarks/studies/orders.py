@@ -22,7 +22,7 @@ from benchmarks.methods import Task, Worker, library
 from benchmarks.methods.metrics import dag_score, judge
 from benchmarks.parameters import Graphs, Names, SampleSize, Seeds
 from benchmarks.rows import Row
-from benchmarks.studies.study import Study
+from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.data.simulate import Simulated, simulate, standardize
 from drbo.data.table import Table
@@ -30,6 +30,8 @@ from drbo.graph import dag_to_cpdag
 from drbo.metrics import compare, shd
 from drbo.scores.base import Score, build_score
 
+KEY = "data graph n penalty seed method"
+QUICK = {"graphs": ("6ER1",), "rows": 100, "seeds": range(1), "rivals": ("EqVar",), "limit": 20.0}
 SCORES = {"standardised": "bic-nv", "raw": "bic-ev"}
 
 
@@ -65,6 +67,7 @@ def theirs(rival: str, worker: Worker, task: Task, score: Score, data: Simulated
     return {**row, "seconds": round(answer.seconds, 2)}
 
 
+@study("orders", KEY, **QUICK)
 def run(
     data: Annotated[Literal["standardised", "raw"], "with the score bic-nv or bic-ev"] = "standardised",
     graphs: Graphs = ("20ER4",),
@@ -100,8 +103,7 @@ def run(
                 yield from ({**common, **row} for row in found)
 
 
-KEY = ("data", "graph", "n", "penalty", "seed", "method")
-QUICK = {"graphs": ("6ER1",), "rows": 100, "seeds": range(1), "rivals": ("EqVar",), "limit": 20.0}
 #: The penalty is what ebic, the default among so many columns, charges for an edge: 1 + 2 ln(1000) / ln(2000).
-scale = partial(run, graphs=("1000ER2",), rows=2_000, seeds=range(1), seconds=250.0, penalty=2.818)
-PARTS = {"orders": Study(run, "orders", KEY, QUICK), "scale": Study(scale, "orders", KEY, {**QUICK, "seconds": 2.0})}
+scale = study("orders", KEY, **QUICK, seconds=2.0)(
+    partial(run, graphs=("1000ER2",), rows=2_000, seeds=range(1), seconds=250.0, penalty=2.818)
+)

@@ -18,7 +18,7 @@ import pandas as pd
 from benchmarks.gran_dag import Unavailable
 from benchmarks.parameters import Graphs
 from benchmarks.rows import Row
-from benchmarks.studies.study import Study
+from benchmarks.studies.study import study
 from drbo import DrBO, Result
 from drbo.data.datasets import load
 from drbo.data.simulate import simulate
@@ -73,6 +73,7 @@ def measured(window: Browser, name: str, result: Result, folder: Path) -> Row:
     return {**row, "median_seconds": round(median(times), 3), "longest_seconds": round(max(times), 3)}
 
 
+@study("pages", "data machine", graphs=("10ER1",), seconds=2.0)
 def run(
     graphs: Graphs = ("100ER2", "100ER4"), seconds: Annotated[float, "time limit of a fit"] = 20.0
 ) -> Iterator[Row]:
@@ -83,6 +84,7 @@ def run(
             yield measured(window, graph, simulated(graph, seconds), folder)
 
 
+@study("pages", "data machine", slow=True)
 def pictures() -> Iterator[Row]:
     """Draw the report of the demo with its first edge chosen, on a desk and on a phone, light and dark; no rows."""
     with browser() as (window, pages):
@@ -95,10 +97,3 @@ def pictures() -> Iterator[Row]:
                 window.run("new Promise(done => setTimeout(done, 600))")
                 window.picture(IMAGES / f"report-{device}-{scheme}.png")
     yield from ()
-
-
-KEY = ("data", "machine")
-PARTS = {
-    "pages": Study(run, "pages", KEY, {"graphs": ("10ER1",), "seconds": 2.0}),
-    "pictures": Study(pictures, "pages", KEY, None),
-}

@@ -18,10 +18,11 @@ from scipy.stats import binomtest
 
 from benchmarks.parameters import Numbers, Workers
 from benchmarks.rows import Row
-from benchmarks.studies.study import Study, in_parallel
+from benchmarks.studies.study import in_parallel, study
 from drbo.claims.cam import prune_cam
 from drbo.claims.kci import kci_test
 
+KEY = "pruner distribution n level seed"
 ALPHA = 0.001
 DISTRIBUTIONS = ("gaussian", "uniform", "t3")
 EFFECTS = (lambda x: x, lambda x: np.sin(2 * x), np.tanh, lambda x: x**2 / 3)
@@ -96,18 +97,13 @@ def rejections(
             }
 
 
+@study("prune_null", KEY, tests=3, rows=(100,))
 def cam(tests: Tests = 20_000, rows: Sizes = (200, 500, 1000), seed: Seed = 0, workers: Workers = 1) -> Iterator[Row]:
     """Count rejections of CAM's test."""
     yield from rejections("cam", cam_p_values, (ALPHA,), rows, tests, seed, workers)
 
 
+@study("prune_null", KEY, tests=2, rows=(60,))
 def kci(tests: Tests = 1_000, rows: Sizes = (200, 400), seed: Seed = 0, workers: Workers = 1) -> Iterator[Row]:
     """Count rejections of the kernel test."""
     yield from rejections("kci", kci_p_values, (0.05, ALPHA), rows, tests, seed, workers)
-
-
-KEY = ("pruner", "distribution", "n", "level", "seed")
-PARTS = {
-    "cam": Study(cam, "prune_null", KEY, {"tests": 3, "rows": (100,)}),
-    "kci": Study(kci, "prune_null", KEY, {"tests": 2, "rows": (60,)}),
-}

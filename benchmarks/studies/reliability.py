@@ -9,6 +9,7 @@ is the right answer and only chance separates the two; data with a constant colu
 """
 
 from collections.abc import Iterator
+from itertools import permutations
 from typing import Annotated
 
 import numpy as np
@@ -16,8 +17,7 @@ import numpy.typing as npt
 
 from benchmarks.parameters import Names, Seeds
 from benchmarks.rows import Row
-from benchmarks.studies.equivalence import all_dags
-from benchmarks.studies.study import Study
+from benchmarks.studies.study import study
 from drbo.claims.findings import edge_posterior
 from drbo.data.table import Table
 from drbo.graph import topological_order
@@ -33,6 +33,19 @@ SCORES: dict[str, dict[str, float]] = {"bdeu": {"ess": ESS, "penalty": 1.0}, "bg
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+
+
+def all_dags(n_nodes: int) -> Bools:
+    """Return every DAG (N, d, d) on a few nodes: all subsets of the edges of all orders, each once."""
+    pairs = np.triu_indices(n_nodes, 1)
+    chosen = np.arange(2 ** len(pairs[0]))[:, None] >> np.arange(len(pairs[0])) & 1
+    upper = np.zeros((len(chosen), n_nodes, n_nodes), dtype=bool)
+    upper[:, pairs[0], pairs[1]] = chosen
+    orders = (np.array(order) for order in permutations(range(n_nodes)))
+    every = np.concatenate([upper[:, order][:, :, order] for order in orders])
+    packed = np.unique(np.packbits(every.reshape(len(every), -1), axis=1), axis=0)
+    flat = np.unpackbits(packed, axis=1, count=n_nodes**2)
+    return flat.astype(bool).reshape(-1, n_nodes, n_nodes)
 
 
 def draw_linear(dag: Bools, rng: np.random.Generator) -> Floats:
@@ -66,6 +79,7 @@ def posterior(name: str, values: Floats) -> Floats:
     return edge_posterior(tables.shares(score) / score.evidence_scale)[0]
 
 
+@study("reliability", "score bin", seeds=range(3))
 def run(scores: Annotated[Names, "bdeu, bge, bic-nv"] = tuple(SCORES), seeds: Seeds = range(1000)) -> Iterator[Row]:
     """Yield one row per score and bin of probability."""
     dags, pairs = all_dags(D), ~np.eye(D, dtype=bool)
@@ -89,6 +103,3 @@ def run(scores: Annotated[Names, "bdeu, bge, bic-nv"] = tuple(SCORES), seeds: Se
                 "given": round(float(p[inside].mean()), 4),
                 "found": round(float(there[inside].mean()), 4),
             }
-
-
-PARTS = {"reliability": Study(run, "reliability", ("score", "bin"), {"seeds": range(3)})}

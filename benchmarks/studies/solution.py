@@ -19,7 +19,7 @@ import torch
 
 from benchmarks.parameters import Graphs, SampleSize, Seeds
 from benchmarks.rows import Row, machine
-from benchmarks.studies.study import Study
+from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.claims.prune import prune
 from drbo.data.simulate import simulate
@@ -92,16 +92,10 @@ def one_run(graph: str, n: int, seed: int) -> Row:
     }
 
 
+@study("solution", "graph n seed machine", graphs=("6ER1",), rows=100, seeds=range(1))
 def run(graphs: Graphs = tuple(CASES), rows: SampleSize = 1_000, seeds: Seeds = range(5)) -> Iterator[Row]:
     """Yield the row of each data set."""
     for graph in graphs:
         one_run(graph, rows, 1_000)  # loads the compiled code
         for seed in seeds:
             yield one_run(graph, rows, seed)
-
-
-PARTS = {
-    "solution": Study(
-        run, "solution", ("graph", "n", "seed", "machine"), {"graphs": ("6ER1",), "rows": 100, "seeds": range(1)}
-    )
-}

@@ -23,7 +23,7 @@ import torch
 from benchmarks.methods.metrics import dag_score
 from benchmarks.parameters import Device, Graphs, Names, Numbers, Seeds, Workers
 from benchmarks.rows import Row
-from benchmarks.studies.study import DEVICE, Study, in_parallel
+from benchmarks.studies.study import DEVICE, in_parallel, study
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.scores.linear import BicEV
@@ -119,6 +119,7 @@ def peak_memory(device: str) -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
+@study("speed_iteration", "graph candidates rules device", cases=("5ER1:200",))
 def iteration(cases: Cases = CASES, rules: Rules = ("fast",), device: Device = DEVICE) -> Iterator[Row]:
     """Time the iterations of each case."""
     for case, rule in ((case, rule) for case in cases for rule in rules):
@@ -141,6 +142,7 @@ def iteration(cases: Cases = CASES, rules: Rules = ("fast",), device: Device = D
         }
 
 
+@study("speed_together", "graph candidates rules data_sets device", cases=("5ER1:200",), data_sets=(1, 2))
 def together(
     cases: Cases = JOINT_CASES,
     rules: Rules = ("fast",),
@@ -207,6 +209,7 @@ def growth_row(over: str, nodes: int, past: int, candidates: int, device: str) -
     }
 
 
+@study("speed_growth", "over nodes past candidates device", nodes=(5,), past=(200,), candidates=100)
 def growth(
     nodes: Annotated[Numbers, "nodes of searches without a past"] = (10, 30, 100, 300, 1_000),
     past: Annotated[Numbers, "past evaluations of searches with 30 nodes"] = (1_000, 3_000, 10_000, 30_000, 100_000),
@@ -245,6 +248,9 @@ def curve_rows(graph: str, seed: int, rules: str, candidates: int, evals: int, d
     ]
 
 
+@study(
+    "speed_curves", "graph seed rules candidates n_evals", graphs=("5ER1",), seeds=range(1), candidates=200, evals=300
+)
 def curves(
     graphs: Graphs = ("20ER4", "30ER8"),
     seeds: Seeds = range(10),
@@ -257,28 +263,3 @@ def curves(
     searches = [(graph, seed, rules) for graph in graphs for seed in seeds for rules in RULES]
     for part in in_parallel(curve_rows, [(*one, candidates, evals, device) for one in searches], workers):
         yield from part
-
-
-PARTS = {
-    "iteration": Study(
-        iteration, "speed_iteration", ("graph", "candidates", "rules", "device"), {"cases": ("5ER1:200",)}
-    ),
-    "together": Study(
-        together,
-        "speed_together",
-        ("graph", "candidates", "rules", "data_sets", "device"),
-        {"cases": ("5ER1:200",), "data_sets": (1, 2)},
-    ),
-    "growth": Study(
-        growth,
-        "speed_growth",
-        ("over", "nodes", "past", "candidates", "device"),
-        {"nodes": (5,), "past": (200,), "candidates": 100},
-    ),
-    "curves": Study(
-        curves,
-        "speed_curves",
-        ("graph", "seed", "rules", "candidates", "n_evals"),
-        {"graphs": ("5ER1",), "seeds": range(1), "candidates": 200, "evals": 300},
-    ),
-}

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import torch
@@ -29,6 +30,21 @@ class Study(NamedTuple):
     file: str
     key: tuple[str, ...]
     quick: Mapping[str, Any] | None
+
+
+def study(file: str, key: str, slow: bool = False, **quick: Any) -> Callable[[Any], Any]:
+    """Declare a function that yields rows to be a part of the study that its module is; ``slow``: it is never quick."""
+
+    def declare(run: Any) -> Any:
+        run.study = Study(run, file, tuple(key.split()), None if slow else quick)
+        return run
+
+    return declare
+
+
+def parts_of(module: ModuleType) -> dict[str, Study]:
+    """Return the parts of a study by the names of their functions, in the order of the module."""
+    return {name: value.study for name, value in vars(module).items() if hasattr(value, "study")}
 
 
 def in_parallel(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], workers: int) -> Iterator[Any]:

@@ -15,7 +15,7 @@ import torch
 
 from benchmarks.parameters import Names, Seeds
 from benchmarks.rows import Row
-from benchmarks.studies.study import Study
+from benchmarks.studies.study import study
 from drbo.search.paper.region import TrustRegion
 from drbo.search.paper.space import FullRankSpace, LowRankSpace, Space
 from drbo.settings import Settings
@@ -38,6 +38,7 @@ def count(space: Space, length: float, seed: int) -> int:
     return len(np.unique(np.packbits(dags.reshape(N_DAGS, -1), axis=1), axis=0))
 
 
+@study("unique", "rank length seed", ranks=("2", "full"), seeds=range(1))
 def run(
     lengths: Annotated[Names, "half-widths; 0: uniform vectors"] = ("0", "0.05", "0.01"),
     ranks: Annotated[Names, "numbers, or full"] = RANKS,
@@ -50,6 +51,3 @@ def run(
             for seed in seeds:
                 key = {"rank": rank, "length": length, "seed": seed}
                 yield {**key, "dim": space.dim, "unique": count(space, length, seed)}
-
-
-PARTS = {"unique": Study(run, "unique", ("rank", "length", "seed"), {"ranks": ("2", "full"), "seeds": range(1)})}

@@ -28,7 +28,7 @@ import torch
 from benchmarks.gran_dag import Unavailable
 from benchmarks.parameters import Names, SampleSize
 from benchmarks.rows import Row
-from benchmarks.studies.study import Study
+from benchmarks.studies.study import study
 from drbo import DrBO, WorkerPool
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
@@ -38,6 +38,7 @@ from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.remote import compute
 from drbo.settings import Settings
 
+KEY = "where n batch"
 PLACES = ("home", "pool 1", "pool 2", "dask 1", "dask 2")
 #: Batches of DAGs, DAGs in one, and columns: the default batch of a search with 20 variables.
 BATCHES, DAGS, NODES = 30, 64, 20
@@ -117,6 +118,7 @@ def counted(kind: str) -> int:
     return int(found[1])
 
 
+@study("workers", KEY, slow=True)
 def instructions() -> Iterator[Row]:
     """Count with and without the seam."""
     counts = {kind: counted(kind) for kind in ("nothing", "home", "seam")}
@@ -125,6 +127,7 @@ def instructions() -> Iterator[Row]:
     yield {"where": "seam", "n": 200, "batch": "", "batches": BATCHES, "dags": DAGS, "nodes": NODES, **shown}
 
 
+@study("workers", KEY, places=("home", "pool 1"), rows=40, evals=4, batch=4)
 def seconds(
     places: Annotated[Names, "home, and pool or dask with a number of workers"] = PLACES,
     rows: SampleSize = 600,
@@ -140,10 +143,3 @@ def seconds(
         first = first or row
         assert row["score"] == first["score"], "another place, another answer"
         yield {**row, "speedup": round(first["seconds"] / row["seconds"], 2)}
-
-
-KEY = ("where", "n", "batch")
-PARTS = {
-    "seconds": Study(seconds, "workers", KEY, {"places": ("home", "pool 1"), "rows": 40, "evals": 4, "batch": 4}),
-    "instructions": Study(instructions, "workers", KEY, None),
-}

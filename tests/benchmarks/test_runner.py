@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from benchmarks.experiments import EXPERIMENTS, cells
 from benchmarks.gran_dag import Unavailable
 from benchmarks.rows import load
 from benchmarks.studies import STUDIES, judge, unique
-from benchmarks.studies.study import Study
+from benchmarks.studies.study import study
 
 ROOT = Path(__file__).parents[2]
 PAGES = "".join(
@@ -64,7 +65,7 @@ def test_a_study_ends_with_the_table_of_the_docs(tmp_path, capsys, monkeypatch):
     def run():
         yield from ({"graph": name, "seed": 0, **figures, "discoveries": 1} for name in judge.GRAPHS)
 
-    monkeypatch.setitem(judge.PARTS, "judge", judge.PARTS["judge"]._replace(run=run))
+    monkeypatch.setattr(judge.run, "study", judge.run.study._replace(run=run))
     runner.main(["judge", "--folder", str(tmp_path)])
     assert "| random | 100% | 100% | 0% | 25.0% |" in capsys.readouterr().out
 
@@ -73,7 +74,7 @@ def test_a_row_may_name_its_own_machine_and_replaces_the_old_one(tmp_path, monke
     def run(value: int = 1):
         yield {"seed": 0, "value": value, "machine": "another"}
 
-    monkeypatch.setitem(unique.PARTS, "unique", Study(run, "file", ("seed",), {}))
+    monkeypatch.setattr(unique, "run", study("file", "seed")(run))
     for value in ("1", "2"):
         runner.main(["unique", "--folder", str(tmp_path), "--value", value])
     [row] = load(tmp_path / "file.csv")
@@ -86,8 +87,8 @@ def test_what_is_lacking_ends_one_study_and_is_left_out_of_all(monkeypatch, caps
         yield
 
     monkeypatch.setattr(runner, "STUDIES", {"unique": ""})
-    parts = {"first": Study(run, "file", (), {}), "second": Study(run, "file", (), None)}
-    monkeypatch.setattr(unique, "PARTS", parts)
+    monkeypatch.setattr(unique, "run", study("file", "")(run))
+    monkeypatch.setattr(unique, "again", study("file", "", slow=True)(partial(run)), raising=False)
     with pytest.raises(SystemExit, match="unique: no telescope"):
         runner.main(["unique"])
     runner.main(["studies", "--quick"])

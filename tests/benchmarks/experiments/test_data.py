@@ -1,12 +1,18 @@
 """Data sets that give nothing away do so; the others are those of drbo.data.simulate."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
+import pytest
 
 from benchmarks import gran_dag
 from benchmarks.experiments.data import DataSet, sortabilities
-from drbo.data.simulate import simulate
+from benchmarks.methods.metrics import dag_score
+from benchmarks.studies.reliability import all_dags
+from drbo.data.simulate import Simulated, simulate
+from drbo.data.table import Table
+from drbo.scores.linear import BicNV
 
 
 def test_plain_names_are_those_of_simulate():
@@ -57,9 +63,30 @@ def test_the_gp_sets_need_their_folder(monkeypatch):
     assert (sachs.missing, sachs.draw(0).X.shape) == ("", (20, 11))
 
 
-def test_the_best_dag_is_known_for_the_gp_sets_as_they_are_alone(monkeypatch):
+def test_the_best_dag_is_known_for_the_gp_sets_as_they_are_and_proved_for_small_data(monkeypatch):
     monkeypatch.setattr(gran_dag, "optimum", lambda number: f"best of {number}")
     sets = DataSet("a", "gran_dag", "file", score="gp-nv")
-    assert sets.best_dag(2) == "best of 3"
-    assert replace(sets, standardised=True).best_dag(2) is None
-    assert DataSet("a", "10ER2").best_dag(2) is None
+    large, small = (BicNV(Table.from_array(simulate(f"{d}ER1", n=100, seed=100).X)) for d in (10, 4))
+    assert sets.best_dag(2, large) == "best of 3"
+    assert replace(sets, standardised=True).best_dag(2, large) is None
+    best = dag_score(small, DataSet("a", "4ER1").best_dag(100, small))
+    dags = all_dags(4)
+    assert max(dag_score(small, dag) for dag in dags) == pytest.approx(best)
+
+
+def test_a_network_needs_pgmpy_and_gives_categories():
+    spec = DataSet("a", "asia", "network", n=4)
+    assert bool(spec.missing) == (find_spec("pgmpy") is None)
+    codes = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+    table = spec.table(Simulated(codes, np.zeros((2, 2), dtype=bool), None, ("a", "b")))
+    assert table.kinds == ("categorical", "categorical")
+    assert np.array_equal(table.values, codes)
+
+
+def test_a_drawn_network_keeps_its_edges_whatever_the_order_of_columns():
+    pytest.importorskip("pgmpy")
+    for seed in (0, 1):
+        data = DataSet("a", "asia", "network", n=200).draw(seed)
+        edges = {(data.names[i], data.names[j]) for i, j in np.argwhere(data.dag)}
+        assert ("smoke", "lung") in edges
+        assert len(edges) == 8

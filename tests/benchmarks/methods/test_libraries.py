@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.methods import METHODS, Answer, Task, Worker, attempt, library, timed
-from benchmarks.methods.libraries import _from_marks, _SameScore, as_text
+from benchmarks.methods.libraries import _from_marks, _SameScore, as_text, pgmpy_score
 from benchmarks.methods.metrics import dag_score, judge
 from drbo.data.check import check_table
 from drbo.data.simulate import simulate
@@ -120,6 +120,26 @@ def test_direct_lingam_orients_what_is_not_gaussian():
     data = simulate("5ER1", n=2_000, seed=100, noise="exponential")
     graph = METHODS["causal-learn DirectLiNGAM"].ready(Task(Table.from_array(data.X), "bic-ev"))()
     assert np.array_equal(graph, data.dag)
+
+
+def test_pgmpy_has_the_same_scores_but_for_the_scale_of_bic():
+    pytest.importorskip("pgmpy")
+    codes = np.random.default_rng(0).choice(["a", "b", "c"], size=(100, 3))
+    table, _ = check_table(codes.tolist(), on_collinear="keep")
+    for name, scale in (("bdeu", 1.0), ("bic-discrete", 2.0)):
+        given = Task(table, name, {"penalty": 1.0, **({"score_options": {"ess": 1.0}} if name == "bdeu" else {})})
+        other = sum(pgmpy_score(given).local_score(column, ()) for column in table.names)
+        ours = dag_score(build_score(name, table, given.scoring), np.zeros((3, 3), dtype=bool))
+        assert scale * other == pytest.approx(ours)
+
+
+def test_ours_with_the_same_score_has_the_penalty_of_the_task():
+    data = simulate("4ER1", n=200, seed=100)
+    edges = [
+        timed(METHODS["drbo same score"].ready(Task(Table.from_array(data.X), "bic-nv", {"penalty": p}))).graph.sum()
+        for p in (1.0, 1e6)
+    ]
+    assert edges[0] > edges[1] == 0
 
 
 def test_the_defaults_of_boss_and_grasp_are_four_times_our_penalty():

@@ -59,3 +59,18 @@ def test_complete_graphs_of_sachs_have_55_edges(run):
     assert "| random complete | 1 | 55.0 +- 0.0 | 9.0 +- 0.0 | 3.0 +- 0.0 |" in text
     assert "| paper-sachs | 1 | 54.0 +- 0.0 | 8.0 +- 0.0 |" in text
     assert "| gp, noise fitted | 1 | 10.0 +- 0.0 |" in text  # an earlier row
+
+
+def test_ours_counts_before_pruning_where_the_optimum_is_known(run):
+    figures = {"score": "bge", "optimum": "-90.0", "searched_score": "-90.0", "searched_shd_c": "1", "shd_c": "5"}
+    run("equivalence", "drbo same score", {}, data="5ER1 bge", **figures)
+    text = scores.small(earlier.small_rows())
+    assert "| bge | drbo | 1 |  | 1 | 1 | 1.0 +- 0.0 | 2.00 +- 0.00 |" in text
+    assert "| bge | causal-learn GES | 50 |" in text
+
+
+def test_a_network_is_named_by_its_data(run):
+    run("discrete", "pgmpy hill climbing", {}, data="asia bdeu, n = 1,000", score="bdeu", shd_c="2", note="")
+    found = [row for row in earlier.discrete_rows() if row["method"] == "pgmpy hill climbing"]
+    asia = [row for row in found if (row["network"], row["n"], row["score"]) == ("asia", "1000", "bdeu")]
+    assert [row["machine"] for row in asia] == ["A"]

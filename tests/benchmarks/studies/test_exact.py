@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from benchmarks.gran_dag import TableScore
-from benchmarks.studies.exact import categorical, large_sets, prove, prove_large
+from benchmarks.methods.metrics import proved
+from benchmarks.studies.exact import categorical, large_sets, prove_large
 from drbo.data.table import Table
 from drbo.knowledge import Constraints
 from drbo.scores.base import build_score
@@ -13,7 +14,7 @@ def test_a_table_of_local_scores_is_a_score_and_is_solved():
     data = Table.from_array(rng.normal(size=(40, 3)))
     values = np.zeros((3, 8))
     values[1, 0b001] = values[2, 0b011] = -2.0  # the families 0 -> 1 and 0, 1 -> 2 fit well
-    proof, count, _ = prove(TableScore(data, values))
+    proof, count = proved(TableScore(data, values))
     assert proof.best.dags[0].astype(int).tolist() == [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
     assert proof.best.scores[0] == pytest.approx(40 * 4 - 3 * np.log(40))
     assert count == 12

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import benchmarks.studies as folder
-from benchmarks.studies.study import in_parallel
+from benchmarks.studies.study import in_parallel, parts_of
 
 PARTS = [
     (name, part, study)
     for name in folder.STUDIES
-    for part, study in import_module(f"benchmarks.studies.{name}").PARTS.items()
+    for part, study in parts_of(import_module(f"benchmarks.studies.{name}")).items()
 ]
 
 
