@@ -1,4 +1,4 @@
-"""The experiments, declared: data sets, methods, seeds and time limits. The figures of the paper are in paper.py."""
+"""The experiments, declared: data sets, methods, seeds and time limits. The paper's figures are in rows/paper.csv."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -24,7 +24,7 @@ PAPER_CHOICES: dict[str, tuple[str, dict[str, Any], str]] = {
     "paper-gp": ("gp-nv", {"alpha": 1.0}, "none"),
     "paper-sachs": ("gp-nv", {"alpha": 1e-8, "median_scale": True, "standardize": True}, "kci"),
 }
-#: Pruners that test every edge: penalty 1 is enough where one follows (measured by benchmarks/null.py --choose).
+#: Pruners that test every edge, so penalty 1 is enough: see ``python -m benchmarks false_edges --part choose``.
 EDGE_TESTS = ("f-test", "odds", "cam", "cam-sequential", "kci")
 #: With fewer rows than this many times the columns, or where more than so many columns would be parents of an unrelated
 #: one by chance, penalty 1 fits noise before a test can see it (docs/scores.md).

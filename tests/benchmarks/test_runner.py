@@ -15,9 +15,8 @@ from benchmarks.studies import STUDIES, judge, unique
 from benchmarks.studies.study import study
 
 ROOT = Path(__file__).parents[2]
-PAGES = "".join(
-    path.read_text() for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"))
-)
+PATHS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py"))
+PAGES = "".join(path.read_text() for path in PATHS)
 MODULES = "".join(path.read_text() for path in (ROOT / "benchmarks").rglob("*.py"))
 COMMANDS = {
     *(" ".join(words.split()) for words in re.findall(r"`python -m benchmarks([^`]*)`", PAGES)),
@@ -36,6 +35,12 @@ def test_every_command_that_is_named_exists_with_its_options(command, monkeypatc
         runner.run_experiments(name, words)
     else:
         assert command in ("", "NAME", "EXPERIMENT", "report", "studies --quick")
+
+
+def test_every_file_that_is_named_exists():
+    named = set(re.findall(r"(?<!tests/)\bbenchmarks/[a-z_/]+\.(?:py|csv|txt)\b", PAGES + MODULES))
+    assert len(named) > 5
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
 
 
 @pytest.mark.parametrize("words", [[], ["nothing"]])

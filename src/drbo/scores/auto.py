@@ -120,7 +120,8 @@ def nonlinearity(values: npt.ArrayLike) -> Nonlinearity:  # (n, d)
 
     At the level 0.01 at most 1% of linear data sets are called nonlinear, whether their noise is Gaussian, t3,
     exponential, Gumbel, Laplace, uniform or log-normal; of Gaussian-process models 80% with 200 rows and 98% with 500,
-    of cosine models 99% with 200 (``python -m benchmarks null --nonlinear --sets 50``; 200 data sets each).
+    of cosine models 99% with 200 (``python -m benchmarks false_edges --part nonlinear --seeds 100-149``: 200 data sets
+    each).
 
     Examples
     --------

@@ -17,7 +17,7 @@ from drbo.errors import DataError, DrboError, ScoreError, SettingsError
 from drbo.scores.sums import sum_nodes
 
 #: Weight of ln d per edge (Foygel & Drton 2010). With 0.5 every score whose edges are not tested after the search finds
-#: at most half an edge, on average, among 20 independent columns (benchmarks/null.py).
+#: at most half an edge, on average, among 20 independent columns (benchmarks/studies/false_edges.py).
 EBIC_GAMMA = 0.5
 #: The largest penalty, and log-odds of an edge: with larger ones scores are no longer finite.
 LARGEST = 1e100
