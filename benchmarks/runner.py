@@ -7,7 +7,8 @@
     python -m benchmarks studies --quick        # every study
     python -m benchmarks report                 # writes the pages and figures of the docs from the committed rows
 
-Rows go to benchmarks/rows, those of ``--quick`` to build/bench-quick, with machine and versions.
+Rows go to benchmarks/rows, those of ``--quick`` to build/bench-quick, and those of experiments to the folder run there.
+Every row names machine and versions.
 """
 
 import argparse
@@ -52,7 +53,7 @@ def run_experiments(name: str, words: list[str]) -> None:
         sys.exit(overview())
     options = _parse(name, cells.Request, cells.__doc__, words)
     quick, folder = options.pop("quick"), options.pop("folder")
-    cells.run(EXPERIMENTS if name == "experiments" else [name], cells.Request(**options), quick, folder)
+    cells.run(EXPERIMENTS if name == "experiments" else [name], cells.Request(**options), quick, folder / "run")
 
 
 def run_study(name: str, words: list[str], several: bool = False) -> None:
@@ -63,7 +64,7 @@ def run_study(name: str, words: list[str], several: bool = False) -> None:
     if quick and study.quick is None:
         print("  left out: it has no quick run")
         return
-    path = ((folder or (QUICK_FOLDER if quick else FOLDER)) / f"{study.file}.csv").absolute()
+    path = (folder / f"{study.file}.csv").absolute()
     try:
         for row in study.run(**options):
             save(path, [{**row, **stamp(options.get("device", "cpu")), **row}], study.key)
@@ -108,7 +109,9 @@ def _parse(
     parser.add_argument("--quick", action="store_true", help="a small slice, into build/bench-quick")
     parser.add_argument("--folder", type=Path, help="folder of the rows, if not benchmarks/rows")
     add_options(parser, function, quick or {})
-    return vars(parser.parse_args(words))
+    options = vars(parser.parse_args(words))
+    options["folder"] = options["folder"] or (QUICK_FOLDER if options["quick"] else FOLDER)
+    return options
 
 
 def words_of(row: Row) -> str:

@@ -24,11 +24,9 @@ from benchmarks.experiments.data import DataSet, sortabilities
 from benchmarks.methods import METHODS, Answer, Task, Worker
 from benchmarks.methods.metrics import dag_score, measure, measure_search, unpack
 from benchmarks.parameters import Device, Numbers, Workers
-from benchmarks.rows import FOLDER as ROWS
-from benchmarks.rows import QUICK_FOLDER, Row, load, save, stamp
+from benchmarks.rows import Row, load, save, stamp
 from drbo.scores.base import build_score
 
-FOLDER = ROWS / "run"
 KEY = ("data", "method", "seed", "repeat")
 CURVE_KEY = (*KEY, "step")
 #: Methods without a seed are run this often.
@@ -224,20 +222,20 @@ def _words(row: Row) -> str:
     return f"{row['data']}, {row['method']}, seed {row['seed']}: {figures}{row['seconds']} s {row['note']}".rstrip()
 
 
-def measure_all(names: Iterable[str]) -> None:
+def measure_all(names: Iterable[str], folder: Path) -> None:
     """Compute the figures of all rows again, as after a change of a metric or where a library was missing."""
     for name in names:
         sets = {data.name: data for data in EXPERIMENTS[name].data}
-        path = FOLDER / f"{name}.csv"
+        path = folder / f"{name}.csv"
         rows = [measure_again(row, sets[row["data"]]) if row.get("graph") else row for row in load(path)]
         save(path, rows, KEY)
         print(f"{name}: {len(rows)} rows measured again")
 
 
-def run(names: Iterable[str], request: Request, quick: bool, folder: Path | None) -> None:
-    """Run experiments one after the other."""
+def run(names: Iterable[str], request: Request, quick: bool, folder: Path) -> None:
+    """Run experiments one after the other; their rows go to ``folder``."""
     if request.measure:
-        measure_all(names)
+        measure_all(names, folder)
         return
     if request.dask:
         from distributed import Client
@@ -245,7 +243,6 @@ def run(names: Iterable[str], request: Request, quick: bool, folder: Path | None
         executor: Executor = Client(request.dask).get_executor()
     else:
         executor = ThreadPoolExecutor(request.workers)
-    place = folder or (QUICK_FOLDER if quick else FOLDER)
     with executor:
-        total = sum(run_experiment(name, request, quick, place, executor) for name in names)
+        total = sum(run_experiment(name, request, quick, folder, executor) for name in names)
     print(f"{total} cells run")

@@ -10,7 +10,7 @@ import pytest
 from benchmarks import runner
 from benchmarks.experiments import EXPERIMENTS, cells
 from benchmarks.gran_dag import Unavailable
-from benchmarks.rows import load
+from benchmarks.rows import QUICK_FOLDER, load
 from benchmarks.studies import STUDIES, judge, unique
 from benchmarks.studies.study import study
 
@@ -108,5 +108,5 @@ def test_experiments_get_their_options(monkeypatch, tmp_path):
     runner.main(["raw", "--seeds", "0-1", "--methods", "EqVar", "--folder", str(tmp_path)])
     runner.main(["experiments", "--quick", "--workers", "2"])
     first, every = seen
-    assert first == (["raw"], cells.Request(methods="EqVar", seeds=[0, 1]), False, tmp_path)
-    assert (list(every[0]), every[1].workers, every[2:]) == (list(EXPERIMENTS), 2, (True, None))
+    assert first == (["raw"], cells.Request(methods="EqVar", seeds=[0, 1]), False, tmp_path / "run")
+    assert (list(every[0]), every[1].workers, every[2:]) == (list(EXPERIMENTS), 2, (True, QUICK_FOLDER / "run"))

@@ -11,7 +11,7 @@ from benchmarks.experiments import cells as run
 from benchmarks.experiments.data import DataSet
 from benchmarks.methods import METHODS, Answer, Method, Task, Worker, timed
 from benchmarks.methods.process import _Sender
-from benchmarks.rows import load
+from benchmarks.rows import load, read
 from drbo.data.table import Table
 
 TINY = DataSet("tiny", "4ER1", n=60)
@@ -210,7 +210,7 @@ def test_a_row_of_ours_says_what_the_search_found_and_spent(runner):
 def test_addresses_of_committed_rows_are_still_those_of_their_cells(monkeypatch):
     declared = EXPERIMENTS["raw"]
     data = {one.name: one for one in declared.data}
-    rows = [row for row in load(run.FOLDER / "raw.csv") if row["method"] in ("EqVar", "sortnregress", "tabu")]
+    rows = [row for row in read("run/raw") if row["method"] in ("EqVar", "sortnregress", "tabu")]
     assert len(rows) > 50
     for row in rows:
         monkeypatch.setattr("drbo.__version__", row["drbo"])
