@@ -17,7 +17,8 @@ from drbo import DrBO, Knowledge, Result
 from drbo.cli import main
 
 ROOT = Path(__file__).parent.parent
-PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+PAGES += sorted((ROOT / "docs").glob("*.md"))
 PAGES += sorted((ROOT / "docs" / "results").glob("*.md"))
 
 
