@@ -133,3 +133,31 @@ def test_links_lead_to_files(page):
     for target in LINK.findall(FENCE.sub("", TEXTS[_name(page)])):
         if not re.match(r"\w+:|gallery/", target):  # the gallery is made with the site
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def _rows(page: str, mark: str) -> list[list[str]]:
+    """Return the cells of the generated table between the marks of a page, without its head."""
+    table = TEXTS[page].partition(f"<!-- {mark}: start -->")[2].partition(f"<!-- {mark}: end -->")[0]
+    lines = [line for line in table.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
+
+
+def test_the_figures_of_the_readme_are_those_of_the_generated_tables():
+    opening = " ".join(TEXTS["README.md"].partition("## Try it")[0].split())
+    found, runs = zip(*(map(int, row[3].split(" of ")) for row in _rows("exact.md", "agree")), strict=True)
+    assert found == runs
+    assert f"All {sum(runs)} searches on tables with a known optimum ended at it" in opening
+
+    hardest = [row for row in _rows("README.md", "results") if row[0] == "30ER8"]
+    default = next(row for row in hardest if row[1].startswith("default"))
+    paper = [(row[5].split()[0], row[2].split()[0]) for row in hardest if row[2]]
+    assert f"{default[3].split()[0]} edges were wrong on average" in opening
+    assert f"after {float(default[7].split()[0]):.0f} seconds on two cores" in opening
+    assert [(int(evals), shd) for evals, shd in paper] == [(10_000, "2.0"), (50_000, "1.6")]
+    assert "The paper reports 2.0 after 10,000 evaluations and 1.6 after 50,000" in opening
+
+    null = _rows("scores.md", "null test")
+    assert "each of nine scores" in opening
+    assert len({row[0] for row in null if not row[0].startswith("auto")}) == 9
+    assert max(float(row[5]) for row in null) == 0.2
+    assert "found at most 0.2 edges on average" in opening
