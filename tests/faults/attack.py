@@ -56,18 +56,8 @@ class Watch:
             path, mode, flags = arguments
             writes = (isinstance(mode, str) and set(mode) & set("wax+")) or (flags or 0) & (os.O_WRONLY | os.O_RDWR)
             bad = bool(writes) and not isinstance(path, int) and not os.fsdecode(path).startswith(self.folder)
-        if bad and not _compiling():
+        if bad:
             self.seen.append(f"{event} {arguments!r:.200}")
-
-
-def _compiling() -> bool:
-    """Tell whether numba is at work: it reads and writes its own cache."""
-    frame = sys._getframe()
-    while frame is not None:
-        if f"{os.sep}numba{os.sep}" in frame.f_code.co_filename:
-            return True
-        frame = frame.f_back
-    return False
 
 
 def attempt(saved: Saved, watch: Watch, home: Path) -> tuple[bool, str]:

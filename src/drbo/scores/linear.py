@@ -8,12 +8,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from drbo import _core
 from drbo.data.moments import Moments, complete_moments, moments
 from drbo.data.table import Table
 from drbo.errors import DataError, ScoreError
 from drbo.scores.base import Families, Score, alike, row_groups
 from drbo.scores.sums import log_sum_exp, sum_nodes
-from drbo.threads import in_threads
+from drbo.threads import crew
 
 #: Relative residual variance under which a fit counts as perfect: keeps ln MSE finite.
 RESIDUAL_FLOOR = 1e-12
@@ -29,15 +30,11 @@ def residual_variances(
 
     The last pivot of the Cholesky factor of the correlation matrix of (parents, node) is the residual variance.
     """
-    from drbo.scores.regressions import residuals  # compiled: only where it is used
-
-    sizes = families.parents.sum(axis=1)
+    sizes = families.parents.sum(axis=1, dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    members = np.nonzero(families.parents)[1]
-    residual = np.empty(len(families))
-    work = int((sizes.astype(np.int64) ** 3).sum()) // 6
-    arguments = (correlation, families.nodes, starts, members, COLLINEAR_PIVOT, residual)
-    in_threads(residuals, len(families), work, *arguments)
+    nodes, members = (np.ascontiguousarray(part) for part in (families.nodes, np.nonzero(families.parents)[1]))
+    work = int((sizes**3).sum()) // 6
+    residual = _core.residuals(correlation, nodes, starts, members, COLLINEAR_PIVOT, crew(work))
     for row in np.flatnonzero(np.isnan(residual)):
         residual[row] = _collinear_residual(correlation, families.nodes[row], families.parents[row])
     return np.clip(residual, RESIDUAL_FLOOR, 1.0)

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from drbo.graph import descendants, is_acyclic
+from drbo import _core
+from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.search.bayes import climb
 from drbo.search.bayes.climb import Drawn, Known, Rules
@@ -28,8 +29,8 @@ def a_drawn(rng, low=-100.0, high=100.0):
         bias=rng.normal(size=(D, UNITS)),
         output=rng.normal(size=(DRAWS, D, UNITS)),
         relative=np.empty((DRAWS, 0)),
-        low=np.full(D, low),
-        high=np.full(D, high),
+        low=np.full(D, float(low)),
+        high=np.full(D, float(high)),
         truth=np.empty(0),
     )
 
@@ -123,7 +124,7 @@ def test_a_known_family_has_its_true_value(rng):
     drawn, rules, known = a_drawn(rng, low=-3, high=3), some_rules(), no_families(rng)
     key = known.code[2, D] ^ known.code[2, 0] ^ known.code[2, 4]
     halfway = known.code[2, D] ^ known.code[2, 4]
-    climb.insert(np.array([key, halfway]), np.array([-1_000.0, -500.0]), tuple(known))
+    climb.insert(known, np.array([key, halfway]), np.array([-1_000.0, -500.0]))
     ends = climb.climb_all(np.zeros((DRAWS, D, D), dtype=bool), drawn, rules, known)
     assert ends[:, :, 2].tolist() == [[True, False, False, False, True]] * DRAWS
 
@@ -131,21 +132,14 @@ def test_a_known_family_has_its_true_value(rng):
 def test_a_table_of_families_keeps_them_apart(rng):
     known = no_families(rng)
     keys = rng.integers(1, 2**63, size=30, dtype=np.uint64)
-    climb.insert(keys, np.arange(30.0), tuple(known))
-    climb.insert(keys[:5], np.arange(5.0) + 100, tuple(known))
-    found = [climb._look_up(key, tuple(known)) for key in keys]
-    assert found == [*range(100, 105), *range(5, 30)]
-    assert np.isnan(climb._look_up(np.uint64(12345), tuple(known)))
-
-
-def test_paths_are_those_of_the_graph(rng):
-    for _ in range(20):
-        order = rng.permutation(D)
-        dag = np.zeros((D, D), dtype=bool)
-        dag[np.ix_(order, order)] = np.triu(rng.random((D, D)) < 0.4, 1)
-        reach = np.ones((D, D), dtype=bool)
-        climb._reach(dag, reach)
-        assert (reach == descendants(dag)).all()
+    climb.insert(known, keys, np.arange(30.0))
+    climb.insert(known, keys[:5], np.arange(5.0) + 100)
+    assert climb.look_up(known, keys).tolist() == [*range(100, 105), *range(5, 30)]
+    assert np.isnan(climb.look_up(known, np.array([12345], dtype=np.uint64)))
+    full = Known(np.zeros(8, dtype=np.uint64), np.zeros(8), known.code)
+    with pytest.raises(ValueError, match="no room"):
+        climb.insert(full, keys, np.arange(30.0))
+    assert climb.look_up(climb.with_room(known, 100), keys).tolist() == [*range(100, 105), *range(5, 30)]
 
 
 def test_jumps_change_pairs_and_keep_the_dag_acyclic(rng):
@@ -162,7 +156,7 @@ def test_jumps_change_pairs_and_keep_the_dag_acyclic(rng):
 
 def shares(drawn, draw, nodes, parents, rules, rng):
     tables = no_families(rng)
-    return climb.shares(draw, nodes, parents, tuple(drawn), tuple(rules), tuple(tables), tuple(tables))
+    return climb.shares(_core.DrawnFunctions(*drawn), draw, nodes, parents, rules, tables, tables)
 
 
 @pytest.mark.parametrize("level", [0.0, 2.0])
@@ -231,3 +225,17 @@ def test_climbs_end_at_optima_of_the_function_that_is_cut(rng):
 
     for draw, end in enumerate(climb.climb_all(np.zeros((DRAWS, D, D), dtype=bool), drawn, rules, known)):
         assert max(total(draw, other) for other in neighbours(end, rules)) <= total(draw, end) + 1e-6
+
+
+@pytest.mark.parametrize("name", [name for name in Drawn._fields if name not in ("relative", "truth")])
+def test_functions_of_the_wrong_shape_are_refused(rng, name):
+    drawn = a_drawn(rng)
+    with pytest.raises(ValueError, match=r"shape|rise"):
+        _core.DrawnFunctions(*drawn._replace(**{name: np.ascontiguousarray(getattr(drawn, name)[..., :-1])}))
+
+
+def test_signs_are_signs(rng):
+    drawn = a_drawn(rng)
+    drawn.signs[1, 2] = 3.0
+    with pytest.raises(ValueError, match="signs"):
+        _core.DrawnFunctions(*drawn)

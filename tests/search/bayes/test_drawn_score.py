@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 import torch
 
+from drbo import _core
 from drbo.data.check import check_table
 from drbo.data.read import as_frame
 from drbo.data.table import Table
@@ -47,8 +48,8 @@ def known_score(place, dag):
     total = 0.0
     for node in range(D):
         key = family_codes(Families(np.array([node]), dag[:, node][None]), place.known.code)[0]
-        value = climb._look_up(key, tuple(place.known))
-        share = climb._share(value, node, place.rules.gain, place.rules.level)
+        value, gain, level = climb.look_up(place.known, np.array([key]))[0], place.rules.gain[node], place.rules.level
+        share = gain / level * np.exp(value) if level > 0 else gain * value
         total += share + (place.rules.price[:, node] * dag[:, node]).sum()
     return total
 
@@ -76,7 +77,7 @@ def test_the_table_grows_and_forgets_nothing(monkeypatch):
     families, _ = evaluator.known()
     assert len(place.known.keys) >= 2 * len(families)
     codes = family_codes(families, place.known.code)
-    assert not np.isnan(climb.look_up_all(codes, tuple(place.known))).any()
+    assert not np.isnan(climb.look_up(place.known, codes)).any()
 
 
 def test_networks_are_climbed_as_they_predict():
@@ -119,7 +120,7 @@ def test_bold_draws_stray_further(monkeypatch):
 
 
 def drawn_score(place, drawn, draw, dag):
-    return place.shares(drawn, draw, np.arange(D), dag.T.copy())[0].sum()
+    return place.shares(_core.DrawnFunctions(*drawn), draw, np.arange(D), dag.T.copy())[0].sum()
 
 
 @pytest.mark.parametrize("kind", [BicNV, BicEV, DiscreteBIC])
@@ -204,7 +205,7 @@ def test_a_relative_makes_predictions_better(relative):
     families = Families.from_sets(D, [(4, [j for j in range(4) if mask >> j & 1]) for mask in range(16)])
     mean = place._process.draw(1, np.random.default_rng(0), temperature=0.0)
     place.known = climb.Known(np.zeros(64, dtype=np.uint64), np.zeros(64), place.known.code)  # ask the process for all
-    found = place.shares(mean, 0, families.nodes, families.parents)[0]
+    found = place.shares(_core.DrawnFunctions(*mean), 0, families.nodes, families.parents)[0]
     found -= (families.parents * place.rules.price.T[families.nodes]).sum(axis=1)
     truth = place._values(families, evaluator.score.local(families), None)
     error = np.sqrt(np.mean((-found - truth) ** 2)) / truth.std()

@@ -1,6 +1,7 @@
 import numpy as np
+import pytest
 
-from drbo.search.exact.order_graph import Bounds, Index, Layer, Table, best_supersets, expand, pack
+from drbo.search.exact.order_graph import Bounds, Layer, ParentIndex, SetTable, best_supersets, expand, pack
 
 
 def _layer(sets, scores):
@@ -22,47 +23,68 @@ def test_the_least_partition_counts():
 def test_the_best_parents_inside_a_set_are_taken_and_the_rest_is_cut():
     masks = [np.array([0b010, 0], dtype=np.uint64), np.array([0b101, 0b001, 0], dtype=np.uint64)]
     masks.append(np.array([0], dtype=np.uint64))
-    parents = Index.of(masks, [np.array([2.0, 0.0]), np.array([5.0, 3.0, 0.0]), np.array([0.0])])
+    parents = ParentIndex(masks, [np.array([2.0, 0.0]), np.array([5.0, 3.0, 0.0]), np.array([0.0])])
     bounds = _bounds([np.zeros(4), np.zeros(2), np.zeros(2), np.zeros(4)])
     layer = _layer([0b001, 0b010], [10.0, 10.5])
-    table = Table(64)
+    table = SetTable(64)
     assert expand(layer, 0, 10, parents, bounds, -np.inf, table) == 2
-    found = table.layer()
+    found = Layer.of(table)
     assert found.sets.tolist() == [0b011, 0b101, 0b110]
     assert found.scores.tolist() == [13.0, 10.0, 10.5]
     assert found.last.tolist() == [1, 2, 2]
-    table = Table(64)
+    table = SetTable(64)
     expand(layer, 0, 10, parents, bounds, 12.0, table)
-    assert table.layer().sets.tolist() == [0b011]
+    assert Layer.of(table).sets.tolist() == [0b011]
 
 
 def test_more_than_64_sets_of_a_node():
     masks = np.arange(256, dtype=np.uint64)[::-1] << np.uint64(1)
-    shares = np.arange(256.0)[::-1]
+    shares = np.arange(256.0)[::-1].copy()
     empty = np.zeros(1, dtype=np.uint64)
-    parents = Index.of([masks, *[empty] * 8], [shares, *[np.zeros(1)] * 8])
+    parents = ParentIndex([masks, *[empty] * 8], [shares, *[np.zeros(1)] * 8])
     zero = np.zeros((1, 9), dtype=np.int64)
     bounds = Bounds(zero, np.arange(9)[None], zero[0, :1], zero[0, :1], np.zeros(512))
     for inside in (0, 0b1, 0b10110, 0b1111111):
-        table = Table(64)
+        table = SetTable(64)
         expand(_layer([inside << 1], [0.0]), 0, 1, parents, bounds, -np.inf, table)
-        found = table.layer()
+        found = Layer.of(table)
         assert found.scores[found.last == 0].tolist() == [float(inside)]
 
 
-def test_a_full_table_stops_and_grows_without_loss():
+def test_a_table_grows_without_loss():
     empty = np.zeros(1, dtype=np.uint64)
-    parents = Index.of([empty] * 20, [np.zeros(1)] * 20)
+    parents = ParentIndex([empty] * 20, [np.zeros(1)] * 20)
     zero = np.zeros((1, 20), dtype=np.int64)
     bounds = Bounds(zero, np.arange(20)[None], zero[0, :1], zero[0, :1], np.zeros(1 << 20))
     layer = _layer([1 << k for k in range(20)], np.zeros(20))
-    table, done, grown = Table(64), 0, 0
-    while done < 20:
-        done = expand(layer, done, 20, parents, bounds, -np.inf, table)
-        if done < 20:
-            table, grown = table.grown(), grown + 1
-    assert grown > 0
-    assert table.count == len(table.layer().sets) == 190
+    table = SetTable(64)
+    assert expand(layer, 0, 20, parents, bounds, -np.inf, table) == 20
+    assert table.count == len(Layer.of(table).sets) == 190
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_layers_are_those_of_the_recurrence(seed):
+    rng = np.random.default_rng(seed)
+    d = 7
+    masks = [rng.permutation(np.flatnonzero(np.arange(1 << d) >> node & 1 == 0)).astype(np.uint64) for node in range(d)]
+    shares = [np.sort(rng.normal(size=len(part)))[::-1].copy() for part in masks]
+    parents, zero = ParentIndex(masks, shares), np.zeros((1, d), dtype=np.int64)
+    ahead = rng.normal(size=1 << d)
+    bounds = Bounds(zero, np.arange(d)[None], zero[0, :1], zero[0, :1], ahead)
+    known, expected = -1.0, {0: 0.0}
+    layer = _layer([0], [0.0])
+    for _ in range(d):
+        following = {}
+        for nodes, score in expected.items():
+            for node in set(range(d)) - {k for k in range(d) if nodes >> k & 1}:
+                more = nodes | 1 << node
+                share = shares[node][masks[node] & ~np.uint64(nodes) == 0].max()
+                if share > known - score - ahead[more]:
+                    following[more] = max(following.get(more, -np.inf), score + share)
+        table = SetTable(2)
+        expand(layer, 0, len(layer.sets), parents, bounds, known, table)
+        layer, expected = Layer.of(table), following
+        assert dict(zip(layer.sets.tolist(), layer.scores.tolist(), strict=True)) == following
 
 
 def test_supersets_and_packed_bits():

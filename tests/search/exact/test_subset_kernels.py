@@ -19,10 +19,6 @@ def test_best_inside_is_the_maximum_over_subsets(shares):
         np.testing.assert_array_equal(best[:, column], shares[:, subsets].max(axis=1))
 
 
-def test_column_drops_the_nodes_own_bit():
-    assert [lattice._column(0b1011, 2), lattice._column(0b1110, 0), lattice._column(0, 3)] == [0b111, 0b111, 0]
-
-
 def test_forward_and_trace_find_the_best_of_all_dags(shares, every_dag, weigh):
     best = lattice.best_inside(shares)
     before = lattice.forward(best)

@@ -1,16 +1,17 @@
 import numpy as np
 import pytest
 
+from drbo.data.simulate import simulate
 from drbo.data.table import Table
-from drbo.deadline import Deadline
+from drbo.deadline import Deadline, OutOfTimeError
 from drbo.graph import is_acyclic
 from drbo.knowledge import Constraints
 from drbo.scores.bge import BGe
+from drbo.scores.discrete import BDeu
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.orders.climb import LOCAL, PLACES, REPAIR, THOROUGH, OrderClimb, _run
-from drbo.search.orders.gains import ScoreSteps, steps_of
-from drbo.search.orders.parent_memo import ParentSets
+from drbo.search.orders.climb import OrderClimb
+from drbo.search.orders.gains import Expansion, ScoreSteps, steps_of
 from drbo.settings import Settings
 
 D = 7
@@ -29,14 +30,14 @@ def _steps(score, level, compiled=True):
 
 
 def _climb(steps, before=FREE):
-    return OrderClimb(ParentSets(steps, np.zeros((D, D), dtype=bool)), before)
+    return OrderClimb(steps, np.zeros((D, D), dtype=bool), before)
 
 
 def _greedy(steps, node, open_nodes):
     """Value of the parents chosen step by step from scratch, written out."""
     members = []
     while True:
-        found = steps.expand(np.array([node]), np.array([[*members, -1]]), np.array([len(members)]))
+        found = Expansion(*steps.expand(np.array([node]), np.array([[*members, -1]]), np.array([len(members)])))
         gains = np.where(np.isin(np.arange(D), open_nodes), found.additions[0], 0.0)
         drop = found.drop_gains[0] if found.drops[0] >= 0 else 0.0
         if max(gains.max(), drop) <= 1e-7:
@@ -55,15 +56,15 @@ def test_the_end_is_no_worse_than_greedy_choices_and_nothing_moves_again(kind, l
         start = rng.permutation(D)
         climb.put(start)
         climb.climb(rng.permutation(D))
-        order, value = climb.state.order.copy(), climb.value
+        order, value = climb.order, climb.value
         place = np.argsort(order)
         assert is_acyclic(climb.dag)
         assert all(place[i] < place[j] for i, j in np.argwhere(climb.dag))
         for path in (start, order):
             assert value >= sum(_greedy(steps, node, path[:at]) for at, node in enumerate(path)) - 1e-6
-        climb.state.open[:] = True
+        climb.open_all()
         climb.climb(rng.permutation(D))
-        assert climb.state.order.tolist() == order.tolist()
+        assert climb.order.tolist() == order.tolist()
 
 
 def test_the_value_is_that_of_the_dag(table, rng):
@@ -84,7 +85,7 @@ def test_compiled_and_plain_steps_climb_the_same_way(kind, table, rng):
         climb = _climb(_steps(kind(table), None, compiled))
         climb.put(order)
         climb.climb(visits)
-        ends.append((climb.state.order.tolist(), climb.dag.tolist()))
+        ends.append((climb.order.tolist(), climb.dag.tolist()))
     assert ends[0] == ends[1]
 
 
@@ -97,7 +98,7 @@ def test_pairs_keep_their_order(table, rng):
         order[np.sort(np.flatnonzero(np.isin(order, [3, 0, 1])))] = [3, 0, 1]
         climb.put(order)
         climb.climb(rng.permutation(D))
-        place = climb.state.place
+        place = np.argsort(climb.order)
         assert place[3] < place[0] < place[1]
 
 
@@ -107,8 +108,8 @@ def test_a_given_graph_is_kept_where_it_is_better(table, rng):
     climb.climb(rng.permutation(D))
     order, chosen = climb.snapshot()
     value, dag = climb.value, climb.dag
-    again = _climb(climb.sets.expander)
-    again.put(order, again.sets.adopt(dag))
+    again = _climb(_steps(BicNV(table), None))
+    again.stand(order, dag)
     again.climb(rng.permutation(D))
     assert again.value >= value - 1e-6
     climb.put(order, chosen)
@@ -119,60 +120,127 @@ def test_counts_each_expanded_set_once(table, rng):
     climb = _climb(_steps(BicNV(table), None))
     climb.put(rng.permutation(D))
     climb.climb(rng.permutation(D))
-    assert climb.take_count() == climb.sets.n_local > 0
+    assert climb.take_count() == climb.n_local > 0
     assert climb.take_count() == 0
 
 
-class Looks(Deadline):
-    """A deadline that counts how often it is asked, and comes after so many times."""
-
-    def __init__(self, most=10**9):
-        super().__init__()
-        self.count, self.most = 0, most
-
-    def over(self):
-        self.count += 1
-        return self.count >= self.most
-
-
-def _large_climb(rng, d=150):
-    weights = np.triu(rng.normal(size=(d, d)) * (rng.random((d, d)) < 2 / d), 1)
-    table = Table.from_array(rng.normal(size=(300, d)) @ np.linalg.inv(np.eye(d) - weights))
+def _large_climb(rng, d):
+    table = Table.from_array(simulate(f"{d}ER2", n=500, seed=1).X)
     evaluator = Evaluator(BicNV(table), Settings(max_evals=10**6))
-    sets = ParentSets(steps_of(evaluator, Constraints.none(d), None), np.zeros((d, d), dtype=bool))
-    sets.reserve(200_000, 2_000_000, 8_000_000)  # room enough: compiled code need not come back for more
-    climb = OrderClimb(sets, np.zeros((0, 0), dtype=bool))
+    climb = OrderClimb(steps_of(evaluator, Constraints.none(d), None), np.zeros((d, d), dtype=bool), FREE)
     climb.put(rng.permutation(d))
     return climb
 
 
-def test_the_deadline_is_looked_at_again_and_again(rng):
-    climb, looks, d = _large_climb(rng), Looks(), 150
-    climb.climb(rng.permutation(d), looks)
-    assert looks.count > d * d / PLACES  # more than once a round
-    again = climb.dag.copy()
-    climb.put(rng.permutation(d))
-    looks = Looks(most=2)
-    climb.climb(rng.permutation(d), looks)
-    assert looks.count == 2  # it ended there, with a DAG
+def test_the_flag_of_a_deadline_ends_a_climb_where_it_stands(rng):
+    climb, visits = _large_climb(rng, 300), rng.permutation(300)  # a second
+    with Deadline(0.02) as deadline:
+        climb.climb(visits, deadline)
+    early, order = climb.value, climb.order
     assert is_acyclic(climb.dag)
-    assert (climb.dag != again).any()
+    climb.climb(visits)
+    assert climb.value > early
+    assert (climb.order != order).any()
 
 
-@pytest.mark.parametrize("phase", [REPAIR, LOCAL, THOROUGH])
-def test_compiled_code_ends_when_the_flag_is_set(rng, phase):
-    climb, stop = _large_climb(rng), np.zeros(1, dtype=np.uint8)
-    climb.state.visits[:] = rng.permutation(150)
-    if phase != REPAIR:
-        while climb.state.clock[0] < phase:
-            _run(True, stop, climb.state, climb.sets.pool, climb.sets.expander)
-        climb.state.open[:] = True
-    before = climb.snapshot()
-    stop[0] = 1
-    assert not _run(True, stop, climb.state, climb.sets.pool, climb.sets.expander)
-    assert climb.state.clock[0] == phase
-    assert (climb.snapshot()[0] == before[0]).all()
+def test_a_score_of_python_that_is_out_of_time_ends_a_climb(table, rng):
+    steps, calls = _steps(BicNV(table), None, compiled=False), 0
+
+    class Late:
+        n_nodes = D
+
+        def expand(self, nodes, parents, sizes):
+            nonlocal calls
+            calls += 1
+            if calls == 3:
+                raise OutOfTimeError
+            return steps.expand(nodes, parents, sizes)
+
+    climb, plain = _climb(Late()), _climb(steps)
+    order, visits = rng.permutation(D), rng.permutation(D)
+    climb.put(order)
+    climb.climb(visits)
+    assert calls == 3
     assert is_acyclic(climb.dag)
+    for each in (climb, plain):  # what was not computed then is computed now
+        each.put(order)
+        each.climb(visits)
+    assert (climb.dag == plain.dag).all()
+
+
+@pytest.mark.parametrize("wrong", ["count", "shape", "drop"])
+def test_what_a_score_of_python_returns_is_checked(table, wrong):
+    class Wrong:
+        n_nodes = D
+
+        def expand(self, nodes, parents, sizes):
+            count = len(nodes)
+            drops = np.full(count, D if wrong == "drop" else -1)
+            found = np.zeros(count), np.zeros((count, D + (wrong == "shape"))), drops, np.zeros(count)
+            return found[:3] if wrong == "count" else found
+
+    with pytest.raises((ValueError, RuntimeError)):
+        _climb(Wrong())
+
+
+def test_not_a_number_ends_no_climb_in_a_circle(table, rng):
+    class Unknown:
+        n_nodes = D
+
+        def expand(self, nodes, parents, sizes):
+            count = len(nodes)
+            return np.full(count, np.nan), np.ones((count, D)), np.full(count, -1), np.zeros(count)
+
+    climb = _climb(Unknown())
+    climb.put(rng.permutation(D))
+    climb.climb(rng.permutation(D))
+    assert not climb.dag.any()
+
+
+def test_threads_do_not_change_a_climb(rng):
+    values = rng.integers(3, size=(4000, D)).astype(float)
+    values[:, 3] = (values[:, 0] + values[:, 1] * (rng.random(4000) < 0.8)) % 3
+    order, visits, ends = rng.permutation(D), rng.permutation(D), []
+    for threads in (1, 2, 5):
+        evaluator = Evaluator(BDeu(Table.from_array(values)), Settings(max_evals=10**6))
+        steps = steps_of(evaluator, Constraints.none(D), None)
+        climb = OrderClimb(steps, np.zeros((D, D), dtype=bool), FREE, threads)
+        climb.put(order)
+        climb.climb(visits)
+        ends.append((climb.order.tolist(), climb.dag.tolist(), climb.value, climb.n_local))
+    assert ends[0] == ends[1] == ends[2]
+
+
+def test_additions_that_pay_are_listed_best_first(table):
+    steps = _steps(BicNV(table), None)
+    climb = _climb(steps)
+    for node in range(D):
+        gains = Expansion(*steps.expand(np.array([node]), np.array([[-1]]), np.array([0]))).additions[0]
+        listed = climb.near(node).tolist()  # it has no parents yet
+        assert set(listed) == set(np.flatnonzero(gains > 1e-7).tolist())
+        assert gains[listed].tolist() == sorted(gains[listed], reverse=True)
+
+
+def test_sets_reached_in_two_ways_are_one(table, rng):
+    climb = _climb(_steps(BicNV(table), None))
+    dags = [np.triu(rng.random((D, D)) < 0.5, 1) for _ in range(200)]
+    for dag in dags + dags:
+        climb.stand(np.arange(D), dag)
+        assert (climb.dag == dag).all()
+    distinct = {(node, tuple(dag[:, node])) for dag in dags for node in range(D)}
+    empty = {(node, (False,) * D) for node in range(D)}
+    assert climb.n_local == len(distinct | empty) * D
+
+
+@pytest.mark.parametrize(
+    ("order", "chosen"),
+    [([0, 1, 2, 3, 4, 5, 5], None), ([0, 1, 2], None), (range(D), [0] * D), (range(D), [99] * D)],
+    ids=["twice", "short", "other nodes", "unknown sets"],
+)
+def test_an_order_or_sets_that_do_not_fit_are_refused(table, order, chosen):
+    climb = _climb(_steps(BicNV(table), None))
+    with pytest.raises(ValueError, match=r"must|wrong shape"):
+        climb.put(np.array(order), None if chosen is None else np.array(chosen))
 
 
 def test_an_order_that_was_not_repaired_is_told(table, rng):

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo import _core
 from drbo.graph import topological_order
 from drbo.knowledge import Constraints
 from drbo.scores.base import Families, Score
@@ -11,6 +12,7 @@ from drbo.search.bayes import climb
 from drbo.search.bayes.climb import Drawn, Known, Rules
 from drbo.search.bayes.surrogate import GpSurrogate
 from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.orders.climb import OrderClimb
 from drbo.search.orders.gains import ScoreSteps
 from drbo.search.paper.acquire import additive_prices
 from drbo.search.paper.history import History
@@ -96,8 +98,7 @@ class CheapTable:
         """Return the values of families, lower is better."""
         keys = family_codes(families, self.table.code)
         self._fill(keys, families)
-        found: Floats = climb.look_up_all(keys, tuple(self.table))
-        return found
+        return climb.look_up(self.table, keys)
 
     def fill(self, nodes: npt.NDArray[np.intp], parents: npt.NDArray[np.bool_]) -> Known:
         """Compute what is not in the table; return it."""
@@ -107,11 +108,11 @@ class CheapTable:
 
     def _fill(self, keys: npt.NDArray[np.uint64], families: Families) -> None:
         keys, first = np.unique(keys, return_index=True)
-        new = np.isnan(climb.look_up_all(keys, tuple(self.table)))
+        new = np.isnan(climb.look_up(self.table, keys))
         if new.any():
             self._count += int(new.sum())
             self.table = climb.with_room(self.table, self._count)
-            climb.insert(keys[new], self.relative.local(families[first[new]]), tuple(self.table))
+            climb.insert(self.table, keys[new], self.relative.local(families[first[new]]))
 
 
 class DrawnSteps(ScoreSteps):
@@ -119,12 +120,13 @@ class DrawnSteps(ScoreSteps):
 
     def __init__(self, landscape: "Landscape", drawn: Drawn, draw: int) -> None:
         super().__init__(landscape.evaluator, landscape.constraints)
-        self.landscape, self.drawn, self.draw = landscape, drawn, draw
+        self.landscape, self.draw = landscape, draw
+        self.functions = _core.DrawnFunctions(*drawn)
 
     def _gains(
         self, nodes: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_], changes: npt.NDArray[np.bool_]
     ) -> tuple[Floats, Floats]:
-        values, gains = self.landscape.shares(self.drawn, self.draw, nodes, chosen)
+        values, gains = self.landscape.shares(self.functions, self.draw, nodes, chosen)
         return values, np.where(changes, gains, -np.inf)
 
 
@@ -185,7 +187,7 @@ class Landscape:
         """Keep the values of known families, for climbs to look up."""
         self._known_values = np.concatenate([self._known_values, values])
         self.known = climb.with_room(self.known, len(self._known_values))
-        climb.insert(family_codes(families, self.known.code), values, tuple(self.known))
+        climb.insert(self.known, family_codes(families, self.known.code), values)
 
     def capture(self) -> State:
         """Return the state; tables of values are filled again when it is restored, or when they are needed."""
@@ -226,25 +228,22 @@ class Landscape:
         A node goes to its best place and all nodes choose their parents anew: that leaves DAGs which no single edge
         improves. Nothing is evaluated on the way.
         """
-        from drbo.search.orders.climb import OrderClimb
-        from drbo.search.orders.parent_memo import ParentSets
-
         drawn = self._draw(count, boldness)
         if drawn is None:
             return np.repeat(dag[None], count, axis=0)
         ends = []
         for draw in range(count):
-            sets = ParentSets(DrawnSteps(self, drawn, draw), self.constraints.required)
-            walk = OrderClimb(sets, self.constraints.before)
-            walk.put(topological_order(dag), walk.sets.adopt(dag))
-            walk.state.open[:] = True
+            steps = DrawnSteps(self, drawn, draw)
+            walk = OrderClimb(steps, self.constraints.required, self.constraints.before)
+            walk.stand(topological_order(dag), dag)
+            walk.open_all()
             walk.climb(self.rng.permutation(len(dag)))
             ends.append(walk.dag)
         return np.stack(ends)
 
     def shares(
         self,
-        drawn: Drawn,
+        functions: _core.DrawnFunctions,
         draw: int,
         nodes: npt.NDArray[np.int64],  # (m,)
         parents: npt.NDArray[np.bool_],  # (m, d)
@@ -254,9 +253,7 @@ class Landscape:
         By true values where they are known, else by a drawn function.
         """
         cheap = self._cheap.fill(*climb.toggled(nodes, parents)) if self._cheap else self.known
-        tables = (tuple(self.rules), tuple(self.known), tuple(cheap))
-        found: tuple[Floats, Floats] = climb.shares(draw, nodes, parents, tuple(drawn), *tables)
-        return found
+        return climb.shares(functions, draw, nodes, parents, self.rules, self.known, cheap)
 
     def _draw(self, count: int, boldness: float) -> Drawn | None:
         if self._process:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from drbo.search.exact import order_graph
 from drbo.search.exact import subset_kernels as lattice
 from drbo.search.exact.components import Floats, Piece, divided
-from drbo.search.exact.order_graph import Bounds, Index, Layer
+from drbo.search.exact.order_graph import Bounds, Layer, ParentIndex, SetTable
 from drbo.search.exact.useful_parents import Effort
 
 #: Partitions of the nodes whose bounds a search uses; the least one counts.
@@ -164,7 +164,7 @@ def _search(
     piece: Piece, partitions: list[Groups], order: npt.NDArray[np.intp], known: float, effort: Effort, slack: float
 ) -> Solved:
     """Search under goals that fall from the first bound to what is known: each that is reached is a better bound."""
-    parents = order_graph.Index.of(piece.masks, piece.shares)
+    parents = ParentIndex(piece.masks, piece.shares)
     bounds, root = _joined(partitions, piece.size), min(groups.root for groups in partitions)
     upper = root
     for share in GOALS:
@@ -181,22 +181,20 @@ def _search(
     return Solved(known if reached else upper, order, reached)
 
 
-def _layers(parents: Index, bounds: Bounds, goal: float, effort: Effort) -> list[Layer] | None:
+def _layers(parents: ParentIndex, bounds: Bounds, goal: float, effort: Effort) -> list[Layer] | None:
     """Return the sets that can lead above a goal, by their size, up to where there are none; None: too many."""
     layers = [Layer(np.zeros(1, dtype=np.uint64), np.zeros(1), np.zeros(1, dtype=np.int8))]
     while len(layers) <= parents.n_nodes:
-        layer, table, done = layers[-1], order_graph.Table(1 << 12), 0
+        layer, table, done = layers[-1], SetTable(1 << 12), 0
         while done < len(layer.sets):
             if effort.over or sum(len(part.sets) for part in layers) + 3 * table.count > effort.max_states:
                 return None
             before = done
             done = order_graph.expand(layer, done, STEP, parents, bounds, goal, table)
             effort.n_states += done - before
-            if done < min(before + STEP, len(layer.sets)):
-                table = table.grown()
         if table.count == 0:
             return layers
-        layers.append(table.layer())
+        layers.append(Layer.of(table))
     return layers
 
 

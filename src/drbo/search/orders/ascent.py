@@ -4,8 +4,6 @@ What was computed on the way is kept in an :class:`~drbo.search.orders.climb.Ord
 state: :meth:`Ascent.stand` makes it again from the order and the DAG where the search stands.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -16,12 +14,11 @@ from drbo.knowledge import Constraints
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV
 from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.orders.climb import OrderClimb
 from drbo.search.orders.gains import steps_of
 from drbo.search.recombine import LEVEL_ROUNDS
 from drbo.search.state import Fields, State, generator_state
-
-if TYPE_CHECKING:
-    from drbo.search.orders.climb import OrderClimb
+from drbo.threads import available
 
 #: Scores closer than this share count as equal.
 SAME = 1e-9
@@ -92,11 +89,11 @@ class Ascent:
         """The best score so far."""
         return -np.inf if self.found is None else float(self.found.scores[0])
 
-    def stand(self) -> "OrderClimb":
+    def stand(self) -> OrderClimb:
         """Return a climb that stands where the search does, with nothing remembered."""
         return self._at(self._bound_level, self.order, self.dag)
 
-    def begin(self) -> "OrderClimb":
+    def begin(self) -> OrderClimb:
         """Climb from the first order.
 
         An equal-variance score is climbed through additive bounds: the first at the level of the order with all its
@@ -109,8 +106,8 @@ class Ascent:
         for _ in range(LEVEL_ROUNDS):
             if (level := self._level(found)) is None or self.deadline.over():
                 break
-            nearer = self._at(level, climb.state.order, found.dags[0])
-            nearer.state.open[:] = True
+            nearer = self._at(level, climb.order, found.dags[0])
+            nearer.open_all()
             nearer.climb(self._visits(), self.deadline)
             again = self._evaluate(nearer)
             if again.scores[0] <= found.scores[0]:
@@ -120,7 +117,7 @@ class Ascent:
         self._stay(climb)
         return climb
 
-    def shake(self, climb: "OrderClimb") -> bool:
+    def shake(self, climb: OrderClimb) -> bool:
         """Shake as often as there are nodes, keeping what is no worse; tell whether the value rose.
 
         It only computes: with compiled steps it may run beside the shaking of another search.
@@ -140,7 +137,7 @@ class Ascent:
         climb.climb(self._visits(), self.deadline, thorough=False)
         return value > start + SAME * abs(start)
 
-    def settle(self, climb: "OrderClimb", rose: bool) -> "OrderClimb":
+    def settle(self, climb: OrderClimb, rose: bool) -> OrderClimb:
         """Take note of a shaking; return the climb to go on with."""
         assert self.found is not None
         self.waited += 1
@@ -154,47 +151,45 @@ class Ascent:
         self._stay(climb)
         return climb
 
-    def _stay(self, climb: "OrderClimb") -> None:
-        self.order, self.dag = climb.state.order.copy(), climb.dag
+    def _stay(self, climb: OrderClimb) -> None:
+        self.order, self.dag = climb.order, climb.dag
 
     def _visits(self) -> Order:
         return self.rng.permutation(len(self.order))
 
-    def _start(self, level: float | None) -> "OrderClimb":
-        from drbo.search.orders.climb import OrderClimb  # compiled: only where it is used
-        from drbo.search.orders.parent_memo import ParentSets
-
+    def _start(self, level: float | None) -> OrderClimb:
         self._bound_level = level
         steps = steps_of(self.evaluator, self.constraints, level)
-        return OrderClimb(ParentSets(steps, self.constraints.required), self.constraints.before)
+        return OrderClimb(steps, self.constraints.required, self.constraints.before, available())
 
-    def _at(self, level: float | None, order: Order, dag: npt.NDArray[np.bool_]) -> "OrderClimb":
+    def _at(self, level: float | None, order: Order, dag: npt.NDArray[np.bool_]) -> OrderClimb:
         """Return a climb that stands at an order and a DAG along it."""
         climb = self._start(level)
-        climb.put(order, climb.sets.adopt(dag))
+        climb.stand(order, dag)
         return climb
 
-    def _shaken(self, climb: "OrderClimb") -> Order:
+    def _shaken(self, climb: OrderClimb) -> Order:
         """Return the order with a node and one or two that matter to it put at random places between them."""
-        state, rng = climb.state, self.rng
-        node = int(rng.integers(len(state.order)))
+        rng, order = self.rng, climb.order
+        node = int(rng.integers(len(order)))
         near = climb.near(node)
         count = min(len(near), 1 + int(rng.integers(SHAKEN - 1)))
         moved = np.append(rng.choice(near, count, replace=False), node) if count else np.array([node])
-        key = state.place.astype(np.float64)
+        key = np.empty(len(order))
+        key[order] = np.arange(len(order))
         key[moved] = rng.uniform(key[moved].min() - 1, key[moved].max() + 1, size=len(moved)) + 0.5
         return np.argsort(key, kind="stable")
 
-    def _levelled(self, climb: "OrderClimb", found: Evaluated) -> "OrderClimb":
+    def _levelled(self, climb: OrderClimb, found: Evaluated) -> OrderClimb:
         """Return the climb at the level of what was found, if that changed; free memory where it is used up."""
         level = self._level(found)
-        if climb.sets.bytes <= self.memory and (
+        if climb.bytes <= self.memory and (
             level is None or self._bound_level is None or abs(level / self._bound_level - 1) < LEVEL_CHANGE
         ):
             return climb
-        return self._at(level, climb.state.order, climb.dag)
+        return self._at(level, climb.order, climb.dag)
 
-    def _evaluate(self, climb: "OrderClimb") -> Evaluated:
+    def _evaluate(self, climb: OrderClimb) -> Evaluated:
         """Score the DAG of a climb by the score itself, and count what the climb computed."""
         self.evaluator.charge(climb.take_count())
         return self.evaluator.evaluate(climb.dag[None])

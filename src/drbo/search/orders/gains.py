@@ -1,31 +1,46 @@
 """Scores seen step by step: what the order search needs of a score, compiled where the score is a known one."""
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from scipy.special import gammaln
 
+from drbo import _core
 from drbo.knowledge import Constraints
 from drbo.scores.base import Families, Score
 from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC
-from drbo.scores.linear import BicEV, BicNV
+from drbo.scores.linear import COLLINEAR_PIVOT, RESIDUAL_FLOOR, BicEV, BicNV
 from drbo.scores.splines import SplineScore
 from drbo.search.evaluation.evaluator import Evaluator
-
-if TYPE_CHECKING:
-    from drbo.search.orders.gains_counts import CountSteps
-    from drbo.search.orders.gains_linear import LinearSteps
-    from drbo.search.orders.gains_splines import SplineSteps
-    from drbo.search.orders.parent_memo import Expander, Expansion
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-def steps_of(evaluator: Evaluator, constraints: Constraints, level: float | None) -> "Expander":
+class Expansion(NamedTuple):
+    """What single steps from some parent sets are worth."""
+
+    values: Floats  # (B,) of the sets themselves
+    additions: Floats  # (B, d) gain of each addition; 0 or less where there is none
+    drops: Ints  # (B,) the best parent to drop, or -1
+    drop_gains: Floats  # (B,)
+
+
+class Expander(Protocol):
+    """An additive score seen step by step; it knows which edges are allowed and how many parents a node may have."""
+
+    @property
+    def n_nodes(self) -> int: ...
+
+    def expand(self, nodes: Ints, parents: Ints, sizes: Ints, /) -> tuple[Floats, Floats, Ints, Floats]:
+        """Return the :class:`Expansion` of the parent sets ``parents[b, :sizes[b]]`` of ``nodes[b]``."""
+        ...
+
+
+def steps_of(evaluator: Evaluator, constraints: Constraints, level: float | None) -> Expander:
     """Return the steps of a score; an equal-variance score is seen through its additive bound at a level."""
     score = evaluator.score
     if type(score) in (BicNV, BicEV):
@@ -44,8 +59,6 @@ def steps_of(evaluator: Evaluator, constraints: Constraints, level: float | None
 class ScoreSteps:
     """Steps of any score, by its own local scores, each computed once."""
 
-    cost = 0
-
     def __init__(self, evaluator: Evaluator, constraints: Constraints, level: float | None = None) -> None:
         self.evaluator = evaluator
         self.constraints = constraints
@@ -55,10 +68,8 @@ class ScoreSteps:
     def n_nodes(self) -> int:
         return self.evaluator.score.n_nodes
 
-    def expand(self, nodes: Ints, parents: Ints, sizes: Ints) -> "Expansion":
+    def expand(self, nodes: Ints, parents: Ints, sizes: Ints) -> Expansion:
         """Return the steps from the parent sets ``parents[b, :sizes[b]]`` of ``nodes[b]``."""
-        from drbo.search.orders.parent_memo import Expansion  # compiled: only where it is used
-
         count, d = len(nodes), self.n_nodes
         rows, limits = np.arange(count), self.constraints
         chosen = np.zeros((count, d), dtype=bool)
@@ -93,16 +104,14 @@ class ScoreSteps:
         return values[:count], gains
 
 
-def _linear(score: BicNV, constraints: Constraints, level: float | None) -> "LinearSteps":
-    from drbo.search.orders.gains_linear import LinearSteps
-
+def _linear(score: BicNV, constraints: Constraints, level: float | None) -> _core.LinearSteps:
     weights = np.zeros(score.n_nodes)
     if level is not None:
         variances = [np.exp(score.groups[group][0][node]) for node, group in enumerate(score.group_of)]
         weights = score.n_rows / level * np.array(variances)
     # With n - 1 parents any data are fitted perfectly: the score gives such a family no credit.
     most = np.minimum(constraints.max_parents, np.ceil(score.n_rows).astype(np.int64) - 2)
-    return LinearSteps(
+    return _core.LinearSteps(
         correlations=np.stack([correlation for _, correlation in score.groups]),
         group=score.group_of.astype(np.int64),
         rows=score.n_rows,
@@ -113,13 +122,13 @@ def _linear(score: BicNV, constraints: Constraints, level: float | None) -> "Lin
         allowed=constraints.allowed.T.copy(),
         required=constraints.required.T.copy(),
         max_parents=most,
+        collinear=COLLINEAR_PIVOT,
+        floor=RESIDUAL_FLOOR,
     )
 
 
-def _evidence(score: BGe, constraints: Constraints) -> "LinearSteps":
+def _evidence(score: BGe, constraints: Constraints) -> _core.LinearSteps:
     """With R the posterior scale matrix in unit scale, BGe is a sum of log pivots and constants (see its class)."""
-    from drbo.search.orders.gains_linear import LinearSteps
-
     d = score.n_nodes
     size = np.arange(d + 1)
     freedom = score.alpha_w - d + size + 1
@@ -129,7 +138,7 @@ def _evidence(score: BGe, constraints: Constraints) -> "LinearSteps":
     constants = (freedom + size) / 2 * np.log(score.t) + np.log(score.alpha_mu / (n + score.alpha_mu)) / 2
     constants = constants + gammaln(factors) - gammaln(freedom / 2) - n / 2 * np.log(np.pi)
     constants = constants - factors * np.diag(scales)[:, None]
-    return LinearSteps(
+    return _core.LinearSteps(
         correlations=np.stack([matrix for _, matrix in score.groups]),
         group=score.group_of.astype(np.int64),
         rows=score.n_rows,
@@ -140,19 +149,19 @@ def _evidence(score: BGe, constraints: Constraints) -> "LinearSteps":
         allowed=constraints.allowed.T.copy(),
         required=constraints.required.T.copy(),
         max_parents=constraints.max_parents.astype(np.int64),
+        collinear=COLLINEAR_PIVOT,
+        floor=RESIDUAL_FLOOR,
     )
 
 
-def _counts(score: DiscreteBIC | BDeu, constraints: Constraints) -> "CountSteps":
-    from drbo.search.orders.gains_counts import CountSteps
-
+def _counts(score: DiscreteBIC | BDeu, constraints: Constraints) -> _core.CountSteps:
     by_levels = isinstance(score, DiscreteBIC)  # the penalty counts parameters there, edges in BDeu
     free = score.cardinalities - 1 if by_levels else np.zeros(score.n_nodes)
     parameter_prices = score.parameter_price.numpy() * free
     prices = edge_prices(score)
     if by_levels:  # what a single parent costs beyond its parameters
         prices -= parameter_prices[:, None] * score.cardinalities[None, :]
-    return CountSteps(
+    return _core.CountSteps(
         codes=[columns for columns, _ in score.counted],
         repeats=[np.ones(columns.shape[1]) if repeats is None else repeats for columns, repeats in score.counted],
         group=score.group_of.astype(np.int64),
@@ -167,15 +176,13 @@ def _counts(score: DiscreteBIC | BDeu, constraints: Constraints) -> "CountSteps"
     )
 
 
-def _splines(score: SplineScore, constraints: Constraints) -> "SplineSteps":
-    from drbo.search.orders.gains_splines import SplineSteps
-
+def _splines(score: SplineScore, constraints: Constraints) -> _core.SplineSteps:
     d = score.n_nodes
     grams = np.zeros((len(score.groups), *np.max([gram.shape for _, gram in score.groups], axis=0)))
     for matrix, (_, gram) in zip(grams, score.groups, strict=True):
         matrix[: len(gram), : len(gram)] = gram
     widths = np.array([np.bincount(owner, minlength=d) for owner, _ in score.groups])
-    return SplineSteps(
+    return _core.SplineSteps(
         grams=grams,
         firsts=d + np.concatenate([np.zeros((len(widths), 1), dtype=np.int64), widths.cumsum(axis=1)], axis=1),
         group=score.group_of.astype(np.int64),
@@ -184,6 +191,8 @@ def _splines(score: SplineScore, constraints: Constraints) -> "SplineSteps":
         allowed=constraints.allowed.T.copy(),
         required=constraints.required.T.copy(),
         max_parents=constraints.max_parents.astype(np.int64),
+        collinear=COLLINEAR_PIVOT,
+        floor=RESIDUAL_FLOOR,
     )
 
 

@@ -8,7 +8,6 @@ ones are shaken at the same time, each in a thread, and end where they would hav
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +20,10 @@ from drbo.scores.linear import BicEV
 from drbo.search.evaluation.evaluator import Evaluated, Evaluator
 from drbo.search.loop import Callback, Outcome, Progress
 from drbo.search.orders.ascent import SAME, Ascent, Order
+from drbo.search.orders.climb import OrderClimb
 from drbo.search.state import LARGEST, Fields, State
 from drbo.settings import Settings
-from drbo.threads import one_blas_thread, together
-
-if TYPE_CHECKING:
-    from drbo.search.orders.climb import OrderClimb
+from drbo.threads import available, one_blas_thread, together
 
 #: Families are counted, not rationed, on this route: time_limit and order_patience bound it.
 NO_LIMIT = 2**62
@@ -85,8 +82,6 @@ class OrderSearch:
 
     def run(self, callbacks: Iterable[Callback] = ()) -> Outcome:
         """Search from unrelated orders until two searches agree, or the last one ends."""
-        from drbo.search.orders import climb as order_climb  # noqa: F401 - compiled: loaded before the time of the search counts
-
         callbacks = list(callbacks)
         with search_time(self.settings.time_limit) as self.deadline:
             self.deadline.promise()
@@ -146,7 +141,7 @@ class OrderSearch:
             self.ascents.append(self._ascent(order, rng, side if self.begun <= side else 1))
             self.ascents[-1].restore(part)
 
-    def _round(self, climbs: "dict[Ascent, OrderClimb]") -> None:
+    def _round(self, climbs: dict[Ascent, OrderClimb]) -> None:
         """Shake every search that is under way, or begin some; take leave of those that ended.
 
         ``climbs`` only remember what was computed. Shaking computes and nothing else; all scores are taken here, one
@@ -161,6 +156,8 @@ class OrderSearch:
                 climbs[ascent] = climbs.get(ascent) or ascent.stand()
             shaking = [partial(ascent.shake, climbs[ascent]) for ascent in self.ascents]
             compiled = all(climbs[ascent].compiled for ascent in self.ascents)
+            for ascent in self.ascents:
+                climbs[ascent].threads = 1 if compiled and len(self.ascents) > 1 else available()
             rose = together(shaking, self.deadline.stop) if compiled else [shake() for shake in shaking]
             for ascent, better in zip(self.ascents, rose, strict=True):
                 climbs[ascent] = ascent.settle(climbs[ascent], better)

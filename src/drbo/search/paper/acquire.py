@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from drbo import _core
 from drbo.errors import SettingsError
 from drbo.scores.base import Families, Score
 from drbo.search.evaluation.evaluator import Evaluator
@@ -15,7 +16,7 @@ from drbo.search.paper.networks import BATCH_NORM_EPS, Draws, DropoutSurrogate
 from drbo.search.paper.region import Candidates
 from drbo.search.paper.space import Space
 from drbo.settings import Settings
-from drbo.threads import in_threads
+from drbo.threads import crew
 
 #: Candidates looked at more closely (known families, duplicates), as a multiple of the batch.
 SHORTLIST = 4
@@ -100,8 +101,6 @@ class Acquisition:
 
     def compiled_rows(self, candidates: Candidates, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Return the same by sums of rows, node by node."""
-        from drbo.search.paper import cpu_draws as compiled_draws  # compiled: only where it is used
-
         d, n = self.space.n_nodes, len(candidates)
         codes = torch.empty(d, n, self.inputs.n_bytes, dtype=torch.uint8)
         local, price = torch.empty(d, n), torch.empty(d, n)
@@ -114,19 +113,16 @@ class Acquisition:
         self.in_pieces(piece, n, 4 * d * (3 * d + 4), generator)
         networks, rules = self.surrogate, self.settings
         moments = torch.stack([networks.activation_mean, networks.activation_var])
-        arrays = (moments[:, :0] if rules.batch_norm == "candidates" else moments, networks.scale)
-        seed = np.uint64(int(torch.randint(2**62, (1,), generator=generator)))
-        in_threads(
-            compiled_draws.draw_rows,
-            d,
-            n * d * rules.hidden,
+        _core.network_samples(
             codes.numpy(),
             networks.parameters(),
-            *(array.numpy() for array in arrays),
-            seed,
+            (moments[:, :0] if rules.batch_norm == "candidates" else moments).numpy(),
+            networks.scale.numpy(),
+            int(torch.randint(2**62, (1,), generator=generator)),
             rules.dropout,
             BATCH_NORM_EPS,
             local.numpy(),
+            crew(n * d * rules.hidden),
         )
         return local, price
 
@@ -148,14 +144,21 @@ class Acquisition:
 
     def compiled(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
         """Return the same, by sums of rows for the families that differ from the centre's."""
-        from drbo.search.paper import cpu_draws as compiled_draws  # compiled: only where it is used
-
         center_codes, codes, changed = self.space.codes(candidates, self.inputs)
         d, n = changed.shape
         local = torch.empty(d, n, draws.output.shape[2])
-        function = (draws.weight1, draws.bias1, draws.output, draws.offset, self.surrogate.scale)
-        arrays = (codes, changed, center_codes, *function, local)
-        in_threads(compiled_draws.draw_values, d, local.numel(), *(array.numpy() for array in arrays))
+        _core.network_values(
+            codes.contiguous().numpy(),
+            changed.contiguous().numpy(),
+            center_codes.contiguous().numpy(),
+            draws.weight1.contiguous().numpy(),
+            draws.bias1.contiguous().numpy(),
+            draws.output.contiguous().numpy(),
+            draws.offset.contiguous().numpy(),
+            self.surrogate.scale.numpy(),
+            local.numpy(),
+            crew(local.numel()),
+        )
         return local, self.compiled_price(candidates, codes)
 
     def compiled_price(
@@ -164,14 +167,12 @@ class Acquisition:
         codes: Tensor,  # (d, C, bytes)
     ) -> Tensor:
         """Return the prices (d, C) of the families of candidates."""
-        from drbo.search.paper import cpu_draws as compiled_draws
-
         d, n = codes.shape[:2]
         if self.prices is None:
             nodes = torch.arange(d)
             return self.score.price(nodes, self.space.parents(candidates.vectors(), nodes), torch.float32)
         price = torch.empty(d, n)
-        in_threads(compiled_draws.add_prices, d, n * d, codes.numpy(), *self.prices, price.numpy())
+        _core.candidate_prices(codes.numpy(), *self.prices, price.numpy(), crew(n * d))
         return price
 
     def tables(self, device: torch.device) -> tuple[Tensor, ...]:

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from drbo import _core
 from drbo.search.paper.cuda_graphs import GraphedSteps, has_triton
 from drbo.search.paper.history import LARGEST, History
 from drbo.search.paper.inputs import Inputs
 from drbo.search.state import Fields, State
 from drbo.settings import Settings
-from drbo.threads import in_threads
+from drbo.threads import crew
 
 GRAD_CLIP = 0.5  # largest norm of a gradient, from the authors' program
 BATCH_NORM_EPS = 1e-5
@@ -147,9 +147,9 @@ class DropoutSurrogate:
             array = fields.array(name, np.float32, tuple(own.shape), low, high, finite=name not in INFINITE)
             own.copy_(torch.as_tensor(array))
 
-    def parameters(self) -> tuple[npt.NDArray[np.float32], ...]:
-        """Return w1, b1, gamma, beta, w2 and b2, as the compiled kernels take them."""
-        return tuple(value.numpy() for value in self._p.values())
+    def parameters(self) -> _core.Networks:
+        """Return the parameters as the compiled kernels take them."""
+        return _core.Networks(*(value.numpy() for value in self._p.values()))
 
     def update(self, history: History, n_new: int, generator: torch.Generator) -> None:
         """Train on the newest DAGs and a replay of past ones (paper, Sec. 4.5)."""
@@ -202,37 +202,30 @@ class DropoutSurrogate:
         generator: torch.Generator,
     ) -> None:
         """Take one Adam step on the CPU."""
-        from drbo.search.paper import cpu_train as compiled_train  # compiled: only where it is used
-
-        d, _, h = self._p["w1"].shape
-        seed = np.uint64(int(torch.randint(2**62, (1,), generator=generator)))
-        squares = np.empty(d, np.float32)
-        in_threads(
-            compiled_train.gradients,
-            d,
-            values.numel() * h,
-            codes.numpy(),
-            values.numpy(),
+        squares = _core.network_gradients(
+            codes.contiguous().numpy(),
+            values.contiguous().numpy(),
             torch.cat([self.mean, self.spread], 1).T.contiguous().numpy(),
             self.parameters(),
-            tuple(value.numpy() for value in self._g.values()),
-            seed,
+            _core.Networks(*(value.numpy() for value in self._g.values())),
+            int(torch.randint(2**62, (1,), generator=generator)),
             self.settings.dropout,
             BATCH_NORM_EPS,
-            squares,
+            crew(values.numel() * self.settings.hidden),
         )
         clip = min(1.0, GRAD_CLIP / (float(np.sqrt(squares.sum(dtype=np.float64))) + 1e-6))
         rate, correction = self._corrections()
-        in_threads(
-            compiled_train.adam,
-            len(self.flat),
-            len(self.flat),
-            *(part.numpy() for part in (self.flat, self.moment1, self.moment2, self._gradient)),
+        _core.adam_step(
+            self.flat.numpy(),
+            self.moment1.numpy(),
+            self.moment2.numpy(),
+            self._gradient.numpy(),
             clip,
-            ADAM_BETAS,
+            *ADAM_BETAS,
             rate,
             correction,
             ADAM_EPS,
+            crew(len(self.flat)),
         )
 
     def _corrections(self) -> tuple[float, float]:
@@ -357,13 +350,17 @@ class DropoutSurrogate:
         """Set the statistics that draws normalise with: of the last training batch, averaged over masks."""
         w1, b1 = self._p["w1"], self._p["b1"]
         if self.compiled:
-            from drbo.search.paper import cpu_train as compiled_train
-
             (history,), (rows,) = histories, batches
             mean, second = torch.empty_like(b1), torch.empty_like(b1)
-            arrays = (history.codes, rows.contiguous(), w1, b1, mean, second)
-            work = len(rows) * b1.numel()
-            in_threads(compiled_train.activation_moments, len(b1), work, *(array.numpy() for array in arrays))
+            _core.activation_moments(
+                history.codes.numpy(),
+                rows.contiguous().numpy(),
+                w1.numpy(),
+                b1.numpy(),
+                mean.numpy(),
+                second.numpy(),
+                crew(len(rows) * b1.numel()),
+            )
         else:
             pairs = zip(histories, batches, strict=True)
             codes = torch.cat([history.codes[:, rows] for history, rows in pairs])

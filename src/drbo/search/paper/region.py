@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from drbo import _core
 from drbo.search.paper.cuda_graphs import has_triton
 from drbo.search.state import Fields, State
 from drbo.settings import Settings
-from drbo.threads import in_threads
+from drbo.threads import crew
 
 SOBOL_BITS = 30  # what torch's Sobol engine makes
 SOBOL_MAX_DIM = torch.quasirandom.SobolEngine.MAXDIM
@@ -173,19 +174,21 @@ def moves_kept(dim: int, settings: Settings) -> int:
 
 def _moved_compiled(moves: Moves, generators: Sequence[torch.Generator]) -> list[tuple[Tensor, Tensor]]:
     """Return, of K regions, moved coordinates (n, room), free places dim, and their new values; on the CPU."""
-    from drbo.search.paper import cpu_draws as compiled_draws  # compiled: only where it is used
-
     n, room, probability, low, width, directions, shift = moves
     moved = []
-    for cube, numbers, generator in zip(
-        zip(low, width, strict=True), zip(directions, shift, strict=True), generators, strict=True
-    ):
-        seed = np.uint64(int(torch.randint(2**62, (1,), generator=generator)))
+    for k, generator in enumerate(generators):
+        seed = int(torch.randint(2**62, (1,), generator=generator))
         coordinate, value = torch.empty(n, room, dtype=torch.int32), torch.empty(n, room)
-        sobol = (part.numpy().view(np.uint32) for part in numbers)
-        limits = (part.numpy() for part in cube)
-        in_threads(
-            compiled_draws.move, n, n * room, *limits, probability, *sobol, seed, coordinate.numpy(), value.numpy()
+        _core.region_moves(
+            low[k].numpy(),
+            width[k].numpy(),
+            probability,
+            directions[k].numpy().view(np.uint32),
+            shift[k].numpy().view(np.uint32),
+            seed,
+            coordinate.numpy(),
+            value.numpy(),
+            crew(n * room),
         )
         moved.append((coordinate, value))
     return moved

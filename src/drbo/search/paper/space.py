@@ -11,11 +11,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from drbo import _core
 from drbo.graph import topological_order
 from drbo.knowledge import Constraints
 from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.region import Candidates
-from drbo.threads import in_threads
+from drbo.threads import crew
 
 #: Potentials lie in [-1, 1]: this offset puts every tier behind the one before it, so that no vector is wasted.
 TIER_STEP = 3.0
@@ -119,23 +120,23 @@ class _PotentialSpace:
         if not self.independent:
             codes = torch.as_tensor(inputs.encode(self.decode(candidates.vectors()).numpy()))
             return center_codes, codes, (codes != center_codes[:, None]).any(2).to(torch.uint8)
-        from drbo.search.paper import cpu_draws as compiled_draws  # compiled: only where it is used
-
         codes = torch.empty(d, n, inputs.n_bytes, dtype=torch.uint8)
         changed = torch.empty(d, n, dtype=torch.uint8)
         potential = self._potentials(candidates.center[None])[0]
-        arrays = (candidates.coordinate, candidates.value, codes, changed)
-        in_threads(
-            compiled_draws.decode,
-            n,
-            n * candidates.coordinate.shape[1] * d,
+        rank, pairs = self.layout
+        _core.decode_candidates(
             torch.cat([potential, candidates.center[d:]]).numpy(),
-            *self.layout,
+            rank,
+            pairs,
             self.tier_steps(torch.device("cpu")).numpy(),
             inputs.place,
-            center[0].T.astype(np.uint8),
+            np.ascontiguousarray(center[0].T, dtype=np.uint8),
             center_codes.numpy(),
-            *(array.numpy() for array in arrays),
+            candidates.coordinate.numpy(),
+            candidates.value.numpy(),
+            codes.numpy(),
+            changed.numpy(),
+            crew(n * candidates.coordinate.shape[1] * d),
         )
         return center_codes, codes, changed
 

@@ -9,7 +9,7 @@ from drbo.scores.base import Families
 from drbo.scores.bge import BGe
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.orders.gains import ScoreSteps, steps_of
+from drbo.search.orders.gains import Expansion, ScoreSteps, steps_of
 from drbo.settings import Settings
 
 D = 7
@@ -42,7 +42,7 @@ def test_steps_are_worth_what_the_score_says(kind, level, table, rng):
     score = kind(table, penalty=2.0, edge_prior=rng.normal(size=(D, D)))
     evaluator = Evaluator(score, Settings(max_evals=10**6))
     sets = _some_sets(rng)
-    compiled = steps_of(evaluator, KNOWLEDGE, level).expand(*sets)
+    compiled = Expansion(*steps_of(evaluator, KNOWLEDGE, level).expand(*sets))
     expected = ScoreSteps(evaluator, KNOWLEDGE, level).expand(*sets)
     pays = expected.additions > 0
     assert ((compiled.additions > 0) == pays).all()
@@ -62,7 +62,7 @@ def test_interventions_have_their_own_rows(table, rng):
     for kind in (BicNV, BGe):
         evaluator = Evaluator(kind(table, targets=targets), Settings(max_evals=10**6))
         sets = _some_sets(rng)
-        compiled = steps_of(evaluator, KNOWLEDGE, None).expand(*sets)
+        compiled = Expansion(*steps_of(evaluator, KNOWLEDGE, None).expand(*sets))
         expected = ScoreSteps(evaluator, KNOWLEDGE, None).expand(*sets)
         pays = expected.additions > 0
         np.testing.assert_allclose(compiled.additions[pays], expected.additions[pays], rtol=1e-8, atol=1e-8)
@@ -83,5 +83,5 @@ def test_strongly_correlated_parents_are_judged_right(level):
         local, empty = score.local(families)
         price = score.family_price(families)[0]
         fit = score.n_rows[0] * (local - empty) if level is None else score.n_rows[0] / level * np.exp(local)
-        value = steps.expand(np.array([node]), parents[None], np.array([len(parents)])).values[0]
+        value = steps.expand(np.array([node]), parents[None], np.array([len(parents)]))[0][0]
         assert value == pytest.approx(price - fit, rel=1e-4, abs=0.1)

@@ -5,7 +5,7 @@ from drbo.data.table import Table
 from drbo.knowledge import Knowledge
 from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.orders.gains import ScoreSteps, steps_of
+from drbo.search.orders.gains import Expansion, ScoreSteps, steps_of
 from drbo.settings import Settings
 
 D = 6
@@ -37,7 +37,7 @@ def test_steps_are_worth_what_the_score_says(kind, options, repeated, table, rng
         [[-1, -1, -1], [0, -1, -1], [4, -1, -1], [1, 4, -1], [-1, -1, -1], [1, 2, -1], [1, 2, 5], [4, -1, -1]]
     )
     sizes = (parents >= 0).sum(axis=1)
-    compiled = steps_of(evaluator, KNOWLEDGE, None).expand(nodes, parents, sizes)
+    compiled = Expansion(*steps_of(evaluator, KNOWLEDGE, None).expand(nodes, parents, sizes))
     expected = ScoreSteps(evaluator, KNOWLEDGE, None).expand(nodes, parents, sizes)
     np.testing.assert_allclose(compiled.values, expected.values, rtol=1e-9)
     np.testing.assert_allclose(compiled.additions, expected.additions, rtol=1e-9, atol=1e-8)

@@ -8,7 +8,7 @@ from drbo.knowledge import Constraints, Knowledge
 from drbo.metrics import shd
 from drbo.scores.splines import SplineScore
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.orders.gains import ScoreSteps, steps_of
+from drbo.search.orders.gains import Expansion, ScoreSteps, steps_of
 from drbo.search.orders.search import NO_LIMIT, OrderSearch
 from drbo.settings import Settings
 
@@ -36,7 +36,9 @@ def test_steps_are_those_of_the_score_itself(case, constraints, rng):
         nodes = rng.integers(D, size=12)
         parents = np.sort([rng.choice(np.delete(np.arange(D), node), size, replace=False) for node in nodes], axis=1)
         sizes = np.full(len(nodes), size)
-        found, expected = (steps.expand(nodes, parents.astype(np.int64), sizes) for steps in (compiled, plain))
+        found, expected = (
+            Expansion(*steps.expand(nodes, parents.astype(np.int64), sizes)) for steps in (compiled, plain)
+        )
         np.testing.assert_allclose(found.values, expected.values, atol=1e-5)
         pays = expected.additions > 1e-4
         assert np.array_equal(found.additions > 1e-4, pays)

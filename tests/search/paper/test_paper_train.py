@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from drbo.search.paper import cpu as compiled
-from drbo.search.paper import cpu_train as compiled_train
+from drbo import _core
 from drbo.search.paper.history import History
 from drbo.search.paper.networks import BATCH_NORM_EPS, DropoutSurrogate
 from drbo.settings import Settings
@@ -27,8 +26,7 @@ def test_gradients_equal_the_batched_ones(dropout, rng):
     """The batched ones are compared with autograd by the tests of the surrogate."""
     net, history, rows = _scene(rng, dropout)
     seed, per_node = 77, (N * H + 3) // 4
-    words = np.empty(D * per_node, np.uint64)
-    compiled.fill_random(words, np.uint64(seed))
+    words = _core.random_words(seed, D * per_node)
     coins = words.reshape(D, per_node).view(np.uint16)[:, : N * H].reshape(D, N, H)
     kept = torch.as_tensor(coins >= round(dropout * 65_536))
     assert kept.double().mean() == pytest.approx(1 - dropout, abs=0.05)
@@ -36,19 +34,15 @@ def test_gradients_equal_the_batched_ones(dropout, rng):
     net._gradients(history.parents(rows), targets, kept)
     expected = net._gradient.clone()
     net._gradient.fill_(float("nan"))
-    squares = np.empty(D, np.float32)
-    compiled_train.gradients(
-        0,
-        D,
-        history.codes[:, rows].numpy(),
-        history.values[:, rows].numpy(),
+    squares = _core.network_gradients(
+        history.codes[:, rows].contiguous().numpy(),
+        history.values[:, rows].contiguous().numpy(),
         torch.cat([net.mean, net.spread], 1).T.contiguous().numpy(),
-        tuple(value.numpy() for value in net._p.values()),
-        tuple(value.numpy() for value in net._g.values()),
-        np.uint64(seed),
+        _core.Networks(*(value.numpy() for value in net._p.values())),
+        _core.Networks(*(value.numpy() for value in net._g.values())),
+        seed,
         dropout,
         BATCH_NORM_EPS,
-        squares,
     )
     assert torch.allclose(net._gradient, expected, atol=1e-5 * float(expected.abs().max()) + 1e-7)
     assert squares.sum() == pytest.approx(float(expected.square().sum()), rel=1e-4)
@@ -59,7 +53,7 @@ def test_activation_moments(rng):
     act = torch.relu(torch.bmm(history.parents(rows), net._p["w1"]) + net._p["b1"][:, None])
     mean, second = np.empty((D, H), np.float32), np.empty((D, H), np.float32)
     w1, b1 = net._p["w1"].numpy(), net._p["b1"].numpy()
-    compiled_train.activation_moments(0, D, history.codes.numpy(), rows.numpy(), w1, b1, mean, second)
+    _core.activation_moments(history.codes.numpy(), rows.numpy(), w1, b1, mean, second)
     assert mean == pytest.approx(act.mean(1).numpy(), abs=1e-5)
     assert second == pytest.approx(act.square().mean(1).numpy(), abs=1e-5)
 
@@ -74,5 +68,15 @@ def test_adam_is_torchs(rng):
         theirs.step()
         rate, correction = 0.05 / (1 - 0.9**step), 1 / (1 - 0.999**step)
         g = gradient.astype(np.float32)
-        compiled_train.adam(0, 9, flat, moment1, moment2, g, 0.5, (0.9, 0.999), rate, correction, 1e-8)
+        _core.adam_step(flat, moment1, moment2, g, 0.5, 0.9, 0.999, rate, correction, 1e-8)
         assert flat == pytest.approx(leaf.detach().numpy(), abs=1e-6)
+
+
+def test_random_words_look_random():
+    words = _core.random_words(12_345, 4_000)
+    bits = np.unpackbits(words.view(np.uint8)).reshape(len(words), 64)
+    assert len(np.unique(words)) == len(words)
+    assert bits.mean(axis=0) == pytest.approx(0.5, abs=5 * 0.5 / len(words) ** 0.5)
+    correlation = np.corrcoef(bits.T) - np.eye(64)
+    assert np.abs(correlation).max() < 6 / len(words) ** 0.5
+    assert (_core.random_words(12_345 + 7, 10) == words[7:17]).all()  # a counter: the order of the calls is free

@@ -1,0 +1,569 @@
+// Climbs over DAGs: take the best single-edge move of a drawn function until none gains.
+//
+// A drawn function gives every family a value, so all d (d - 1) additions and removals of one DAG cost a few
+// matrix-vector products. With x the signs of the parents (+1: in the set), the value of node i is
+//   offset + sum over parents of slope + sum_r weight_r decay^|x - x_r| + sum_k amplitude_k (-1)^(x . member_k)
+//   + sum_h output_h max(0, bias_h + sum over parents of hidden_h) + relative c(x),
+// c the value of a cheap score. Families that are known have their true value. Where a superset never fits worse, a
+// value is cut to what the known subsets and supersets allow. Every DAG on the way obeys the knowledge.
+#include <nanobind/stl/pair.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "arrays.h"
+#include "sums.h"
+#include "threads.h"
+#include "wide.h"
+
+namespace drbo {
+
+namespace {
+
+constexpr double NAN_ = std::numeric_limits<double>::quiet_NaN();
+// A move must gain more than this, on the scale of the score.
+constexpr double MIN_GAIN = 1e-7;
+
+using Row = In<double, 1>;
+using Table = In<double, 2>;
+using Cube = In<double, 3>;
+using Masks = In<std::uint64_t, 1>;
+
+// The values of known families in an open hash table; 0 marks a free place. The key of a family is the exclusive or of
+// random words: code[i, d] for the node, code[i, j] for each parent.
+struct FamilyTable {
+  Masks keys;
+  Row values;
+  In<std::uint64_t, 2> code;  // (d, d + 1)
+
+  FamilyTable(const Masks& keys_, const Row& values_, const In<std::uint64_t, 2>& code_)
+      : keys(keys_), values(values_), code(code_) {
+    require(keys.shape(0) >= 2 && (keys.shape(0) & (keys.shape(0) - 1)) == 0, "a table must have 2^k places");
+    require_shape(values, "values", {keys.shape(0)});
+    require_shape(code, "code", {code.shape(0), code.shape(0) + 1});
+    require(std::find(keys.data(), keys.data() + keys.shape(0), 0u) != keys.data() + keys.shape(0),
+            "a table must have a free place");
+  }
+
+  double at(std::uint64_t key) const {
+    const std::uint64_t mask = keys.shape(0) - 1, *all = keys.data();
+    for (std::uint64_t place = key & mask; all[place] != 0; place = (place + 1) & mask)
+      if (all[place] == key) return values.data()[place];
+    return NAN_;
+  }
+};
+
+struct DrawnFunctions {
+  Table signs;                 // (d, m) +1 where a candidate is in the parent set of a known family, else -1
+  In<std::int64_t, 1> starts;  // (d + 1,) where each node's families begin
+  Table decay;                 // (d, d + 1) powers of each node's decay
+  Cube members;                // (d, d, F) 1 where candidate j is in the parity feature k of node i
+  Table offset;                // (S, d)
+  Cube slope;                  // (S, d, d) by node, candidate
+  Table weight;                // (S, m)
+  Cube amplitude;              // (S, d, F)
+  Cube hidden;                 // (d, d, H) by node, candidate, unit
+  Table bias;                  // (d, H)
+  Cube output;                 // (S, d, H)
+  Table relative;              // (S, d), or (S, 0): there is no cheap score
+  Row low, high;               // (d,) values are cut to this range
+  Row truth;                   // (m,) the values of the known families, or (0,): a superset may fit worse
+  std::size_t d, m, draws, features, units;
+
+  DrawnFunctions(const Table& signs_, const In<std::int64_t, 1>& starts_, const Table& decay_, const Cube& members_,
+                 const Table& offset_, const Cube& slope_, const Table& weight_, const Cube& amplitude_,
+                 const Cube& hidden_, const Table& bias_, const Cube& output_, const Table& relative_, const Row& low_,
+                 const Row& high_, const Row& truth_)
+      : signs(signs_),
+        starts(starts_),
+        decay(decay_),
+        members(members_),
+        offset(offset_),
+        slope(slope_),
+        weight(weight_),
+        amplitude(amplitude_),
+        hidden(hidden_),
+        bias(bias_),
+        output(output_),
+        relative(relative_),
+        low(low_),
+        high(high_),
+        truth(truth_),
+        d(signs.shape(0)),
+        m(signs.shape(1)),
+        draws(offset.shape(0)),
+        features(members.shape(2)),
+        units(bias.shape(1)) {
+    require(d >= 1, "there must be nodes");
+    require_shape(starts, "starts", {d + 1});
+    require_starts(starts.data(), d, m, "starts");
+    require_shape(decay, "decay", {d, d + 1});
+    require_shape(members, "members", {d, d, features});
+    require_shape(offset, "offset", {draws, d});
+    require_shape(slope, "slope", {draws, d, d});
+    require_shape(weight, "weight", {draws, m});
+    require_shape(amplitude, "amplitude", {draws, d, features});
+    require_shape(hidden, "hidden", {d, d, units});
+    require_shape(bias, "bias", {d, units});
+    require_shape(output, "output", {draws, d, units});
+    require_shape(relative, "relative", {draws, relative.shape(1) == 0 ? 0 : d});
+    require_shape(low, "low", {d});
+    require_shape(high, "high", {d});
+    require_shape(truth, "truth", {truth.shape(0) == 0 ? 0 : m});
+    bool whole = true;
+    for (std::size_t k = 0; k < d * m; ++k) whole &= std::abs(signs.data()[k]) == 1.0;
+    require(whole, "signs must be +1 or -1");  // they choose a power of the decay
+  }
+};
+
+// What the climb maximises, and which DAGs it may visit.
+struct ClimbRules {
+  In<bool, 2> allowed, required;    // (d, d)
+  In<std::int64_t, 1> max_parents;  // (d,)
+  Table price;                      // (d, d) what edge i -> j adds to the score, mostly negative
+  Row gain;                         // (d,) the share of a family is gain * value, or with a level
+  double level;                     // above 0 gain / level * exp(value)
+  std::size_t d;
+
+  ClimbRules(const In<bool, 2>& allowed_, const In<bool, 2>& required_, const In<std::int64_t, 1>& max_parents_,
+             const Table& price_, const Row& gain_, double level_)
+      : allowed(allowed_),
+        required(required_),
+        max_parents(max_parents_),
+        price(price_),
+        gain(gain_),
+        level(level_),
+        d(allowed.shape(0)) {
+    require_shape(allowed, "allowed", {d, d});
+    require_shape(required, "required", {d, d});
+    require_shape(max_parents, "max_parents", {d});
+    require_shape(price, "price", {d, d});
+    require_shape(gain, "gain", {d});
+  }
+
+  double share(double value, std::size_t node) const {
+    return level > 0 ? gain.data()[node] / level * std::exp(value) : gain.data()[node] * value;
+  }
+};
+
+// Everything that a climb looks at.
+struct View {
+  const DrawnFunctions& drawn;
+  const ClimbRules& rules;
+  const FamilyTable& known;
+  const FamilyTable& cheap;
+
+  void check() const {
+    require(rules.d == drawn.d && known.code.shape(0) == drawn.d && cheap.code.shape(0) == drawn.d,
+            "functions, rules and tables must have the same nodes");
+  }
+};
+
+// Room for the values around one family.
+struct Room {
+  explicit Room(const DrawnFunctions& drawn)
+      : x(drawn.d),
+        pull(drawn.m),
+        wave(drawn.features),
+        unit(drawn.units),
+        out(drawn.d),
+        low(drawn.d + 1),
+        high(drawn.d + 1),
+        fewer(drawn.m),
+        more(drawn.m),
+        one_fewer(drawn.m),
+        one_more(drawn.m) {}
+  std::vector<double> x, pull, wave, unit, out, low, high, fewer, more, one_fewer, one_more;
+};
+
+// Writes the drawn value of a node with each candidate j toggled in its parent signs x; returns that of x.
+WIDE double toggled_values(const DrawnFunctions& f, std::size_t node, std::size_t draw, Room& room) {
+  const std::size_t d = f.d, first = f.starts.data()[node], count = f.starts.data()[node + 1] - first;
+  const double* __restrict x = room.x.data();
+  double* __restrict pull = room.pull.data();
+  double* __restrict wave = room.wave.data();
+  double* __restrict unit = room.unit.data();
+  const double* slope = f.slope.data() + (draw * d + node) * d;
+  const double* decay = f.decay.data() + node * (d + 1);
+  const double* weight = f.weight.data() + draw * f.m + first;
+  const double* output = f.output.data() + (draw * d + node) * f.units;
+  const double* members = f.members.data() + node * d * f.features;
+  const double* hidden = f.hidden.data() + node * d * f.units;
+  double base = f.offset.data()[draw * d + node];
+  std::copy_n(f.bias.data() + node * f.units, f.units, unit);
+  std::copy_n(f.amplitude.data() + (draw * d + node) * f.features, f.features, wave);
+  std::fill_n(pull, count, 0.0);
+  for (std::size_t j = 0; j < d; ++j) {
+    if (j == node) continue;
+    if (x[j] > 0) {
+      base += slope[j];
+      for (std::size_t k = 0; k < f.features; ++k) wave[k] *= 1.0 - 2.0 * members[j * f.features + k];
+      for (std::size_t h = 0; h < f.units; ++h) unit[h] += hidden[j * f.units + h];
+    }
+    const double* sign = f.signs.data() + j * f.m + first;
+    for (std::size_t r = 0; r < count; ++r) pull[r] += sign[r] * x[j];
+  }
+  for (std::size_t r = 0; r < count; ++r)
+    pull[r] = weight[r] * decay[static_cast<std::size_t>((static_cast<double>(d - 1) - pull[r]) * 0.5 + 0.25)];
+  const double total = sum_terms<double>(count, [&](std::size_t r) { return pull[r]; });
+  const double waves = sum_terms<double>(f.features, [&](std::size_t k) { return wave[k]; });
+  const double active = sum_terms<double>(f.units, [&](std::size_t h) { return output[h] * std::max(0.0, unit[h]); });
+  const double near = decay[1], far = 1.0 / decay[1];
+  for (std::size_t j = 0; j < d; ++j) {
+    if (j == node) continue;
+    const double* sign = f.signs.data() + j * f.m + first;
+    const double* member = members + j * f.features;
+    const double* own = hidden + j * f.units;
+    // The sum over families that agree about j, minus those that do not.
+    const double agree = x[j] * sum_terms<double>(count, [&](std::size_t r) { return sign[r] * pull[r]; });
+    const double flipped = sum_terms<double>(f.features, [&](std::size_t k) { return member[k] * wave[k]; });
+    const double xj = x[j];
+    const double fired =
+        sum_terms<double>(f.units, [&](std::size_t h) { return output[h] * std::max(0.0, unit[h] - xj * own[h]); });
+    room.out[j] =
+        base - x[j] * slope[j] + waves - 2.0 * flipped + 0.5 * (near * (total + agree) + far * (total - agree)) + fired;
+  }
+  return base + total + waves + active;
+}
+
+// Writes the range of a node's value with each candidate j toggled in its parent signs x; last, that of x.
+WIDE void set_bounds(const DrawnFunctions& f, std::size_t node, Room& room) {
+  const std::size_t d = f.d, first = f.starts.data()[node];
+  double* __restrict low = room.low.data();
+  double* __restrict high = room.high.data();
+  std::fill_n(low, d + 1, f.low.data()[node]);
+  std::fill_n(high, d + 1, f.high.data()[node]);
+  if (f.truth.shape(0) == 0) return;
+  const std::size_t count = f.starts.data()[node + 1] - first;
+  // Candidates that x has alone, and that the known set has alone; and the sum of their numbers: where there is one,
+  // its own.
+  double* __restrict fewer = room.fewer.data();
+  double* __restrict more = room.more.data();
+  double* __restrict one_fewer = room.one_fewer.data();
+  double* __restrict one_more = room.one_more.data();
+  std::fill_n(fewer, count, 0.0);
+  std::fill_n(more, count, 0.0);
+  std::fill_n(one_fewer, count, 0.0);
+  std::fill_n(one_more, count, 0.0);
+  for (std::size_t j = 0; j < d; ++j) {
+    const double* sign = f.signs.data() + j * f.m + first;
+    const double x = room.x[j], number = static_cast<double>(j);
+    for (std::size_t r = 0; r < count; ++r) {
+      const double gone = std::max(0.0, (x - sign[r]) * 0.5), come = std::max(0.0, (sign[r] - x) * 0.5);
+      fewer[r] += gone;
+      one_fewer[r] += gone * number;
+      more[r] += come;
+      one_more[r] += come * number;
+    }
+  }
+  for (std::size_t r = 0; r < count; ++r) {
+    const double value = f.truth.data()[first + r];
+    if (fewer[r] == 0) {  // the known set holds x
+      low[d] = std::max(low[d], value);
+      for (std::size_t j = 0; j < d; ++j)
+        if (f.signs.data()[j * f.m + first + r] > 0) low[j] = std::max(low[j], value);
+    } else if (fewer[r] == 1) {
+      double& one = low[static_cast<std::size_t>(one_fewer[r])];
+      one = std::max(one, value);
+    }
+    if (more[r] == 0) {  // x holds the known set
+      high[d] = std::min(high[d], value);
+      for (std::size_t j = 0; j < d; ++j)
+        if (f.signs.data()[j * f.m + first + r] < 0) high[j] = std::min(high[j], value);
+    } else if (more[r] == 1) {
+      double& one = high[static_cast<std::size_t>(one_more[r])];
+      one = std::min(one, value);
+    }
+  }
+}
+
+// Writes what toggling each candidate parent of a node adds to the drawn score; returns what the node adds without the
+// price of its edges, NaN where a cheap score lacks. Parents are flags, `stride` apart.
+double set_changes(const View& view, std::size_t node, std::size_t draw, const std::uint8_t* parents,
+                   std::size_t stride, Room& room, double* change) {
+  const DrawnFunctions& f = view.drawn;
+  const std::size_t d = f.d;
+  const std::uint64_t* code = view.known.code.data() + node * (d + 1);
+  std::uint64_t key = code[d];
+  for (std::size_t j = 0; j < d; ++j) {
+    const bool parent = parents[j * stride];
+    room.x[j] = parent ? 1.0 : -1.0;
+    if (parent) key ^= code[j];
+  }
+  const double drawn = toggled_values(f, node, draw, room);
+  set_bounds(f, node, room);
+  // The true value of a family, else the drawn one with the part of the cheap score, cut to its range.
+  const auto value_of = [&](std::uint64_t family, double value, std::size_t place) {
+    const double known = view.known.at(family);
+    if (!std::isnan(known)) return known;
+    if (f.relative.shape(1) > 0) value += f.relative.data()[draw * d + node] * view.cheap.at(family);
+    return std::isnan(value) ? NAN_ : std::max(std::min(value, room.high[place]), room.low[place]);
+  };
+  const double now = view.rules.share(value_of(key, drawn, d), node);
+  bool whole = !std::isnan(now);
+  for (std::size_t j = 0; j < d; ++j) {
+    if (j == node) continue;
+    const double value = value_of(key ^ code[j], room.out[j], j);
+    change[j] = view.rules.share(value, node) - now - room.x[j] * view.rules.price.data()[j * d + node];
+    whole &= !std::isnan(value);
+  }
+  return whole ? now : NAN_;
+}
+
+// Sets reach[i, j]: there is a path from i to j. Nodes are finished in reverse topological order.
+WIDE void set_reach(const std::uint8_t* dag, std::size_t d, std::uint8_t* reach) {
+  std::vector<std::size_t> left(d), ready;
+  for (std::size_t i = 0; i < d; ++i) {
+    for (std::size_t j = 0; j < d; ++j) {
+      reach[i * d + j] = dag[i * d + j] != 0;
+      left[i] += dag[i * d + j] != 0;
+    }
+    if (left[i] == 0) ready.push_back(i);
+  }
+  for (std::size_t done = 0; done < ready.size(); ++done) {
+    const std::size_t node = ready[done];
+    for (std::size_t i = 0; i < d; ++i) {
+      if (!dag[i * d + node]) continue;
+      for (std::size_t j = 0; j < d; ++j) reach[i * d + j] |= reach[node * d + j];
+      if (--left[i] == 0) ready.push_back(i);
+    }
+  }
+}
+
+// One climb, as it goes on from call to call.
+struct Climb {
+  std::uint8_t* dag;    // (d, d)
+  double* change;       // (d, d) by node, candidate
+  std::uint8_t* stale;  // (d,) nodes whose changes are not known
+  std::int64_t* moves;
+};
+
+enum class Kind { NONE, REMOVE, ADD, TURN };
+
+struct Move {
+  Kind kind;
+  std::size_t source, target;
+};
+
+class DrawClimb {
+ public:
+  DrawClimb(const View& view, std::size_t draw, const Climb& climb)
+      : view_(view), draw_(draw), at_(climb), d_(view.drawn.d), room_(view.drawn), reach_(d_ * d_), n_parents_(d_) {
+    for (std::size_t node = 0; node < d_; ++node)
+      for (std::size_t i = 0; i < d_; ++i) n_parents_[node] += at_.dag[i * d_ + node] != 0;
+  }
+
+  // Climbs until no move gains, or until a cheap score lacks: the nodes that need it stay stale.
+  void run(Watch& watch) {
+    const std::int64_t cost =
+        static_cast<std::int64_t>(d_ * (view_.drawn.m / d_ + view_.drawn.features + view_.drawn.units + 20));
+    while (true) {
+      bool waiting = false;
+      for (std::size_t node = 0; node < d_; ++node) {
+        if (!at_.stale[node]) continue;
+        if (watch.over(cost)) return;
+        const double added = set_changes(view_, node, draw_, at_.dag + node, d_, room_, at_.change + node * d_);
+        at_.stale[node] = std::isnan(added);
+        waiting |= std::isnan(added);
+      }
+      if (waiting) return;
+      set_reach(at_.dag, d_, reach_.data());
+      const Move move = best_move();
+      if (move.kind == Kind::NONE || *at_.moves == static_cast<std::int64_t>(d_ * d_)) return;  // rounding could circle
+      ++*at_.moves;
+      apply(move);
+    }
+  }
+
+ private:
+  bool edge(std::size_t i, std::size_t j) const { return at_.dag[i * d_ + j]; }
+  bool has_room(std::size_t node) const { return n_parents_[node] < view_.rules.max_parents.data()[node]; }
+
+  void apply(const Move& move) {
+    const auto [kind, i, j] = move;
+    at_.dag[i * d_ + j] = kind == Kind::ADD;
+    n_parents_[j] += kind == Kind::ADD ? 1 : -1;
+    at_.stale[j] = true;
+    if (kind == Kind::TURN) {
+      at_.dag[j * d_ + i] = true;
+      ++n_parents_[i];
+      at_.stale[i] = true;
+    }
+  }
+
+  // Whether a path leads from i to j beside the edge.
+  bool second_path(std::size_t i, std::size_t j) const {
+    for (std::size_t child = 0; child < d_; ++child)
+      if (edge(i, child) && child != j && reach_[child * d_ + j]) return true;
+    return false;
+  }
+
+  Move best_move() const {
+    const std::uint8_t *allowed = flags(view_.rules.allowed), *required = flags(view_.rules.required);
+    std::vector<std::uint8_t> closed;  // reversals that turned out to close a cycle
+    while (true) {
+      double best = MIN_GAIN;
+      Move move{Kind::NONE, 0, 0};
+      for (std::size_t j = 0; j < d_; ++j)
+        for (std::size_t i = 0; i < d_; ++i) {
+          if (i == j) continue;
+          const double change = at_.change[j * d_ + i];
+          if (edge(i, j)) {
+            if (required[i * d_ + j]) continue;
+            if (change > best) best = change, move = {Kind::REMOVE, i, j};
+            const double turned = change + at_.change[i * d_ + j];
+            if (turned > best && allowed[j * d_ + i] && !(closed.size() && closed[i * d_ + j]) && has_room(i))
+              best = turned, move = {Kind::TURN, i, j};
+          } else if (change > best && allowed[i * d_ + j] && !reach_[j * d_ + i] && has_room(j)) {
+            best = change, move = {Kind::ADD, i, j};
+          }
+        }
+      if (move.kind != Kind::TURN || !second_path(move.source, move.target)) return move;
+      closed.resize(d_ * d_);
+      closed[move.source * d_ + move.target] = true;
+    }
+  }
+
+  const View& view_;
+  std::size_t draw_;
+  Climb at_;
+  std::size_t d_;
+  Room room_;
+  std::vector<std::uint8_t> reach_;
+  std::vector<std::int64_t> n_parents_;
+};
+
+// ---- the border ----
+
+void climb_draws(const Out<bool, 3>& dags, const Out<double, 3>& change, const Out<bool, 2>& stale,
+                 const Out<std::int64_t, 1>& moves, const DrawnFunctions& drawn, const ClimbRules& rules,
+                 const FamilyTable& known, const FamilyTable& cheap, int threads, const StopFlag* stop) {
+  const View view{drawn, rules, known, cheap};
+  view.check();
+  const std::size_t d = drawn.d, count = dags.shape(0);
+  require(count <= drawn.draws, "there must be a drawn function for each DAG");
+  require_shape(dags, "dags", {count, d, d});
+  require_shape(change, "change", {count, d, d});
+  require_shape(stale, "stale", {count, d});
+  require_shape(moves, "moves", {count});
+  const nb::gil_scoped_release release;
+  in_parts(static_cast<std::int64_t>(count), threads, stop, [&](std::int64_t part, Watch& watch) {
+    const std::size_t draw = static_cast<std::size_t>(part);
+    DrawClimb climb(view, draw,
+                    {reinterpret_cast<std::uint8_t*>(dags.data()) + draw * d * d, change.data() + draw * d * d,
+                     reinterpret_cast<std::uint8_t*>(stale.data()) + draw * d, moves.data() + draw});
+    climb.run(watch);
+  });
+}
+
+std::pair<Result<double, 1>, Result<double, 2>> drawn_shares(std::size_t draw, const In<std::int64_t, 1>& nodes,
+                                                             const In<bool, 2>& parents, const DrawnFunctions& drawn,
+                                                             const ClimbRules& rules, const FamilyTable& known,
+                                                             const FamilyTable& cheap) {
+  const View view{drawn, rules, known, cheap};
+  view.check();
+  const std::size_t d = drawn.d, count = nodes.shape(0);
+  require(draw < drawn.draws, "draw must be one of the functions");
+  require_shape(parents, "parents", {count, d});
+  require_range(nodes.data(), count, 0, static_cast<std::int64_t>(d), "nodes");
+  Owned<double> found(count), changes(count * d);
+  std::fill_n(changes.data(), count * d, 0.0);
+  {
+    const nb::gil_scoped_release release;
+    Room room(drawn);
+    for (std::size_t row = 0; row < count; ++row) {
+      const std::size_t node = nodes.data()[row];
+      const std::uint8_t* mask = flags(parents) + row * d;
+      found[row] = set_changes(view, node, draw, mask, 1, room, changes.data() + row * d);
+      for (std::size_t j = 0; j < d; ++j)
+        if (mask[j]) found[row] += rules.price.data()[j * d + node];
+    }
+  }
+  return {found.give({count}), changes.give({count, d})};
+}
+
+void insert_families(const Masks& keys, const Row& values, const Out<std::uint64_t, 1>& table_keys,
+                     const Out<double, 1>& table_values) {
+  const std::size_t size = table_keys.shape(0), count = keys.shape(0);
+  require(size >= 2 && (size & (size - 1)) == 0, "a table must have 2^k places");
+  require_shape(table_values, "table_values", {size});
+  require_shape(values, "values", {count});
+  std::uint64_t* all = table_keys.data();
+  for (std::size_t row = 0; row < count; ++row) {
+    const std::uint64_t key = keys.data()[row];
+    std::size_t place = key & (size - 1), probes = 0;
+    for (; all[place] != 0 && all[place] != key; place = (place + 1) & (size - 1))
+      require(++probes < size, "the table has no room");
+    all[place] = key;
+    table_values.data()[place] = values.data()[row];
+  }
+}
+
+Result<double, 1> look_up_families(const Masks& keys, const FamilyTable& table) {
+  Owned<double> values(keys.shape(0));
+  for (std::size_t row = 0; row < keys.shape(0); ++row) values[row] = table.at(keys.data()[row]);
+  return values.give({keys.shape(0)});
+}
+
+// Changes pairs one after the other: each that is linked is unlinked or turned, each other one linked. A change that
+// would break the knowledge or close a cycle is left out.
+void jump(const Out<bool, 2>& dag, const In<std::int64_t, 2>& pairs, const ClimbRules& rules) {
+  const std::size_t d = rules.d;
+  require_shape(dag, "dag", {d, d});
+  require_shape(pairs, "pairs", {pairs.shape(0), 2});
+  require_range(pairs.data(), 2 * pairs.shape(0), 0, static_cast<std::int64_t>(d), "pairs");
+  const std::uint8_t *allowed = flags(rules.allowed), *required = flags(rules.required);
+  std::uint8_t* edges = reinterpret_cast<std::uint8_t*>(dag.data());
+  std::vector<std::uint8_t> reach(d * d);
+  for (std::size_t k = 0; k < pairs.shape(0); ++k) {
+    const std::size_t i = pairs.data()[2 * k], j = pairs.data()[2 * k + 1], there = i * d + j, back = j * d + i;
+    if (required[there] || required[back]) continue;
+    const bool linked = edges[there];
+    edges[there] = false;
+    const bool turned = edges[back];
+    edges[back] = false;
+    set_reach(edges, d, reach.data());
+    std::int64_t parents = 0;
+    for (std::size_t parent = 0; parent < d; ++parent) parents += edges[parent * d + j] != 0;
+    if (!linked && allowed[there] && !reach[back] && i != j && parents < rules.max_parents.data()[j])
+      edges[there] = true;
+    else if (turned)
+      edges[back] = true;
+  }
+}
+
+}  // namespace
+
+void bind_draws(nb::module_& m) {
+  nb::class_<FamilyTable>(m, "FamilyTable", "The values of known families in an open hash table.")
+      .def(nb::init<const Masks&, const Row&, const In<std::uint64_t, 2>&>(), "keys"_a.noconvert(),
+           "values"_a.noconvert(), "code"_a.noconvert());
+  nb::class_<DrawnFunctions>(m, "DrawnFunctions", "Functions drawn from a surrogate.")
+      .def(nb::init<const Table&, const In<std::int64_t, 1>&, const Table&, const Cube&, const Table&, const Cube&,
+                    const Table&, const Cube&, const Cube&, const Table&, const Cube&, const Table&, const Row&,
+                    const Row&, const Row&>(),
+           "signs"_a.noconvert(), "starts"_a.noconvert(), "decay"_a.noconvert(), "members"_a.noconvert(),
+           "offset"_a.noconvert(), "slope"_a.noconvert(), "weight"_a.noconvert(), "amplitude"_a.noconvert(),
+           "hidden"_a.noconvert(), "bias"_a.noconvert(), "output"_a.noconvert(), "relative"_a.noconvert(),
+           "low"_a.noconvert(), "high"_a.noconvert(), "truth"_a.noconvert());
+  nb::class_<ClimbRules>(m, "ClimbRules", "What a climb maximises, and which DAGs it may visit.")
+      .def(nb::init<const In<bool, 2>&, const In<bool, 2>&, const In<std::int64_t, 1>&, const Table&, const Row&,
+                    double>(),
+           "allowed"_a.noconvert(), "required"_a.noconvert(), "max_parents"_a.noconvert(), "price"_a.noconvert(),
+           "gain"_a.noconvert(), "level"_a);
+  m.def("climb_draws", &climb_draws, "dags"_a.noconvert(), "change"_a.noconvert(), "stale"_a.noconvert(),
+        "moves"_a.noconvert(), "drawn"_a, "rules"_a, "known"_a, "cheap"_a, "threads"_a = 1, "stop"_a = nb::none(),
+        "Let climbs of drawn functions go on to their end, or to where a cheap score lacks.");
+  m.def("drawn_shares", &drawn_shares, "draw"_a, "nodes"_a.noconvert(), "parents"_a.noconvert(), "drawn"_a, "rules"_a,
+        "known"_a, "cheap"_a, "Return what families add to the drawn score, and what each toggle adds to that.");
+  m.def("insert_families", &insert_families, "keys"_a.noconvert(), "values"_a.noconvert(), "table_keys"_a.noconvert(),
+        "table_values"_a.noconvert(), "Add families to a table, which must have room.");
+  m.def("look_up_families", &look_up_families, "keys"_a.noconvert(), "table"_a,
+        "Return the values of families in a table, NaN for those that are not there.");
+  m.def("jump", &jump, "dag"_a.noconvert(), "pairs"_a.noconvert(), "rules"_a,
+        "Change pairs of a DAG within the knowledge.");
+}
+
+}  // namespace drbo

@@ -1,0 +1,472 @@
+// Climbs over node orders: a node goes to the place where the whole order scores best, until none gains.
+//
+// Parents are chosen step by step (parent_sets.h). Where a node is passed, those that could take it as a parent, or
+// lose it, choose again from what they have (as in FLOP, Wienöbst et al. 2025); when nothing gains any more, every node
+// also chooses from scratch. What steps are worth comes from a policy (steps.h): linear, splines, counts, or any score
+// that Python computes.
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "arrays.h"
+#include "listed.h"
+#include "parent_sets.h"
+
+namespace drbo {
+
+namespace {
+
+// What a move must gain.
+constexpr double LEAST_MOVE = 1e-6;
+// No node is taken to be elsewhere.
+constexpr std::int32_t NOBODY = -1;
+// Gains held at once while sets are expanded.
+constexpr std::size_t CHUNK_CELLS = std::size_t{1} << 22;
+
+class OrderClimb {
+ public:
+  // before: (d, d) before[i, j]: i must come before j; null: nothing is asked.
+  OrderClimb(const Steps& steps, const std::uint8_t* before)
+      : steps_(steps),
+        d_(static_cast<std::int32_t>(steps.n_nodes())),
+        before_(before ? before : nullptr, before ? before + steps.n_nodes() * steps.n_nodes() : nullptr),
+        sets_(d_),
+        order_(d_),
+        place_(d_),
+        chosen_(d_),
+        roots_(d_),
+        open_(d_),
+        watched_(static_cast<std::size_t>(d_) * d_),
+        on_the_way_(d_),
+        watching_(d_ + 1),
+        watched_for_(d_ + 1, -1) {
+    std::iota(order_.begin(), order_.end(), 0);
+    place_ = order_;
+  }
+
+  const ParentSets& sets() const { return sets_; }
+  const std::vector<std::int32_t>& order() const { return order_; }
+  const std::vector<std::int64_t>& chosen() const { return chosen_; }
+  std::int32_t d() const { return d_; }
+  bool repaired() const { return repaired_; }
+  void open_all() { std::fill(open_.begin(), open_.end(), 1); }
+
+  // Every set holds the required edges (d, d).
+  void require_edges(const std::uint8_t* required, int threads, const StopFlag* stop) {
+    adopt(required, roots_.data(), threads, stop);
+    chosen_ = roots_;
+  }
+
+  // Finds the sets of the parents in a DAG (d, d).
+  void adopt(const std::uint8_t* dag, std::int64_t* chosen, int threads, const StopFlag* stop) {
+    for (std::int32_t node = 0; node < d_; ++node) chosen[node] = sets_.add(node, dag + node, d_);
+    expand_new(threads, stop);
+  }
+
+  // chosen: null: parents are to be chosen from scratch.
+  void put(const std::int64_t* order, const std::int64_t* chosen) {
+    for (std::int32_t at = 0; at < d_; ++at) {
+      order_[at] = static_cast<std::int32_t>(order[at]);
+      place_[order_[at]] = at;
+    }
+    if (!chosen) open_all();
+    std::copy_n(chosen ? chosen : roots_.data(), d_, chosen_.data());
+  }
+
+  // Moves nodes to their best places until no move gains; not thorough: only nodes near a change are tried.
+  void climb(const std::int64_t* visits, bool thorough, int threads, const StopFlag* stop, Watch& watch) {
+    visits_ = visits;
+    threads_ = threads;
+    stop_ = stop;
+    watch_ = &watch;
+    noted_.clear();
+    next_visit_ = 0;
+    repaired_ = false;
+    try {
+      if (watch.look()) return;
+      repair_all();
+      repaired_ = true;
+      visit_open();
+      while (thorough) {
+        do {
+          open_all();
+          visit_open();
+        } while (moves_ > 0);  // then a whole round went without a move
+        while (!choose_all_from_scratch() && !noted_.empty()) learn_noted();
+        if (!found_better_) break;
+      }
+    } catch (const Stopped&) {
+    }
+  }
+
+ private:
+  // ---- parents ----
+
+  void expand_new(int threads, const StopFlag* stop) {
+    const std::int64_t most = static_cast<std::int64_t>(std::max<std::size_t>(1, CHUNK_CELLS / d_));
+    while (sets_.n_expanded() < sets_.size()) {
+      const std::int64_t first = sets_.n_expanded(), count = std::min(most, sets_.size() - first);
+      std::vector<Family> families(count);
+      for (std::int64_t b = 0; b < count; ++b) families[b] = sets_.family(first + b);
+      std::vector<Worth> found(count);
+      std::vector<double> gains(count * d_);
+      steps_.expand_all(families, found.data(), gains.data(), threads, stop);
+      for (std::int64_t b = 0; b < count; ++b) sets_.store(found[b], gains.data() + b * d_);
+    }
+  }
+
+  // Where a step leads. Unless that is computed at once, notes the step and returns UNKNOWN.
+  std::int64_t learn(std::int64_t index, std::int64_t step) {
+    const bool at_once = steps_.at_once();
+    const std::int64_t target = sets_.link(index, step, at_once);
+    if (target == UNKNOWN || (!at_once && !sets_.is_expanded(target))) {
+      if (noted_.size() < static_cast<std::size_t>(4 * d_ + 16)) noted_.push_back({index, step});
+      return UNKNOWN;
+    }
+    gains_.resize(d_);
+    while (!sets_.is_expanded(target)) {
+      const Worth worth = steps_.expand(sets_.family(sets_.n_expanded()), gains_.data(), *watch_);
+      sets_.store(worth, gains_.data());
+    }
+    return sets_.connect(index, step, target);
+  }
+
+  void learn_noted() {
+    std::vector<std::int64_t> targets(noted_.size());
+    for (std::size_t k = 0; k < noted_.size(); ++k) targets[k] = sets_.link(noted_[k].index, noted_[k].step, true);
+    expand_new(threads_, stop_);
+    for (std::size_t k = 0; k < noted_.size(); ++k) sets_.connect(noted_[k].index, noted_[k].step, targets[k]);
+    noted_.clear();
+  }
+
+  // The parent set where the steps from a set end, among nodes placed before limit; moved is taken to be on the other
+  // side of the limit. -1: a step must be learned first.
+  std::int64_t choose(std::int64_t index, std::int32_t limit, std::int32_t moved) {
+    while (index >= 0) {
+      std::int64_t target = DEAD;
+      const std::int64_t first = sets_[index].first_addition, last = first + sets_[index].n_additions;
+      for (std::int64_t j = first; j < last && target == DEAD; ++j) {
+        const Addition addition = sets_.addition(j);
+        if ((place_[addition.node] < limit) == (addition.node == moved)) continue;
+        target = addition.after == UNKNOWN ? learn(index, j) : addition.after;
+      }
+      if (target == DEAD) {  // no addition is open
+        target = sets_[index].after_drop;
+        if (target == UNKNOWN) target = learn(index, DROP);
+        if (target == DEAD) return index;
+      }
+      index = target;
+    }
+    return index;
+  }
+
+  // The choice that follows from a set when another node has come or gone.
+  std::int64_t choose_again(std::int64_t index, std::int32_t other, std::int32_t limit, std::int32_t moved) {
+    const Family family = sets_.family(index);
+    if (std::binary_search(family.parents, family.parents + family.size, other)) index = learn(index, FORCED - other);
+    return choose(index, limit, moved);
+  }
+
+  // ---- the climb ----
+
+  void repair_all() {
+    for (;;) {
+      for (std::int32_t node = 0; node < d_; ++node) {
+        watch_->check(100);
+        repair(node);
+      }
+      if (noted_.empty()) return;
+      learn_noted();
+    }
+  }
+
+  // Drops parents that no longer come first, then chooses on.
+  void repair(std::int32_t node) {
+    std::int64_t index = chosen_[node];
+    const std::int32_t limit = place_[node];
+    const auto late = [&](std::int32_t parent) { return place_[parent] >= limit; };
+    while (index >= 0) {
+      const Family family = sets_.family(index);
+      const std::int32_t* lost = std::find_if(family.parents, family.parents + family.size, late);
+      if (lost == family.parents + family.size) break;
+      index = learn(index, FORCED - *lost);
+    }
+    index = choose(index, limit, NOBODY);
+    if (index < 0) return;
+    if (index != chosen_[node])
+      take(node, index);
+    else
+      watch_set(node, index);
+  }
+
+  // Moves open nodes until there are none.
+  void visit_open() {
+    moves_ = 0;
+    for (std::int32_t idle = 0; idle < d_;) {
+      const std::int32_t node = static_cast<std::int32_t>(visits_[next_visit_]);
+      if (open_[node]) {
+        watch_->check(100 + 4 * d_);
+        const std::int32_t best = best_place(node);
+        if (!noted_.empty()) {
+          learn_noted();
+          continue;
+        }
+        open_[node] = 0;
+        idle = 0;
+        if (best != place_[node]) {
+          ++moves_;
+          move(node, best);
+        }
+      }
+      ++idle;
+      if (++next_visit_ == d_) next_visit_ = 0;
+    }
+  }
+
+  bool choose_all_from_scratch() {
+    found_better_ = false;
+    for (std::int32_t node = 0; node < d_; ++node) {
+      watch_->check(100);
+      const std::int64_t index = choose(roots_[node], place_[node], NOBODY);
+      if (index >= 0 && sets_[index].value > sets_[chosen_[node]].value + LEAST_MOVE) {
+        take(node, index);
+        found_better_ = true;
+      }
+    }
+    return found_better_;
+  }
+
+  // Gives a node another parent set; it and all parents, old and new, are worth a visit.
+  void take(std::int32_t node, std::int64_t index) {
+    open_[node] = 1;
+    for (const std::int64_t set : {chosen_[node], index}) {
+      const Family family = sets_.family(set);
+      for (std::int32_t k = 0; k < family.size; ++k) open_[family.parents[k]] = 1;
+    }
+    chosen_[node] = index;
+    watch_set(node, index);
+  }
+
+  // Records the nodes that can change a choice: the members of the set, and those that it would add. The watcher d is
+  // the node that moves.
+  void watch_set(std::int32_t watcher, std::int64_t index) {
+    if (watched_for_[watcher] == index) return;
+    watched_for_[watcher] = index;
+    std::vector<std::int32_t>& nodes = watching_[watcher];
+    std::uint8_t* const flag = watcher == d_ ? on_the_way_.data() : watched_.data() + watcher;
+    const std::size_t stride = watcher == d_ ? 1 : d_;
+    for (const std::int32_t node : nodes) flag[node * stride] = 0;
+    const ParentSet& set = sets_[index];
+    nodes.assign(sets_.members(set), sets_.members(set) + set.n_members);
+    for (std::int64_t k = set.first_addition; k < set.first_addition + set.n_additions; ++k)
+      if (sets_.addition(k).after != DEAD) nodes.push_back(sets_.addition(k).node);
+    for (const std::int32_t node : nodes) flag[node * stride] = 1;
+  }
+
+  // The place where the order scores best with all other nodes as they are.
+  std::int32_t best_place(std::int32_t node) {
+    const std::int32_t here = place_[node];
+    const auto [low, high] = limits(node);
+    const std::uint8_t* const watchers = watched_.data() + static_cast<std::size_t>(node) * d_;
+    std::int32_t best = here;
+    double best_gain = LEAST_MOVE;
+    const double now = sets_[chosen_[node]].value;
+    for (const std::int32_t direction : {-1, 1}) {
+      std::int64_t own = chosen_[node];
+      double passed = 0.0;
+      bool known = true;
+      watch_set(d_, own);
+      for (std::int32_t at = here + direction; low <= at && at <= high; at += direction) {
+        const std::int32_t other = order_[at];
+        if (!(watchers[other] | on_the_way_[other])) continue;
+        if (watchers[other]) {  // it gains the node, or loses it
+          const std::int64_t index = choose_again(chosen_[other], node, at, node);
+          known = known && index >= 0;
+          if (index >= 0) passed += sets_[index].value - sets_[chosen_[other]].value;
+        }
+        if (own >= 0 && on_the_way_[other]) {
+          own = choose_again(own, other, direction < 0 ? at : at + 1, NOBODY);
+          if (own >= 0) watch_set(d_, own);
+        }
+        known = known && own >= 0;
+        if (!known) continue;
+        const double gain = passed + sets_[own].value - now;
+        if (gain > best_gain) best = at, best_gain = gain;
+      }
+    }
+    return best;
+  }
+
+  // The first and last place that a node may take.
+  std::pair<std::int32_t, std::int32_t> limits(std::int32_t node) const {
+    std::int32_t low = 0, high = d_ - 1;
+    if (!before_.empty())
+      for (std::int32_t place = 0; place < d_; ++place) {
+        const std::size_t other = order_[place];
+        if (before_[other * d_ + node]) low = std::max(low, place + 1);
+        if (before_[static_cast<std::size_t>(node) * d_ + other]) high = std::min(high, place - 1);
+      }
+    return {low, high};
+  }
+
+  // Puts a node at its new place and repeats the choices of the trial; all their steps are known.
+  void move(std::int32_t node, std::int32_t best) {
+    const std::int32_t here = place_[node], step = best > here ? 1 : -1;
+    std::int64_t own = chosen_[node];
+    watch_set(d_, own);
+    for (std::int32_t place = here; place != best; place += step) {
+      const std::int32_t other = order_[place + step];
+      order_[place] = other;
+      place_[other] = place;
+      if (!on_the_way_[other]) continue;
+      own = choose_again(own, other, place + step, NOBODY);
+      watch_set(d_, own);
+    }
+    order_[best] = node;
+    place_[node] = best;
+    take(node, own);
+    for (std::int32_t place = here; place != best; place += step) {
+      const std::int32_t other = order_[place];
+      if (watched_[static_cast<std::size_t>(node) * d_ + other])
+        take(other, choose_again(chosen_[other], node, place, NOBODY));
+    }
+  }
+
+  struct Noted {
+    std::int64_t index, step;
+  };
+
+  const Steps& steps_;
+  std::int32_t d_;
+  std::vector<std::uint8_t> before_;
+  ParentSets sets_;
+  std::vector<std::int32_t> order_, place_;
+  std::vector<std::int64_t> chosen_;                 // the parent set of each node
+  std::vector<std::int64_t> roots_;                  // the set that each node starts from: its required parents
+  std::vector<std::uint8_t> open_;                   // nodes worth a visit: something near them changed
+  std::vector<std::uint8_t> watched_;                // (d, d) watched[w, i]: node w can change the choice of i
+  std::vector<std::uint8_t> on_the_way_;             // (d,) the same for the node that moves
+  std::vector<std::vector<std::int32_t>> watching_;  // the nodes that each one watches
+  std::vector<std::int64_t> watched_for_;            // the set for which they are watched
+  std::vector<Noted> noted_;                         // steps whose end must be learned
+  std::vector<double> gains_;
+  bool repaired_ = false;  // every chosen parent comes before its child
+  bool found_better_ = false;
+  std::int64_t moves_ = 0;
+  std::int32_t next_visit_ = 0;
+  const std::int64_t* visits_ = nullptr;  // during a climb
+  int threads_ = 1;
+  const StopFlag* stop_ = nullptr;
+  Watch* watch_ = nullptr;
+};
+
+// ---- the border ----
+
+using Flags = In<bool, 2>;
+using Ints = In<std::int64_t, 1>;
+
+void make_climb(OrderClimb* self, const Steps& steps, const Flags& required, const std::optional<Flags>& before,
+                int threads, const StopFlag* stop) {
+  const std::size_t d = steps.n_nodes();
+  require_shape(required, "required", {d, d});
+  if (before) require_shape(*before, "before", {d, d});
+  new (self) OrderClimb(steps, before ? flags(*before) : nullptr);
+  const nb::gil_scoped_release release;
+  self->require_edges(flags(required), threads, stop);
+}
+
+Result<std::int64_t, 1> adopt(OrderClimb& self, const Flags& dag, int threads, const StopFlag* stop) {
+  const std::size_t d = self.d();
+  require_shape(dag, "dag", {d, d});
+  Owned<std::int64_t> chosen(d);
+  {
+    const nb::gil_scoped_release release;
+    self.adopt(flags(dag), chosen.data(), threads, stop);
+  }
+  return chosen.give({d});
+}
+
+void put(OrderClimb& self, const Ints& order, const std::optional<Ints>& chosen) {
+  const std::size_t d = self.d();
+  require_shape(order, "order", {d});
+  require_order(order.data(), d);
+  if (chosen) {
+    require_shape(*chosen, "chosen", {d});
+    require_range(chosen->data(), d, 0, self.sets().n_expanded(), "chosen");
+    for (std::size_t node = 0; node < d; ++node)
+      require(self.sets()[chosen->data()[node]].node == static_cast<std::int32_t>(node),
+              "chosen must follow the nodes");
+  }
+  self.put(order.data(), chosen ? chosen->data() : nullptr);
+}
+
+void climb(OrderClimb& self, const Ints& visits, bool thorough, int threads, const StopFlag* stop) {
+  require_shape(visits, "visits", {static_cast<std::size_t>(self.d())});
+  require_order(visits.data(), self.d());
+  const nb::gil_scoped_release release;
+  Watch watch(stop, nullptr, true);
+  self.climb(visits.data(), thorough, threads, stop, watch);
+}
+
+// The parents of a node, and the nodes that it would add, best first.
+Result<std::int32_t, 1> near(const OrderClimb& self, std::int64_t node) {
+  require_range(&node, 1, 0, self.d(), "node");
+  const ParentSet& set = self.sets()[self.chosen()[node]];
+  std::vector<std::int32_t> nodes(self.sets().members(set), self.sets().members(set) + set.n_members);
+  for (std::int64_t k = set.first_addition; k < set.first_addition + set.n_additions; ++k)
+    nodes.push_back(self.sets().addition(k).node);
+  return to_numpy(nodes);
+}
+
+Result<bool, 2> dag(const OrderClimb& self) {
+  const std::size_t d = self.d();
+  Owned<bool> edges(d * d);
+  std::fill_n(edges.data(), d * d, false);
+  for (std::size_t node = 0; node < d; ++node) {
+    const Family family = self.sets().family(self.chosen()[node]);
+    for (std::int32_t k = 0; k < family.size; ++k) edges[family.parents[k] * d + node] = true;
+  }
+  return edges.give({d, d});
+}
+
+}  // namespace
+
+void bind_order_climb(nb::module_& m) {
+  nb::class_<OrderClimb>(m, "OrderClimb", "An order, the parents chosen along it, and moves that improve it.")
+      .def("__init__", &make_climb, "steps"_a, "required"_a.noconvert(), "before"_a.noconvert() = nb::none(),
+           "threads"_a = 1, "stop"_a = nb::none(), nb::keep_alive<1, 2>())
+      .def("adopt", &adopt, "dag"_a.noconvert(), "threads"_a = 1, "stop"_a = nb::none(),
+           "Return the numbers of the parent sets in a DAG.")
+      .def("put", &put, "order"_a.noconvert(), "chosen"_a.noconvert() = nb::none(),
+           "Set an order and its parent sets; without them, parents are to be chosen from scratch.")
+      .def("climb", &climb, "visits"_a.noconvert(), "thorough"_a = true, "threads"_a = 1, "stop"_a = nb::none(),
+           "Move nodes to their best places until no move gains, or the flag is set.")
+      .def("open_all", &OrderClimb::open_all, "Let the next climb visit every node.")
+      .def("near", &near, "node"_a, "Return the parents of a node, and the nodes that it would add, best first.")
+      .def_prop_ro("dag", &dag, nb::rv_policy::move, "The chosen parents.")
+      .def_prop_ro(
+          "order",
+          [](const OrderClimb& self) {
+            return to_numpy(std::vector<std::int64_t>(self.order().begin(), self.order().end()));
+          },
+          nb::rv_policy::move)
+      .def_prop_ro(
+          "chosen", [](const OrderClimb& self) { return to_numpy(self.chosen()); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "values",
+          [](const OrderClimb& self) {
+            std::vector<double> values;
+            for (const std::int64_t index : self.chosen()) values.push_back(self.sets()[index].value);
+            return to_numpy(values);
+          },
+          nb::rv_policy::move)
+      .def_prop_ro("repaired", &OrderClimb::repaired, "Every chosen parent comes before its child.")
+      .def_prop_ro("n_sets", [](const OrderClimb& self) { return self.sets().size(); })
+      .def_prop_ro("bytes", [](const OrderClimb& self) { return self.sets().bytes(); });
+}
+
+}  // namespace drbo

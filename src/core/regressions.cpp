@@ -1,0 +1,120 @@
+// Residual variances of many linear regressions from one correlation matrix.
+//
+// The correlation matrix of (parents, node) is factorised row by row as L L'; the last pivot is the residual variance.
+// Row i of L solves L[:i, :i] x = the row of the matrix: x_k is found, then subtracted from all later entries at once,
+// so that each entry is a sum in the order of k whatever the width of the vectors.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "arrays.h"
+#include "threads.h"
+#include "wide.h"
+
+namespace drbo {
+
+namespace {
+
+struct Regressions {
+  std::size_t d;
+  const double* correlation;    // (d, d)
+  const std::int64_t* nodes;    // (m,)
+  const std::int64_t* starts;   // (m + 1,) where the parents of a family begin
+  const std::int64_t* members;  // parents, one family after the other
+  double smallest;              // pivots under this make the parents collinear
+};
+
+struct Room {
+  explicit Room(std::size_t most) : size(most + 1), factor(size * size), row(size), inverse(size) {}
+  std::size_t size;
+  std::vector<double> factor;  // factor[k, i]: entry k of row i of L
+  std::vector<double> row;
+  std::vector<double> inverse;  // of the roots of the pivots
+};
+
+// Solves L x = row in place; returns the squared length of x. x is also written to column i of the factor.
+inline double solve_row(double* __restrict row, std::size_t i, double* __restrict factor, std::size_t size,
+                        const double* __restrict inverse) {
+  double length = 0.0;
+  std::size_t k = 0;
+  for (; k + 4 <= i; k += 4) {  // four at a time, so that the later entries are read and written less often
+    double* const a = factor + k * size;
+    double* const b = a + size;
+    double* const c = b + size;
+    double* const d = c + size;
+    const double w = row[k] * inverse[k];
+    const double x = (row[k + 1] - w * a[k + 1]) * inverse[k + 1];
+    const double y = (row[k + 2] - w * a[k + 2] - x * b[k + 2]) * inverse[k + 2];
+    const double z = (row[k + 3] - w * a[k + 3] - x * b[k + 3] - y * c[k + 3]) * inverse[k + 3];
+    for (std::size_t j = k + 4; j < i; ++j) row[j] = row[j] - w * a[j] - x * b[j] - y * c[j] - z * d[j];
+    a[i] = w, b[i] = x, c[i] = y, d[i] = z;
+    length = length + w * w + x * x + y * y + z * z;
+  }
+  for (; k < i; ++k) {
+    double* const a = factor + k * size;
+    const double w = row[k] * inverse[k];
+    for (std::size_t j = k + 1; j < i; ++j) row[j] -= w * a[j];
+    a[i] = w;
+    length += w * w;
+  }
+  return length;
+}
+
+// The share of variance that the parents leave; NaN where they are collinear.
+WIDE double residual(const Regressions& problem, std::size_t family, Room& room, Watch& watch) {
+  const std::int64_t* parents = problem.members + problem.starts[family];
+  const std::size_t p = static_cast<std::size_t>(problem.starts[family + 1] - problem.starts[family]);
+  double* const row = room.row.data();
+  double* const inverse = room.inverse.data();
+  for (std::size_t i = 0; i < p; ++i) {
+    const double* source = problem.correlation + parents[i] * problem.d;
+    for (std::size_t j = 0; j < i; ++j) row[j] = source[parents[j]];
+    const double pivot = 1.0 - solve_row(row, i, room.factor.data(), room.size, inverse);
+    if (!(pivot >= problem.smallest)) return std::numeric_limits<double>::quiet_NaN();
+    inverse[i] = 1.0 / std::sqrt(pivot);
+    if (i % 64 == 63) watch.check(static_cast<std::int64_t>(16 * i * i));
+  }
+  const double* source = problem.correlation + problem.nodes[family] * problem.d;
+  for (std::size_t j = 0; j < p; ++j) row[j] = source[parents[j]];
+  watch.check(static_cast<std::int64_t>(20 + 8 * p));
+  return 1.0 - solve_row(row, p, room.factor.data(), room.size, inverse);
+}
+
+// ---- the border ----
+
+using Ints = In<std::int64_t, 1>;
+
+Result<double, 1> residuals(const In<double, 2>& correlation, const Ints& nodes, const Ints& starts,
+                            const Ints& members, double smallest, int threads, const StopFlag* stop) {
+  const std::size_t d = correlation.shape(0), m = nodes.shape(0), count = members.shape(0);
+  require_shape(correlation, "correlation", {d, d});
+  require_shape(starts, "starts", {m + 1});
+  require_starts(starts.data(), m, count, "starts");
+  require_range(nodes.data(), m, 0, static_cast<std::int64_t>(d), "nodes");
+  require_range(members.data(), count, 0, static_cast<std::int64_t>(d), "members");
+  require(smallest > 0, "smallest must be above 0");
+  const Regressions problem{d, correlation.data(), nodes.data(), starts.data(), members.data(), smallest};
+  std::int64_t most = 0;
+  for (std::size_t row = 0; row < m; ++row) most = std::max(most, starts.data()[row + 1] - starts.data()[row]);
+  Owned<double> found(m);
+  {
+    const nb::gil_scoped_release release;
+    in_stretches(static_cast<std::int64_t>(m), threads, stop, [&](std::int64_t first, std::int64_t last, Watch& watch) {
+      Room room(static_cast<std::size_t>(most));
+      for (std::int64_t family = first; family < last; ++family)
+        found[family] = residual(problem, static_cast<std::size_t>(family), room, watch);
+    });
+  }
+  return found.give({m});
+}
+
+}  // namespace
+
+void bind_regressions(nb::module_& m) {
+  m.def("residuals", &residuals, "correlation"_a.noconvert(), "nodes"_a.noconvert(), "starts"_a.noconvert(),
+        "members"_a.noconvert(), "smallest"_a, "threads"_a = 1, "stop"_a = nb::none(),
+        "Return the share of each node's variance that its parents leave; NaN where parents are collinear.");
+}
+
+}  // namespace drbo

@@ -1,0 +1,437 @@
+"""Types of the compiled core. Arrays must have the given type and C order; nothing is converted on the way in."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+Bytes = npt.NDArray[np.uint8]
+Shorts = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Masks = npt.NDArray[np.uint64]
+
+class OutOfTimeError(KeyboardInterrupt):
+    """Ends a computation at the deadline, as Ctrl-C would: whoever catches it keeps what is known by then."""
+
+class StopFlag:
+    """A flag that ends kernels early; kernels make one from the array of one byte that they are given."""
+
+    def __init__(self, byte: Bytes) -> None: ...
+
+# lattice.cpp: tables (d, 2^(d-1)) over all families, values (2^d,) over all sets of nodes
+def best_inside(shares: Floats, threads: int = 1, stop: Bytes | None = None) -> Floats: ...
+def lattice_forward(best: Floats, stop: Bytes | None = None) -> Floats: ...
+def lattice_backward(best: Floats, stop: Bytes | None = None) -> Floats: ...
+def lattice_trace(shares: Floats, best: Floats, before: Floats, stop: Bytes | None = None) -> Flags: ...
+def lattice_split(
+    shares: Floats,
+    best: Floats,
+    node: int,
+    before: Floats,
+    after: Floats,
+    needed: int = 0,
+    banned: int = 0,
+    must: int = 0,
+    stop: Bytes | None = None,
+) -> tuple[float, int]: ...
+def lattice_trace_split(
+    shares: Floats,
+    best: Floats,
+    before: Floats,
+    after: Floats,
+    node: int,
+    nodes: int,
+    needed: int = 0,
+    banned: int = 0,
+    stop: Bytes | None = None,
+) -> Flags: ...
+
+# dag_sums.cpp: tables (d, 2^(d-1))
+def sum_inside(logs: Floats, threads: int = 1, stop: Bytes | None = None) -> Floats: ...
+def sum_over_orders(inside: Floats, threads: int = 1, stop: Bytes | None = None) -> Floats: ...
+def sum_over_dags(inside: Floats, logs: Floats, threads: int = 1, stop: Bytes | None = None) -> Floats: ...
+def edge_sums(inside: Floats, passed: Floats, threads: int = 1, stop: Bytes | None = None) -> Floats: ...
+
+# set_functions.cpp: values (2^d,) over all sets of columns
+def log_determinants(matrix: Floats, stop: Bytes | None = None) -> Floats: ...
+def cell_sums(
+    columns: Shorts,
+    cardinalities: Ints,
+    repeats: Ints,
+    ess: float,
+    limit: float,
+    threads: int = 1,
+    stop: Bytes | None = None,
+) -> Floats: ...
+
+# order_graph.cpp
+class Bounds:
+    """What the nodes outside a set can add at most: the least sum over the groups of a partition of the nodes."""
+
+    def __init__(
+        self,
+        group_of: Ints,  # (P, d) the group of each node in each partition
+        place: Ints,  # (P, d) its bit within the group
+        starts: Ints,  # (groups,) where the table of each group begins
+        partition_of: Ints,  # (groups,)
+        values: Floats,  # all tables, one after the other; by the members of the group that have come before
+    ) -> None: ...
+    def at(self, sets: Masks) -> Floats: ...
+
+class ParentIndex:
+    """The parent sets of all nodes, the best first, found by the nodes that they must not hold."""
+
+    def __init__(self, masks: list[Masks], shares: list[Floats]) -> None: ...
+    @property
+    def n_nodes(self) -> int: ...
+
+class SetTable:
+    """A hash table of the sets of the next layer, each with its best score and the node that comes last."""
+
+    def __init__(self, size: int) -> None: ...
+    @property
+    def count(self) -> int: ...
+    def layer(self) -> tuple[Masks, Floats, npt.NDArray[np.int8]]: ...
+
+def expand_sets(
+    sets: Masks,
+    scores: Floats,
+    first: int,
+    end: int,
+    parents: ParentIndex,
+    bounds: Bounds,
+    known: float,
+    table: SetTable,
+    stop: Bytes | None = None,
+) -> int: ...
+def best_supersets(values: Floats, stop: Bytes | None = None) -> None: ...
+def pack_members(masks: Masks, members: Ints) -> Masks: ...
+
+# regressions.cpp
+def residuals(
+    correlation: Floats,  # (d, d)
+    nodes: Ints,  # (m,)
+    starts: Ints,  # (m + 1,) where the parents of a family begin
+    members: Ints,  # parents, one family after the other
+    smallest: float,
+    threads: int = 1,
+    stop: Bytes | None = None,
+) -> Floats: ...
+
+# known_orders.cpp and order_chains.cpp: families listed node by node, packed as 64-bit words (m, w)
+def climb_known(
+    order: Ints, words: Masks, shares: Floats, starts: Ints, visits: Ints, stop: Bytes | None = None
+) -> tuple[Ints, Ints, float]: ...
+def edge_chains(
+    starts: Ints,
+    words: Masks,
+    logs: Floats,
+    bounds: Ints,
+    moved: Ints,
+    length: Ints,
+    uniform: Floats,
+    threads: int = 1,
+    stop: Bytes | None = None,
+) -> Floats: ...
+
+# linear_parents.cpp
+def linear_parent_sets(
+    matrix: Floats,
+    inverse: Floats,
+    n_required: int,
+    offset: Floats,
+    slope: Floats,
+    weights: Floats,
+    top: Floats,
+    logarithmic: bool,
+    half: float,
+    floor: float,
+    best_only: bool,
+    max_steps: int,
+    max_sets: int,
+    stop: Bytes | None = None,
+) -> tuple[Masks, Floats, int]: ...
+
+# discrete_parents.cpp
+def discrete_parent_sets(
+    columns: Shorts,
+    levels: Ints,
+    repeats: Ints,
+    n_required: int,
+    weights: Floats,
+    most: int,
+    unit: float,
+    ess: float,
+    floor: float,
+    best_only: bool,
+    max_steps: int,
+    max_sets: int,
+    stop: Bytes | None = None,
+) -> tuple[Masks, Floats, int]: ...
+
+# draws.cpp
+class FamilyTable:
+    """The values of known families in an open hash table; see :class:`drbo.search.climb.Known`."""
+
+    def __init__(self, keys: Masks, values: Floats, code: Masks) -> None: ...
+
+class DrawnFunctions:
+    """Functions drawn from a surrogate; see :class:`drbo.search.climb.Drawn`."""
+
+    def __init__(
+        self,
+        signs: Floats,
+        starts: Ints,
+        decay: Floats,
+        members: Floats,
+        offset: Floats,
+        slope: Floats,
+        weight: Floats,
+        amplitude: Floats,
+        hidden: Floats,
+        bias: Floats,
+        output: Floats,
+        relative: Floats,
+        low: Floats,
+        high: Floats,
+        truth: Floats,
+    ) -> None: ...
+
+class ClimbRules:
+    """What a climb maximises, and which DAGs it may visit; see :class:`drbo.search.climb.Rules`."""
+
+    def __init__(
+        self, allowed: Flags, required: Flags, max_parents: Ints, price: Floats, gain: Floats, level: float
+    ) -> None: ...
+
+def climb_draws(
+    dags: Flags,
+    change: Floats,
+    stale: Flags,
+    moves: Ints,
+    drawn: DrawnFunctions,
+    rules: ClimbRules,
+    known: FamilyTable,
+    cheap: FamilyTable,
+    threads: int = 1,
+    stop: Bytes | None = None,
+) -> None: ...
+def drawn_shares(
+    draw: int,
+    nodes: Ints,
+    parents: Flags,
+    drawn: DrawnFunctions,
+    rules: ClimbRules,
+    known: FamilyTable,
+    cheap: FamilyTable,
+) -> tuple[Floats, Floats]: ...
+def insert_families(keys: Masks, values: Floats, table_keys: Masks, table_values: Floats) -> None: ...
+def look_up_families(keys: Masks, table: FamilyTable) -> Floats: ...
+def jump(dag: Flags, pairs: Ints, rules: ClimbRules) -> None: ...
+
+# paper_draws.cpp: candidates of the trust region; C candidates with room for some moved coordinates
+def region_moves(
+    low: Singles,  # (dim,)
+    width: Singles,  # (dim,)
+    probability: float,
+    directions: npt.NDArray[np.uint32],  # (dim, bits) Sobol direction numbers; bits 0: uniform numbers
+    shift: npt.NDArray[np.uint32],  # (dim,)
+    seed: int,
+    coordinate: Shorts,  # (C, room)
+    value: Singles,  # (C, room)
+    threads: int = 1,
+    stop: Bytes | None = None,
+) -> None: ...
+def decode_candidates(
+    center: Singles,  # (dim,) potentials already in their tiers
+    rank: int,  # 0: one number per pair
+    pairs: Shorts,  # (P, 2)
+    tier: Singles,  # (d,) what is added to a moved potential
+    place: Shorts,  # (d, d) bit of parent i among the bits of node j at [j, i]; -1: not allowed
+    parents: Bytes,  # (d, d) 1 where i is a parent of j in the centre's DAG at [j, i]
+    center_codes: Bytes,  # (d, bytes)
+    coordinate: Shorts,  # (C, room)
+    value: Singles,  # (C, room)
+    codes: Bytes,  # (d, C, bytes)
+    changed: Bytes,  # (d, C)
+    threads: int = 1,
+    stop: Bytes | None = None,
+) -> None: ...
+def network_values(
+    codes: Bytes,  # (d, C, bytes)
+    changed: Bytes,  # (d, C)
+    center_codes: Bytes,  # (d, bytes)
+    w1: Singles,  # (d, m, h)
+    b1: Singles,  # (d, h)
+    output: Singles,  # (d, h, S)
+    offset: Singles,  # (d, 1)
+    scale: Singles,  # (4, d) mean, spread, least and largest value
+    local: Singles,  # (d, C, S)
+    threads: int = 1,
+    stop: Bytes | None = None,
+) -> None: ...
+def candidate_prices(
+    codes: Bytes,  # (d, C, bytes)
+    empty: Singles,  # (d,) price of no parents
+    each: Singles,  # (d, m) what a parent adds
+    price: Singles,  # (d, C)
+    threads: int = 1,
+    stop: Bytes | None = None,
+) -> None: ...
+
+# paper_train.cpp
+class Networks:
+    """Parameters of the networks of all nodes, or their gradients."""
+
+    def __init__(
+        self,
+        w1: Singles,  # (d, m, h)
+        b1: Singles,  # (d, h), as the next three
+        gamma: Singles,
+        beta: Singles,
+        w2: Singles,
+        b2: Singles,  # (d, 1)
+    ) -> None: ...
+
+def network_gradients(
+    codes: Bytes,  # (d, N, bytes) parent sets of the training batch
+    local: Singles,  # (d, N) their local scores
+    scale: Singles,  # (2, d) mean and spread of the targets
+    parameters: Networks,
+    gradients: Networks,
+    seed: int,
+    dropout: float,
+    eps: float,
+    threads: int = 1,
+    stop: Bytes | None = None,
+) -> Singles: ...
+def adam_step(
+    flat: Singles,
+    moment1: Singles,
+    moment2: Singles,
+    gradient: Singles,
+    clip: float,
+    beta1: float,
+    beta2: float,
+    rate: float,
+    correction2: float,
+    eps: float,
+    threads: int = 1,
+) -> None: ...
+def activation_moments(
+    codes: Bytes,  # (d, R, bytes)
+    rows: Ints,  # (N,)
+    w1: Singles,  # (d, m, h)
+    b1: Singles,  # (d, h)
+    mean: Singles,  # (d, h)
+    second: Singles,  # (d, h)
+    threads: int = 1,
+    stop: Bytes | None = None,
+) -> None: ...
+def network_samples(
+    codes: Bytes,  # (d, C, bytes)
+    parameters: Networks,
+    moments: Singles,  # (2, d, h) mean and variance of the activations; (2, 0, h): those of these parent sets
+    scale: Singles,  # (4, d) mean, spread, least and largest value
+    seed: int,
+    dropout: float,
+    eps: float,
+    local: Singles,  # (d, C)
+    threads: int = 1,
+    stop: Bytes | None = None,
+) -> None: ...
+def random_words(start: int, count: int) -> Masks: ...
+
+# steps.cpp and the policies: what adding or dropping a parent is worth
+class Steps:
+    @property
+    def n_nodes(self) -> int: ...
+    def expand(
+        self, nodes: Ints, parents: Ints, sizes: Ints, threads: int = 1, stop: Bytes | None = None
+    ) -> tuple[Floats, Floats, Ints, Floats]: ...
+
+class ScoreSteps(Steps):
+    def __init__(
+        self, n_nodes: int, expand: Callable[[Ints, Ints, Ints], tuple[Floats, Floats, Ints, Floats]]
+    ) -> None: ...
+
+class LinearSteps(Steps):
+    def __init__(
+        self,
+        correlations: Floats,  # (G, d, d)
+        group: Ints,  # (d,) the correlation matrix of each node's rows
+        rows: Floats,  # (d,)
+        weights: Floats,  # (d,) zero: unequal variances
+        constants: Floats,  # (d, d + 1) of an evidence; (0, 0): the score is none
+        factors: Floats,  # (d, d + 1)
+        prices: Floats,  # (d, d) prices[j, i]: what the edge i -> j costs
+        allowed: Flags,  # (d, d) allowed[j, i]: the edge i -> j may be
+        required: Flags,  # (d, d) required[j, i]: the edge i -> j must be
+        max_parents: Ints,  # (d,)
+        collinear: float,  # a share of variance at or below this makes a column collinear with the parents
+        floor: float,  # residual shares under this count as a perfect fit
+    ) -> None: ...
+
+class CountSteps(Steps):
+    def __init__(
+        self,
+        codes: list[Shorts],  # (d, u) levels of the distinct rows, for each group of nodes with the same rows
+        repeats: list[Floats],  # (u,) how often each row occurs
+        group: Ints,  # (d,)
+        cardinalities: Ints,  # (d,)
+        ess: float,  # equivalent sample size of BDeu; 0: the log-likelihood
+        gain: float,
+        parameter_prices: Floats,  # (d,) of a configuration of the parents
+        edge_prices: Floats,  # (d, d), as in LinearSteps
+        allowed: Flags,
+        required: Flags,
+        max_parents: Ints,
+    ) -> None: ...
+
+class SplineSteps(Steps):
+    def __init__(
+        self,
+        grams: Floats,  # (G, D, D) columns 0 to d - 1 are the variables, the others their basis functions
+        firsts: Ints,  # (G, d + 1) where the functions of each variable begin
+        group: Ints,  # (d,) the Gram matrix of each node's rows
+        rows: Floats,  # (d,)
+        prices: Floats,  # (d, d), as in LinearSteps
+        allowed: Flags,
+        required: Flags,
+        max_parents: Ints,
+        collinear: float,
+        floor: float,
+    ) -> None: ...
+
+# order_climb.cpp
+class OrderClimb:
+    def __init__(
+        self,
+        steps: Steps,
+        required: Flags,
+        before: Flags | None = None,
+        threads: int = 1,
+        stop: Bytes | None = None,
+    ) -> None: ...
+    def adopt(self, dag: Flags, threads: int = 1, stop: Bytes | None = None) -> Ints: ...
+    def put(self, order: Ints, chosen: Ints | None = None) -> None: ...
+    def climb(self, visits: Ints, thorough: bool = True, threads: int = 1, stop: Bytes | None = None) -> None: ...
+    def open_all(self) -> None: ...
+    def near(self, node: int) -> Shorts: ...
+    @property
+    def dag(self) -> Flags: ...
+    @property
+    def order(self) -> Ints: ...
+    @property
+    def chosen(self) -> Ints: ...
+    @property
+    def values(self) -> Floats: ...
+    @property
+    def repaired(self) -> bool: ...
+    @property
+    def n_sets(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
