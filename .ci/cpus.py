@@ -21,13 +21,14 @@ from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 ROOT = Path(__file__).resolve().parents[1]
 CPUINFO = Path("/proc/cpuinfo")
-#: What is compiled for a generic processor, and what the fits of each combination found.
+#: What the fits of each combination found.
 FOLDER = ROOT / "build" / "cpus"
 COMPARED = "tests/test_cpus.py"  # writes its fits into a folder and compares them with those of other combinations
 #: What numpy chooses between when it runs, as far as this machine has it. Its names differ between versions.
 NUMPY = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]
 NUMPY_AVX512 = [name for name in NUMPY if "AVX512" in name or name == "X86_V4"]
-GENERIC = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(FOLDER / "numba")}
+#: The C library chooses its log and exp by the processor.
+GENERIC = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX2_Usable,-FMA_Usable,-FMA4_Usable"}
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ COMBINATIONS = (
     ),
     Combination(
         "zen",
-        "an AMD processor with AVX2, one thread, compiled code for any processor",
+        "an AMD processor with AVX2, one thread, the C library of a plain machine",
         1,
         {
             "ATEN_CPU_CAPABILITY": "avx2",
@@ -86,7 +87,7 @@ COMBINATIONS = (
     ),
     Combination(
         "mixed",
-        "the libraries of a plain machine beside code compiled for this one, two threads",
+        "the libraries of a plain machine beside the C library of this one, two threads",
         2,
         {
             "ATEN_CPU_CAPABILITY": "default",
@@ -101,15 +102,12 @@ COMBINATIONS = (
 PROBE = """
 import os, torch
 from numpy._core._multiarray_umath import __cpu_features__
-from numba import config
 asked = os.environ["ATEN_CPU_CAPABILITY"].upper()
 if torch.backends.cpu.get_cpu_capability() != asked:
     print(f"torch uses {torch.backends.cpu.get_cpu_capability()}, not {asked}")
 on = [name for name in os.environ["NPY_DISABLE_CPU_FEATURES"].split() if __cpu_features__[name]]
 if on:
     print(f"numpy still uses {', '.join(on)}")
-if (config.CPU_NAME or "") != os.environ.get("NUMBA_CPU_NAME", ""):
-    print(f"numba compiles for {config.CPU_NAME}")
 """
 
 
