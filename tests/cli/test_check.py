@@ -18,7 +18,7 @@ def test_a_good_table(run: Run, chain: Path) -> None:
     rain = pd.read_csv(chain)["rain"].to_numpy()
     (line,) = (line for line in lines if line.startswith("  rain "))
     assert f"mean {np.mean(rain):.4g}, sd {np.std(rain):.4g}, from {min(rain):.4g} to {max(rain):.4g}" in line
-    assert "--score auto takes bic-nv:" in lines
+    assert "--score auto chooses bic-nv:" in lines
 
 
 def test_the_audit_and_the_time_are_told(run: Run, chain: Path) -> None:
@@ -40,7 +40,7 @@ def test_categories_are_not_judged_by_scale(run: Run) -> None:
     done = run("check", "groups.csv", "--quick")
     assert done.exit_code == 0
     assert "noise variances" not in done.stdout
-    assert "  nothing to warn of" in done.stdout.splitlines()
+    assert "  no problems found" in done.stdout.splitlines()
 
 
 def test_notes_are_shown(run: Run, chain: Path) -> None:

@@ -87,7 +87,7 @@ def test_a_matrix_without_names_takes_those_of_the_other(run: Run, files: tuple[
     matrix[[0, 1, 2, 3], [1, 2, 3, 4]] = 1
     np.save("learned.npy", matrix)
     done = run("compare", "learned.npy", files[1], "--json")
-    assert "no names" in done.stderr
+    assert "no node names" in done.stderr
     assert json.loads(done.stdout)["shd"] == 0
 
 

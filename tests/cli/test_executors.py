@@ -21,7 +21,7 @@ def test_an_error_closes_the_pool() -> None:
 
 
 def test_one_of_the_two() -> None:
-    with pytest.raises(SettingsError, match="both given"), executor_for(1, "local"):
+    with pytest.raises(SettingsError, match="cannot be combined"), executor_for(1, "local"):
         pass
 
 

@@ -37,4 +37,4 @@ def test_the_class_keeps_its_undirected_edges(run: Run, saved: Path) -> None:
 def test_another_ending_is_a_mistake(run: Run, saved: Path) -> None:
     done = run("export", saved, "graph.doc")
     assert done.exit_code == 2
-    assert "change the ending" in done.stderr
+    assert "one of these file extensions" in done.stderr

@@ -127,9 +127,11 @@ def test_a_finished_run_is_replaced_only_by_force(run: Run, chain: Path, fit: Fi
     other.write_text(chain.read_text())
     refused = run("fit", other, "-o", "out", *fast)
     assert refused.exit_code == 2
-    assert f"folder 'out' holds a finished run, made by 'main fit {chain} --max-evals 30" in refused.stderr
+    assert (
+        f"folder 'out' already contains a finished run, created by 'main fit {chain} --max-evals 30" in refused.stderr
+    )
     assert "200 rows, 4 columns, 2 edges" in refused.stderr
-    assert "choose another name with -o, or add --force to replace it" in refused.stderr
+    assert "choose another folder with -o, or add --force to replace this run" in refused.stderr
     assert {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()} == before
     other.write_text("a,b\n1,2\n")
     assert run("fit", other, "-o", "out", "--force", *fast).exit_code == 2  # a table that cannot be used costs nothing
@@ -211,7 +213,7 @@ def test_the_proof_is_told(run: Run, chain: Path, fit: Fit, fast: Fast) -> None:
         (("--prune", "scissors"), "got 'scissors'"),
         (("--penalty", "-1"), "penalty must be a number >= 0 or 'ebic', got -1.0"),
         (("--set", "dropout=1.5"), "dropout must be in [0, 1), got 1.5"),
-        (("--max-evals", "5", "--set", "max_evals=7"), "--max-evals and --set max_evals=... are both given"),
+        (("--max-evals", "5", "--set", "max_evals=7"), "--max-evals and --set max_evals=... set the same value"),
     ],
 )
 def test_options_that_cannot_work(run: Run, chain: Path, words: tuple[str, ...], message: str) -> None:
@@ -283,7 +285,7 @@ def test_an_interrupt_keeps_the_best_graph(
     before = signal.getsignal(signal.SIGINT)
     done = run("fit", chain, "--score", "interrupting:Score", "-o", "out", "--set", "batch_size=2", *words)
     assert done.exit_code == 130, done.output
-    assert "interrupted: keeping the best graph so far" in done.stderr
+    assert "interrupted: finishing with the best graph so far" in done.stderr
     assert Result.load("out").stopped == "interrupted"
     assert (json.loads(done.stdout)["stopped"] if words else done.stdout).count("interrupted") == 1
     assert signal.getsignal(signal.SIGINT) is before

@@ -37,12 +37,12 @@ def test_rows_of_the_run_are_split(run: Run, tables: tuple[Path, Path], tmp_path
     run("fit", str(seen), "--score", "bic-nv", "-o", str(tmp_path / "run"), "-q")
     done = run("judge", str(seen), str(tmp_path / "run"), "--json", "--no-path")
     assert done.exit_code == 0, done.stderr
-    assert "They are split: 150 to learn it again" in done.stderr
+    assert "so they are split: a new graph is learned from 150 rows" in done.stderr
     content = json.loads(done.stdout)
     assert content["n_rows"] == 150
     assert content["falsified"] is False
     as_is = run("judge", str(seen), str(tmp_path / "run"), "--as-is", "--no-path")
-    assert "too good to be true" in as_is.stderr
+    assert "everything below is too favourable" in as_is.stderr
     assert "judged on 300 rows" in as_is.stdout
 
 
@@ -56,7 +56,7 @@ def test_rows_with_missing_values_are_recognised(run: Run, tables: tuple[Path, P
         run("fit", str(seen), "--score", "bic-nv", "--missing", policy, "-o", str(folder), "-q")
         done = run("judge", str(seen), str(folder), "--missing", "drop", "--no-path")
         assert done.exit_code == 0, done.stderr
-        assert "They are split" in done.stderr
+        assert "they are split" in done.stderr
         effects = run("effects", str(folder), str(seen), "--from", "a", "--to", "b", "--missing", "drop")
         assert "conditional on this graph" in effects.stdout
 
@@ -68,7 +68,7 @@ def test_a_graph_file(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> No
     done = run("judge", str(new), str(graph), "--score", "bge", "--penalty", "2", "--no-path")
     assert done.exit_code == 0, done.stderr
     assert "with score bge" in done.stdout
-    assert "make sure that it was not learned from these rows" in done.stderr
+    assert "make sure that they are not these" in done.stderr
 
 
 def test_bad_input(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_bad_input(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
     assert run("judge", str(new), str(tmp_path / "graph.csv")).exit_code == 2
     done = run("judge", str(new), str(tmp_path / "graph.csv"), "--missing", "drop", "--no-path")
     assert done.exit_code == 0, done.stderr
-    assert "left out 1 of 300 rows" in done.stderr
+    assert "dropped 1 of 300 rows" in done.stderr
 
 
 OWN = """
@@ -110,7 +110,7 @@ def test_no_code_is_loaded_because_a_result_names_it(run: Run, tables: tuple[Pat
     assert run("judge", str(new), str(folder), "--score", "bic-nv", "--no-path").exit_code == 0
     learned_again = run("judge", str(seen), str(folder), *own, "--no-path")
     assert learned_again.exit_code == 0, learned_again.stderr
-    assert "They are split" in learned_again.stderr
+    assert "they are split" in learned_again.stderr
     other = run("judge", str(seen), str(folder), "--score", "bic-nv", "--no-path")
     assert (other.exit_code, "names the score 'Fewest', got 'bic-nv'" in other.stderr) == (2, True)
 

@@ -28,12 +28,12 @@ def test_an_error_about_a_hostile_name_stays_on_its_line(text: str, capsys: pyte
     ("hint", "expected"),
     [
         (
-            'on_collinear="drop"; on_collinear="keep" leaves it in',
-            "--on-collinear drop; --on-collinear keep leaves it in",
+            'on_collinear="drop", or keep it with on_collinear="keep"',
+            "--on-collinear drop, or keep it with --on-collinear keep",
         ),
         ("use score='auto', or encode it", "use --score auto, or encode it"),
         ("use device='auto' or 'cpu'", "use --device auto or cpu"),
-        ("or read it with header=False", "or read it with --no-header"),
+        ("or read the file with header=False", "or read the file with --no-header"),
         ("pandas.read_csv(path, sep=';', decimal=',')", "pandas.read_csv(path, sep=';', decimal=',')"),
     ],
 )

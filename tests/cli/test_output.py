@@ -43,14 +43,14 @@ def test_a_new_and_an_empty_folder_are_welcome(folder: Path) -> None:
 def test_a_run_is_named_and_replaced_only_by_force_or_by_itself(folder: Path) -> None:
     replace(_result(), call="drbo demo").save("old")
     with pytest.raises(
-        SettingsError, match=r"a finished run, made by 'drbo demo' on \d{4}-.*: 0 rows, 1 columns, 0 edges"
+        SettingsError, match=r"a finished run, created by 'drbo demo' on \d{4}-.*: 0 rows, 1 columns, 0 edges"
     ):
         check_folder(Path("old"))
     check_folder(Path("old"), force=True)
     check_folder(Path("old"), again="drbo demo")
     Path("begun").mkdir()
     Plan("drbo fit table.csv", "2025-01-01 12:00:00").save(Path("begun"))
-    with pytest.raises(SettingsError, match=r"not finished, started by 'drbo fit table.csv' on 2025-01-01") as caught:
+    with pytest.raises(SettingsError, match=r"unfinished run, started by 'drbo fit table.csv' on 2025-01-01") as caught:
         check_folder(Path("begun"))
     assert "drbo resume begun" in (caught.value.hint or "")
 
@@ -100,7 +100,7 @@ def test_a_folder_in_which_nothing_was_written_is_removed(folder: Path) -> None:
 def test_other_files_are_not_overwritten_without_force(folder: Path, content: str) -> None:
     Path("work").mkdir()
     Path("work/result.json").write_text(content)
-    with pytest.raises(SettingsError, match="not empty and holds no drbo result"):
+    with pytest.raises(SettingsError, match="not empty and does not contain a drbo result"):
         check_folder(Path("work"))
     check_folder(Path("work"), force=True)
 

@@ -28,8 +28,8 @@ def test_a_plan_comes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": "other"}, "is not the plan of a run"),
-        ({"version": 2}, "format version 2, this program reads 1"),
+        ({"format": "other"}, "does not describe a run of drbo"),
+        ({"version": 2}, "format version 2, but this version of drbo reads only 1"),
         ({"call": 5}, "'call' must be str, got 5"),
         ({"resamples": True}, "'resamples' must be int, got True"),
         ({"resamples": 1.5}, "'resamples' must be int, got 1.5"),

@@ -67,7 +67,7 @@ def test_version_by_module() -> None:
         (("fit",), "missing argument 'DATA'", "fit --help'"),
         (("fit", "x.csv", "--bogus"), "no such option", "fit --help'"),
         (("fit", "x.csv", "--max-evals", "0"), "'--max-evals'", "fit --help'"),
-        (("fit", "x.csv", "--time-limit", "soon"), "'--time-limit': a time is written like 60s", "fit --help'"),
+        (("fit", "x.csv", "--time-limit", "soon"), "'--time-limit': a time must look like 60s", "fit --help'"),
         (("score", "x.csv"), "missing argument 'GRAPH'", "score --help'"),
     ],
 )
@@ -107,7 +107,7 @@ def test_debug_shows_where_an_error_comes_from() -> None:
 def test_an_interrupt_outside_a_search_exits_with_130() -> None:
     done = CliRunner().invoke(_program(KeyboardInterrupt()), ["fail"])
     assert done.exit_code == 130
-    assert done.stderr.strip() == "error: interrupted, there is no result"
+    assert done.stderr.strip() == "error: interrupted before there was a result"
 
 
 @pytest.mark.filterwarnings("default")
@@ -140,10 +140,10 @@ def _shell(words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("drbo datasets >&-", "the answer cannot be printed: stdout is closed"),
-        ("drbo datasets >/dev/full", "the answer cannot be printed: No space left on device"),
-        ("drbo simulate asia --rows 9 >&-", "the answer cannot be printed: stdout is closed"),
-        ("drbo simulate asia --rows 9 >/dev/full", "the answer cannot be printed: No space left on device"),
+        ("drbo datasets >&-", "the result cannot be printed: stdout is closed"),
+        ("drbo datasets >/dev/full", "the result cannot be printed: No space left on device"),
+        ("drbo simulate asia --rows 9 >&-", "the result cannot be printed: stdout is closed"),
+        ("drbo simulate asia --rows 9 >/dev/full", "the result cannot be printed: No space left on device"),
         ("drbo --help >/dev/full", "the output: No space left on device"),
         ("drbo check absent.csv >&- <&-", "file 'absent.csv' does not exist"),
     ],

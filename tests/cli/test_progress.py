@@ -60,7 +60,8 @@ def test_a_search_over_orders_ends_when_its_patience_does(n_evals: int) -> None:
     clock.now += 22
     assert watch.state(_progress(11, 5_000)) == (pytest.approx(9 / 40), pytest.approx(2 * 31))
     assert (
-        watch.words(_progress(11, 5_000)) == "5,000 evaluations, best score -1.00, 1 min 02 s left unless it improves"
+        watch.words(_progress(11, 5_000))
+        == "5,000 evaluations, best score -1.00, 1 min 02 s left unless the score improves"
     )
 
 
@@ -96,13 +97,13 @@ def test_a_proof_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
     clock.now += 65
     watch(Progress(1, 9, 12, -1.0, DAG, proving=True))
     assert watch.state(Progress(1, 9, 12, -1.0, DAG, proving=True)) == (1.0, 0.0)
-    told = "search: best score -1.00, looking for a proof that none is higher, 1 min 05 s in all\n"
+    told = "search: best score -1.00, trying to prove that it is the highest, 1 min 05 s in total\n"
     assert capsys.readouterr().err == told
 
 
 def test_quiet_or_not_an_interrupt_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
     Watch(Settings()).interrupted()
-    assert "keeping the best graph so far" in capsys.readouterr().err
+    assert "finishing with the best graph so far" in capsys.readouterr().err
 
 
 def test_quiet_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,7 +103,7 @@ def test_no_code_is_loaded_because_a_saved_search_names_it(
 def test_what_cannot_be_resumed_is_told(run: Run, chain: Path) -> None:
     done = run("resume", "nothing")
     assert done.exit_code == 2
-    assert "holds no saved search" in done.stderr
+    assert "does not contain a saved search" in done.stderr
     assert "drbo fit -o" in done.stderr
 
 
@@ -112,7 +112,7 @@ def test_a_run_that_is_not_finished_is_not_replaced_unseen(run: Run, interrupted
     shutil.copytree("run/checkpoint", "fresh/checkpoint")
     done = run("fit", chain, "-o", "fresh", "-q", *SMALL)
     assert done.exit_code == 2
-    assert "folder 'fresh' holds a run that is not finished" in done.stderr
+    assert "folder 'fresh' already contains an unfinished run" in done.stderr
     assert "drbo resume fresh" in done.stderr
     shutil.copy("run/run.json", "fresh")
     done = run("fit", chain, "-o", "fresh", "-q", *SMALL)
@@ -214,8 +214,8 @@ def test_a_run_of_several_searches_says_how_to_start_it_again(run: Run, chain: P
     assert run("fit", chain, "--score", "bic-nv", "--seeds", 2, "-o", "run", "-q").exit_code == 0
     done = run("resume", "run")
     assert done.exit_code == 2
-    assert "makes several searches, which are not saved" in done.stderr
-    assert f"start it again: main fit {chain} --score bic-nv --seeds 2 -o run --force" in done.stderr
+    assert "consists of several searches, which are not saved" in done.stderr
+    assert f"start the run again: main fit {chain} --score bic-nv --seeds 2 -o run --force" in done.stderr
 
 
 def test_two_do_not_write_into_one_run(run: Run, chain: Path, interrupted: str) -> None:
@@ -233,8 +233,8 @@ def test_the_lock_of_a_killed_run_is_taken_over_in_words(run: Run, chain: Path) 
     assert Path("run/drbo.lock").exists()
     done = run("resume", "run")
     assert done.exit_code == 0, done.output
-    assert "warning: run was in use by process" in done.stderr
-    assert done.stderr.count("which has ended: its lock was taken over") == 1
+    assert "warning: run was locked by process" in done.stderr
+    assert done.stderr.count("which has ended: the lock was taken over") == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

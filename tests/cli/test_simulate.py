@@ -60,11 +60,11 @@ def test_a_graph_of_ones_own_keeps_its_names(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("nonsense",), 2, "'nonsense' is no random graph, known network or file"),
+        (("nonsense",), 2, "'nonsense' is neither a random graph, nor an included network, nor a file"),
         (("absent.csv",), 2, "absent.csv"),
         (("5ER1", "--model", "gp", "--noise", "laplace"), 2, "unknown option 'noise' for model 'gp'"),
-        (("5ER1", "--noise-scale", "a,b"), 2, "one number or two"),
-        (("5ER1", "--noise-scale", "1,2,3"), 2, "one number or two"),
+        (("5ER1", "--noise-scale", "a,b"), 2, "one number, or two"),
+        (("5ER1", "--noise-scale", "1,2,3"), 2, "one number, or two"),
         (("5ER1", "--noise-scale", "2,1"), 2, "noise_scale"),
         (("5ER1", "-o", "data.xlsx"), 2, ".csv or .npz"),
         (("5ER1", "-o", "absent/data.csv"), 1, "cannot be written"),

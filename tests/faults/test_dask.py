@@ -217,5 +217,5 @@ def test_a_cluster_over_tls(alone, tmp_path):
             worker.wait()
     assert (stranger.exit_code, trusted.exit_code, careless.exit_code) == (2, 0, 2), trusted.output
     assert json.loads(trusted.stdout)["score"] == pytest.approx(json.loads(alone)[0], rel=1e-12)
-    assert "needs certificates, and Dask's configuration names none" in stranger.stderr
+    assert "requires TLS certificates, but Dask's configuration names none" in stranger.stderr
     assert "cannot be read" in careless.stderr

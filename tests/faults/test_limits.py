@@ -112,7 +112,7 @@ def test_signals_end_a_run_with_what_it_has(small, number, words):
     result = Result.load(small.with_name("run"))
     if words == ENDLESS:
         assert result.stopped == "interrupted"
-    assert "interrupted: keeping the best graph so far" in done.words
+    assert "interrupted: finishing with the best graph so far" in done.words
 
 
 def test_judge_ends_at_its_limit(small):

@@ -67,12 +67,15 @@ class Program(click.Group):
             return FAILURE if isinstance(error, OutputError) else MISUSE
         except OSError as error:  # such as a help text on a full disk
             where = "the output" if error.filename is None else f"'{error.filename}'"
-            say_error(f"{where}: {error.strerror or error}", hint=write_hint(error, "run it again with 'drbo --debug'"))
+            say_error(
+                f"{where}: {error.strerror or error}",
+                hint=write_hint(error, "run the command again as 'drbo --debug ...' to see where the error comes from"),
+            )
             return FAILURE
         except Exception as error:
             say_error(
                 f"internal error: {type(error).__name__}: {error}",
-                hint="run it again as 'drbo --debug ...' to see where, and report it: this should not happen",
+                hint="this is a bug: please report it, with the output of 'drbo --debug ...'",
             )
             return FAILURE
         return code if isinstance(code, int) else 0
@@ -103,7 +106,7 @@ def _usage_hint(error: click.UsageError) -> str:
 
 
 @click.group(cls=Program, invoke_without_command=True, context_settings=CONTEXT)
-@click.option("--debug", is_flag=True, help="Show where an error comes from.")
+@click.option("--debug", is_flag=True, help="Show a traceback when a command fails.")
 @click.version_option(__version__, prog_name="drbo", message="%(prog)s %(version)s")
 @click.pass_context
 def main(ctx: click.Context, debug: bool) -> None:  # noqa: ARG001 - read by Program.invoke
@@ -112,8 +115,8 @@ def main(ctx: click.Context, debug: bool) -> None:  # noqa: ARG001 - read by Pro
     \b
     Start here:
       drbo demo               a complete example in a minute or two
-      drbo check table.csv    what the program makes of your data
-      drbo fit table.csv      its graph
+      drbo check table.csv    check your data before a fit
+      drbo fit table.csv      find the graph of your data
     """
     ctx.obj = time.monotonic()  # time limits count from here
     if ctx.invoked_subcommand is None:

@@ -19,17 +19,17 @@ REFERENCE_CLIMBS = 5
 SHOWN_LEVELS = 5
 
 
-@click.command(short_help="Say what the program makes of a table.")
+@click.command(short_help="Check a table before a fit.")
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("--quick", is_flag=True, help="Do not try out how long a fit will take.")
+@click.option("--quick", is_flag=True, help="Do not estimate how long a fit will take.")
 @data_options
 def check(data: Path, quick: bool, **options: Any) -> None:
-    """Read and check the table in DATA as 'drbo fit' would, and say what was found.
+    """Read and check the table in DATA as 'drbo fit' would, and report the findings.
 
-    The audit speaks of rows, copies, outliers, scale, order in time, and what scale could do to the arrows; then comes
-    the score that 'auto' takes and why, and how long a fit will take.
+    The audit covers sample size, duplicate rows, outliers, scale, serial dependence, and how scale could affect the
+    directions of edges. The command then prints which score 'auto' chooses and why, and how long a fit will take.
 
-    Ends with exit code 2 and the reason if the table cannot be used as it is.
+    The exit code is 2 if the table cannot be used as it is; the error message gives the reason.
     """
     checked, notes = read_checked(data, options)
     n_numeric = checked.kinds.count("numeric")
@@ -46,7 +46,7 @@ def check(data: Path, quick: bool, **options: Any) -> None:
     name, _, reasons = score_choice(checked if options["missing"] == "em" else whole, "auto", None)
     lines += [
         "",
-        f"--score auto takes {name}:",
+        f"--score auto chooses {name}:",
         *(f"  {plain(reason.removeprefix(f'score {name}: '))}" for reason in reasons),
     ]
     lines += [] if quick else ["", *_time(whole)]
@@ -62,7 +62,7 @@ def _findings(checked: "Table") -> list[str]:
         findings += audit_arrows(checked, *reference)
     findings.sort(key=lambda finding: not finding.serious)
     words = [f"  {'attention' if f.serious else 'note':<10} {plain(f.text)}" for f in findings]
-    return ["", "Audit:", *(words or ["  nothing to warn of"])]
+    return ["", "Audit:", *(words or ["  no problems found"])]
 
 
 def _reference(checked: "Table") -> Any:
@@ -85,7 +85,7 @@ def _reference(checked: "Table") -> Any:
 def _time(checked: "Table") -> list[str]:
     """Return what a fit will take, from its first iterations."""
     if checked.large:
-        return ["The table is large: 'drbo fit --dry-run' tells how long a fit will take."]
+        return ["The table is large: 'drbo fit --dry-run' estimates how long a fit will take."]
     import numpy as np
     import pandas as pd
 

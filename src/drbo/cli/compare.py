@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 WIDTH = 96  # of lists of edges
 SHOWN_EDGES = 40  # of each kind
 SHOWN_NAMES = 5
-CLASS_NOTE = "the score cannot tell all directions: the equivalence class (CPDAG) is compared"
+CLASS_NOTE = "the score cannot determine all directions, so the equivalence class (CPDAG) is compared"
 KINDS = {
     "correct": "true and learned, same direction",
     "reversed": "true and learned, opposite direction",
-    "undirected": "true and learned, direction left open",
+    "undirected": "true and learned, direction undetermined",
     "missing": "true, not learned",
     "extra": "learned, not true",
 }
@@ -41,11 +41,12 @@ KINDS = {
 def compare(learned: Path, truth: Path, as_json: bool) -> None:
     """Compare the learned graph EST with the true graph TRUTH.
 
-    Each is a folder that 'drbo fit -o' wrote, an edge list (CSV with the columns source,target), an adjacency table
-    (CSV), or a JSON, NPZ or NPY file. An edge that EST has in both directions is undirected. TRUTH must be a DAG.
+    Each can be a folder that 'drbo fit -o' wrote, an edge list (CSV with the columns source,target), an adjacency
+    matrix (CSV), or a JSON, NPZ or NPY file. If EST contains an edge in both directions, the edge is undirected. TRUTH
+    must be a DAG.
 
-    A result whose score cannot tell all directions is compared as the equivalence class that it is; its edges.csv is
-    one DAG of the class.
+    If the score of a result cannot determine all directions, its equivalence class is compared; its edges.csv is only
+    one DAG of that class.
 
     \b
     Examples:
@@ -89,9 +90,12 @@ def _aligned(
         if len(first) != len(second) or not any(numbered):
             raise DataError(
                 f"the graphs have no node in common: {_few(first)} and {_few(second)}",
-                hint="both files must name the same variables",
+                hint="both graphs must use the same variable names",
             )
-        say("note: one of the graphs has no names; its nodes are taken in the order of the other's")
+        say(
+            "note: one graph has no node names; its nodes are assumed to be in the same order as those of the other "
+            "graph"
+        )
         names = second if numbered[0] else first
         return (learned[0], truth[0]), names
     longer, shorter = (first, second) if len(first) > len(second) else (second, first)
@@ -99,7 +103,7 @@ def _aligned(
     for graph, path in ((learned, "EST"), (truth, "TRUTH")):
         absent = [name for name in names if name not in graph[1]]
         if absent:
-            say(f"note: {path} does not mention {_few(absent)}: taken as without edges there")
+            say(f"note: {path} does not mention {_few(absent)}, which therefore have no edges in that graph")
     return (_spread(learned, names), _spread(truth, names)), names
 
 
@@ -156,7 +160,7 @@ def _figures(comparison: "Comparison") -> list[str]:
     c, bounds = comparison, comparison.sid_bounds
     sid = f"{c.sid}" if c.sid is not None else f"{bounds[0]} to {bounds[1]}" if bounds else "unknown"
     return [
-        f"  SHD      {c.shd:<10}  edges to add, remove or turn; a direction left open counts 1",
+        f"  SHD      {c.shd:<10}  edges to add, remove or reverse; an undetermined direction counts 1",
         f"  SHD-C    {c.shd_c:<10}  the same between the equivalence classes (CPDAGs)",
         f"  SID      {sid:<10}  pairs of nodes whose causal effect would be wrong",
         "",

@@ -9,15 +9,17 @@ from drbo.cli.output import write_table, writing
 from drbo.errors import SettingsError
 
 
-@click.command(short_help="List the networks that ship with drbo, or write one.")
+@click.command(short_help="List the included data sets and networks, or write one to a file.")
 @click.argument("name", required=False)
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write: CSV, or NPZ.")
-@click.option("--permute", type=click.IntRange(min=0), metavar="SEED", help="Put the columns into a random order.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to this .csv or .npz file."
+)
+@click.option("--permute", type=click.IntRange(min=0), metavar="SEED", help="Shuffle the columns.")
 def datasets(name: str | None, output: Path | None, permute: int | None) -> None:
     """List the data sets and networks that ship with the package, or write the one called NAME.
 
-    Without -o the edges of NAME are printed. With -o FILE the rows go to FILE and the edges to FILE with '-edges'
-    before its ending; a network without rows has its edges in FILE.
+    Without -o the edges of NAME are printed. With -o data.csv the rows are written to data.csv and the edges to
+    data-edges.csv; if a network has no rows, its edges are written to data.csv.
 
     \b
     Examples:
@@ -28,7 +30,7 @@ def datasets(name: str | None, output: Path | None, permute: int | None) -> None
         _write(name, output, permute)
         return
     if output is not None or permute is not None:
-        raise SettingsError("-o and --permute need the NAME of a data set", hint="'drbo datasets' lists the names")
+        raise SettingsError("-o and --permute require the NAME of a data set", hint="'drbo datasets' lists the names")
     from drbo.data.datasets import available
 
     rows = [

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 CALL = "drbo demo"
 ARGUMENTS: dict[str, Any] = {"random_state": 0}
-STORY = """\
-Sachs et al. (2005) measured 11 signalling proteins in single human T cells.
-From the numbers of 853 cells alone, which protein acts on which? 17 links are known from biology.
-"""
+STORY = (
+    "Sachs et al. (2005) measured 11 signalling proteins in single human T cells.\nWhich protein acts on which, "
+    "judging only by the measurements of 853 cells? 17 links are known from biology.\n"
+)
 
 
-@click.command(short_help="A complete example on real data, in under two minutes.")
+@click.command(short_help="Run a complete example on real data in under two minutes.")
 @click.option(
     "-o",
     "--output",
@@ -34,12 +34,12 @@ From the numbers of 853 cells alone, which protein acts on which? 17 links are k
     default="drbo-demo",
     show_default=True,
     metavar="DIR",
-    help="Where to save.",
+    help="Folder for the results.",
 )
 def demo(output: Path) -> None:
-    """Find the network of 11 proteins in 853 cells (Sachs et al. 2005) and compare it with the known one.
+    """Learn the network of 11 proteins in 853 cells (Sachs et al. 2005) and compare it with the known network.
 
-    Takes less than two minutes, and saves the result, a picture of the graph and a report.
+    The demo takes less than two minutes and saves the result, a picture of the graph and a report.
     """
     check_folder(output, again=CALL)
     for line in STORY.splitlines():
@@ -56,7 +56,7 @@ def demo(output: Path) -> None:
     say("")
     finish(result, output, quiet=True)
     if result.weights is None:
-        show(f"\nStraight lines through the same edges:\n{_slopes(result, frame.to_numpy())}")
+        show(f"\nLinear regression coefficients of the same edges:\n{_slopes(result, frame.to_numpy())}")
     comparison = compare(answer(result), sachs.dag)
     what = "The equivalence class" if result.score_equivalent else "The graph"
     show(f"\n{what} compared with the known network: {comparison_text(comparison, sachs.names)}")
@@ -64,8 +64,8 @@ def demo(output: Path) -> None:
     say("")
     say(f"A picture of the graph:  {output / PICTURE}")
     say(f"The edges as a table:    {output / 'edges.csv'}")
-    say("Next, your own table:    drbo fit table.csv -o result")
-    say(f"The report, for a browser: {output / REPORT}")
+    say("Next, try your own data: drbo fit table.csv -o result")
+    say(f"The report (HTML):       {output / REPORT}")
     exit_if_interrupted(result)
 
 
@@ -83,9 +83,9 @@ def _slopes(result: "Result", values: "npt.ArrayLike") -> str:
 
 def _words(comparison: "Comparison") -> str:
     found = comparison.n_true - len(comparison.missing)
-    open_ones = f", {len(comparison.undirected)} have no direction" if comparison.undirected else ""
+    open_ones = f", and {len(comparison.undirected)} have no determined direction" if comparison.undirected else ""
     return (
-        f"{found} of the {comparison.n_true} known links were found, and {len(comparison.extra)} others. "
-        f"Of the {found}, {len(comparison.correct)} point the known way, "
-        f"{len(comparison.reversed)} the other way{open_ones}."
+        f"{found} of the {comparison.n_true} known links were found, and {len(comparison.extra)} others. Of the "
+        f"{found}, {len(comparison.correct)} point in the known direction, {len(comparison.reversed)} in the "
+        f"opposite one{open_ones}."
     )

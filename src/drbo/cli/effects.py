@@ -12,27 +12,27 @@ from drbo.cli.progress import counting
 from drbo.errors import SettingsError
 
 
-@click.command(short_help="Estimate linear effects under a graph.")
+@click.command(short_help="Estimate linear effects, given a graph.")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("--from", "source", metavar="A", help="The column that is changed.  [default: each]")
-@click.option("--to", "target", metavar="B", help="The column that is looked at.  [default: each]")
+@click.option("--from", "source", metavar="A", help="The cause: the column that is changed.  [default: every column]")
+@click.option("--to", "target", metavar="B", help="The outcome: the column that responds.  [default: every column]")
 @click.option(
     "--bootstrap",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Learn the graph again from N resamples of DATA; needs --from and --to.",
+    help="Relearn the graph on N resamples of DATA; requires --from and --to.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no progress and no notes on stderr.")
 @data_options
 @json_option
 def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -> None:
     """Print total and direct linear effects in the graph of RUN, estimated from the table in DATA.
 
-    RUN is a folder that 'drbo fit -o' wrote. Where the data leave directions open, an effect is a set of values, one
-    for each way to direct the edges at the source. DATA should be rows that the graph was not learned from; with the
-    rows of the run itself the answer holds only given this graph, and says so. --bootstrap takes the choice of the
-    graph into account.
+    RUN is a folder that 'drbo fit -o' wrote. If the data do not determine all directions, an effect is a set of values,
+    one for each possible set of parents of the cause. DATA should be rows that the graph was not learned from: the
+    intervals from the rows of the run itself ignore that the graph was selected on the same data, and a note says so.
+    --bootstrap accounts for the selection of the graph.
 
     \b
     Examples:
@@ -44,7 +44,7 @@ def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -
 
     if options["missing"] in ("em", "impute"):
         raise SettingsError(
-            f"--missing {options['missing']} is for a fit: effects are estimated from complete rows",
+            f"--missing {options['missing']} works only for a fit: effects are estimated from complete rows",
             hint="use --missing drop",
         )
     result = Result.load(run)
@@ -56,10 +56,12 @@ def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -
         from drbo.estimator import DrBO
 
         if source is None or target is None:
-            raise SettingsError("--bootstrap is for one effect", hint="add --from A --to B")
+            raise SettingsError(
+                "--bootstrap estimates a single effect, so it needs both --from and --to", hint="add --from A --to B"
+            )
         model = DrBO.like(result, missing=options["missing"])
         with counting("resamples", quiet=quiet) as progress:
             found = model.effects(frame, source, target, n=options["bootstrap"], progress=progress)
     if not quiet and found.basis.startswith("conditional"):
-        say("note: these are the rows that the graph was learned from; new rows or --bootstrap give honest intervals")
+        say("note: the graph was learned from these rows, so the intervals are too narrow; use new rows or --bootstrap")
     show(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else found.summary(), machine=as_json)

@@ -77,7 +77,7 @@ class Estimate:
         device = f", {self.device_memory:.1f} GiB on the GPU" if self.device_memory else ""
         at_least = "at least " if self.open_ended else "about "
         work = (
-            f"{self.iterations:,} climbs without a better score end it"
+            f"ends after {self.iterations:,} climbs without a better score"
             if self.open_ended
             else (
                 f"{self.evals:,} evaluations in about {self.iterations:,} iterations, "
@@ -85,8 +85,8 @@ class Estimate:
             )
         )
         return (
-            f"dry run: nothing was saved\n  search  {work}\n  time    {at_least}{clock_time(self.seconds)}, "
-            f"without pruning and proof\n  memory  about {self.memory:.1f} GiB{device}"
+            f"dry run: nothing was saved\n  search  {work}\n  time    {at_least}{clock_time(self.seconds)}, not "
+            f"counting pruning and the proof of optimality\n  memory  about {self.memory:.1f} GiB{device}"
         )
 
     def as_json(self) -> str:

@@ -23,13 +23,14 @@ def worker_options(command: F) -> F:
     command = click.option(
         "--dask",
         metavar="ADDRESS",
-        help="Compute expensive local scores on a Dask cluster: host:port of its scheduler, or local.",
+        help="Compute expensive local scores on a Dask cluster: host:port of its scheduler, or 'local' to start one "
+        "here.",
     )(command)
     return click.option(
         "--workers",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Processes that compute expensive local scores and refit resamples; cheap scores need none.",
+        help="Number of worker processes for expensive local scores and for resamples; cheap scores need none.",
     )(command)
 
 
@@ -44,7 +45,7 @@ def executor_for(workers: int | None, dask: str | None) -> Iterator[Executor | N
     None
     """
     if workers is not None and dask is not None:
-        raise SettingsError("--workers and --dask are both given", hint="keep one of the two")
+        raise SettingsError("--workers and --dask cannot be combined", hint="remove one of them")
     if dask is not None:
         with _client(dask) as client:
             yield client.get_executor(pure=False)
@@ -76,7 +77,10 @@ def _client(address: str) -> Iterator[Any]:
     try:
         client = distributed.Client(**place, timeout=DASK_SECONDS, set_as_default=False)
     except (OSError, ValueError, RuntimeError) as error:
-        raise WorkerError(f"no Dask scheduler answers at '{address}': {error}", hint="is it running there?") from error
+        raise WorkerError(
+            f"no Dask scheduler answers at '{address}': {error}",
+            hint="check that the scheduler is running and that the address is right",
+        ) from error
     try:
         yield client
     finally:
@@ -87,10 +91,10 @@ def _check_certificates(distributed: Any, address: str) -> None:
     """Refuse a TLS address without usable certificates: Dask's client would fail late and hang when it is closed."""
     if not address.startswith("tls://"):
         return
-    hint = "set distributed.comm.tls in Dask's configuration; docs/scaling-out.md shows the variables"
+    hint = "set distributed.comm.tls in Dask's configuration; docs/scaling-out.md lists the variables"
     try:
         context = distributed.Security().get_connection_args("client").get("ssl_context")
     except OSError as error:
-        raise SettingsError(f"the certificates for '{address}' cannot be read: {error}", hint=hint) from error
+        raise SettingsError(f"the TLS certificates for '{address}' cannot be read: {error}", hint=hint) from error
     if context is None:
-        raise SettingsError(f"'{address}' needs certificates, and Dask's configuration names none", hint=hint)
+        raise SettingsError(f"'{address}' requires TLS certificates, but Dask's configuration names none", hint=hint)

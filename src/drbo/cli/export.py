@@ -9,21 +9,21 @@ from drbo.cli.output import writing
 from drbo.errors import SettingsError
 
 
-@click.command(short_help="Write a saved graph for another program.")
+@click.command(short_help="Export a saved graph for another program.")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
-@click.option("--class", "as_class", is_flag=True, help="The equivalence class, with undirected edges.")
+@click.option("--class", "as_class", is_flag=True, help="Export the equivalence class, with its undirected edges.")
 def export(run: Path, path: Path, as_class: bool) -> None:
-    """Write the graph of the result in RUN into FILE; the ending of its name says how.
+    """Write the graph of the result in RUN to FILE; the file extension determines the format.
 
     \b
     .dot               Graphviz
     .gml               networkx, DoWhy
     .graphml           Gephi, yEd, igraph
-    .dagitty           dagitty, in R or on its web page
+    .dagitty           dagitty, in R or on its website
     .bnlearn           a model string for bnlearn's model2network()
     .lavaan            regressions for lavaan
-    .csv .json .npz    edge list, nodes and edges, arrays; drbo reads these back
+    .csv .json .npz    edge list, nodes and edges, arrays; drbo can read these
 
     \b
     Examples:
@@ -34,7 +34,9 @@ def export(run: Path, path: Path, as_class: bool) -> None:
     from drbo.result.result import Result
 
     if path.suffix.lower() not in ENDINGS:
-        raise SettingsError(f"a graph is written as {', '.join(ENDINGS)}, got '{path}'", hint="change the ending")
+        raise SettingsError(
+            f"a graph can be exported to {', '.join(ENDINGS)}, got '{path}'", hint="choose one of these file extensions"
+        )
     result = Result.load(run)
     with writing(path):
         result.export(path, as_class=as_class)

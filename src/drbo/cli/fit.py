@@ -42,50 +42,52 @@ if TYPE_CHECKING:
     from drbo.result.result import Result
 
 
-@click.command(short_help="Find the graph of a table.")
+@click.command(short_help="Find the highest-scoring graph of a table.")
 @click.argument("data", type=click.Path(path_type=Path))
 @config_option
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Save result, picture and report here."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder for the result, the picture and the report.",
 )
-@click.option("--force", is_flag=True, help="Replace the run in DIR, or write into a folder that holds other files.")
+@click.option("--force", is_flag=True, help="Replace the run in DIR, or write into a folder that contains other files.")
 @score_options
 @click.option(
-    "--preset", type=click.Choice(list(PRESETS)), default="default", show_default=True, help="Settings of the search."
+    "--preset", type=click.Choice(list(PRESETS)), default="default", show_default=True, help="Named search settings."
 )
 @click.option(
     "--max-evals",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Graphs that may be evaluated.  [default: the preset's]",
+    help="Maximum number of graphs to evaluate.  [default: set by the preset]",
 )
-@click.option("--time-limit", type=duration, metavar="TIME", help="Stop after 60s, 5m, 1h, ...")
+@click.option("--time-limit", type=duration, metavar="TIME", help="Stop after this time, such as 60s, 5m or 1h.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="S", help="Random seed.")
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="S", help="Same seed, same graph."
-)
-@click.option(
-    "--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help="Where to compute."
+    "--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help="Compute device."
 )
 @click.option(
     "--prune",
     metavar="NAME",
     default="auto",
     show_default=True,
-    help="How weak edges are removed at the end: auto, none, f-test, odds, threshold, cam, cam-sequential, kci.",
+    help="Method to remove weak edges at the end: auto, none, f-test, odds, threshold, cam, cam-sequential, kci.",
 )
 @click.option(
     "--set", "changes", multiple=True, metavar="NAME=VALUE", help="Any other setting, such as dropout=0.3; repeatable."
 )
-@click.option("--require", multiple=True, metavar="'A->B'", help="An edge that must be there; repeatable.")
-@click.option("--forbid", multiple=True, metavar="'A->B'", help="An edge that must not be there; repeatable.")
-@click.option("--tiers", default="", metavar="'a,b;c'", help="Groups in the order of time, early first.")
-@click.option("--forbid-within-tiers", is_flag=True, help="Also no edge between variables of one tier.")
+@click.option("--require", multiple=True, metavar="'A->B'", help="Required edge; repeatable.")
+@click.option("--forbid", multiple=True, metavar="'A->B'", help="Forbidden edge; repeatable.")
+@click.option("--tiers", default="", metavar="'a,b;c'", help="Groups of variables in temporal order, earliest first.")
+@click.option("--forbid-within-tiers", is_flag=True, help="Also forbid edges between variables of the same tier.")
 @click.option("--root", "roots", multiple=True, metavar="A", help="A variable without parents; repeatable.")
 @click.option("--leaf", "leaves", multiple=True, metavar="A", help="A variable without children; repeatable.")
 @click.option(
-    "--context", multiple=True, metavar="A", help="A variable that no other causes, such as site; repeatable."
+    "--context", multiple=True, metavar="A", help="A variable that only other context variables may cause; repeatable."
 )
-@click.option("--max-parents", type=click.IntRange(min=0), metavar="N", help="The most parents of a variable.")
+@click.option("--max-parents", type=click.IntRange(min=0), metavar="N", help="Maximum number of parents per variable.")
 @click.option(
     "--knowledge",
     "knowledge_file",
@@ -96,44 +98,44 @@ if TYPE_CHECKING:
 @click.option(
     "--exact/--no-exact",
     default=None,
-    help="Prove the optimum, or bound it, up to 64 columns; or do not try.  [default: where it takes seconds]",
+    help="Prove that the graph is optimal, or bound the gap, up to 64 columns.  [default: if it takes seconds]",
 )
 @click.option(
-    "--start", type=click.Path(path_type=Path), metavar="GRAPH", help="Search from this graph: edit one, then refit."
+    "--start", type=click.Path(path_type=Path), metavar="GRAPH", help="Start from this graph, e.g. an edited result."
 )
 @click.option(
-    "--bootstrap", type=click.IntRange(min=1), metavar="N", help="Refit N resamples: how sure is every edge? Try 100."
+    "--bootstrap", type=click.IntRange(min=1), metavar="N", help="Refit on N resamples to see how stable edges are."
 )
 @click.option(
     "--resampling",
     type=click.Choice(["bootstrap", "subsample", "block"]),
     default="bootstrap",
     show_default=True,
-    help="Rows with replacement, half of the rows, or blocks of neighbours.",
+    help="bootstrap: rows with replacement; subsample: half of the rows; block: blocks of consecutive rows.",
 )
-@click.option("--clusters", metavar="COLUMN", help="Resample whole groups of rows; the column is no variable then.")
+@click.option("--clusters", metavar="COLUMN", help="Resample whole clusters, named by this column (not a variable).")
 @click.option(
-    "--seeds", type=click.IntRange(min=2), metavar="N", help="Fit with N seeds: which edges hang on the seed? Try 10."
+    "--seeds", type=click.IntRange(min=2), metavar="N", help="Fit with N seeds to see which edges depend on them."
 )
-@click.option("--weights", metavar="COLUMN", help="A row of weight w counts as w rows; the column is no variable then.")
+@click.option("--weights", metavar="COLUMN", help="Row weights, in this column (not a variable); w counts as w rows.")
 @worker_options
 @click.option(
     "--imputations",
     type=click.IntRange(min=2),
     metavar="M",
-    help="Completed tables of --missing impute, one search each.  [default: 10]",
+    help="Number of imputed tables for --missing impute, with one search each.  [default: 10]",
 )
 @data_options
 @json_option
-@click.option("--dry-run", is_flag=True, help="Only tell how long it will take and how much memory.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr.")
+@click.option("--dry-run", is_flag=True, help="Only estimate the time and memory that a fit will need.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no progress and no notes on stderr.")
 def fit(
     data: Path, output: Path | None, force: bool, as_json: bool, dry_run: bool, quiet: bool, **options: Any
 ) -> None:
     """Find the highest-scoring causal graph of the table in DATA.
 
-    DATA is a CSV, TSV, Parquet, NPZ or NPY file with one named column per variable. Ctrl-C ends the search with the
-    best graph so far. With -o the search is saved every so often: 'drbo resume DIR' goes on with it.
+    DATA is a CSV, TSV, Parquet, NPZ or NPY file with one named column per variable. Ctrl-C ends the search and returns
+    the best graph so far. With -o the search is saved at regular intervals; 'drbo resume DIR' continues it.
 
     \b
     Examples:
@@ -228,7 +230,7 @@ def _weights(frame: "pd.DataFrame", column: str | None) -> tuple["pd.DataFrame",
         return frame, None
     if column not in frame:
         raise SettingsError(
-            f"--weights: there is no column '{column}'", hint=f"columns: {', '.join(map(str, frame))}"[:300]
+            f"--weights: there is no column '{column}'", hint=f"the columns are {', '.join(map(str, frame))}"[:300]
         )
     return frame.drop(columns=column), frame[column].to_numpy()
 
@@ -237,15 +239,18 @@ def _check_imputed(options: dict[str, Any], dry_run: bool) -> None:
     """Refuse what does not go together: frequencies over completed tables, seeds and resamples."""
     if options["seeds"] is not None and (options["bootstrap"] is not None or options["missing"] == "impute"):
         other = "--bootstrap" if options["bootstrap"] is not None else "--missing impute"
-        raise SettingsError(f"--seeds does not go with {other}: both count graphs", hint="leave one of them out")
+        raise SettingsError(
+            f"--seeds cannot be combined with {other}: both report edge frequencies", hint="remove one of them"
+        )
     if options["missing"] != "impute":
         if options["imputations"] is not None:
-            raise SettingsError("--imputations is for --missing impute", hint="add --missing impute")
+            raise SettingsError("--imputations requires --missing impute", hint="add --missing impute")
         return
     for given, option in ((dry_run, "--dry-run"), (options["bootstrap"] is not None, "--bootstrap")):
         if given:
             raise SettingsError(
-                f"{option} does not go with --missing impute", hint="use --missing em or drop, or leave it out"
+                f"{option} cannot be combined with --missing impute",
+                hint="use --missing em or drop, or remove the other option",
             )
 
 
@@ -258,7 +263,7 @@ def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
     for name in budget:
         if name in changes:
             option = f"--{name.replace('_', '-')}"
-            raise SettingsError(f"{option} and --set {name}=... are both given", hint="keep one of the two")
+            raise SettingsError(f"{option} and --set {name}=... set the same value", hint="remove one of them")
     arguments: dict[str, Any] = {
         name: options[name] for name in ("score", "preset", "prune", "device", "on_constant", "on_collinear", "missing")
     }
@@ -295,10 +300,10 @@ def _resampling(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple["pd.Dat
         wish = {"n": n, "kind": options["resampling"]}
         return frame, wish if n is not None else None
     if n is None:
-        raise SettingsError("--clusters is for a bootstrap", hint="add --bootstrap 100")
+        raise SettingsError("--clusters requires --bootstrap", hint="add --bootstrap 100")
     if column not in frame:
         raise SettingsError(
-            f"--clusters: there is no column '{column}'", hint=f"columns: {', '.join(map(str, frame))}"[:300]
+            f"--clusters: there is no column '{column}'", hint=f"the columns are {', '.join(map(str, frame))}"[:300]
         )
     clusters = frame[column].astype(str).to_numpy()
     wish = {"n": n, "kind": "cluster", "clusters": clusters}

@@ -21,25 +21,26 @@ LEFT_OUT = {
 }
 HEAD = """\
 # A run of drbo: drbo fit --config {name}
-# Lines that begin with # are defaults or examples; remove the # to change one. The command line wins over this file.
+# Lines that begin with # are defaults or examples; remove the # to change a value. Options on the command line take
+# precedence over this file.
 """
 KNOWLEDGE = """
-[knowledge]  # what every graph must obey
+[knowledge]  # constraints that every graph satisfies
 # required = ["age -> income"]
 # forbidden = ["wet -> rain"]
-# tiers = [["age", "sex"], ["dose"], ["outcome"]]  # early to late
+# tiers = [["age", "sex"], ["dose"], ["outcome"]]  # earliest to latest
 # forbid_within_tiers = false
 # roots = ["age"]
 # leaves = ["outcome"]
-# context = ["site"]  # nothing else causes it
+# context = ["site"]  # caused only by other context variables
 # max_parents = 4
 """
 
 
-@click.command(short_help="Write a commented configuration.")
+@click.command(short_help="Write a commented configuration file.")
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path), default="run.toml")
 @click.option("--data", metavar="TABLE", help="The table to fit.")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 def init(path: Path, data: str | None, force: bool) -> None:
     """Write a TOML file with every option of 'drbo fit', its default and its meaning.
 
@@ -53,11 +54,11 @@ def init(path: Path, data: str | None, force: bool) -> None:
     from drbo.data.files import write_file
 
     if path.exists() and not force:
-        raise OutputError(f"'{path}' is there already", hint="choose another name, or add --force")
+        raise OutputError(f"'{path}' already exists", hint="choose another name, or add --force")
     table = data or "table.csv"
     if plain(table) != table:
         raise SettingsError(
-            f"the name '{table}' cannot stand in a TOML file", hint="leave out --data, or give the file another name"
+            f"the name '{table}' cannot be written to a TOML file", hint="omit --data, or rename the file"
         )
     lines = [HEAD.format(name=plain(path.name)), "[fit]", f"data = {_toml(table)}", 'output = "run"']
     lines += _options(fit.params)

@@ -15,8 +15,8 @@ from drbo.deadline import Deadline, current
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 INTERRUPTED = 130  # exit code: 128 + SIGINT
-STOPPING = "interrupted: keeping the best graph so far; Ctrl-C again stops at once"
-NO_RESULT = "interrupted, there is no result"
+STOPPING = "interrupted: finishing with the best graph so far; press Ctrl-C again to stop immediately"
+NO_RESULT = "interrupted before there was a result"
 #: Seconds that the main thread has to hear a signal while there is no graph yet; it may be inside a compiled function.
 HEARING_SECONDS = 1.0
 

@@ -19,37 +19,52 @@ if TYPE_CHECKING:
     from drbo.result.result import Result
 
 
-@click.command(short_help="Judge a graph without the truth.")
+@click.command(short_help="Judge a graph when the truth is unknown.")
 @click.argument("data", type=click.Path(path_type=Path))
 @click.argument("graph", type=click.Path(path_type=Path))
 @click.option(
-    "--as-is", is_flag=True, help="Judge on these rows even if the graph was learned from them: too good to be true."
+    "--as-is",
+    is_flag=True,
+    help="Judge on these rows even if the graph was learned from them; the verdict is then too favourable.",
 )
 @click.option(
     "--test",
     type=click.Choice(["auto", "gaussian", "g-test", "kci"]),
     default="auto",
     show_default=True,
-    help="Independence test: partial correlation, counts, or kernels (slow).",
+    help="Independence test: partial correlation (gaussian), contingency tables (g-test), or kernels (kci, slow).",
 )
 @click.option("--random", "n_random", type=click.IntRange(min=19), default=100, show_default=True, metavar="N",
-              help="Random graphs of the same density.")  # fmt: skip
+              help="Number of random graphs with the same density.")  # fmt: skip
 @click.option("--permutations", "n_permutations", type=click.IntRange(min=19), metavar="N",
-              help="Graphs with permuted nodes.  [default: 20 to 200, by the test]")  # fmt: skip
-@click.option("--no-path", is_flag=True, help="Do not search at rising penalties.")
-@click.option("--time-limit", type=duration, metavar="TIME", help="Stop after 60s, 5m, 1h, ... with what is done.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the split and the graphs.")
+              help="Number of node permutations.  [default: 20 to 200, depending on the test]")  # fmt: skip
+@click.option("--no-path", is_flag=True, help="Skip the searches with increasing penalties.")
+@click.option(
+    "--time-limit",
+    type=duration,
+    metavar="TIME",
+    help="Stop after this time, such as 60s, 5m or 1h, and report what was done.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Random seed of the split, the random graphs and the permutations.",
+)
 @score_options
 @data_options
 @json_option
 def judge(
     data: Path, graph: Path, as_is: bool, as_json: bool, time_limit: float | None, **options: Any
 ) -> None:  # fmt: skip
-    """Judge the graph in GRAPH on the table in DATA: score, random graphs, independences, permuted nodes, penalties.
+    """Judge the graph in GRAPH on the table in DATA, without knowing the true graph.
 
-    GRAPH is a result folder, or what 'drbo compare' reads. DATA should be rows that the graph was not learned from. If
-    it is the very table of a result, its rows are split: the graph is learned again from one half, with the same
-    settings, and judged on the other.
+    The command compares the score with those of random graphs, tests the independences that the graph implies, permutes
+    its nodes, and searches with increasing penalties. GRAPH is a result folder or any file that 'drbo compare' reads.
+
+    DATA should be rows that the graph was not learned from. If DATA is the table of the result itself, its rows are
+    split: a graph is learned from one half with the same settings and judged on the other half.
 
     \b
     Examples:
@@ -95,7 +110,7 @@ def _complete(frame: "pd.DataFrame", options: dict[str, Any]) -> "pd.DataFrame":
 
     if options["missing"] in ("em", "impute"):
         raise SettingsError(
-            f"--missing {options['missing']} is for a fit: a graph is judged on complete rows",
+            f"--missing {options['missing']} works only for a fit: a graph is judged on complete rows",
             hint="use --missing drop",
         )
     missing = missing_cells(frame)
@@ -109,7 +124,7 @@ def _from_file(frame: "pd.DataFrame", graph: Path, options: dict[str, Any]) -> t
     from drbo.result.export import read_graph
 
     dag, names = read_graph(graph, names=[str(name) for name in frame])
-    say("note: a graph without its run: make sure that it was not learned from these rows")
+    say("note: this file does not record the rows that the graph was learned from; make sure that they are not these")
     return dag, names, _asked(frame, options)
 
 
@@ -141,13 +156,14 @@ def _unseen(
     import numpy as np
 
     if as_is:
-        say("warning: the graph was learned from these rows: everything below is too good to be true")
+        say("warning: the graph was learned from these rows, so everything below is too favourable")
         return result, frame
     order = np.random.default_rng(seed).permutation(len(frame))
     train, held = np.sort(order[: len(frame) // 2]), np.sort(order[len(frame) // 2 :])
     say(
-        f"note: the graph was learned from these rows. They are split: {len(train)} to learn it again with the same "
-        f"settings, {len(held)} to judge it. --as-is judges the graph itself, on rows that it has seen"
+        f"note: the graph was learned from these rows, so they are split: a new graph is learned from {len(train)} "
+        f"rows with the same settings and judged on the other {len(held)}. Use --as-is to judge the original graph "
+        "on the rows that it was learned from"
     )
     again = _fitted_again(result, frame.iloc[train], score)
     return again, frame.iloc[held].reset_index(drop=True)
@@ -159,5 +175,8 @@ def _fitted_again(result: "Result", frame: "pd.DataFrame", score: dict[str, str]
     left = current().left()
     with Deadline(None if left == float("inf") else left / 2):  # the other half is for the judgement
         again: Result = DrBO.like(result, exact=False, **score).fit(frame[list(result.names)]).result_
-    say(f"note: the graph of the half has {int(again.dag.sum())} edges, that of all rows {int(result.dag.sum())}")
+    say(
+        f"note: the graph learned from half of the rows has {int(again.dag.sum())} edges, the original graph "
+        f"{int(result.dag.sum())}"
+    )
     return again

@@ -12,22 +12,26 @@ from drbo.cli.output import writing
 from drbo.errors import SettingsError
 
 
-@click.command(short_help="Put the past of a time series beside it.")
+@click.command(short_help="Add lagged columns to a time series.")
 @click.argument("data", type=click.Path(path_type=Path))
+@click.option("--lags", type=click.IntRange(min=1), default=1, show_default=True, metavar="K", help="Number of lags.")
 @click.option(
-    "--lags", type=click.IntRange(min=1), default=1, show_default=True, metavar="K", help="Rows to look back."
+    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE", help="Write to this .csv file."
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE", help="A .csv file.")
 @click.option(
-    "--time", metavar="COLUMN", help="Sort by this column first, and leave it out.  [default: rows as they are]"
+    "--time",
+    metavar="COLUMN",
+    help="Sort by this time column, which is then removed.  [default: keep the order of the rows]",
 )
-@click.option("--group", metavar="COLUMN", help="Series that do not continue each other, such as persons; left out.")
+@click.option(
+    "--group", metavar="COLUMN", help="Column that identifies separate series, such as a person; it is then removed."
+)
 @file_options
 def lag(data: Path, lags: int, output: Path, time: str | None, group: str | None, **options: Any) -> None:
-    """Write the table in DATA with the past of every column beside it, and what is known about its order.
+    """Write the time series in DATA with lagged copies of every column, and the tiers that follow from time.
 
-    Column x of k rows before is called x_lagk. Beside FILE a .toml file of the same name is written: its tiers say that
-    the present never causes the past.
+    Column x, k rows earlier, is named x_lagk. A .toml file of the same name is written beside FILE: its tiers state
+    that the present never causes the past.
 
     \b
     Example:
@@ -38,14 +42,16 @@ def lag(data: Path, lags: int, output: Path, time: str | None, group: str | None
     from drbo.data.lag import lagged
 
     if output.suffix.lower() != ".csv":
-        raise SettingsError(f"a lagged table is written as .csv, got '{output}'", hint="change the ending of the name")
+        raise SettingsError(
+            f"a lagged table can only be written as .csv, got '{output}'", hint="use a name that ends in .csv"
+        )
     frame = read_frame(data, options)
     table, tiers, notes = lagged(frame, lags, time=time, group=group)
     for note in notes:
         say(f"note: {note}")
     known = output.with_suffix(".toml")
     made = f"# Made by 'drbo lag {plain(data.name)} --lags {lags}'"
-    lines = [f"{made}: early to late; the present never causes the past.", ""]
+    lines = [f"{made}: earliest to latest; the present never causes the past.", ""]
     lines += ["tiers = [", *(f"  {json.dumps(tier, ensure_ascii=False)}," for tier in tiers), "]", ""]
     with writing(output):
         write_file(output, table.to_csv(index=False).encode())

@@ -86,7 +86,9 @@ def show(text: str, *, machine: bool = False) -> None:
 def put(content: str | bytes, *, newline: bool = True) -> None:
     """Print to stdout as it is, or say that it cannot be."""
     if sys.stdout is None:
-        raise OutputError("the answer cannot be printed: stdout is closed", hint="send it to a file, or to /dev/null")
+        raise OutputError(
+            "the result cannot be printed: stdout is closed", hint="redirect stdout to a file, or to /dev/null"
+        )
     try:
         click.echo(content, nl=newline)
     except OSError as error:
@@ -94,7 +96,8 @@ def put(content: str | bytes, *, newline: bool = True) -> None:
             raise
         _drop(1)
         raise OutputError(
-            f"the answer cannot be printed: {error.strerror or error}", hint=write_hint(error, "send it somewhere else")
+            f"the result cannot be printed: {error.strerror or error}",
+            hint=write_hint(error, "redirect stdout to another place"),
         ) from error
 
 
@@ -150,8 +153,8 @@ def as_options(hint: str) -> str:
 
     Examples
     --------
-    >>> as_options('drop it yourself or with on_constant="drop"')
-    'drop it yourself or with --on-constant drop'
+    >>> as_options('drop it with on_constant="drop"')
+    'drop it with --on-constant drop'
     """
     for phrase, option in _PHRASES.items():
         hint = hint.replace(phrase, option)

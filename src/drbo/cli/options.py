@@ -42,7 +42,7 @@ def duration(word: str) -> float:
     match = _DURATION.fullmatch(word.strip().lower())
     seconds = float(match[1]) * _SECONDS[match[2]] if match else 0.0
     if seconds <= 0:
-        raise click.BadParameter(f"a time is written like 60s, 5m or 1h, got {word!r}")
+        raise click.BadParameter(f"a time must look like 60s, 5m or 1h, got {word!r}")
     return seconds
 
 
@@ -58,7 +58,7 @@ def size(word: str) -> int:
     base = 1024 if match and match[3] else 1000
     found = float(match[1]) * base ** " kmgt".index(match[2] or " ") if match else 0.0
     if not 1 <= found < 2**63:
-        raise click.BadParameter(f"a size is written like 500MB or 4GB, got {word!r}")
+        raise click.BadParameter(f"a size must look like 500MB or 4GB, got {word!r}")
     return int(found)
 
 
@@ -75,7 +75,7 @@ def penalty(word: str) -> float | str:
     try:
         return float(word)
     except ValueError:
-        raise click.BadParameter(f"a penalty is a number >= 0 or ebic, got {word!r}") from None
+        raise click.BadParameter(f"a penalty must be a number >= 0 or ebic, got {word!r}") from None
 
 
 def data_options(command: F) -> F:
@@ -86,21 +86,22 @@ def data_options(command: F) -> F:
             type=click.Choice(["error", "drop"]),
             default="error",
             show_default=True,
-            help="What to do with a column that never changes.",
+            help="What to do with a column that has the same value in every row.",
         ),
         click.option(
             "--on-collinear",
             type=click.Choice(["error", "drop", "keep"]),
             default="error",
             show_default=True,
-            help="What to do with a column that others determine exactly.",
+            help="What to do with a column that is determined exactly by other columns.",
         ),
         click.option(
             "--missing",
             type=click.Choice(["error", "drop", "em", "impute"]),
             default="error",
             show_default=True,
-            help="What to do with missing values: refuse them, drop rows, EM covariance, multiple imputation.",
+            help="What to do with missing values: error: refuse them; drop: drop their rows; em: covariance by EM; "
+            "impute: multiple imputation.",
         ),
     )
     for option in reversed(policies):
@@ -111,15 +112,19 @@ def data_options(command: F) -> F:
 def file_options(command: F) -> F:
     """Add the options that say how a table is read from its file."""
     options = (
-        click.option("--separator", metavar="CHAR", help="Between the cells of a text file, or tab.  [default: found]"),
         click.option(
-            "--no-header", is_flag=True, help="The text file begins with data; columns are called x0, x1, ..."
+            "--separator",
+            metavar="CHAR",
+            help="Separator of a text file: one character, or 'tab'.  [default: detected]",
+        ),
+        click.option(
+            "--no-header", is_flag=True, help="The text file has no header line; the columns are named x0, x1, ..."
         ),
         click.option(
             "--max-input",
             type=size,
             metavar="SIZE",
-            help="Largest table that is read.  [default: 4GiB, or 100 times the size of a packed file]",
+            help="Largest table to read.  [default: 4GiB, or 100 times the size of a compressed file]",
         ),
     )
     for option in reversed(options):
@@ -133,8 +138,8 @@ def score_options(command: F) -> F:
         "--penalty",
         type=penalty,
         metavar="X",
-        help="Factor of the BIC penalty, 1 as in the paper, or ebic for fewer edges.  [default: 1 where a test of each "
-        "edge follows, else ebic]",
+        help="Multiplier of the BIC penalty (1: as in the paper), or ebic for fewer edges.  [default: 1 if every "
+        "edge is tested afterwards, else ebic]",
     )(command)
     return click.option(
         "--score",
@@ -142,7 +147,7 @@ def score_options(command: F) -> F:
         metavar="NAME",
         default="auto",
         show_default=True,
-        help="What is maximised: auto, bic-nv, bic-ev, bge, ..., or your own as module:Class.",
+        help="Score to maximise: auto, bic-nv, bic-ev, bge, ..., or your own as module:Class.",
     )(command)
 
 
@@ -165,12 +170,13 @@ def own_score(context: click.Context, _: click.Parameter, name: str | None) -> s
     filed = str((context.default_map or {}).get("score", ""))
     if context.get_parameter_source("score") is click.core.ParameterSource.DEFAULT_MAP:
         raise SettingsError(
-            f"the config names the score '{filed}', and no code is loaded because a file names it",
-            hint=f"if it is yours, add --score {filed}",
+            f"the configuration file names the score '{filed}', but drbo does not load code that only a file names",
+            hint=f"if you trust this code, add --score {filed}",
         )
     if ":" in filed and filed != name:
         raise SettingsError(
-            f"the config names the score '{filed}', the command line '{name}'", hint="change one of the two"
+            f"the configuration file names the score '{filed}', but the command line names '{name}'",
+            hint="give the same score in both places, or remove one",
         )
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
@@ -191,7 +197,7 @@ def config_option(command: F) -> F:
         expose_value=False,
         callback=read,
         metavar="FILE",
-        help="Options from a TOML file; 'drbo init' writes one. The command line wins.",
+        help="Read options from a TOML file (see 'drbo init'). Options on the command line take precedence.",
     )(command)
 
 
@@ -200,7 +206,9 @@ def config_values(command: click.Command, path: Path) -> dict[str, Any]:
     content = read_config(path)
     unknown = [name for name in content if name not in ("fit", "settings", "knowledge")]
     if unknown:
-        raise SettingsError(f"{path} has no use for [{unknown[0]}]", hint="its tables are fit, settings, knowledge")
+        raise SettingsError(
+            f"{path}: unknown table [{unknown[0]}]", hint="the allowed tables are fit, settings and knowledge"
+        )
     known: dict[str, click.Parameter] = {}
     for parameter in command.params:
         words = [parameter.name or "", *(word.lstrip("-") for word in (*parameter.opts, *parameter.secondary_opts))]
@@ -210,11 +218,12 @@ def config_values(command: click.Command, path: Path) -> dict[str, Any]:
         word = name.replace("_", "-")
         if word not in known:
             close = get_close_matches(word, known, n=1)
-            hint = f"did you mean {close[0]}?" if close else "'drbo init' writes a file with all of them"
+            hint = f"did you mean {close[0]}?" if close else "'drbo init' writes a file with all options"
             raise SettingsError(f"{path}: unknown option '{name}' in [fit]", hint=hint)
         if known[word].name in NOT_IN_FILES:
             raise SettingsError(
-                f"{path}: '{name}' is for the command line alone", hint=f"leave it out of the file, and add --{word}"
+                f"{path}: '{name}' is allowed only on the command line",
+                hint=f"remove it from the file, and add --{word} to the command",
             )
         values[known[word].name or ""] = _config_value(known[word], value, f"{path}: '{name}'")
     if content.get("settings"):
@@ -234,12 +243,12 @@ def _config_value(parameter: click.Parameter, value: Any, where: str) -> Any:
     for item in items:
         if not isinstance(item, str | int | float) or isinstance(item, bool):
             raise SettingsError(
-                f"{where} must be a text or a number, got {item!s:.80}",
+                f"{where} must be a string or a number, got {item!s:.80}",
                 hint="'drbo init' writes an example of every option",
             )
     words = [str(item) for item in items]
     if any("\0" in word for word in words):
-        raise SettingsError(f"{where} must not hold the character 0", hint="no name of a file or a column does")
+        raise SettingsError(f"{where} must not contain a null character", hint="remove the null character")
     return words if parameter.multiple else words[0]
 
 
@@ -251,13 +260,15 @@ def read_config(path: Path) -> dict[str, Any]:
         content = read_toml(path)
     except OSError as error:
         raise SettingsError(
-            f"config '{path}' cannot be read: {error.strerror}", hint="'drbo init' writes one"
+            f"configuration file '{path}' cannot be read: {error.strerror}", hint="'drbo init' writes an example"
         ) from error
     except ValueError as error:
-        raise SettingsError(f"config '{path}' is not TOML: {error}", hint="'drbo init' writes an example") from error
+        raise SettingsError(
+            f"configuration file '{path}' is not valid TOML: {error}", hint="'drbo init' writes an example"
+        ) from error
     wrong = next((name for name, value in content.items() if not isinstance(value, dict)), None)
     if wrong is not None:
-        raise SettingsError(f"{path}: '{wrong}' stands outside of a table", hint=f"write [fit] above {wrong} = ...")
+        raise SettingsError(f"{path}: '{wrong}' is outside of any table", hint=f"write [fit] above {wrong} = ...")
     return content
 
 
@@ -298,13 +309,15 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
         name, equals, word = (part.strip() for part in pair.partition("="))
         name = name.replace("-", "_")
         if not equals or not name:
-            raise SettingsError(f"--set takes name=value, got {pair!r}", hint="for example --set dropout=0.3")
+            raise SettingsError(
+                f"--set must have the form name=value, got {pair!r}", hint="for example --set dropout=0.3"
+            )
         if name not in knobs:
             close = get_close_matches(name, knobs, n=1)
             hint = f"did you mean {close[0]}?" if close else f"the settings are {', '.join(knobs)}"
             raise SettingsError(f"unknown setting '{name}'", hint=hint)
         if name in found:
-            raise SettingsError(f"setting '{name}' is given twice", hint="keep one of the two")
+            raise SettingsError(f"setting '{name}' is given twice", hint="remove one of them")
         found[name] = _value(word, knobs[name]["kind"], optional=knobs[name]["optional"])
     return found
 

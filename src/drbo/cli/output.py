@@ -46,7 +46,9 @@ def check_folder(folder: Path, *, force: bool = False, again: str = "") -> None:
     A run that is there is named, and replaced only with ``force``, or if its command was ``again``.
     """
     if folder.exists() and not folder.is_dir():
-        raise SettingsError(f"'{folder}' is a file, a result needs a folder", hint="choose another name with -o")
+        raise SettingsError(
+            f"'{folder}' is a file, but a result is saved in a folder", hint="choose another folder with -o"
+        )
     try:
         names = {path.name for path in folder.iterdir()} - {LOCK} if folder.exists() else set()
     except OSError as error:
@@ -56,7 +58,7 @@ def check_folder(folder: Path, *, force: bool = False, again: str = "") -> None:
     if names and not force and not _is_again(folder, again):
         listed = ", ".join(sorted(names)[:5]) + ", ..." * (len(names) > 5)
         raise SettingsError(
-            f"folder '{folder}' is not empty and holds no drbo result: {listed}",
+            f"folder '{folder}' is not empty and does not contain a drbo result: {listed}",
             hint="choose another folder with -o, or add --force to write into this one",
         )
     home = folder
@@ -64,7 +66,7 @@ def check_folder(folder: Path, *, force: bool = False, again: str = "") -> None:
         home = home.parent
     if not home.is_dir() or not os.access(home, os.W_OK | os.X_OK):
         raise OutputError(
-            f"'{folder}' cannot be written: no permission in '{home}'", hint="choose another folder with -o"
+            f"'{folder}' cannot be written: no write permission in '{home}'", hint="choose another folder with -o"
         )
 
 
@@ -84,15 +86,16 @@ def _is_again(folder: Path, again: str) -> bool:
     call = result.call if result is not None else plan.call if plan is not None else ""
     made = f" by '{call:.200}'" if call else ""
     if result is None:
-        what = f"a run that is not finished, started{made}{f' on {plan.started}' if plan else ''}"
-        way = f"go on with it: drbo resume {folder}; or "
+        what = f"an unfinished run, started{made}{f' on {plan.started}' if plan else ''}"
+        way = f"continue it with 'drbo resume {folder}', or "
     else:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime((folder / "result.json").stat().st_mtime))
         edges = int(result.dag.sum())
         size = f"{result.n_rows:,} rows, {len(result.names)} columns, {edges} edge{'s' * (edges != 1)}"
-        what, way = f"a finished run, made{made} on {when}: {size}", ""
+        what, way = f"a finished run, created{made} on {when}: {size}", ""
     raise SettingsError(
-        f"folder '{folder}' holds {what}", hint=f"{way}choose another name with -o, or add --force to replace it"
+        f"folder '{folder}' already contains {what}",
+        hint=f"{way}choose another folder with -o, or add --force to replace this run",
     )
 
 
@@ -165,7 +168,7 @@ def writing(what: Path) -> Iterator[None]:
         raise OutputError(error.message, hint=error.hint) from error
     except OSError as error:
         raise OutputError(
-            f"{what} cannot be written: {error.strerror or error}", hint=write_hint(error, "choose another place")
+            f"{what} cannot be written: {error.strerror or error}", hint=write_hint(error, "choose another location")
         ) from error
 
 
@@ -185,7 +188,7 @@ def save_result(result: "Result", folder: Path) -> list[Path]:
             if _drawn(folder / name, write, small=size <= most):
                 files.append(folder / name)
             else:
-                say(f"{name} was left out: the time was over; 'drbo report {folder}' draws the graph")
+                say(f"{name} was not written because time ran out; 'drbo report {folder}' draws the graph")
     return sorted(files)
 
 
@@ -288,7 +291,9 @@ def write_table(
     elif kind == ".npz":
         content = npz_bytes({"X": values, "names": np.array(names, dtype=np.str_)})
     else:
-        raise SettingsError(f"a table is written as .csv or .npz, got '{path}'", hint="change the ending of the name")
+        raise SettingsError(
+            f"a table can be written as .csv or .npz, got '{path}'", hint="choose one of these file extensions"
+        )
     if path is None:
         put(content, newline=False)
         return

@@ -51,11 +51,14 @@ class Plan:
         with refusing(path):
             content = read_json(read_bytes(path, MAX_TEXT_BYTES))
             if not isinstance(content, dict) or content.get("format") != FORMAT:
-                raise ResultError(f"{path} is not the plan of a run", hint="give the folder that drbo fit -o wrote")
+                raise ResultError(
+                    f"{path} does not describe a run of drbo", hint="give a folder that 'drbo fit -o' wrote"
+                )
             if content.get("version") != FORMAT_VERSION:
                 raise ResultError(
-                    f"{path} has format version {content.get('version')!r:.80}, this program reads {FORMAT_VERSION}",
-                    hint="use the version of drbo that wrote it",
+                    f"{path} has format version {content.get('version')!r:.80}, but this version of drbo reads "
+                    f"only {FORMAT_VERSION}",
+                    hint="use the version of drbo that wrote this file",
                 )
             fields: dict[str, Any] = {name: content.get(name) for name in cls.__dataclass_fields__}
             for name, value in fields.items():

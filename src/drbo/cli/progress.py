@@ -89,10 +89,12 @@ class Watch:
         """Return the state of the search in a few words."""
         found = f"best score {progress.best:.2f}"
         if progress.proving:
-            return f"{found}, looking for a proof that none is higher, {clock_time(self._clock() - self._start)} in all"
+            return (
+                f"{found}, trying to prove that it is the highest, {clock_time(self._clock() - self._start)} in total"
+            )
         left = clock_time(self.state(progress)[1])
         if self._counts_climbs:
-            return f"{progress.n_evals:,} evaluations, {found}, {left} left unless it improves"
+            return f"{progress.n_evals:,} evaluations, {found}, {left} left unless the score improves"
         count = f"{progress.n_evals:,} of {self.settings.max_evals:,} evaluations"
         if self._idle >= IDLE_ROUNDS:
             return f"{count}, {found}, nothing new in {self._idle} rounds"
@@ -152,7 +154,7 @@ class BarWatch(Watch):
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        self._task = self._bar.add_task("first graphs", total=1.0)
+        self._task = self._bar.add_task("evaluating the first graphs", total=1.0)
         self._show_warning, warnings.showwarning = warnings.showwarning, self._show_above
         self._bar.start()
         return self

@@ -8,14 +8,14 @@ from drbo.cli.messages import say
 from drbo.cli.output import REPORT, writing
 
 
-@click.command(short_help="Write the report of a saved result.")
+@click.command(short_help="Write an HTML report of a saved result.")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="[default: RUN/report.html]")
 def report(run: Path, output: Path | None) -> None:
     """Write the report of the result in RUN, a folder that 'drbo fit -o' wrote.
 
-    The report is one HTML file that works offline: the graph, its edges and what they are worth, the course of the
-    search, the data, the settings, and how to repeat and cite the run.
+    The report is a single HTML file that works offline. It shows the graph, the evidence for each edge, the progress of
+    the search, the data and the settings, and explains how to repeat and cite the run.
 
     \b
     Examples:

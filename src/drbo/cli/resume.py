@@ -22,30 +22,37 @@ if TYPE_CHECKING:
     from drbo.result.result import Result
 
 
-@click.command(short_help="Go on with a search that was saved.")
+@click.command(short_help="Continue a saved search.")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--max-evals",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Evaluate N more graphs.  [default: what is left of the first budget]",
+    help="Evaluate N more graphs.  [default: what is left of the original budget]",
 )
-@click.option("--time-limit", type=duration, metavar="TIME", help="Stop after 60s, 5m, 1h, ... in all.")
 @click.option(
-    "--bootstrap", type=click.IntRange(min=1), metavar="N", help="Resamples in all.  [default: those of the run]"
+    "--time-limit", type=duration, metavar="TIME", help="Stop after this time in total, such as 60s, 5m or 1h."
 )
-@click.option("--score", callback=own_score, metavar="module:Class", help="The score of the search, if it is your own.")
+@click.option(
+    "--bootstrap",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Total number of resamples.  [default: as in the original run]",
+)
+@click.option(
+    "--score", callback=own_score, metavar="module:Class", help="The score of the search, if it is not built in."
+)
 @worker_options
 @json_option
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no progress and no notes on stderr.")
 def resume(
     run: Path, as_json: bool, quiet: bool, bootstrap: int | None, workers: int | None, dask: str | None, **changes: Any
 ) -> None:
-    """Go on with the search that 'drbo fit -o RUN' saved in the folder RUN, as if it had never stopped.
+    """Continue the search that 'drbo fit -o RUN' saved in the folder RUN.
 
-    The data is in the folder. The result is written there, too. On the same machine with the same versions it is the
-    result of the uninterrupted search. A search that was killed before it was saved starts again, and the resamples of
-    --bootstrap that are missing are made.
+    The folder contains the data, and the result is written to it. On the same machine with the same versions, the
+    result is identical to that of an uninterrupted search. A search that was killed before it was first saved starts
+    again, and missing resamples of --bootstrap are computed.
 
     \b
     Examples:
@@ -73,11 +80,13 @@ def _check_saved(folder: Path, home: Path, plan: Plan | None) -> None:
     """Refuse a folder without a saved search; where it cannot have one, say how to start the run again."""
     if plan is not None and not plan.resumable:
         raise CheckpointError(
-            f"the run in {home} makes several searches, which are not saved, so it cannot go on",
-            hint=f"start it again: {plan.call} -o {home} --force",
+            f"the run in {home} consists of several searches, which are not saved, so it cannot be resumed",
+            hint=f"start the run again: {plan.call} -o {home} --force",
         )
     if not any(folder.glob("*.json")):
-        raise CheckpointError(f"{folder} holds no saved search", hint="give the folder that drbo fit -o wrote")
+        raise CheckpointError(
+            f"{folder} does not contain a saved search", hint="give a folder that 'drbo fit -o' wrote"
+        )
 
 
 def continued(

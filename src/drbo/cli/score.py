@@ -10,16 +10,16 @@ from drbo.cli.messages import say, show, table
 from drbo.cli.options import data_options, json_option, read_checked, score_choice, score_options
 
 
-@click.command(short_help="Score a given graph on data.")
+@click.command(short_help="Compute the score of a given graph.")
 @click.argument("data", type=click.Path(path_type=Path))
 @click.argument("graph", type=click.Path(path_type=Path))
 @score_options
 @data_options
 @json_option
 def score(data: Path, graph: Path, as_json: bool, **options: Any) -> None:
-    """Print the score of the DAG in GRAPH on the table in DATA, with its part for each node.
+    """Print the score of the DAG in GRAPH on the table in DATA, with the contribution of each node.
 
-    GRAPH is what 'drbo compare' reads: a result folder, an edge list, an adjacency table, JSON, NPZ or NPY.
+    GRAPH is any input that 'drbo compare' reads: a result folder, an edge list, an adjacency matrix, JSON, NPZ or NPY.
     """
     from drbo.graph import check_dag
     from drbo.result.export import read_graph
@@ -85,6 +85,6 @@ def _text(content: dict[str, Any]) -> str:
             "",
             table(header, rows, align="llrrr"[: len(header)]),
             "",
-            f"local: what the score computes from node and parents (BIC: ln MSE); {total}.",
+            f"local: the local score of a node given its parents (for BIC: ln MSE); {total}.",
         ]
     )

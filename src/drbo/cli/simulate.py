@@ -29,28 +29,43 @@ def one_or_two(word: str) -> float | tuple[float, float]:
     except ValueError:
         more = [0.0, 0.0]
     if len(more) > 1:
-        raise click.BadParameter(f"one number or two, such as 0.5,2, got {word!r}")
+        raise click.BadParameter(f"give one number, or two such as 0.5,2; got {word!r}")
     return (first, more[0]) if more else first
 
 
-@click.command(short_help="Make data from a known graph.")
+@click.command(short_help="Simulate data from a known graph.")
 @click.argument("graph")
 @click.option(
-    "--model", type=click.Choice(MODELS), default="linear", show_default=True, help="How nodes follow parents."
+    "--model", type=click.Choice(MODELS), default="linear", show_default=True, help="How a node depends on its parents."
 )
 @click.option("-n", "--rows", type=click.IntRange(min=1), default=1000, show_default=True, metavar="N", help="Rows.")
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="S", help="Same seed, same data."
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="S",
+    help="Random seed; the same seed gives the same data.",
 )
-@click.option("--noise", type=click.Choice(NOISES), help="Of the linear model.  [default: gaussian]")
+@click.option("--noise", type=click.Choice(NOISES), help="Noise distribution of the linear model.  [default: gaussian]")
 @click.option(
-    "--noise-scale", type=one_or_two, metavar="X[,Y]", help="Of the linear model; X,Y draws one per node.  [default: 1]"
+    "--noise-scale",
+    type=one_or_two,
+    metavar="X[,Y]",
+    help="Noise scale of the linear model; X,Y draws one per node from this range.  [default: 1]",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="CSV or NPZ.  [default: CSV to stdout]"
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the data to this .csv or .npz file.  [default: CSV to stdout]",
 )
 @click.option(
-    "--truth", type=click.Path(path_type=Path), metavar="FILE", help="Write the true graph: CSV, JSON or NPZ."
+    "--truth",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the true graph to this .csv, .json or .npz file.",
 )
 def simulate(
     graph: str,
@@ -62,10 +77,10 @@ def simulate(
     output: Path | None,
     truth: Path | None,
 ) -> None:
-    """Draw data from GRAPH.
+    """Simulate data from GRAPH.
 
-    GRAPH is a random graph such as 30ER8 or 20SF2 (nodes, kind, edges per node), the name of a network that
-    'drbo datasets' lists, or a file with a graph, such as an edge list.
+    GRAPH is a random graph such as 30ER8 or 20SF2 (number of nodes, Erdős-Rényi or scale-free, edges per node), the
+    name of a network that 'drbo datasets' lists, or a file that contains a graph, such as an edge list.
 
     \b
     Example:
@@ -108,7 +123,8 @@ def _graph(word: str) -> tuple["str | npt.ArrayLike", tuple[str, ...] | None]:
         parse_graph_name(word)
     except SettingsError:
         raise SettingsError(
-            f"'{word}' is no random graph, known network or file",
-            hint="a random graph is named like 30ER8 (nodes, ER or SF, edges per node); 'drbo datasets' lists networks",
+            f"'{word}' is neither a random graph, nor an included network, nor a file",
+            hint="a random graph has a name such as 30ER8 (nodes, ER or SF, edges per node); 'drbo datasets' lists "
+            "the networks",
         ) from None
     return word, None
