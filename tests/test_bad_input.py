@@ -195,7 +195,7 @@ CSV = "height,weight\n1.8,75\n1.6,60\n1.7,68\n"
 CASES = [
     # files
     Case("file that is not there", lambda: read_table("table.csv"), "'table.csv' does not exist", "spelling"),
-    Case("directory in place of a file", _directory, "'tables' is a directory", "name a file"),
+    Case("directory in place of a file", _directory, "'tables' is a directory", "name of a file"),
     Case("empty file", _file("table.csv", ""), "'table.csv' is empty", "column names"),
     Case("column names without rows", _file("table.csv", "height,weight\n"), "no rows", "at least 3 rows"),
     Case(
@@ -209,41 +209,46 @@ CASES = [
         "line with a cell too many", _file("table.csv", CSV + "1.9,80,1\n"), "line 5: 3 cells", "same number of cells"
     ),
     Case("line with a cell too few", _file("table.csv", CSV + "1.9\n"), "line 5: 1 cells", "same number of cells"),
-    Case("same name twice in the header", _file("table.csv", "a,b,a\n1,2,3\n"), "name 'a'", "a name of its own"),
+    Case("same name twice in the header", _file("table.csv", "a,b,a\n1,2,3\n"), "name 'a'", "a unique name"),
     Case("file without column names", _file("table.csv", "1.8,75\n1.6,60\n"), "numbers: 1.8, 75", "header=False"),
     Case("column without a name", _file("table.csv", ",a,b\n0,1,2\n1,2,3\n"), "column 1 of 3", "index=False"),
     Case("wrong separator", _file("table.txt", "a b\n1 2\n3 4\n"), "only one column, 'a b'", "separator=..."),
     Case("separator of two characters", _file("t.csv", CSV, separator="::"), "got '::'", "for example ';'"),
-    Case("kind of file that is not known", _file("table.xlsx", "PK"), "unknown suffix", "save the table as CSV"),
-    Case("gzip file cut short", _file("t.csv.gz", gzip.compress(CSV.encode())[:-12]), "gzip", "fetch or pack it again"),
+    Case("kind of file that is not known", _file("table.xlsx", "PK"), "unknown extension", "save the table as CSV"),
+    Case(
+        "gzip file cut short",
+        _file("t.csv.gz", gzip.compress(CSV.encode())[:-12]),
+        "gzip",
+        "download or compress it again",
+    ),
     Case("Parquet file cut short", _file("table.parquet", "PAR1"), "'table.parquet'", "write it again"),
     Case("pickled objects", _arrays("t.npy", X=np.array([[{}, 1]], dtype=object)), "pickled", "numpy.savez"),
     Case("two tables in one file", _arrays("t.npz", A=np.eye(2), B=np.eye(2)), "2 arrays", "under the name X"),
     Case("packed file that unpacks to much", _file("t.csv.gz", _zeros()), "over 100 times its size", "max_input=..."),
-    Case("table that is too large", _file("t.csv", CSV, max_input=20), "takes more than 20 bytes", "max_input=..."),
+    Case("table that is too large", _file("t.csv", CSV, max_input=20), "needs more than 20 bytes", "max_input=..."),
     Case("too many columns", _file("t.csv", "a" + ",b" * 2**14), "has 16385 columns", "fewer columns"),
-    Case("lists in the cells of a Parquet file", _lists, "column 'l' holds list", "take its parts apart"),
+    Case("lists in the cells of a Parquet file", _lists, "column 'l' contains list", "split it into several columns"),
     # what is passed as data
-    Case("something that is no table", _data({"a": [1, 2]}), "from dict", "pandas, polars or pyarrow"),
+    Case("something that is no table", _data({"a": [1, 2]}), "got dict", "pandas, polars or pyarrow"),
     Case("1-D array", _data(np.arange(5.0)), "Expected 2D array, got 1D array instead", "Reshape your data"),
-    Case("3-D array", _data(np.zeros((4, 3, 2))), "dim 3", "rows x columns"),
+    Case("3-D array", _data(np.zeros((4, 3, 2))), "dim 3", "rows and columns"),
     Case("sparse matrix", _data(sparse.csr_matrix(np.eye(4))), "sparse", "toarray()"),
     Case("complex numbers", _data(np.eye(4) * 1j), "Complex data not supported: column 'x0'", "real"),
-    Case("rows of different length", _data([[1, 2, 3], [4, 5]]), "row 1 has 2 cells", "equally long"),
+    Case("rows of different length", _data([[1, 2, 3], [4, 5]]), "row 1 has 2 cells", "same number of cells"),
     Case("too few rows", _data(np.eye(2)), "2 sample(s)", "at least 3 rows"),
     Case("too few columns", _data(np.ones((5, 1))), "1 feature(s)", "2 columns"),
     Case(
         "same name twice in a frame",
         _data(pd.DataFrame(np.eye(4), columns=["a", "b", "a", "c"])),
         "name 'a' is used more than once (columns 1, 3)",
-        "a name of its own",
+        "a unique name",
     ),
     # what is in the columns
     Case("missing values", _table(age=[1, None, 3, 4, None, 6]), "column 'age' (2 of 6 rows)", 'missing="drop"'),
     Case("column without a value", _data(_HOLES.assign(age=np.nan), missing="keep"), "no value in any row", "drop"),
     Case("too few complete rows", _data(_HOLES, missing="drop"), "2 of 6 rows have no missing value", '"impute"'),
     Case("infinite value", _table(age=[1, 2, np.inf, 4, 5, 6]), "column 'age', row 2", "drop the row"),
-    Case("huge value", _table(age=[1, 2, 3, 1e308, 5, 6]), "column 'age' holds 1e+308 in row 3", "rescale"),
+    Case("huge value", _table(age=[1, 2, 3, 1e308, 5, 6]), "column 'age' contains 1e+308 in row 3", "rescale"),
     Case("tiny differences", _table(age=NUMBERS * 1e-200), "column 'age' varies by only 8e-200", "rescale"),
     Case("constant column", _table(age=[7] * 6), "column 'age' is constant", 'on_constant="drop"'),
     Case(
@@ -260,10 +265,13 @@ CASES = [
     Case("numbers stored as text", _table(age=list("123456")), "column 'age'", "astype(float)"),
     Case("decimal commas", _table(age=["1,5", "2,5", "3", "4,1", "5", "6"]), "'1,5' in row 0", "decimal=','"),
     Case(
-        "number that is none", _table(age=["1", "2", "1e5x", "4", "5", "6"]), "row 2 holds '1e5x'", "astype('category')"
+        "number that is none",
+        _table(age=["1", "2", "1e5x", "4", "5", "6"]),
+        "row 2 contains '1e5x'",
+        "astype('category')",
     ),
     Case("identifiers or free text", _table(person=list("abcdef")), "column 'person' has 6", "fewer groups"),
-    Case("dates", _table(day=pd.date_range("2024-01-01", periods=6)), "column 'day' holds dates", "days since"),
+    Case("dates", _table(day=pd.date_range("2024-01-01", periods=6)), "column 'day' contains dates", "days since"),
     Case("dates stored as text", _table(day=["2024-01-01", "2024-01-02"] * 3), "'2024-01-01'", "days since"),
     Case("cells that are no values", _table(age=[{"x": 1}, 2, 3, 4, 5, 6]), "column 'age', row 0", "drop it"),
     # options of the check
@@ -297,8 +305,8 @@ CASES = [
     Case("judging by no random graph", _judge(n_random=0), "n_random must be", "try 100"),
     Case("judging by an unknown test", _judge(test="t"), "got 't'", "auto"),
     Case("a weight too few", _weighted([1] * 6), "each of 7 rows, got shape (6,)", "per row"),
-    Case("negative weight", _weighted([1, 1, -1, 1, 1, 1, 1]), "got -1 in row 2", "the weight 0"),
-    Case("weights that sum to 1", _weighted([1 / 7] * 7), "sum to 1: a weight counts rows", "multiply"),
+    Case("negative weight", _weighted([1, 1, -1, 1, 1, 1, 1]), "got -1 in row 2", "weight to 0"),
+    Case("weights that sum to 1", _weighted([1 / 7] * 7), "sum to 1, but a weight is a number of rows", "multiply"),
     Case(
         "a checkpoint of several fits", lambda: DrBO(checkpoint="run").fit_many([]), "fit_many", "leave checkpoint out"
     ),
@@ -317,19 +325,19 @@ CASES = [
     Case(
         "option that is misspelt", _config("[fit]\nseeed = 3"), "unknown option 'seeed' in [fit]", "did you mean seed"
     ),
-    Case("option outside of a table", _config("seed = 3"), "'seed' stands outside of a table", "write [fit] above"),
-    Case("table that has no use", _config("[fits]\nseed = 3"), "no use for [fits]", "fit, settings, knowledge"),
-    Case("file that is no TOML", _config("[fit\nseed"), "is not TOML", "drbo init"),
+    Case("option outside of a table", _config("seed = 3"), "'seed' is outside of any table", "write [fit] above"),
+    Case("table that has no use", _config("[fits]\nseed = 3"), "unknown table [fits]", "fit, settings and knowledge"),
+    Case("file that is no TOML", _config("[fit\nseed"), "is not valid TOML", "drbo init"),
     Case("date in place of a time", _config("[fit]\ntime-limit = 2024-01-01"), "got 2024-01-01", "drbo init"),
     Case("number in place of true", _config("[fit]\nexact = 1"), "true or false, got 1", "without quotes"),
-    Case("option for a person alone", _config("[fit]\ndask = 'a:1'"), "for the command line alone", "--dask"),
-    Case("code named by a config", _code_in_a_config, "no code is loaded because a file names it", "--score my:Score"),
+    Case("option for a person alone", _config("[fit]\ndask = 'a:1'"), "only on the command line", "--dask"),
+    Case("code named by a config", _code_in_a_config, "does not load code that only a file names", "--score my:Score"),
     # runs
     Case("code named by a result", _code_in_a_result, "no code is loaded because a file names it", "score='my:Score'"),
     Case(
-        "folder of a run that is not finished", _begun, "not finished, started by 'drbo fit t.csv'", "drbo resume run"
+        "folder of a run that is not finished", _begun, "unfinished run, started by 'drbo fit t.csv'", "drbo resume run"
     ),
-    Case("folder of something else", _strange, "holds no drbo result: notes.txt", "--force"),
+    Case("folder of something else", _strange, "does not contain a drbo result: notes.txt", "--force"),
     # scores and pruners that do not fit the data
     Case(
         "logistic on more than two values",
@@ -364,7 +372,7 @@ CASES = [
     Case(
         "EM for columns never seen together",
         _holes("em", other=[None, 1.0, 2.0, None, 3.0, 1.5]),
-        "'weight' and 'other' are never seen",
+        "'weight' and 'other' are never observed",
         "drop one",
     ),
     # knowledge

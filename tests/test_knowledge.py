@@ -364,7 +364,7 @@ def test_toml_files(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("required = [", "is not TOML"),
+        ("required = [", "is not valid TOML"),
         ("roots = ['a']\nleaves = [b]", "(at line 2"),
         ("knowledge = 3", "must be a table, got 3"),
         ("banned = []", "no part called 'banned'"),

@@ -43,7 +43,7 @@ def test_what_would_take_long_is_refused_at_once(tmp_path, text, message):
     path = _file(tmp_path, text)
     with pytest.raises(ValueError, match=message):
         read_toml(path)
-    with pytest.raises(KnowledgeError, match="is not TOML"):
+    with pytest.raises(KnowledgeError, match="is not valid TOML"):
         Knowledge.from_toml(path)
 
 

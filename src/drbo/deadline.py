@@ -86,7 +86,7 @@ class Deadline:
     def check(self, seconds: float = 0.0) -> None:
         """Raise an OutOfTimeError if the run has to end before so many seconds have passed."""
         if self.left() < seconds or self.over():
-            raise OutOfTimeError(self.reason or f"{seconds:.1f} s are needed")
+            raise OutOfTimeError(self.reason or f"this needs {seconds:.1f} s")
 
     def promise(self) -> None:
         """Take note that a run that is stopped from here on has something to tell."""

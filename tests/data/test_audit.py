@@ -143,7 +143,7 @@ def test_a_long_table_is_described_by_some_of_its_rows_and_says_so(rng):
     values = clean(rng, n=1000)
     found = audit(Table.from_array(values))
     assert [finding.topic for finding in found.findings] == ["sample"]
-    assert found.findings[0].text.startswith("described by 200 of 1,000 rows")
+    assert found.findings[0].text.startswith("the audit is based on 200 of 1,000 rows")
     rows = np.linspace(0, 999, 200).astype(int)
     assert found.columns[2]["mean"] == pytest.approx(values[rows, 2].mean())
     assert sum(found.columns[0]["counts"]) == 200

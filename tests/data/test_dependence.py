@@ -36,10 +36,10 @@ def test_nearly_collinear_columns_are_kept() -> None:
     ("column", "phrase"),
     [
         (A, "is a copy of column 'a'"),
-        (2.54 * A, "is column 'a' in other units (2.54 * 'a')"),
-        (1.8 * A + 32, "is column 'a' in other units (1.8 * 'a' + 32)"),
-        (5 - A, "is column 'a' in other units (-1 * 'a' + 5)"),
-        (3 * A - 7, "is column 'a' in other units (3 * 'a' - 7)"),
+        (2.54 * A, "is a linear function of column 'a' (2.54 * 'a')"),
+        (1.8 * A + 32, "is a linear function of column 'a' (1.8 * 'a' + 32)"),
+        (5 - A, "is a linear function of column 'a' (-1 * 'a' + 5)"),
+        (3 * A - 7, "is a linear function of column 'a' (3 * 'a' - 7)"),
         (A - 2 * B + 4, "is an exact linear combination of 'a', 'b'"),
     ],
 )
@@ -106,7 +106,7 @@ def test_few_rows_are_only_compared_in_pairs() -> None:
     assert not rank_is_telling(Table.from_array(values))
     assert find_dependent(Table.from_array(values)) == {}
     copied = np.column_stack([values, -2 * values[:, 1] + 1])
-    assert find_dependent(Table.from_array(copied)) == {5: "is column 'x1' in other units (-2 * 'x1' + 1)"}
+    assert find_dependent(Table.from_array(copied)) == {5: "is a linear function of column 'x1' (-2 * 'x1' + 1)"}
 
 
 def test_just_enough_rows_for_the_rank() -> None:
@@ -120,11 +120,11 @@ def test_just_enough_rows_for_the_rank() -> None:
 @pytest.mark.parametrize(
     ("table", "expected"),
     [
-        (grouped(A=[0, 1, 2, 0], B=[2, 0, 1, 2]), {1: "has the same groups of rows as column 'A'"}),
+        (grouped(A=[0, 1, 2, 0], B=[2, 0, 1, 2]), {1: "divides the rows into the same groups as column 'A'"}),
         (grouped(A=[0, 1, 2, 0], B=[0, 1, 1, 0]), {}),
-        (grouped(A=[0, 1, 0, 0], b=[3.5, -1, 3.5, 3.5]), {1: "has the same groups of rows as column 'A'"}),
+        (grouped(A=[0, 1, 0, 0], b=[3.5, -1, 3.5, 3.5]), {1: "divides the rows into the same groups as column 'A'"}),
         (grouped(a=[1, 2, 4, 8], b=[1, 3, 9, 7], C=[0, 1, 1, 0]), {}),
-        (grouped(B=[0, 1, 2, 0], A=[0, 1, 2, 0]), {0: "has the same groups of rows as column 'A'"}),
+        (grouped(B=[0, 1, 2, 0], A=[0, 1, 2, 0]), {0: "divides the rows into the same groups as column 'A'"}),
     ],
     ids=["relabelled", "coarser", "numbers and groups", "numbers in another order", "first by name stays"],
 )

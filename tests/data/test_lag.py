@@ -40,7 +40,7 @@ def test_rows_are_sorted_by_time(when):
 
 def test_uneven_steps_are_told():
     frame = pd.DataFrame({"t": [1, 2, 5, 6], "x": [1.0, 2.0, 3.0, 4.0]})
-    assert "go from 1.0 to 3.0" in lagged(frame, lags=1, time="t")[2][0]
+    assert "vary from 1.0 to 3.0" in lagged(frame, lags=1, time="t")[2][0]
 
 
 def test_what_cannot_be_lagged_is_refused():
@@ -49,11 +49,11 @@ def test_what_cannot_be_lagged_is_refused():
         lagged(frame, lags=0)
     with pytest.raises(DataError, match="no time column 'day'"):
         lagged(frame, lags=1, time="day")
-    with pytest.raises(DataError, match="two columns 'x_lag1'"):
+    with pytest.raises(DataError, match="two columns named 'x_lag1'"):
         lagged(frame, lags=1)
-    with pytest.raises(DataError, match="1 rows have a past of 3 rows"):
+    with pytest.raises(DataError, match="only 1 rows have 3 earlier rows"):
         lagged(frame[["x"]], lags=3)
-    with pytest.raises(DataError, match="'t' tells no time in row 1: 'soon'"):
+    with pytest.raises(DataError, match="'t' is not a time in row 1: 'soon'"):
         lagged(frame[["x"]].assign(t=["2024-01-01", "soon", "2024-01-02", "2024-01-03"]), lags=1, time="t")
 
 

@@ -71,7 +71,7 @@ def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path):
     deadline = time.monotonic() + 10
     while lock._started(process.pid) and time.monotonic() < deadline:
         time.sleep(0.01)
-    with pytest.warns(UserWarning, match=f"was in use by process {process.pid} .* which has ended"), locked(tmp_path):
+    with pytest.warns(UserWarning, match=f"was locked by process {process.pid} .* which has ended"), locked(tmp_path):
         pass
     process.wait()
     process.stdout.close()
@@ -89,7 +89,10 @@ def test_a_process_that_cannot_be_asked_for_is_gone_when_it_is_silent(tmp_path):
     with pytest.raises(LockError, match="on elsewhere since"), locked(tmp_path):
         pass
     _aged(tmp_path, lock.STALE_SECONDS + 60)
-    with pytest.warns(UserWarning, match="on elsewhere, which has not been heard of for 11 minutes"), locked(tmp_path):
+    with (
+        pytest.warns(UserWarning, match="on elsewhere, which has not updated its lock for 11 minutes"),
+        locked(tmp_path),
+    ):
         pass
 
 
@@ -111,7 +114,7 @@ def test_a_damaged_lock_counts_until_it_is_old(tmp_path, content):
     with pytest.raises(LockError, match="in use by another process"), locked(tmp_path):
         pass
     _aged(tmp_path, lock.STALE_SECONDS + 60)
-    with pytest.warns(UserWarning, match="in use by a process, which has not been heard of"), locked(tmp_path):
+    with pytest.warns(UserWarning, match="locked by a process, which has not updated its lock"), locked(tmp_path):
         pass
 
 

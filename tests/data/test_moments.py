@@ -91,7 +91,7 @@ def test_missing_at_random_biases_complete_rows_but_not_em():
 
 def test_columns_never_seen_together_are_refused():
     x = np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 1.0], [np.nan, 3.0]])
-    with pytest.raises(DataError, match="'age' and 'dose' are never seen in the same row"):
+    with pytest.raises(DataError, match="'age' and 'dose' are never observed in the same row"):
         moments(x, names=["age", "dose"])
 
 

@@ -102,7 +102,7 @@ def test_headers_that_are_none(raw):
 
 def test_columns_of_lists_are_refused_by_name(tmp_path):
     pq.write_table(pyarrow.table({"a": [1, 2, 3], "l": [[1], [2], [3]]}), tmp_path / "t.parquet")
-    with pytest.raises(DataError, match=r"column 'l' holds list<.*a table holds numbers and text"):
+    with pytest.raises(DataError, match=r"column 'l' contains list<.*only numbers and text are allowed"):
         read_table(tmp_path / "t.parquet")
 
 

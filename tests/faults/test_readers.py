@@ -132,7 +132,7 @@ def test_a_file_too_large_to_read(tmp_path):
 
 
 def test_a_table_that_is_too_wide(tmp_path):
-    _refused(lambda: check_table(np.zeros((3, 2**14 + 1))), "16385 columns, at most 16384")
+    _refused(lambda: check_table(np.zeros((3, 2**14 + 1))), "16385 columns, but at most 16384")
     (tmp_path / "t.csv").write_text(
         "\n".join([",".join(f"c{k}" for k in range(20_000)), *[",".join("1" * 20_000)] * 3])
     )

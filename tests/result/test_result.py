@@ -382,7 +382,7 @@ class TestHostileFiles:
         [
             ({"dag": DAG | DAG.T}, "dag: .*cycle"),
             ({"dag": DAG.astype(np.uint8)}, r"must have shape \(4, 4\) and type \|b1, got \(4, 4\) and \|u1"),
-            ({"dag": np.full((4, 4), 2, np.uint8).view(bool)}, "truth values"),
+            ({"dag": np.full((4, 4), 2, np.uint8).view(bool)}, "booleans"),
             ({"local": np.zeros(5)}, "must have shape"),
             ({"local": np.zeros(4, ">f8")}, "type <f8"),
             ({"local": np.array([None] * 4)}, r"type <f8, got \(4,\) and \|O"),
@@ -399,7 +399,7 @@ class TestHostileFiles:
         made = []
         frombuffer = np.frombuffer
         monkeypatch.setattr(np, "frombuffer", lambda raw, **k: made.append(len(raw)) or frombuffer(raw, **k))
-        self.refused(folder, "result.npz has the compressed member")
+        self.refused(folder, "result.npz contains the compressed member")
         assert max(made, default=0) < 1000
 
     def test_large_file_is_refused_unread(self, folder):

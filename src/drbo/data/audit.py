@@ -125,7 +125,7 @@ def _sample(table: Table) -> list[Finding]:
     n, enough = table.n_rows, _enough_rows(table)
     if n == enough:
         return []
-    text = f"described by {enough:,} of {n:,} rows, evenly spread; order in time by the first {enough:,}"
+    text = f"the audit is based on {enough:,} of {n:,} rows, evenly spaced; serial dependence on the first {enough:,}"
     return [Finding("sample", text, serious=False)]
 
 
@@ -165,18 +165,16 @@ def _sorted_by(values: Floats, settled: npt.NDArray[np.bool_]) -> list[Finding]:
     by_share = None if values.shape[1] > INVERTED_COLUMNS else sortability(settled, explained(values))
     if by_variance is not None:
         if by_variance > SORTED:
-            words = "variances grow along most arrows: a score that assumes equal ones finds them by the units alone"
+            words = "variances increase along most arrows: an equal-variance score finds them from the units alone"
         elif by_variance < 1 - SORTED:
-            words = "variances fall along most arrows: a score that assumes equal ones turns them round"
+            words = "variances decrease along most arrows: an equal-variance score tends to reverse them"
         else:
-            words = "variances do not give the order away"
-        text = f"varsortability {by_variance:.2f} of the arrows that units do not decide: {words}"
+            words = "variances do not reveal the causal order"
+        text = f"varsortability {by_variance:.2f}, over the arrows that do not depend on units: {words}"
         findings.append(Finding("varsortability", text, serious=by_variance < 1 - SORTED))
     if by_share is not None:
         told = by_share > SORTED or by_share < 1 - SORTED
-        words = (
-            "the share of variance that the others explain gives the order away, in any units" if told else "no clue"
-        )
+        words = "explained variance reveals the causal order, in any units" if told else "it does not reveal the order"
         text = f"R2-sortability {by_share:.2f}: {words}" + ("; simple baselines do well on such data" if told else "")
         findings.append(Finding("R2-sortability", text, serious=False))
     return findings
@@ -197,13 +195,13 @@ def _equal_variances(values: Floats, dag: npt.NDArray[np.bool_]) -> Finding:
     ratio = variances.max() / variances.min()
     if p_value < EQUAL_LEVEL:
         text = (
-            f"noise variances differ in these units (the largest is {ratio:.3g} times the smallest): arrows of an "
+            f"noise variances differ in these units (the largest is {ratio:.3g} times the smallest): arrows from an "
             "equal-variance score (bic-ev, gp-ev) would rest on a false assumption"
         )
     else:
         text = (
             f"equal noise variances are plausible in these units (ratio {ratio:.3g}, p {p_value:.2g}): if the units "
-            "are comparable, bic-ev can settle directions that are open here"
+            "are comparable, bic-ev can determine directions that are undetermined here"
         )
     return Finding("equal variances", text, serious=False)
 
@@ -229,8 +227,8 @@ def _missing(table: Table) -> list[Finding]:
     counts, names = lost.sum(axis=0), list(table.names)
     worst = [j for j in np.argsort(-counts, kind="stable") if counts[j]]
     text = (
-        f"{int(lost.sum())} of {lost.size} cells are missing, in {int(lost.any(axis=1).sum())} of {table.n_rows} rows: "
-        f"{_named(names, worst, [str(count) for count in counts])}; what follows is about the complete rows"
+        f"{int(lost.sum())} of {lost.size} cells are missing, in {int(lost.any(axis=1).sum())} of {table.n_rows} "
+        f"rows: {_named(names, worst, [str(count) for count in counts])}; the other findings use complete rows only"
     )
     return [Finding("missing", text, serious=bool(lost.mean() > MUCH_MISSING))]
 
@@ -246,7 +244,7 @@ def _rows(table: Table, n_all: int) -> list[Finding]:
     repeated = int(pd.DataFrame(table.values).duplicated().sum())
     if any(levels is None for levels in table.levels) and repeated > DUPLICATES * n:
         text = (
-            f"{repeated} of {n} rows repeat an earlier row exactly: copies count as evidence although they are none; "
+            f"{repeated} of {n} rows are exact duplicates of an earlier row and would be counted as extra evidence; "
             "drop them unless they are separate observations"
         )
         findings.append(Finding("duplicates", text, serious=repeated > 0.1 * n))
@@ -259,15 +257,15 @@ def _scale(values: Floats, names: list[str]) -> list[Finding]:
     ratio = spread[high] / spread[low]
     if len(names) > 1 and ratio < SAME_SCALE:
         text = (
-            "all columns have nearly the same standard deviation, as if standardised: an equal-variance score "
-            "(bic-ev, gp-ev) would be told nothing true by it; bic-nv and gp do not look at units"
+            "all columns have nearly the same standard deviation, as if standardised, which misleads an "
+            "equal-variance score (bic-ev, gp-ev); bic-nv and gp do not depend on units"
         )
         return [Finding("scale", text, serious=False)]
     if ratio < SCALE_RATIO:
         return []
     text = (
         f"standard deviations range from {spread[low]:.3g} ('{names[low]}') to {spread[high]:.3g} ('{names[high]}'): "
-        "an equal-variance score would read the units as causal order; bic-nv and gp do not look at units"
+        "an equal-variance score would read the units as causal order; bic-nv and gp do not depend on units"
     )
     return [Finding("scale", text, serious=False)]
 
@@ -281,7 +279,7 @@ def _collinear(values: Floats, names: list[str]) -> list[Finding]:
         return []
     text = (
         f"{_named(names, found)}: the other columns explain {100 * share[found[-1]]:.1f}% or more of the variance; "
-        "among near copies the data cannot tell which one is the cause, and edges jump between them"
+        "among nearly identical columns the data cannot show which one is the cause, so their edges are unstable"
     )
     return [Finding("collinearity", text, serious=True)]
 
@@ -297,8 +295,8 @@ def _outliers(values: Floats, names: list[str]) -> list[Finding]:
         return []
     text = (
         f"values more than {FAR:g} robust standard deviations from the median: "
-        f"{_named(names, found, [f'{counts[j]}' for j in range(len(names))])}; a least-squares fit follows them: "
-        "check these rows, or take logarithms of skewed columns"
+        f"{_named(names, found, [f'{counts[j]}' for j in range(len(names))])}; such outliers dominate a "
+        "least-squares fit: check these rows, or take logarithms of skewed columns"
     )
     return [Finding("outliers", text, serious=bool(counts.max() > 0.01 * len(values)))]
 
@@ -350,8 +348,8 @@ def _serial(values: Floats, names: list[str]) -> list[Finding]:
     findings = []
     if steady:
         text = (
-            f"{_named(steady, range(len(steady)))}: rises or falls by the same step from row to row, like a counter "
-            "or a clock; leave it out unless it is a cause"
+            f"{_named(steady, range(len(steady)))}: changes by the same amount from row to row, like a counter or a "
+            "clock; drop the column unless it is a cause"
         )
         findings.append(Finding("time", text, serious=True))
     centred = values - values.mean(axis=0)
@@ -359,15 +357,15 @@ def _serial(values: Floats, names: list[str]) -> list[Finding]:
     serial = [j for j in range(len(names)) if lagged[j] > SERIAL / np.sqrt(n) and names[j] not in steady]
     if len(serial) > SERIAL_SHARE * len(names) and holds_its_past(values):
         text = (
-            "the table holds its own past: rows are taken as independent given it, which is right if there are lags "
-            "enough and tiers keep the present from causing the past"
+            "the table contains lagged columns: rows are assumed independent given these, which is right if there "
+            "are enough lags and tiers forbid edges from the present to the past"
         )
         findings.append(Finding("lags", text, serious=False))
     elif len(serial) > SERIAL_SHARE * len(names):
         text = (
-            f"neighbouring rows are alike in {len(serial)} of {len(names)} columns, as in a time series or a sorted "
-            f"table ({_named(names, serial, [f'{value:.2f}' for value in lagged])} lag-1 correlation): the scores take "
-            "rows as independent, so they find too many edges; 'drbo lag' puts the past beside the present, with tiers"
+            f"neighbouring rows are correlated in {len(serial)} of {len(names)} columns, as in a time series or a "
+            f"sorted table (lag-1 correlation: {_named(names, serial, [f'{value:.2f}' for value in lagged])}): the "
+            "scores assume independent rows, so they find too many edges; 'drbo lag' adds lagged columns and tiers"
         )
         findings.append(Finding("time", text, serious=True))
     return findings
@@ -386,7 +384,7 @@ def _tails(values: Floats, names: list[str]) -> list[Finding]:
         return []
     text = (
         f"heavy tails (excess kurtosis above {HEAVY_KURTOSIS:g}) in {_named(names, found)}: Gaussian scores give "
-        "extreme rows much weight; compare with a fit on ranks or logarithms"
+        "extreme rows a large weight; compare with a fit on ranks or logarithms"
     )
     return [Finding("tails", text, serious=False)]
 

@@ -80,6 +80,7 @@ def checked_matrix(name: str, value: Any, shape: tuple[int, int]) -> npt.NDArray
     if matrix.shape != shape:
         raise SettingsError(
             f"{name} must have shape {shape}, got {matrix.shape}",
-            hint="edge_prior, start: a row and a column per column of the table; targets: its rows and columns",
+            hint="edge_prior and start need one row and one column per column of the table; targets has the shape of "
+            "the table",
         )
     return matrix

@@ -74,7 +74,7 @@ def check_table(
     --------
     >>> table, notes = check_table([[1.0, "a"], [2.5, "b"], [0.5, "a"]])
     >>> table.kinds, table.levels, notes
-    (('numeric', 'categorical'), (None, ('a', 'b')), ("column 'x1' holds text: read as categorical with 2 levels",))
+    (('numeric', 'categorical'), (None, ('a', 'b')), ("column 'x1' contains text and ...",))
     """
     _check_choice("on_constant", on_constant, ("error", "drop"))
     _check_choice("on_collinear", on_collinear, ("error", "drop", "keep"))
@@ -98,15 +98,17 @@ def check_table(
     notes += [column.note for column in columns if column.note]
     table = _apply(table, _find_constant(table), "on_constant", on_constant, notes)
     if table.large and current().over():
-        notes.append("the table was not searched for columns that others determine: the time was over")
+        notes.append("the table was not checked for collinear columns: time ran out")
     elif (whole := _complete(table)) is None:
-        notes.append("too few complete rows to find columns that others determine")
+        notes.append("there are too few complete rows to check for collinear columns")
     else:
         if not rank_is_telling(whole):
-            notes.append("too few rows to find linear combinations: numeric columns were only compared in pairs")
+            notes.append(
+                "there are too few rows to check for linear combinations: numeric columns were compared only in pairs"
+            )
         table = _apply(table, find_dependent(whole), "on_collinear", on_collinear, notes)
     if table.n_rows < table.n_columns:
-        notes.append(f"fewer rows ({table.n_rows}) than columns ({table.n_columns}): expect false edges")
+        notes.append(f"there are fewer rows ({table.n_rows}) than columns ({table.n_columns}): expect false edges")
     return table, tuple(notes)
 
 
@@ -160,7 +162,7 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 def _check_shape(n_rows: int, n_columns: int) -> None:
     if n_columns > MAX_COLUMNS:
         raise DataError(
-            f"the table has {n_columns} columns, at most {MAX_COLUMNS} can be searched", hint="take fewer columns"
+            f"the table has {n_columns} columns, but at most {MAX_COLUMNS} are allowed", hint="select fewer columns"
         )
     for count, least, what in ((n_rows, MIN_ROWS, "sample"), (n_columns, MIN_COLUMNS, "feature")):
         if count < least:  # the sentence that scikit-learn uses
@@ -203,7 +205,9 @@ def _column(name: str, column: "pd.Series[Any]") -> _Column:
         return _categories(name, column)
     if types.is_bool_dtype(column):
         codes = column.to_numpy(dtype=np.float64)
-        return _Column("categorical", codes, ("False", "True"), f"column '{name}' holds booleans: read as categorical")
+        return _Column(
+            "categorical", codes, ("False", "True"), f"column '{name}' contains booleans and is treated as categorical"
+        )
     if types.is_numeric_dtype(column):
         with np.errstate(over="ignore"):  # what float64 cannot hold becomes infinite, and is refused as such
             return _numbers(name, column.to_numpy(dtype=np.float64))
@@ -213,7 +217,7 @@ def _column(name: str, column: "pd.Series[Any]") -> _Column:
         raise _date_error(name, str(column.dtype).partition("[")[0])
     raise DataError(
         f"column '{name}' has dtype {column.dtype}: only numbers, booleans, text and categories can be used",
-        hint="turn it into one of these, or drop it",
+        hint="convert it to one of these types, or drop it",
     )
 
 
@@ -223,18 +227,18 @@ def _numbers(name: str, values: FloatArray) -> _Column:
         row = int(np.flatnonzero(np.isinf(values))[0])
         raise DataError(
             f"Input contains infinity: column '{name}', row {row} is {values[row]}",
-            hint="replace it by a number or drop the row",
+            hint="replace it with a finite number, or drop the row",
         )
     if max(-low, high) > LARGEST:
         row = int(np.argmax(np.abs(values)))
         raise DataError(
-            f"column '{name}' holds {values[row]:g} in row {row}: numbers must stay under {LARGEST:g} in size",
+            f"column '{name}' contains {values[row]:g} in row {row}, but absolute values must be below {LARGEST:g}",
             hint=f"rescale the column, for example divide it by {abs(values[row]):.0e}",
         )
     spread = high - low
     if not _is_constant(low, high) and spread < SMALLEST_SPREAD:
         raise DataError(
-            f"column '{name}' varies by only {spread:g}: its variance is 0 in floating point",
+            f"column '{name}' varies by only {spread:g}, so that its variance is 0 in floating point",
             hint=f"rescale the column, for example divide it by {spread:.0e}",
         )
     return _Column("numeric", values)
@@ -255,7 +259,7 @@ def _cells(name: str, cells: list[Any]) -> _Column:
         if not isinstance(cell, (str, Number, bool, np.bool_)):
             raise CellTypeError(
                 f"column '{name}', row {row}: argument must be a string or a number, not {type(cell).__name__}",
-                hint="turn the column into numbers or text, or drop it",
+                hint="convert the column to numbers or text, or drop it",
             )
     is_text = np.array([isinstance(cell, str) for cell in cells])
     is_number = np.array([_is_number(cell) for cell in cells])
@@ -266,7 +270,9 @@ def _cells(name: str, cells: list[Any]) -> _Column:
     levels = sorted(set(texts.tolist()))
     place = {level: code for code, level in enumerate(levels)}
     codes = np.array([place[text] for text in texts], dtype=np.float64)
-    return _grouped(name, codes, levels, f"column '{name}' holds text: read as categorical with {len(levels)} levels")
+    return _grouped(
+        name, codes, levels, f"column '{name}' contains text and is treated as categorical with {len(levels)} levels"
+    )
 
 
 def _is_number(cell: Any) -> bool:
@@ -291,20 +297,20 @@ def _check_text(name: str, cells: list[Any], is_number: npt.NDArray[np.bool_]) -
     if is_comma.any() and (is_comma | is_number).mean() > 0.5:
         row = int(np.argmax(is_comma))
         raise DataError(
-            f"column '{name}' holds numbers with a comma, such as {_short(cells[row])} in row {row}",
-            hint="write 12.5 for 12,5; or read the file with pandas.read_csv(path, sep=';', decimal=',')",
+            f"column '{name}' contains numbers with a decimal comma, such as {_short(cells[row])} in row {row}",
+            hint="write 12.5 instead of 12,5, or read the file with pandas.read_csv(path, sep=';', decimal=',')",
         )
     if is_number.all():
         row = next(row for row, cell in enumerate(cells) if isinstance(cell, str))
         raise DataError(
-            f"column '{name}' holds numbers stored as text, such as {_short(cells[row])} in row {row}",
+            f"column '{name}' contains numbers stored as text, such as {_short(cells[row])} in row {row}",
             hint=f"convert it with frame['{name}'].astype(float); for labels use astype('category')",
         )
     if is_number.mean() > 0.5:
         bad = np.flatnonzero(~is_number)
-        others = f"; {len(bad) - 1} more cells are no numbers" if len(bad) > 1 else ""
+        others = f"; {len(bad) - 1} more cells are not numbers" if len(bad) > 1 else ""
         raise DataError(
-            f"column '{name}' is mostly numbers, but row {bad[0]} holds {_short(cells[bad[0]])}{others}",
+            f"column '{name}' is mostly numeric, but row {bad[0]} contains {_short(cells[bad[0]])}{others}",
             hint=f"correct or drop these rows; for labels use frame['{name}'].astype('category')",
         )
 
@@ -312,13 +318,13 @@ def _check_text(name: str, cells: list[Any], is_number: npt.NDArray[np.bool_]) -
 def _categories(name: str, column: "pd.Series[Any]") -> _Column:
     declared = [str(level) for level in column.cat.categories]
     if len(set(declared)) < len(declared):
-        raise DataError(f"column '{name}' has two categories that read the same as text", hint="rename one of them")
+        raise DataError(f"column '{name}' has two categories with the same text", hint="rename one of them")
     codes = column.cat.codes.to_numpy()
     used = sorted(set(codes.tolist()), key=None if column.cat.ordered else lambda code: declared[code])
     place = np.zeros(len(declared))
     place[used] = np.arange(len(used))
     unused = [repr(level) for code, level in enumerate(declared) if code not in used]
-    note = f"column '{name}': left out {_listed(unused)}, declared but never used" if unused else ""
+    note = f"column '{name}': ignored {_listed(unused)}, which no row uses" if unused else ""
     return _grouped(name, place[codes], [declared[code] for code in used], note)
 
 
@@ -326,16 +332,17 @@ def _grouped(name: str, codes: FloatArray, levels: list[str], note: str) -> _Col
     n_rows, n_levels = len(codes), len(levels)
     if n_levels == n_rows or n_levels > max(MANY_LEVELS, n_rows / 2):
         raise DataError(
-            f"column '{name}' has {n_levels} different values in {n_rows} rows: an identifier or free text, no groups",
-            hint="drop the column, or sort its values into fewer groups",
+            f"column '{name}' has {n_levels} distinct values in {n_rows} rows, so it looks like an identifier "
+            "or free text, not a category",
+            hint="drop the column, or merge its values into fewer groups",
         )
     return _Column("categorical", codes, tuple(levels), note)
 
 
 def _date_error(name: str, what: str) -> DataError:
     return DataError(
-        f"column '{name}' holds dates or times ({what})",
-        hint="turn it into a number, such as days since the first date, or drop it",
+        f"column '{name}' contains dates or times ({what})",
+        hint="convert it to a number, such as days since the first date, or drop it",
     )
 
 
@@ -349,7 +356,7 @@ def _find_constant(table: Table) -> dict[int, str]:
             low, high = float(column.min()), float(column.max())
         if _is_constant(low, high):
             value = column[0]
-            found[j] = f"is constant (every row holds {levels[int(value)] if levels else format(value, 'g')})"
+            found[j] = f"is constant (every row contains {levels[int(value)] if levels else format(value, 'g')})"
     return found
 
 
@@ -359,21 +366,21 @@ def _apply(table: Table, faults: dict[int, str], option: str, policy: str, notes
         return table
     named = {f"column '{table.names[j]}'": fault for j, fault in faults.items()}
     if policy == "error":
-        keep = "" if option == "on_constant" else f'; {option}="keep" leaves it in'
+        keep = "" if option == "on_constant" else f', or keep it with {option}="keep"'
         raise DataError(
             _listed(f"{column} {fault}" for column, fault in named.items()),
-            hint=f'drop it yourself or with {option}="drop"{keep}',
+            hint=f'drop it with {option}="drop"{keep}',
         )
     if policy == "keep":
-        notes.extend(f"kept {column} although it {fault}" for column, fault in named.items())
+        notes.extend(f"kept {column}, although it {fault}" for column, fault in named.items())
         return table
-    notes.extend(f"dropped {column}: it {fault}" for column, fault in named.items())
+    notes.extend(f"dropped {column}, because it {fault}" for column, fault in named.items())
     kept = np.array([j for j in range(table.n_columns) if j not in faults], dtype=np.intp)
     if len(kept) < MIN_COLUMNS:
         raise DataError(
-            f"{len(kept)} column(s) left, at least {MIN_COLUMNS} needed: dropped "
+            f"only {len(kept)} column(s) left, but at least {MIN_COLUMNS} are needed: dropped "
             + _listed(f"{column}, which {fault}" for column, fault in named.items()),
-            hint="add columns that vary on their own",
+            hint="add columns that are not constant and not determined by others",
         )
     return table.take(np.arange(table.n_rows), kept)
 

@@ -57,7 +57,7 @@ def load(name: str, *, permute: int | None = None) -> Dataset:
     """
     networks = _networks()
     if name not in networks:
-        raise SettingsError(f"unknown data set {name!r}", hint=f"one of: {', '.join(networks)}")
+        raise SettingsError(f"unknown data set {name!r}", hint=f"the data sets are {', '.join(networks)}")
     network = networks[name]
     names, rows = tuple(network["nodes"]), None
     dag = np.zeros((len(names), len(names)), dtype=bool)

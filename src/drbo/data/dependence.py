@@ -184,7 +184,7 @@ def _phrase(table: Table, column: int, others: list[int]) -> str:
     slope = (values[high] - values[low]) / (other[high] - other[low])
     offset = values[low] - slope * other[low]
     shift = "" if abs(offset) <= 1e-9 * np.abs(values).max() else f" {'-' if offset < 0 else '+'} {abs(offset):.6g}"
-    return f"is column '{name}' in other units ({slope:.6g} * '{name}'{shift})"
+    return f"is a linear function of column '{name}' ({slope:.6g} * '{name}'{shift})"
 
 
 def _same_groups(table: Table, columns: list[int]) -> dict[int, str]:
@@ -201,5 +201,5 @@ def _same_groups(table: Table, columns: list[int]) -> dict[int, str]:
         if partner is None:
             earlier.append(j)
         else:
-            found[j] = f"has the same groups of rows as column '{table.names[partner]}'"
+            found[j] = f"divides the rows into the same groups as column '{table.names[partner]}'"
     return found

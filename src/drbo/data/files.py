@@ -45,7 +45,7 @@ def refusing(path: Path, kind: type[DrboError] = ResultError) -> Iterator[None]:
     ...     read_json(b"{")
     Traceback (most recent call last):
         ...
-    drbo.errors.ResultError: graph.json is damaged or not what its name says: Expecting property name ...
+    drbo.errors.ResultError: graph.json is damaged, or not the type of file that its name says: Expecting ...
     """
     try:
         yield
@@ -58,11 +58,13 @@ def refusing(path: Path, kind: type[DrboError] = ResultError) -> Iterator[None]:
     except OSError as error:
         raise kind(f"{path} cannot be read: {error.strerror or error}", hint="check the path") from error
     except MemoryError as error:
-        raise kind(f"{path} does not fit into the memory", hint="take a sample of it, or a larger machine") from error
+        raise kind(
+            f"{path} does not fit into memory", hint="use a sample of the file, or a machine with more memory"
+        ) from error
     except Exception as error:  # these parsers raise a dozen unrelated kinds on bad bytes
         reason = f"{error!s:.200}" or type(error).__name__
-        message = f"{path} is damaged or not what its name says: {reason}"
-        raise kind(message, hint="write the file again; the original may be cut short") from error
+        message = f"{path} is damaged, or not the type of file that its name says: {reason}"
+        raise kind(message, hint="write the file again; this one may be incomplete") from error
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
@@ -77,15 +79,18 @@ def read_bytes(path: Path, limit: int) -> bytes:
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):  # opening a pipe would wait for ever
-        raise ResultError(f"{path} is not a regular file", hint="save what it delivers to a file first")
+        raise ResultError(f"{path} is not a regular file", hint="save its content to a regular file first")
     if status.st_size > limit:
-        raise ResultError(f"{path} has {status.st_size} bytes, at most {limit} are read", hint="is it the right file?")
+        raise ResultError(
+            f"{path} has {status.st_size} bytes, but at most {limit} are allowed",
+            hint="check that it is the right file",
+        )
     with path.open("rb") as stream:
         content = stream.read(status.st_size + 1)  # as much memory is taken as is asked for
         if len(content) > status.st_size:  # it grew, or lies about its size as files of /proc do
             content += stream.read(limit + 1 - len(content))
     if len(content) > limit:
-        raise ResultError(f"{path} has more than {limit} bytes", hint="is it the right file?")
+        raise ResultError(f"{path} has more than {limit} bytes", hint="check that it is the right file")
     return content
 
 
@@ -97,20 +102,20 @@ def read_json(raw: bytes) -> Any:
     >>> read_json(b'{"a": 1, "a": 2}')
     Traceback (most recent call last):
         ...
-    ValueError: the key 'a' is there twice
+    ValueError: the key 'a' appears twice
     """
     if sum(raw.count(mark) for mark in (b",", b"[", b"{")) > MAX_JSON_PARTS:
-        raise ValueError(f"it has more than {MAX_JSON_PARTS} values")
+        raise ValueError(f"it contains more than {MAX_JSON_PARTS} values")
     try:
         value = json.loads(raw, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique_keys)
         _check_depth(value, MAX_DEPTH)
     except RecursionError:
-        raise ValueError(f"more than {MAX_DEPTH} lists or objects are nested") from None
+        raise ValueError(f"lists or objects are nested more than {MAX_DEPTH} deep") from None
     return value
 
 
 def _refuse_constant(constant: str) -> float:
-    raise ValueError(f"it holds {constant:.80}, which is not a finite number")
+    raise ValueError(f"it contains {constant:.80}, which is not a finite number")
 
 
 def _finite(word: str) -> float:
@@ -122,7 +127,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"the key {key!r:.80} is there twice")
+            raise ValueError(f"the key {key!r:.80} appears twice")
         found[key] = value
     return found
 
@@ -166,17 +171,17 @@ def read_npy(
         raise ResultError(f"{what} must have shape {shape} and type {dtype}, got {found} and {kind.str}")
     if kind.hasobject:
         raise ResultError(
-            f"{what} holds pickled Python objects, which are not loaded",
+            f"{what} contains pickled Python objects, which drbo does not load",
             hint="save plain numbers: numpy.savez(path, X=array, names=names)",
         )
     if kind.kind not in kinds or min(found, default=0) < 0:
         raise ResultError(f"{what} must be numbers, got {found} of {kind.str}")
     each = kind.itemsize + (BYTES_PER_TEXT if kind.kind in "US" else 0)
     if shape is None and math.prod(found) * each > limit:
-        raise ResultError(f"{what} must take at most {limit} bytes, got {found} of {kind.str}", hint=hint)
+        raise ResultError(f"{what} must have at most {limit} bytes, got {found} of {kind.str}", hint=hint)
     raw = _read_exactly(stream, math.prod(found) * kind.itemsize, what)
     if kind.kind == "b" and (largest := raw.max(initial=0)) > 1:
-        raise ResultError(f"{what} must hold the truth values 0 and 1, got the byte {largest}")
+        raise ResultError(f"{what} must contain only the booleans 0 and 1, got the byte {largest}")
     raw.setflags(write=False)
     return raw.view(kind).reshape(found, order="F" if fortran else "C")
 
@@ -207,11 +212,11 @@ def read_header(stream: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np
     """
     version = np.lib.format.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
-        raise ResultError(f"{what} must be a .npy of version 1.0 or 2.0, got {version[0]}.{version[1]}")
+        raise ResultError(f"{what} must be a .npy array of version 1.0 or 2.0, got {version[0]}.{version[1]}")
     size = stream.read(2 if version == (1, 0) else 4)
     length = int.from_bytes(size, "little")
     if length > MAX_NPY_HEADER:  # numpy would read it first
-        raise ResultError(f"{what} has a header of {length} bytes, at most {MAX_NPY_HEADER} are read")
+        raise ResultError(f"{what} has a header of {length} bytes, but at most {MAX_NPY_HEADER} are allowed")
     header = io.BytesIO(size + stream.read(length))
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     return read(header)
@@ -246,16 +251,16 @@ def stored_archive(stream: IO[bytes], what: str) -> zipfile.ZipFile:
     >>> stored_archive(buffer, "state.npz")
     Traceback (most recent call last):
         ...
-    drbo.errors.ResultError: state.npz has the compressed member 'a.npy' (drbo writes none: the file was changed)
+    drbo.errors.ResultError: state.npz contains the compressed member 'a.npy' (drbo does not write ...
     """
     archive = zipfile.ZipFile(SmallReads(stream, what))
-    members, changed = archive.infolist(), "drbo writes none: the file was changed"
+    members, changed = archive.infolist(), "drbo does not write such files, so this file was changed"
     packed = [info.filename for info in members if info.compress_type != zipfile.ZIP_STORED]
     if packed:
-        raise ResultError(f"{what} has the compressed member {packed[0]!r:.80}", hint=changed)
+        raise ResultError(f"{what} contains the compressed member {packed[0]!r:.80}", hint=changed)
     size = stream.seek(0, io.SEEK_END)
     if len({info.filename for info in members}) < len(members) or sum(info.file_size for info in members) > size:
-        raise ResultError(f"{what} has members that overlap or have the same name", hint=changed)
+        raise ResultError(f"{what} contains members that overlap or have the same name", hint=changed)
     return archive
 
 

@@ -36,7 +36,7 @@ def lagged(
     import pandas as pd
 
     if isinstance(lags, bool) or not isinstance(lags, int) or lags < 1:
-        raise SettingsError(f"lags must be a whole number of at least 1, got {lags!r}", hint="1 or 2 is usual")
+        raise SettingsError(f"lags must be a whole number of at least 1, got {lags!r}", hint="1 or 2 lags are usual")
     for word, name in (("time", time), ("group", group)):
         if name is not None and name not in frame:
             raise DataError(
@@ -54,7 +54,8 @@ def lagged(
     table = pd.concat(parts, ignore_index=True)
     if len(table) < MIN_ROWS:
         raise DataError(
-            f"{len(table)} rows have a past of {lags} rows, at least {MIN_ROWS} are needed", hint="use fewer lags"
+            f"only {len(table)} rows have {lags} earlier rows, but at least {MIN_ROWS} are needed",
+            hint="use fewer lags",
         )
     # A shift makes room for what is not there: whole numbers and booleans become others, and are turned back.
     kinds = {_name(name, lag): frame[name].dtype for name in names for lag in range(lags + 1)}
@@ -68,7 +69,7 @@ def _name(name: str, lag: int) -> str:
 def _check_names(names: list[str]) -> None:
     twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
     if twice is not None:
-        raise DataError(f"the lagged table would have two columns '{twice}'", hint="rename the column")
+        raise DataError(f"the lagged table would have two columns named '{twice}'", hint="rename the column")
 
 
 def _in_order(frame: "pd.DataFrame", time: str | None, group: str | None) -> tuple["pd.DataFrame", tuple[str, ...]]:
@@ -80,13 +81,14 @@ def _in_order(frame: "pd.DataFrame", time: str | None, group: str | None) -> tup
     if bool(moments.isna().any()):
         row = int(np.argmax(moments.isna().to_numpy()))
         raise DataError(
-            f"column '{time}' tells no time in row {row}: {frame[time].iloc[row]!r}", hint="correct the row"
+            f"column '{time}' is not a time in row {row}: {frame[time].iloc[row]!r}", hint="correct or drop the row"
         )
     steps = ordered.groupby(group)[time].diff() if group is not None else ordered[time].diff()
     steps = steps.dropna()
     if len(steps) and steps.min() != steps.max():
         words = (
-            f"steps of '{time}' go from {steps.min()} to {steps.max()}: a lag of one row is not always the same time"
+            f"the steps of '{time}' vary from {steps.min()} to {steps.max()}, so a lag of one row is not always "
+            "the same time span"
         )
         return ordered, (words,)
     return ordered, ()

@@ -121,8 +121,8 @@ def _take(path: Path, owner: Owner) -> None:
         except FileExistsError:  # no guard on this file system, and someone else was faster
             raise LockError(_in_use(path, Owner.read(path), 0.0), hint=_way_out(path)) from None
         who = "a process" if found is None else f"process {found.pid} on {found.host}"
-        why = "has ended" if gone else f"has not been heard of for {age / 60:.0f} minutes"
-        warnings.warn(f"{path.parent} was in use by {who}, which {why}: its lock was taken over", stacklevel=4)
+        why = "has ended" if gone else f"has not updated its lock for {age / 60:.0f} minutes"
+        warnings.warn(f"{path.parent} was locked by {who}, which {why}: the lock was taken over", stacklevel=4)
 
 
 def _create(path: Path, owner: Owner) -> None:
@@ -132,13 +132,16 @@ def _create(path: Path, owner: Owner) -> None:
 
 def _in_use(path: Path, owner: Owner | None, age: float) -> str:
     if owner is None:
-        return f"{path.parent} is in use by another process, last heard of {age:.0f} s ago"
+        return f"{path.parent} is in use by another process, which updated its lock {age:.0f} s ago"
     who = "this process" if (owner.pid, owner.space) == (os.getpid(), _space()) else f"process {owner.pid}"
-    return f"{path.parent} is in use by {who} on {owner.host} since {owner.since}, last heard of {age:.0f} s ago"
+    return (
+        f"{path.parent} is in use by {who} on {owner.host}, which locked it at {owner.since} and updated the lock "
+        f"{age:.0f} s ago"
+    )
 
 
 def _way_out(path: Path) -> str:
-    return f"wait for it, or choose another folder; if it is gone for certain, remove {path}"
+    return f"wait until it ends, or choose another folder; if you are sure that it has ended, remove {path}"
 
 
 @contextmanager

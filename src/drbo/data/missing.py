@@ -65,7 +65,8 @@ def refuse(frame: "pd.DataFrame", missing: Bools) -> None:
     if missing.any():
         raise DataError(
             f"Input contains NaN: missing values in {_counted(frame, missing)}",
-            hint='use missing="drop", missing="em" or missing="impute", fill them in yourself, or drop the columns',
+            hint='use missing="drop", missing="em" or missing="impute", fill in the values yourself, or drop the '
+            "columns",
         )
 
 
@@ -82,9 +83,9 @@ def complete_rows(frame: "pd.DataFrame") -> Bools:
     kept: Bools = np.asarray(~missing.any(axis=1))
     if kept.sum() < MIN_ROWS and missing.any():
         raise DataError(
-            f"{int(kept.sum())} of {len(frame)} rows have no missing value, at least {MIN_ROWS} are needed: "
-            f"missing in {_counted(frame, missing)}",
-            hint='use missing="em" or missing="impute", or drop the columns with most missing values',
+            f"only {int(kept.sum())} of {len(frame)} rows have no missing value, but at least {MIN_ROWS} are "
+            f"needed: missing in {_counted(frame, missing)}",
+            hint='use missing="em" or missing="impute", or drop the columns with the most missing values',
         )
     return kept
 
@@ -97,20 +98,20 @@ def note(frame: "pd.DataFrame", missing: Bools, policy: str) -> str:
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"a": [1.0, None, 3.0, 4.0]})
     >>> note(frame, missing_cells(frame), "drop")
-    'missing="drop": left out 1 of 4 rows; right only if values are missing completely at random (MCAR)'
+    'missing="drop": dropped 1 of 4 rows; valid only if values are missing completely at random (MCAR)'
     """
     n, rows, cells = len(frame), int(missing.any(axis=1).sum()), int(missing.sum())
     if policy == "drop":
-        words = f"left out {rows} of {n} rows; right only if values are missing completely at random (MCAR)"
+        words = f"dropped {rows} of {n} rows; valid only if values are missing completely at random (MCAR)"
     elif policy == "em":
         words = (
-            f"{cells} missing cells in {rows} of {n} rows; covariance by EM, right if columns are jointly Gaussian and "
-            "values are missing at random (MAR)"
+            f"{cells} missing cells in {rows} of {n} rows; the covariance is estimated by EM, which is valid if "
+            "columns are jointly Gaussian and values are missing at random (MAR)"
         )
     else:
         words = (
-            f"{cells} missing cells in {rows} of {n} rows filled in several times by draws from like rows; right if "
-            "values are missing at random (MAR)"
+            f"{cells} missing cells in {rows} of {n} rows are imputed several times with values from similar rows, "
+            "which is valid if values are missing at random (MAR)"
         )
     return f'missing="{policy}": {words}'
 

@@ -124,8 +124,8 @@ def _check_pairs(pairs: Floats, names: Sequence[str]) -> None:
     if len(never):
         i, j = never[0]
         raise DataError(
-            f"columns '{names[i]}' and '{names[j]}' are never seen in the same row: their covariance is unknown",
-            hint="drop one of the two columns",
+            f"columns '{names[i]}' and '{names[j]}' are never observed in the same row, so their covariance is unknown",
+            hint="drop one of these columns",
         )
 
 

@@ -19,7 +19,7 @@ MAX_INPUT = 2**32
 FREE_BYTES = 2**26
 MAX_RATIO = 100
 #: What to do about a table beyond the limit.
-TOO_LARGE = "take a sample of its rows or fewer columns, or raise the limit with max_input=..."
+TOO_LARGE = "use a sample of its rows or fewer columns, or raise the limit with max_input=..."
 #: Most members of a gzip file, and largest directory and most members of a ZIP file.
 MAX_GZIP_MEMBERS = 2**17
 MAX_ZIP_DIRECTORY = 2**20
@@ -59,16 +59,16 @@ class InputLimit:
     def check(self, n_bytes: int, what: str) -> None:
         """Refuse a table that takes so many bytes in memory."""
         if n_bytes > self.max_bytes:
-            raise ResultError(f"{what} takes more than {self.max_bytes} bytes", hint=self.hint)
+            raise ResultError(f"{what} needs more than {self.max_bytes} bytes", hint=self.hint)
 
     def check_unpacked(self, n_bytes: int, packed: int, what: str) -> None:
         """Refuse a packed file of ``packed`` bytes that unpacks to so many."""
         self.check(n_bytes, what)
         if n_bytes > self.room(packed):
             raise ResultError(
-                f"{what} unpacks to more than {self.room(packed)} bytes, which is over {self.ratio:g} times its size",
-                hint="a few bytes that fill the memory are a known attack; if you trust the file, raise the limit with "
-                "max_input=...",
+                f"{what} decompresses to more than {self.room(packed)} bytes, which is over {self.ratio:g} "
+                "times its size",
+                hint="it may be a decompression bomb; if you trust the file, raise the limit with max_input=...",
             )
 
 
@@ -98,7 +98,9 @@ def _gzip_pieces(stream: IO[bytes], packed: int, limit: InputLimit, what: str) -
         total += len(piece)
         limit.check_unpacked(total, packed, what)
         if members > MAX_GZIP_MEMBERS:
-            raise ResultError(f"{what} has more than {MAX_GZIP_MEMBERS} members", hint="pack it again as one")
+            raise ResultError(
+                f"{what} has more than {MAX_GZIP_MEMBERS} gzip members", hint="compress it again as a single member"
+            )
         if piece:
             yield piece
         if unpacker.eof:
@@ -108,7 +110,7 @@ def _gzip_pieces(stream: IO[bytes], packed: int, limit: InputLimit, what: str) -
         else:
             raw = unpacker.unconsumed_tail or stream.read(_PACKED_PIECE)
     if unpacker is not None or not members:
-        raise ResultError(f"{what} is no complete gzip file", hint="fetch or pack it again")
+        raise ResultError(f"{what} is not a complete gzip file", hint="download or compress it again")
 
 
 class SmallReads(io.BufferedIOBase):
@@ -152,10 +154,12 @@ def open_npz(stream: IO[bytes], what: str, limit: InputLimit) -> Iterator[zipfil
     packed = stream.seek(0, os.SEEK_END)
     with zipfile.ZipFile(SmallReads(stream, what)) as archive:
         if len(archive.filelist) > MAX_ZIP_MEMBERS:
-            raise ResultError(f"{what} has {len(archive.filelist)} members, at most {MAX_ZIP_MEMBERS} are read")
+            raise ResultError(f"{what} has {len(archive.filelist)} members, but at most {MAX_ZIP_MEMBERS} are allowed")
         if any(
             member.compress_type not in _METHODS for member in archive.filelist
         ):  # zipfile does not bound the others
-            raise ResultError(f"{what} is packed in another way than numpy packs", hint="write it with numpy.savez")
+            raise ResultError(
+                f"{what} uses a compression method that numpy does not use", hint="write it with numpy.savez"
+            )
         limit.check_unpacked(sum(member.file_size for member in archive.filelist), packed, what)
         yield archive

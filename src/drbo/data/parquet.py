@@ -58,7 +58,7 @@ def read_parquet(path: Path, limit: InputLimit) -> Any:
         pyarrow.default_memory_pool().release_unused()
         return table
     except (pyarrow.ArrowException, OSError, IndexError) as error:
-        raise DataError(f"file '{path}' is no complete Parquet file", hint="write it again") from error
+        raise DataError(f"file '{path}' is not a complete Parquet file", hint="write it again") from error
 
 
 def _table(pyarrow: Any, parquet: Any, path: Path, limit: InputLimit) -> Any:
@@ -69,7 +69,7 @@ def _table(pyarrow: Any, parquet: Any, path: Path, limit: InputLimit) -> Any:
         schema = parquet.read_schema(path)
         if len(schema) > MAX_COLUMNS:
             raise DataError(
-                f"{what} has {len(schema)} columns, at most {MAX_COLUMNS} can be searched", hint="take fewer columns"
+                f"{what} has {len(schema)} columns, but at most {MAX_COLUMNS} are allowed", hint="select fewer columns"
             )
         _check_types(pyarrow, schema, what)
         chunks = list(_chunks(footer, what))
@@ -109,8 +109,8 @@ def _check_types(pyarrow: Any, schema: Any, what: str) -> None:
         wide = pyarrow.types.is_fixed_size_binary(kind) and kind.byte_width > MAX_CELL
         if pyarrow.types.is_nested(kind) or wide:
             raise DataError(
-                f"{what}: column '{field.name}' holds {kind!s:.80}, a table holds numbers and text",
-                hint="leave the column out, or take its parts apart",
+                f"{what}: column '{field.name}' contains {kind!s:.80}, but only numbers and text are allowed",
+                hint="drop the column, or split it into several columns",
             )
 
 
@@ -132,7 +132,9 @@ def _chunks(footer: bytes, what: str) -> Iterator[_Chunk]:
                     reader.skip(sort)
             count += len(columns)
             if count > MAX_CHUNKS:
-                raise ResultError(f"{what} has more than {MAX_CHUNKS} column chunks", hint="write larger row groups")
+                raise ResultError(
+                    f"{what} has more than {MAX_CHUNKS} column chunks", hint="write the file with larger row groups"
+                )
             for column, about in enumerate(columns):
                 cells, dictionary = max(n_rows, about.get(_N_VALUES, 0)), about.get(_DICTIONARY, 0)
                 data = about.get(_DATA, 0)
@@ -152,7 +154,9 @@ def _check_pages(stream: IO[bytes], chunks: list[_Chunk], packed: int, limit: In
             total, pages, place = total + unpacked, pages + 1, place + length + size
             limit.check_unpacked(total, packed, what)
             if pages > MAX_PAGES:
-                raise ResultError(f"{what} has more than {MAX_PAGES} pages", hint="write larger row groups")
+                raise ResultError(
+                    f"{what} has more than {MAX_PAGES} pages", hint="write the file with larger row groups"
+                )
 
 
 def _page_sizes(stream: IO[bytes], place: int) -> tuple[int, int, int]:

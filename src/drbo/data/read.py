@@ -54,13 +54,13 @@ def read_table(
     """
     path, limit = Path(path), InputLimit.of(max_input)
     if path.is_dir():
-        raise DataError(f"'{path}' is a directory, not a file", hint=f"name a file: {_SUFFIXES}")
+        raise DataError(f"'{path}' is a directory, not a file", hint=f"give the name of a file: {_SUFFIXES}")
     if not path.exists():
         raise DataError(f"file '{path}' does not exist", hint="check the path and the spelling")
     with refusing(path, DataError):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):  # a pipe or a device may never end
-            raise DataError(f"'{path}' is not a regular file", hint="save what it delivers to a file first")
+            raise DataError(f"'{path}' is not a regular file", hint="save its content to a regular file first")
         limit.check(status.st_size, f"file '{path}'")
         suffix = Path(path.name.lower().removesuffix(".gz")).suffix
         zipped = path.name.lower().endswith(".gz")
@@ -71,7 +71,7 @@ def read_table(
             return as_frame(read_parquet(path, limit))
         if suffix in (".npz", ".npy") and not zipped:
             return _read_numpy(path, limit)
-    raise DataError(f"file '{path}' has an unknown suffix, known are {_SUFFIXES}", hint="save the table as CSV")
+    raise DataError(f"file '{path}' has an unknown extension; allowed are {_SUFFIXES}", hint="save the table as CSV")
 
 
 def _read_numpy(path: Path, limit: InputLimit) -> "pd.DataFrame":
@@ -85,7 +85,7 @@ def _read_numpy(path: Path, limit: InputLimit) -> "pd.DataFrame":
         raise
     except Exception as error:  # zipfile, zlib and numpy raise a dozen unrelated kinds on bad bytes
         raise DataError(
-            f"file '{path}' is no complete {path.suffix.lower()} file",
+            f"file '{path}' is not a complete {path.suffix.lower()} file",
             hint="write it again: numpy.savez(path, X=array, names=names)",
         ) from error
 
@@ -97,7 +97,7 @@ def _from_npz(path: Path, stream: IO[bytes], limit: InputLimit) -> "pd.DataFrame
         if len(tables) != 1:
             held = ", ".join(members) or "nothing"
             raise DataError(
-                f"file '{path}' has {len(tables)} arrays that could be the table; it holds {held:.200}",
+                f"file '{path}' has {len(tables)} arrays that could be the table; it contains {held:.200}",
                 hint="save the table under the name X",
             )
         size = {"kinds": _KINDS, "limit": limit.max_bytes, "hint": TOO_LARGE}
@@ -107,7 +107,7 @@ def _from_npz(path: Path, stream: IO[bytes], limit: InputLimit) -> "pd.DataFrame
         found = read_member(archive, "names", f"file '{path}' names", **size).ravel()
     if len(found) != frame.shape[1]:
         raise DataError(
-            f"file '{path}' has {len(found)} names for {frame.shape[1]} columns", hint="one name per column"
+            f"file '{path}' has {len(found)} names for {frame.shape[1]} columns", hint="give one name per column"
         )
     names = [value.decode() if isinstance(value, bytes) else str(value) for value in found.tolist()]
     _check_unicode(names)
@@ -147,7 +147,7 @@ def as_frame(data: Any) -> "pd.DataFrame":
         frame = _from_array(np.asanyarray(data))
     else:
         raise DataError(
-            f"a table cannot be made from {type(data).__name__}",
+            f"data must be a table or a 2-D array, got {type(data).__name__}",
             hint="pass a pandas, polars or pyarrow table or a 2-D array; read files with read_table(path)",
         )
     frame.columns = [str(label) for label in frame.columns]
@@ -157,7 +157,10 @@ def as_frame(data: Any) -> "pd.DataFrame":
         raise DataError(f"column {blank.index('') + 1} of {len(blank)} has no name", hint="give every column a name")
     for name, dtype in frame.dtypes.items():
         if pd.api.types.is_complex_dtype(dtype):
-            raise DataError(f"Complex data not supported: column '{name}'", hint="use real and imaginary parts")
+            raise DataError(
+                f"Complex data not supported: column '{name}'",
+                hint="use the real and imaginary parts as separate columns",
+            )
     try:
         return frame.infer_objects()
     except OverflowError:  # pandas before 3 on an integer beyond floating point: the check of the columns names it
@@ -168,7 +171,7 @@ def _check_unicode(names: Sequence[str]) -> None:
     wrong = next((k for k, name in enumerate(names) if not is_unicode(name)), None)
     if wrong is not None:
         name = names[wrong]
-        raise DataError(f"the name of column {wrong + 1} is not Unicode: {name!r:.80}", hint="give it another name")
+        raise DataError(f"the name of column {wrong + 1} is not valid Unicode: {name!r:.80}", hint="rename the column")
 
 
 def _from_array(array: npt.NDArray[Any]) -> "pd.DataFrame":
@@ -182,7 +185,8 @@ def _from_array(array: npt.NDArray[Any]) -> "pd.DataFrame":
         )
     if array.ndim > 2:
         raise DataError(
-            f"Found array with dim {array.ndim}, a table has 2: shape {array.shape}", hint="pass rows x columns"
+            f"Found array with dim {array.ndim}, a table has 2: shape {array.shape}",
+            hint="pass a 2-D array of rows and columns",
         )
     names = numbered(array.shape[1])
     if array.dtype == np.float64 and is_large(*array.shape):
@@ -199,7 +203,8 @@ def _from_rows(rows: Sequence[Any]) -> "pd.DataFrame":
     for number, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise DataError(
-                f"row {number} has {len(row)} cells, but row 0 has {len(rows[0])}", hint="make all rows equally long"
+                f"row {number} has {len(row)} cells, but row 0 has {len(rows[0])}",
+                hint="give every row the same number of cells",
             )
     return pd.DataFrame([list(row) for row in rows], columns=numbered(len(rows[0])))
 

@@ -75,7 +75,8 @@ def simulate(
     unknown = sorted(set(options) - set(_MODEL_OPTIONS[model]))
     if unknown:
         raise SettingsError(
-            f"unknown option '{unknown[0]}' for model '{model}'", hint=f"one of: {', '.join(_MODEL_OPTIONS[model])}"
+            f"unknown option '{unknown[0]}' for model '{model}'",
+            hint=f"its options are {', '.join(_MODEL_OPTIONS[model])}",
         )
     if not isinstance(seed, (int, np.integer)) or seed < 0:
         raise SettingsError(f"seed must be a whole number >= 0, got {seed!r}")
@@ -99,7 +100,8 @@ def _graph(graph: str | npt.ArrayLike, rng: np.random.Generator) -> tuple[BoolAr
         names = [size.name for size in datasets.available()]
         if graph not in names:
             raise SettingsError(
-                f"unknown graph {graph!r}", hint=f"a random graph such as 30ER8 or 20SF2, or one of: {', '.join(names)}"
+                f"unknown graph {graph!r}",
+                hint=f"use a random graph such as 30ER8 or 20SF2, or one of {', '.join(names)}",
             )
         known = datasets.load(graph)
         return known.dag, known.names
@@ -117,7 +119,8 @@ def parse_graph_name(name: str) -> tuple[int, Literal["er", "sf"], float]:
     match = _GRAPH_NAME.fullmatch(name)
     if match is None:
         raise SettingsError(
-            f"a random graph is named like 30ER8 or 20SF2, got {name!r}", hint="nodes, ER or SF, edges per node"
+            f"the name of a random graph must look like 30ER8 or 20SF2, got {name!r}",
+            hint="number of nodes, ER or SF, edges per node",
         )
     return int(match[1]), "er" if match[2].lower() == "er" else "sf", float(match[3])
 
@@ -312,7 +315,9 @@ def standardize(X: npt.ArrayLike) -> FloatArray:
     values = np.asarray(X, dtype=np.float64)
     deviation: FloatArray = values.std(axis=0)
     if not (deviation > 0).all():
-        raise DataError(f"column {int(np.argmin(deviation))} is constant: it cannot be standardized", hint="drop it")
+        raise DataError(
+            f"column {int(np.argmin(deviation))} is constant, so it cannot be standardised", hint="drop the column"
+        )
     centred: FloatArray = values - values.mean(axis=0)
     return centred / deviation
 

@@ -99,7 +99,7 @@ def _frames(
             raise DataError(message, hint="look for stray quotes") from error
         if len(frame) != n_here:
             raise DataError(
-                f"file '{path}' has {n_here} rows or {len(frame)}, depending on how its quotes are read",
+                f"file '{path}' has {n_here} or {len(frame)} rows, depending on how its quotes are read",
                 hint="look for stray quotes",
             )
         yield frame
@@ -142,8 +142,8 @@ class _Lines:
             end, n_records = self._measured(block, last)
             if not end and len(block) > 2 * BLOCK_BYTES:
                 raise DataError(
-                    f"file '{self.path}', line {self._n_lines + 1} is longer than {BLOCK_BYTES} bytes",
-                    hint="look for a stray quote; is it a table?",
+                    f"file '{self.path}': line {self._n_lines + 1} is longer than {BLOCK_BYTES} bytes",
+                    hint="look for a stray quote, and check that the file is a table",
                 )
             self._rest = block[end:]
             if n_records:
@@ -205,12 +205,12 @@ class _Lines:
         if len(self.first) == 1:
             raise DataError(
                 f"file '{self.path}' has only one column, {self.first[0]!r:.300}, when split at {self.separator!r}",
-                hint="a table needs at least 2 columns; if other characters separate them, give separator=...",
+                hint="a table needs at least 2 columns; if the file uses another separator, give separator=...",
             )
         if len(self.first) > MAX_COLUMNS:
             raise DataError(
-                f"file '{self.path}' has {len(self.first)} columns, at most {MAX_COLUMNS} can be searched",
-                hint="take fewer columns",
+                f"file '{self.path}' has {len(self.first)} columns, but at most {MAX_COLUMNS} are allowed",
+                hint="select fewer columns",
             )
         return True
 
@@ -285,8 +285,8 @@ def _header_names(path: Path, first: list[str]) -> list[str]:
     names = [cell.strip() for cell in first]
     if all(NUMBER.fullmatch(name) for name in names):
         raise DataError(
-            f"file '{path}' has no column names: its first line holds only numbers: {', '.join(names[:3])}",
-            hint="add a first line with names, or read it with header=False",
+            f"file '{path}' has no column names: its first line contains only numbers: {', '.join(names[:3])}",
+            hint="add a header line with names, or read the file with header=False",
         )
     if "" in names:
         raise DataError(
@@ -305,14 +305,14 @@ def check_unique(names: Sequence[str], where: str = "") -> None:
     >>> check_unique(["a", "b", "a"])
     Traceback (most recent call last):
         ...
-    drbo.errors.DataError: column name 'a' is used more than once (columns 1, 3) (give every column a name of its own)
+    drbo.errors.DataError: column name 'a' is used more than once (columns 1, 3) (give every column a unique name)
     """
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         places = ", ".join(str(j + 1) for j, name in enumerate(names) if name == repeated[0])
         raise DataError(
             f"{where}column name '{repeated[0]}' is used more than once (columns {places})",
-            hint="give every column a name of its own",
+            hint="give every column a unique name",
         )
 
 

@@ -24,30 +24,34 @@ def checked_weights(weights: Any, n_rows: int) -> Floats:
     try:
         found = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError("sample weights must be numbers", hint="one number >= 0 per row") from error
+        raise DataError("sample weights must be numbers", hint="give one number >= 0 per row") from error
     if found.shape != (n_rows,):
         raise DataError(
-            f"sample weights must be one number for each of {n_rows} rows, got shape {found.shape}",
-            hint="one number >= 0 per row",
+            f"sample weights must have one number for each of {n_rows} rows, got shape {found.shape}",
+            hint="give one number >= 0 per row",
         )
     wrong = ~np.isfinite(found) | (found < 0)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DataError(
             f"sample weights must be finite and at least 0, got {found[row]:g} in row {row}",
-            hint="drop the row, or give it the weight 0",
+            hint="drop the row, or set its weight to 0",
         )
     if not found.any():
-        raise DataError("all sample weights are zero", hint="a row of weight 0 does not count")
+        raise DataError(
+            "all sample weights are zero", hint="rows of weight 0 are ignored, so give some rows a positive weight"
+        )
     if found.sum() < MIN_TOTAL:
         raise DataError(
-            f"sample weights sum to {found.sum():.6g}: a weight counts rows, and at least {MIN_TOTAL} are needed",
-            hint="multiply weights that sum to 1 by the number of rows they stand for",
+            f"sample weights sum to {found.sum():.6g}, but a weight is a number of rows, and at least "
+            f"{MIN_TOTAL} are needed",
+            hint="multiply weights that sum to 1 by the number of rows that they represent",
         )
     if found.sum() > MAX_TOTAL:
         raise DataError(
-            f"sample weights sum to {found.sum():.6g}: a weight counts rows, and at most {MAX_TOTAL:g} can be counted",
-            hint="divide the weights by what one row stands for",
+            f"sample weights sum to {found.sum():.6g}, but a weight is a number of rows, and at most "
+            f"{MAX_TOTAL:g} are allowed",
+            hint="divide the weights by the number of observations that one row represents",
         )
     return found
 
@@ -65,6 +69,6 @@ def weights_in_words(weights: Floats) -> str:
         return words
     kish = weights.sum() ** 2 / np.square(weights).sum()
     return (
-        f"{words}; if they correct for how rows were sampled, rows are worth {kish:.6g} (Kish): "
-        f"multiply the weights by {kish / weights.sum():.4g} to count so many"
+        f"{words}; if the weights correct for unequal sampling, the effective sample size is only {kish:.6g} "
+        f"(Kish): multiply the weights by {kish / weights.sum():.4g} to use it"
     )

@@ -230,7 +230,7 @@ def test_what_a_search_says_about_itself_is_checked(tmp_path, course, table, cha
     [
         ({"values": np.full((30, 3), np.inf)}, "Input contains infinity"),
         ({"values": np.full((30, 3), 1.0)}, "column 'a' is constant"),
-        ({"values": np.eye(30, 3) * 1e200}, "must stay under"),
+        ({"values": np.eye(30, 3) * 1e200}, "must be below"),
         ({"values": np.zeros((30, 3), dtype=np.float32)}, "does not fit its description"),
         ({"values": np.zeros(30)}, "does not fit its description"),
         ({"values": np.array([[None]])}, "pickled Python objects"),
