@@ -118,7 +118,7 @@ def _judged(
     rng = np.random.default_rng(seed)
     evaluator = Evaluator(made, Settings(max_evals=2**62))
     scores = _scores(evaluator, dag, n_random, rng)
-    n_permutations = n_permutations or PERMUTATIONS[kind]
+    n_permutations = n_permutations or PERMUTATIONS.get(kind, LEAST)  # an unknown test is refused below
     facts = _tests(kind, table, dag, n_permutations, rng)
     cheap = path and isinstance(made, BicNV | BGe | DiscreteBIC | BDeu)
     penalties, last = _path(name, table, score_options or {}, dag, seed) if cheap else ((), PENALTIES[-1])
