@@ -300,7 +300,9 @@ CASES = [
     ),
     Case("no resamples", _bootstrap(n=0), "at least 1, got 0", "try 100"),
     Case("unknown resampling", _bootstrap(kind="jackknife"), "got 'jackknife'", "'bootstrap'"),
-    Case("blocks longer than the table", _bootstrap(kind="block", block=99), "block must be in 1..7", "leave it out"),
+    Case(
+        "blocks longer than the table", _bootstrap(kind="block", block=99), "block must be in 1..7", "a smaller value"
+    ),
     Case("judging by other columns", _judge(names=["height", "age"]), "no column 'age'", "height, weight"),
     Case("judging by no random graph", _judge(n_random=0), "n_random must be", "try 100"),
     Case("judging by an unknown test", _judge(test="t"), "got 't'", "auto"),
@@ -319,8 +321,10 @@ CASES = [
         "the columns are a",
     ),
     Case("effect of an unknown column", _effects("height", "age"), "no variable 'age'", "height, weight"),
-    Case("effect of a column on itself", _effects("height", "height"), "source and target at once", "two variables"),
-    Case("clusters that are missing", _bootstrap(kind="cluster"), "needs clusters", "group of every row"),
+    Case(
+        "effect of a column on itself", _effects("height", "height"), "both the source and the target", "two variables"
+    ),
+    Case("clusters that are missing", _bootstrap(kind="cluster"), "requires clusters", "cluster of every row"),
     # configuration files
     Case(
         "option that is misspelt", _config("[fit]\nseeed = 3"), "unknown option 'seeed' in [fit]", "did you mean seed"
@@ -363,7 +367,7 @@ CASES = [
     Case("splines on text", _misfit({"group": list("aabbab")}, score="splines"), "splines needs numbers", "mixed"),
     Case("BGe on text", _misfit({"group": list("aabbab")}, score="bge"), "bge needs numbers", "mixed"),
     Case("kernel test with 20,000 rows", _misfit(n=20_000, prune="kci"), "at most 5000 rows", "prune='cam'"),
-    Case("F test on text", _misfit({"group": list("abcabc")}, prune="f-test"), "3 levels: prune", "prune='auto'"),
+    Case("F test on text", _misfit({"group": list("abcabc")}, prune="f-test"), "3 levels, but prune", "prune='auto'"),
     Case("weights for a nonlinear score", _weighted([2] * 7, score="splines"), "cannot use sample weights", "bic-nv"),
     Case("parts of rows for counts", _weighted([1.5] * 7, "bdeu"), "whole numbers, got 1.5", "how often"),
     Case("EM for a column of text", _holes("em", group=list("aabbab")), "'group' is categorical", 'missing="impute"'),

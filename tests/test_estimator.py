@@ -375,10 +375,10 @@ class Cheap(NoParents):
     [
         ("bic-nv", {}, "orders", "local scores of bic-nv are cheap"),
         ("bic-nv", {"max_local": 300}, "surrogate", "the number of evaluations is limited"),
-        ("bic-nv", {"route": "surrogate"}, "surrogate", "given by the settings"),
-        ("bic-nv", {"route": "paper", "surrogate": "dropout", "max_evals": 30}, "paper", "given by the settings"),
+        ("bic-nv", {"route": "surrogate"}, "surrogate", "set by the settings"),
+        ("bic-nv", {"route": "paper", "surrogate": "dropout", "max_evals": 30}, "paper", "set by the settings"),
         (NoParents, {}, "surrogate", "bic-nv does not declare its local scores cheap"),
-        (NoParents, {"route": "orders"}, "orders", "given by the settings"),
+        (NoParents, {"route": "orders"}, "orders", "set by the settings"),
         (Cheap, {}, "orders", "local scores of bic-nv are cheap"),
     ],
 )

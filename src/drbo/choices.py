@@ -66,7 +66,7 @@ class Choices:
         if isinstance(choice, str) and choice == "auto" and self.preset in PAPER_CHOICES:
             choice, options, _ = PAPER_CHOICES[self.preset]
             given = {**options, **given}
-            reasons = (f"score {choice}: the choice of the preset {self.preset!r}",)
+            reasons = (f"score {choice}: set by the preset {self.preset!r}",)
         elif isinstance(choice, str) and choice == "auto":
             choice, reasons = choose_score(table)
         if self.preset == "default" and "penalty" not in given and isinstance(choice, str) and choice in SCORES:
@@ -77,19 +77,24 @@ class Choices:
     def penalty(self, kind: type[Score], table: Table) -> tuple[float | str, str]:
         """Return the penalty that leaves at most half an edge, on average, among 20 independent columns, and why."""
         if issubclass(kind, BicNV) and table.n_rows < FEW_ROWS * table.n_columns:
-            return "ebic", f"penalty ebic: fewer rows than {FEW_ROWS} times the columns, so that chance fits well"
+            return (
+                "ebic",
+                f"penalty ebic: there are fewer than {FEW_ROWS} rows per column, so chance associations fit well",
+            )
         if issubclass(kind, BicNV) and (count := chance_parents(table)) > CHANCE_PARENTS:
-            return "ebic", f"penalty ebic: at penalty 1 a column has {count:.1f} parents by chance alone"
+            return "ebic", f"penalty ebic: with penalty 1, a column would have {count:.1f} parents by chance alone"
         if self.pruner(kind) in EDGE_TESTS:
             return 1.0, "penalty 1: every edge is tested after the search"
         if issubclass(kind, KernelScore):
-            return 1.0, "penalty 1: the evidence of a Gaussian process has its own price of flexibility"
-        return "ebic", "penalty ebic: each edge also pays for the choice among all pairs of columns, as no test follows"
+            return 1.0, "penalty 1: the marginal likelihood of a Gaussian process already penalises flexibility"
+        return "ebic", (
+            "penalty ebic: no test of each edge follows, so the penalty also accounts for the number of possible edges"
+        )
 
     def route(self, score: Score, settings: Settings) -> tuple[Literal["orders", "surrogate", "paper"], str]:
         """Return the route of a fit, and why: what the score declares decides, never a clock."""
         if settings.route != "auto":
-            return settings.route, f"route {settings.route}: given by the settings, the preset or an earlier fit"
+            return settings.route, f"route {settings.route}: set by the settings, the preset or an earlier fit"
         if self.rationed(settings):
             return "surrogate", "route surrogate: the number of evaluations is limited"
         if score.cheap:
@@ -106,19 +111,19 @@ class Choices:
         wanted = PAPER_CHOICES[self.preset][2] if self.prune == "auto" and self.preset in PAPER_CHOICES else self.prune
         if table.by_moments and wanted not in ("auto", *BY_MOMENTS):
             raise SettingsError(
-                f"prune '{wanted}' needs complete rows of equal weight",
+                f"prune '{wanted}' requires complete rows of equal weight",
                 hint=f"use prune='auto', or one of {', '.join(BY_MOMENTS)}",
             )
         if wanted == "kci" and table.n_rows > MAX_ROWS:
             raise SettingsError(
-                f"prune 'kci' takes at most {MAX_ROWS} rows, the table has {table.n_rows}",
+                f"prune 'kci' accepts at most {MAX_ROWS} rows, but the table has {table.n_rows}",
                 hint="use prune='cam', or a sample of the rows",
             )
         for name, levels in zip(table.names, table.levels, strict=True):
             if wanted not in ("auto", "none") and levels is not None and len(levels) > 2:
                 raise SettingsError(
-                    f"column '{name}' is categorical with {len(levels)} levels: prune '{wanted}' needs numbers",
-                    hint="use prune='auto', which leaves such tables to the score, or 'none'",
+                    f"column '{name}' is categorical with {len(levels)} levels, but prune '{wanted}' requires numbers",
+                    hint="use prune='auto', which does not test the edges of such tables, or 'none'",
                 )
 
     def pruner(self, kind: type[Score]) -> str:

@@ -162,9 +162,9 @@ class TestBootstrap:
             ({"n": 0}, "at least 1, got 0"),
             ({"kind": "jackknife"}, "kind must be one of"),
             ({"kind": "block", "block": 99}, "block must be in 1..30"),
-            ({"kind": "cluster"}, "needs clusters"),
-            ({"kind": "cluster", "clusters": [1] * 30}, "at least 2 groups"),
-            ({"kind": "cluster", "clusters": [1, 2]}, "for each of 30 rows"),
+            ({"kind": "cluster"}, "requires clusters"),
+            ({"kind": "cluster", "clusters": [1] * 30}, "at least 2 clusters"),
+            ({"kind": "cluster", "clusters": [1, 2]}, "each of 30 rows"),
         ],
     )
     def test_bad_wishes_are_refused_before_any_work(self, change, words):

@@ -1,4 +1,4 @@
-"""Names of nodes: unique, of at least one character, as many as there are nodes."""
+"""Names of nodes: unique, of non-empty string, as many as there are nodes."""
 
 import pytest
 
@@ -15,9 +15,9 @@ def test_default_names():
     [
         (["a", "b"], "3 nodes need 3 names, got 2"),
         (["a", "b", "a"], "unique, got 'a' twice"),
-        (["a", "", "b"], "at least one character"),
+        (["a", "", "b"], "non-empty string"),
         (["a", 7, "b"], "must be a text"),
-        (["a", "\ud800", "b"], "must be Unicode"),
+        (["a", "\ud800", "b"], "must be valid Unicode"),
     ],
 )
 def test_names_that_cannot_be_used(names, words):

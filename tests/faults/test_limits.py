@@ -129,8 +129,8 @@ def test_judge_tells_what_it_left_out():
     values = simulate("8ER2", n=100, seed=1)
     found = judge(values.dag, values.X, score="bic-nv", time_limit=0.0)
     assert (found.random_scores, found.tested, found.penalties, found.informative) == ((), False, (), False)
-    assert any(note.startswith("the time was over") for note in found.notes)
-    assert "not tested: the time was over" in found.summary()
+    assert any(note.startswith("time ran out") for note in found.notes)
+    assert "not tested: time ran out" in found.summary()
     with pytest.raises(SettingsError, match="time_limit"):
         judge(values.dag, values.X, score="bic-nv", time_limit=-1.0)
 

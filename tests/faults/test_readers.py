@@ -147,7 +147,7 @@ def test_archive_members_with_paths_are_never_written(tmp_path):
     for name in ("t.npz", "g.npz"):
         (tmp_path / "deep" / name).write_bytes(buffer.getvalue())
     _refused(lambda: read_table(tmp_path / "deep" / "t.npz"), "t.npz")
-    _refused(lambda: read_graph(tmp_path / "deep" / "g.npz"), "must have an array", ResultError)
+    _refused(lambda: read_graph(tmp_path / "deep" / "g.npz"), "must contain an array", ResultError)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["deep", "g.npz", "t.npz"]
 
 

@@ -134,5 +134,5 @@ def test_causal_and_forbidden_nodes():
 def test_too_many_open_edges_are_refused():
     star = np.zeros((16, 16), dtype=bool)
     star[0, 1:] = star[1:, 0] = True
-    with pytest.raises(DataError, match="15 edges of open direction"):
+    with pytest.raises(DataError, match="15 edges of undetermined direction"):
         list(member_dags(star, 0))

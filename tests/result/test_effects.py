@@ -155,7 +155,7 @@ def test_what_has_no_linear_effect_is_refused():
     result = DrBO(score="bic-nv", random_state=0).fit(_rows()).result_
     with pytest.raises(DataError, match="no variable 'z'"):
         result.effects(_rows(), "a", "z")
-    with pytest.raises(DataError, match="source and target at once"):
+    with pytest.raises(DataError, match="both the source and the target"):
         result.effects(_rows(), "a", "a")
     with pytest.raises(DataError, match="no column 'd'"):
         result.effects(_rows().drop(columns="d"), "a", "c")

@@ -168,10 +168,10 @@ class TestMalformed:
             ("g.csv", "source,target\n", "1 to 16384 nodes, got 0"),
             ("g.csv", "source,target\na,b\nc\n", r"line 3: an edge needs a source and a target, got \['c'\]"),
             ("g.csv", "source,target\na,b\nc,\n", "line 3: a node must be a name, got ''"),
-            ("g.csv", "a,b,c\n0,1,0\n0,0,0\n0,x,0\n", "line 4: an adjacency table holds numbers, got 'x'"),
-            ("g.csv", "a,b,c\n0,1,0\n0,0,0\n0,nan,0\n", "line 4: an adjacency table holds numbers, got 'nan'"),
-            ("g.csv", "a,b,c\n0,1,0\n0,0\n0,1,0\n", "line 3: 3 cells expected"),
-            ("g.csv", "a,b,c\n0,1,0\n", "neither an edge list nor an adjacency table: 2 lines of 3 cells"),
+            ("g.csv", "a,b,c\n0,1,0\n0,0,0\n0,x,0\n", "line 4: an adjacency matrix must contain numbers, got 'x'"),
+            ("g.csv", "a,b,c\n0,1,0\n0,0,0\n0,nan,0\n", "line 4: an adjacency matrix must contain numbers, got 'nan'"),
+            ("g.csv", "a,b,c\n0,1,0\n0,0\n0,1,0\n", "line 3: expected 3 cells"),
+            ("g.csv", "a,b,c\n0,1,0\n", "neither an edge list nor an adjacency matrix: 2 lines of 3 cells"),
             ("g.csv", ",a,b\na,0,1\nz,0,0\n", "only one side has"),
             ("g.csv", "a,a,b\n0,1,0\n0,0,0\n0,1,0\n", "unique, got 'a' twice"),
             ("g.csv", 'source,target\n"a,b\n', "damaged"),
@@ -235,7 +235,7 @@ class TestMalformed:
 
     def test_npz_without_a_graph(self, tmp_path):
         np.savez(tmp_path / "g.npz", X=np.zeros((3, 3)))
-        with pytest.raises(ResultError, match=r"must have an array dag, adjacency, A, arr_0, got \['X.npy'\]"):
+        with pytest.raises(ResultError, match=r"must contain an array named dag, adjacency, A, arr_0, got \['X.npy'\]"):
             read_graph(tmp_path / "g.npz")
 
     @pytest.mark.parametrize("shape", ["(100000, 100000)", "(-1, 5)", "(3, -1)", "(2, 2, 99999999999)"])
@@ -372,5 +372,5 @@ class TestPublishedFiles:
 
 
 def test_names_that_no_file_can_hold_are_refused():
-    with pytest.raises(ResultError, match=r"a name must be Unicode, got 'b\\ud800'"):
+    with pytest.raises(ResultError, match=r"a name must be valid Unicode, got 'b\\ud800'"):
         write_graph("graph.csv", [[0, 1], [0, 0]], ["a", "b\ud800"])

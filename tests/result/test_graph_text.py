@@ -26,11 +26,11 @@ def test_tables_of_numbers_with_and_without_names(tmp_path, rng, names, labels):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0,1,0\n0,0,inf\n0,0,0\n", "line 2: an adjacency table holds numbers, got 'inf'"),
-        ("0,1,nan\n0,0,1\n0,0,0\n", "line 1: an adjacency table holds numbers, got 'nan'"),
-        (",a,b\na,0,1\nb,x,0\n", "line 3: an adjacency table holds numbers, got 'x'"),
-        ("a,b,c\n0,0,0\nx,y,0\n0,z,0\n", "line 3: an adjacency table holds numbers, got 'x'"),
-        ("name,of,things\n" + "a,b,c\n" * 20, "neither an edge list nor an adjacency table: 21 lines of 3 cells"),
+        ("0,1,0\n0,0,inf\n0,0,0\n", "line 2: an adjacency matrix must contain numbers, got 'inf'"),
+        ("0,1,nan\n0,0,1\n0,0,0\n", "line 1: an adjacency matrix must contain numbers, got 'nan'"),
+        (",a,b\na,0,1\nb,x,0\n", "line 3: an adjacency matrix must contain numbers, got 'x'"),
+        ("a,b,c\n0,0,0\nx,y,0\n0,z,0\n", "line 3: an adjacency matrix must contain numbers, got 'x'"),
+        ("name,of,things\n" + "a,b,c\n" * 20, "neither an edge list nor an adjacency matrix: 21 lines of 3 cells"),
     ],
 )
 def test_the_first_cell_that_is_wrong_is_named(tmp_path, text, message):

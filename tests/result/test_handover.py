@@ -79,12 +79,12 @@ class TestTexts:
     @pytest.mark.parametrize(("form", "name"), [(to_bnlearn, "a|b"), (to_lavaan, "dose [mg]"), (to_lavaan, "TRUE"),
                                                 (to_dagitty, 'a"b'), (to_graphml, "a\x00b")])  # fmt: skip
     def test_a_name_that_would_change_the_meaning_is_refused(self, form, name):
-        with pytest.raises(ResultError, match="cannot hold the name"):
+        with pytest.raises(ResultError, match="does not support the name"):
             form([[0, 1], [0, 0]], [name, "b"])
 
     @pytest.mark.parametrize("form", [to_bnlearn, to_lavaan, to_gml, to_graphml])
     def test_forms_without_undirected_edges_refuse_them(self, form):
-        with pytest.raises(ResultError, match="no undirected edges"):
+        with pytest.raises(ResultError, match="not support undirected edges"):
             form([[0, 1], [1, 0]], ["a", "b"])
 
     def test_a_cycle_is_refused(self):
@@ -152,7 +152,7 @@ class TestFiles:
         assert (back == DAG).all()
 
     def test_another_ending_is_refused(self, tmp_path):
-        with pytest.raises(ResultError, match="a graph is written as"):
+        with pytest.raises(ResultError, match="a graph can be exported to"):
             hand_over(tmp_path / "graph.doc", DAG)
 
     def test_a_result_writes_its_graph_or_its_class(self, tmp_path):

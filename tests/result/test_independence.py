@@ -93,5 +93,5 @@ def test_copies_and_unknown_tests(rng):
     with pytest.raises(SettingsError, match="auto or one of gaussian"):
         independence_test("fisher", table)
     mixed = check_table(pd.DataFrame({"a": x[:, 0], "g": list("ab") * 25}))[0]
-    with pytest.raises(SettingsError, match="'kci' needs numbers"):
+    with pytest.raises(SettingsError, match="'kci' requires numeric columns"):
         independence_test("kci", mixed)

@@ -106,7 +106,7 @@ def test_a_complete_graph_claims_nothing():
     found = judge(dag, _rows(dag > 0, n=50), score="bic-nv", path=False)
     assert found.n_claims == 0
     assert not found.falsified
-    assert "claims no independence" in found.summary()
+    assert "implies no independence" in found.summary()
 
 
 def test_the_text_and_the_json_say_the_same():
@@ -146,7 +146,7 @@ def test_what_cannot_be_judged_is_refused():
     dag, x = _truth(), _rows(_truth())
     with pytest.raises(DataError, match="no column 'w'"):
         judge(dag, x, names=["w", *x.columns[1:]])
-    with pytest.raises(DataError, match="7 nodes, the table 6 columns"):
+    with pytest.raises(DataError, match="7 nodes, but the table has 6 columns"):
         judge(dag, x.iloc[:, :6])
     with pytest.raises(SettingsError, match="n_random must be"):
         judge(dag, x, n_random=0)

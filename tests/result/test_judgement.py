@@ -21,11 +21,11 @@ FOUND = Judgement(
     [
         ({}, (True, True, False), ["rank 1 of 100", "better than chance", "not falsified", "a and c given b: p 0.03"]),
         ({"random_share": 0.4}, (False, True, False), ["no better than chance"]),
-        ({"markov_share": 0.3}, (True, True, True), ["falsified: other labels explain"]),
+        ({"markov_share": 0.3}, (True, True, True), ["falsified: permuted graphs explain"]),
         ({"class_share": 0.5, "markov_share": 0.3}, (True, False, False), ["no verdict"]),
-        ({"n_permutations": LEAST - 1}, (True, False, False), ["too few to tell: the time was over"]),
-        ({"tested": False, "n_permutations": 0}, (True, False, False), ["not tested: the time was over"]),
-        ({"n_claims": 0, "n_permutations": 0}, (True, False, False), ["claims no independence"]),
+        ({"n_permutations": LEAST - 1}, (True, False, False), ["too few to tell: time ran out"]),
+        ({"tested": False, "n_permutations": 0}, (True, False, False), ["not tested: time ran out"]),
+        ({"n_claims": 0, "n_permutations": 0}, (True, False, False), ["implies no independence"]),
     ],
 )
 def test_verdicts_and_their_words(changes, verdicts, words):
@@ -35,7 +35,7 @@ def test_verdicts_and_their_words(changes, verdicts, words):
 
 
 def test_edges_on_the_penalty_path():
-    assert "a -> b: 64 or more, arrow open" in FOUND.summary()
+    assert "a -> b: 64 or more, direction undetermined" in FOUND.summary()
     lost = replace(FOUND, penalties=({**FOUND.penalties[0], "linked_up_to": None},))
     assert "a -> b: not found again" in lost.summary()
 

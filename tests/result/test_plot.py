@@ -130,7 +130,7 @@ class TestEdges:
         assert strong.get_linewidth() > 1.5 * weak.get_linewidth()
         assert strong.get_alpha() > weak.get_alpha()
         texts = [text.get_text() for text in ax.texts[3:]]
-        assert texts == ["positive", "negative", "width: size of the standardised weight"]
+        assert texts == ["positive", "negative", "line width: absolute standardised weight"]
 
     def test_weights_above_one_are_drawn_as_one(self):
         one, two = (draw(CHAIN[:2, :2], weights=[[0, w], [0, 0]], ax=axes()) for w in (1.0, 50.0))
@@ -265,7 +265,7 @@ class TestCompare:
     def test_an_undirected_edge_of_a_class_has_no_head(self):
         ax = plot_compare(make_result(), CHAIN, ax=axes())
         assert not patches(ax, Polygon)
-        assert "direction left open: 2" in ax.texts[-1].get_text()
+        assert "direction undetermined: 2" in ax.texts[-1].get_text()
 
     def test_a_cycle_of_learned_and_true_edges_is_no_obstacle(self, tmp_path):
         plot_compare(random_dag(1, 30, 2), random_dag(2, 30, 2), path=tmp_path / "compare.png")

@@ -145,7 +145,7 @@ class TestGraph:
         [
             ({"names": ("a", "b")}, "4 nodes need 4 names, got 2"),
             ({"names": ("a", "b", "a", "c")}, "unique, got 'a' twice"),
-            ({"names": ("a", "b", "", "c")}, "at least one character"),
+            ({"names": ("a", "b", "", "c")}, "non-empty string"),
             ({"dag": DAG | DAG.T}, "dag: .*cycle"),
             ({"searched_dag": np.zeros((3, 3))}, "searched_dag must have shape"),
             ({"local": np.zeros(3)}, r"local must have shape \(4,\), got \(3,\)"),

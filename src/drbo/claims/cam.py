@@ -135,11 +135,12 @@ def check_inputs(
     for name, matrix in (("dag", graph), ("required", kept)):
         if matrix.shape != (data.shape[1],) * 2:
             raise DataError(
-                f"{name} must be ({data.shape[1]}, {data.shape[1]}) like the columns, got {matrix.shape}",
+                f"{name} must have shape ({data.shape[1]}, {data.shape[1]}), one row and column per column of "
+                f"the table, got {matrix.shape}",
                 hint="pass the table that the graph was learned from",
             )
     if not 0.0 < alpha <= 1.0:
-        raise SettingsError(f"alpha must be in (0, 1], got {alpha}", hint="the usual level is 0.001")
+        raise SettingsError(f"alpha must be in (0, 1], got {alpha}", hint="the usual significance level is 0.001")
     return data, graph, kept
 
 

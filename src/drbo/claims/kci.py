@@ -59,8 +59,8 @@ def kci_test(x: npt.ArrayLike, y: npt.ArrayLike, z: npt.ArrayLike | None = None)
     shapes = [part.shape for part in columns]
     if len(shapes[0]) != 1 or shapes[0] != shapes[1] or shapes[-1][:1] != shapes[0] or len(shapes[-1]) > 2:
         raise DataError(
-            f"x and y must be columns, z one or more columns, of equal length, got shapes {shapes}",
-            hint="take all of them from one table",
+            f"x and y must be columns, and z one or more columns, of equal length, got shapes {shapes}",
+            hint="take all of them from the same table",
         )
     values = _standardise(np.column_stack(columns))
     parents = np.delete(np.arange(values.shape[1]), 1)
@@ -113,11 +113,11 @@ def _standardise(values: Floats) -> Floats:
     """Check the data; return columns of mean 0 and variance 1, and 0 for constants."""
     if not 1 <= len(values) <= MAX_ROWS:
         raise DataError(
-            f"the kernel test takes 1 to {MAX_ROWS} rows, got {len(values)}",
+            f"the kernel test accepts 1 to {MAX_ROWS} rows, got {len(values)}",
             hint='use a random sample of the rows, or prune="cam"',
         )
     if not np.isfinite(values).all():
-        raise DataError("the kernel test needs finite values", hint="drop or impute missing values")
+        raise DataError("the kernel test requires finite values", hint="drop or impute missing values")
     varies = (values != values[:1]).any(axis=0)
     scaled = values[:, varies] / np.abs(values[:, varies]).max(axis=0)  # the largest numbers must not overflow
     scaled -= scaled.mean(axis=0)

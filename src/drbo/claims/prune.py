@@ -67,7 +67,7 @@ def prune(
     d = len(graph)
     if isinstance(values, Moments) and name not in BY_MOMENTS:
         raise SettingsError(
-            f"prune '{name}' needs complete rows of equal weight", hint=f"use one of {', '.join(BY_MOMENTS)}"
+            f"prune '{name}' requires complete rows of equal weight", hint=f"use one of {', '.join(BY_MOMENTS)}"
         )
     data = values if isinstance(values, Moments) else _checked(values, d)
     fixed = np.zeros((d, d), dtype=bool) if required is None else np.asarray(required) != 0

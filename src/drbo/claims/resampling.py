@@ -187,7 +187,7 @@ class Kept:
             size = -(-d * d // 8)
             raw = [bytes.fromhex(word) for word in content["graphs"]]
             if any(len(part) != size for part in raw):
-                raise ResultError(f"{self.path} holds graphs of another size than {d} nodes", hint="remove the file")
+                raise ResultError(f"{self.path} contains graphs that do not have {d} nodes", hint="remove the file")
             bits = [np.unpackbits(np.frombuffer(part, np.uint8), count=d * d) for part in raw]
             return [part.reshape(d, d).astype(bool) for part in bits]
 
@@ -339,21 +339,24 @@ def check_resampling(n: int, kind: str, block: int | None, clusters: npt.ArrayLi
     >>> check_resampling(100, "block", block=20, clusters=None, n_rows=10)
     Traceback (most recent call last):
         ...
-    drbo.errors.SettingsError: block must be in 1..10, the number of rows, got 20 (leave it out)
+    drbo.errors.SettingsError: block must be in 1..10, the number of rows, got 20 (omit block, ...)
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise SettingsError(f"the number of resamples must be a whole number of at least 1, got {n!r}", hint="try 100")
     if kind not in KINDS:
         raise SettingsError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}", hint="the default is 'bootstrap'")
     if block is not None and not 1 <= block <= n_rows:
-        raise SettingsError(f"block must be in 1..{n_rows}, the number of rows, got {block}", hint="leave it out")
+        raise SettingsError(
+            f"block must be in 1..{n_rows}, the number of rows, got {block}",
+            hint="omit block, or choose a smaller value",
+        )
     if kind != "cluster":
         return
     if clusters is None:
-        raise SettingsError("kind 'cluster' needs clusters", hint="give the group of every row")
+        raise SettingsError("kind 'cluster' requires clusters", hint="give the cluster of every row")
     shape, groups = np.shape(clusters), len(np.unique(np.asarray(clusters)))
     if shape != (n_rows,) or groups < 2:
         raise SettingsError(
-            f"clusters must hold one of at least 2 groups for each of {n_rows} rows, got {groups} in shape {shape}",
-            hint="one entry per row of the table",
+            f"clusters must assign each of {n_rows} rows to one of at least 2 clusters, got {groups} in shape {shape}",
+            hint="give one entry per row of the table",
         )

@@ -22,9 +22,9 @@ def check_names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
         raise ResultError(f"{d} nodes need {d} names, got {len(found)}")
     for name in found:
         if not isinstance(name, str) or not name:
-            raise ResultError(f"a name must be a text of at least one character, got {name!r}")
+            raise ResultError(f"a name must be a non-empty string, got {name!r}")
         if not is_unicode(name):
-            raise ResultError(f"a name must be Unicode, got {name!r:.80}")
+            raise ResultError(f"a name must be valid Unicode, got {name!r:.80}")
     if len(set(found)) < d:
         twice = next(name for name, count in Counter(found).items() if count > 1)
         raise ResultError(f"names must be unique, got {twice!r} twice")

@@ -33,8 +33,8 @@ def member_dags(graph: npt.ArrayLike, node: int) -> Iterator[Bools]:
     open_ = np.flatnonzero(given[node] & given[:, node]).tolist()
     if 2 ** len(open_) > MAX_SUBSETS:
         raise DataError(
-            f"node {node} has {len(open_)} edges of open direction: too many ways to direct them",
-            hint="direct some of them by knowledge",
+            f"node {node} has {len(open_)} edges of undetermined direction, which can be directed in too many ways",
+            hint="determine some of these directions with background knowledge",
         )
     fixed = np.flatnonzero(given[:, node] & ~given[node]).tolist()
     for size in range(len(open_) + 1):

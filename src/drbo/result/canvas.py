@@ -149,6 +149,6 @@ def write_picture(axes: Axes, path: str | Path) -> None:
         figure.savefig(buffer, format=path.suffix[1:].lower(), dpi=200)
     except ValueError as error:
         raise ResultError(
-            f"the picture cannot be written to {path}: {error}", hint="end the name in .png, .svg or .pdf"
+            f"the picture cannot be written to {path}: {error}", hint="use a file name that ends in .png, .svg or .pdf"
         ) from error
     write_file(path, buffer.getvalue())

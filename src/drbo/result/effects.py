@@ -30,7 +30,7 @@ Member = tuple[Bools, Bools]
 
 NORMAL_95 = 1.959963984540054  # standard errors of a 95% interval
 TAILS = (2.5, 97.5)  # percentiles of an interval over resamples
-SEEN = "conditional on this graph: estimated from the rows that it was learned from"
+SEEN = "conditional on this graph, because they are estimated from the rows that it was learned from"
 HELD_OUT = "held-out rows"
 ASSUMED = "linear relations, no hidden common causes"
 
@@ -113,7 +113,7 @@ class Effects:
         """Return the effects in plain words."""
         lines = [f"Linear effects, {self.basis} ({self.n_rows} rows); assumed: {ASSUMED}"]
         if not self.effects:
-            lines.append("  no column has an effect on another in any graph of the class")
+            lines.append("  no variable has an effect on another in any graph of the equivalence class")
         for one in self.effects:
             lines += ["", *_words(one)]
         return "\n".join(lines)
@@ -127,15 +127,18 @@ def _words(one: Effect) -> list[str]:
     ]
     lines.append(f"  direct effect  {', '.join(f'{value:.4g}' for value in one.direct)}")
     if one.share_nonzero is not None:
-        lines.append(f"  resamples      {100 * one.share_nonzero:.0f}% have an effect in every graph of their class")
+        lines.append(
+            f"  resamples      {100 * one.share_nonzero:.0f}% have a nonzero effect in every graph of their "
+            "equivalence class"
+        )
         return lines
     sets = ["no directed path" if chosen is None else ", ".join(chosen) or "nothing" for chosen in one.adjust_for]
     lines.append(f"  adjusted for   {'; '.join(sets)}")
     fewer = [", ".join(chosen) or "nothing" for chosen in one.minimal if chosen is not None]
     if one.minimal != one.adjust_for:
-        lines.append(f"  enough is      {'; '.join(fewer)}")
+        lines.append(f"  minimal set    {'; '.join(fewer)}")
     if not one.identified:
-        lines.append("  the class leaves it open which of these values it is")
+        lines.append("  the equivalence class does not determine which of these values is the effect")
     return lines
 
 
@@ -240,8 +243,8 @@ def _check_numbers(table: Table) -> None:
     for name, levels in zip(table.names, table.levels, strict=True):
         if levels is not None:
             raise DataError(
-                f"column '{name}' is categorical: linear effects are for numbers",
-                hint="hand the graph over to DoWhy: result.to_networkx(), see docs/handover.md",
+                f"column '{name}' is categorical, but linear effects need numeric columns",
+                hint="estimate this effect with DoWhy: use result.to_networkx() and see docs/handover.md",
             )
 
 
@@ -253,7 +256,7 @@ def _pairs(pairs: list[tuple[str, str]] | None, names: tuple[str, ...]) -> list[
             raise DataError(f"there is no variable '{name}'", hint=f"the variables are {', '.join(names)}"[:300])
     same = next((a for a, b in pairs if a == b), None)
     if same is not None:
-        raise DataError(f"'{same}' is source and target at once", hint="name two variables")
+        raise DataError(f"'{same}' is both the source and the target", hint="name two variables")
     return [(names.index(a), names.index(b)) for a, b in pairs]
 
 
@@ -306,6 +309,6 @@ def _slope(rows: Moments, source: int, target: int, others: list[int]) -> tuple[
     if freedom < 1:
         raise DataError(
             f"{rows.n:.0f} rows are too few to adjust for {len(others)} columns",
-            hint="give more rows, or a sparser graph",
+            hint="use more rows or a sparser graph",
         )
     return float(slopes[0]), float(np.sqrt(left * inverse[0, 0] / freedom))

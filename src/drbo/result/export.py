@@ -146,7 +146,10 @@ def write_graph(path: str | Path, dag: npt.ArrayLike, names: Sequence[str] | Non
     elif kind == ".npz":
         content = npz_bytes({"dag": matrix, "names": np.array(labels, dtype=np.str_)})
     else:
-        raise ResultError(f"a graph is written as .csv, .json or .npz, got '{path.name}'", hint="change the ending")
+        raise ResultError(
+            f"a graph can be written as .csv, .json or .npz, got '{path.name}'",
+            hint="choose one of these file extensions",
+        )
     write_file(path, content)
 
 
@@ -206,7 +209,7 @@ def read_graph(path: str | Path, names: Sequence[str] | None = None) -> tuple[Bo
             return _read_json(path, names)
         if kind in (".npz", ".npy"):
             return _read_array(path, names)
-    raise ResultError(f"{path} is not {READABLE}", hint="change the ending of the name to what the file holds")
+    raise ResultError(f"{path} is not {READABLE}", hint="use the extension that matches the content of the file")
 
 
 def align(
@@ -219,7 +222,9 @@ def align(
     for label, here, there in (("lacks", names, found), ("has the unknown", found, names)):
         missing = sorted(set(here) - set(there))
         if missing:
-            raise ResultError(f"{path} {label} node {missing[0]!r}", hint="both sides must name the same variables")
+            raise ResultError(
+                f"{path} {label} node {missing[0]!r}", hint="the graph and the table must have the same variables"
+            )
     index = {name: k for k, name in enumerate(found)}
     order = [index[name] for name in names]
     return adjacency[np.ix_(order, order)], tuple(names)
@@ -246,7 +251,10 @@ def from_edges(
                 )
         pairs.extend(index[end] for end in ends)
     if not 0 < len(index) <= MAX_NODES:
-        raise ResultError(f"a graph has 1 to {MAX_NODES} nodes, got {len(index)}", hint="are names missing?")
+        raise ResultError(
+            f"a graph must have 1 to {MAX_NODES} nodes, got {len(index)}",
+            hint="check that the file is complete and names its nodes",
+        )
     adjacency = np.zeros((len(index), len(index)), dtype=bool)
     adjacency[tuple(np.array(pairs, dtype=np.intp).reshape(-1, 2).T)] = True
     return adjacency, tuple(index)
@@ -255,14 +263,14 @@ def from_edges(
 def _read_json(path: Path, names: Sequence[str] | None) -> tuple[Bools, tuple[str, ...]]:
     content = read_json(read_bytes(path, MAX_TEXT_BYTES))
     if not isinstance(content, dict) or not isinstance(content.get("edges"), list):
-        raise ResultError(f'{path} must hold {{"nodes": [...], "edges": [["a", "b"], ...]}}')
+        raise ResultError(f'{path} must contain {{"nodes": [...], "edges": [["a", "b"], ...]}}')
     nodes = content.get("nodes")
     if nodes is not None and not isinstance(nodes, list):
         raise ResultError(f"{path}: nodes must be a list of names, got {nodes!r:.80}")
     edges = []
     for k, edge in enumerate(content["edges"]):
         if not isinstance(edge, list) or len(edge) != 2:
-            raise ResultError(f"{path} edge {k}: an edge is a pair of names, got {edge!r:.80}")
+            raise ResultError(f"{path} edge {k}: an edge must be a pair of names, got {edge!r:.80}")
         edges.append((f"{path} edge {k}", edge[0], edge[1]))
     if nodes is None:
         return from_edges(edges, names)
@@ -276,16 +284,18 @@ def _read_array(path: Path, names: Sequence[str] | None) -> tuple[Bools, tuple[s
     if path.suffix.lower() == ".npy":
         matrix = read_npy(raw, f"{path}")
     else:
-        with open_npz(raw, f"{path}", InputLimit(most, math.inf, hint="is it the right file?")) as archive:
+        with open_npz(raw, f"{path}", InputLimit(most, math.inf, hint="check that it is the right file")) as archive:
             members = set(archive.namelist())
             key = next((key for key in GRAPH_ARRAYS if f"{key}.npy" in members), None)
             if key is None:
-                raise ResultError(f"{path} must have an array {', '.join(GRAPH_ARRAYS)}, got {sorted(members)[:9]}")
+                raise ResultError(
+                    f"{path} must contain an array named {', '.join(GRAPH_ARRAYS)}, got {sorted(members)[:9]}"
+                )
             matrix = read_member(archive, key, f"{path} {key}")
             if "names.npy" in members:
                 found = [str(name) for name in read_member(archive, "names", f"{path} names").ravel()]
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind == "U" or not len(matrix):
-        raise ResultError(f"{path} must hold a square matrix of numbers, got {matrix.dtype} of shape {matrix.shape}")
+        raise ResultError(f"{path} must contain a square matrix of numbers, got {matrix.dtype} of shape {matrix.shape}")
     if not np.isfinite(matrix).all():
-        raise ResultError(f"{path} has entries that are not finite", hint="0 means no edge")
+        raise ResultError(f"{path} has entries that are not finite", hint="use 0 for no edge")
     return align(matrix != 0, found or names, names, path)

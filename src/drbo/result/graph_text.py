@@ -26,7 +26,7 @@ def read_text(path: Path, names: Sequence[str] | None) -> tuple[Bools, tuple[str
     rows = _rows(path)
     first = list(islice(rows, 4))
     if not first:
-        raise ResultError(f"{path} is empty", hint="an edge list begins with the line source,target")
+        raise ResultError(f"{path} is empty", hint="an edge list must begin with the line source,target")
     header = [cell.strip().lower() for cell in first[0][1]]
     for pair in EDGE_HEADERS:
         if set(pair) <= set(header):
@@ -43,7 +43,9 @@ def _rows(path: Path) -> Iterator[Row]:
     """Yield the lines that are not blank; the first one tells the separator."""
     raw = read_bytes(path, MAX_TEXT_BYTES)
     if raw.count(b"\n") + raw.count(b"\r") - raw.count(b"\r\n") > MAX_LINES:
-        raise ResultError(f"{path} has more than {MAX_LINES} lines", hint="write the graph as a matrix, in a .npz file")
+        raise ResultError(
+            f"{path} has more than {MAX_LINES} lines", hint="write the graph as an adjacency matrix in a .npz file"
+        )
     text = io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8-sig", newline="")
     first = next((line for line in text if line.strip()), "")
     separator = "\t" if path.suffix.lower() == ".tsv" else next((mark for mark in ",;\t" if mark in first), ",")
@@ -78,8 +80,9 @@ def _read_table(rows: Iterator[Row], names: Sequence[str] | None, path: Path) ->
     labelled = n_lines == width and not plain
     if not plain and not labelled and n_lines != width + 1:
         raise ResultError(
-            f"{path} is neither an edge list nor an adjacency table: {n_lines} lines of {width} cells",
-            hint="an edge list begins with the line source,target; a table has a line and a column for each node",
+            f"{path} is neither an edge list nor an adjacency matrix: {n_lines} lines of {width} cells",
+            hint="an edge list begins with the line source,target; an adjacency matrix has a line and a column for "
+            "each node",
         )
     adjacency = table.numbers(first_line=0 if plain else 1, first_column=int(labelled))
     if plain:
@@ -90,7 +93,7 @@ def _read_table(rows: Iterator[Row], names: Sequence[str] | None, path: Path) ->
         sides = [_node(cell, known) for cell in table.first_column[1:]]
         if sorted(sides) != sorted(found):
             wrong = sorted(set(sides) ^ set(found))
-            raise ResultError(f"{path}: lines and columns must have the same names, only one side has {wrong[:1]}")
+            raise ResultError(f"{path}: lines and columns must have the same names, but only one side has {wrong[:1]}")
         line_of = {name: k for k, name in enumerate(sides)}
         adjacency = adjacency[[line_of[name] for name in found]]
     return align(adjacency, found, names, path)
@@ -112,7 +115,7 @@ class _Matrix:
         self.header = self.header or cells
         if len(cells) != len(self.header):
             raise ResultError(
-                f"{self._path} line {line}: {len(self.header)} cells expected as in the first line, got {len(cells)}"
+                f"{self._path} line {line}: expected {len(self.header)} cells as in the first line, got {len(cells)}"
             )
         self.n_lines += 1
         if self.n_lines > len(cells) + 1:
@@ -120,7 +123,7 @@ class _Matrix:
         values = [_number(cell) for cell in cells]
         bad = [k for k, value in enumerate(values) if value is None or not math.isfinite(value)]
         for k in (*bad[:1], *[k for k in bad[:2] if k][:1]):
-            words = f"line {line}: an adjacency table holds numbers, got {cells[k]!r}"
+            words = f"line {line}: an adjacency matrix must contain numbers, got {cells[k]!r}"
             self._wrong.append((self.n_lines - 1, k, words))
         self.first_column.append(cells[0])
         self._lines.append(np.array([value != 0 for value in values], dtype=bool))
@@ -129,7 +132,7 @@ class _Matrix:
         """Return which numbers from there on are not 0."""
         for line, column, words in self._wrong:
             if line >= first_line and column >= first_column:
-                raise ResultError(f"{self._path} {words}", hint="0 means no edge")
+                raise ResultError(f"{self._path} {words}", hint="use 0 for no edge")
         return np.stack(self._lines[first_line:])[:, first_column:]
 
 

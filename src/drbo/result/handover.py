@@ -172,7 +172,7 @@ def from_causallearn(graph: Any) -> tuple[Bools, tuple[str, ...]]:
         names = [node.get_name() for node in graph.get_nodes()]
         raise ResultError(
             f"the edge between '{names[i]}' and '{names[j]}' is neither directed nor undirected",
-            hint="graphs with bidirected edges and circles have no place here",
+            hint="graphs with bidirected edges or circle marks are not supported",
         )
     return ends == -1, check_names([node.get_name() for node in graph.get_nodes()], len(ends))
 
@@ -217,7 +217,10 @@ def hand_over(
     path = Path(path)
     kind = path.suffix.lower()
     if kind not in ENDINGS:
-        raise ResultError(f"a graph is written as {', '.join(ENDINGS)}, got '{path.name}'", hint="change the ending")
+        raise ResultError(
+            f"a graph can be exported to {', '.join(ENDINGS)}, got '{path.name}'",
+            hint="choose one of these file extensions",
+        )
     if kind not in WRITERS:
         write_graph(path, pdag, names)
         return path
@@ -236,7 +239,8 @@ def _checked_dag(dag: npt.ArrayLike, names: Sequence[str] | None) -> tuple[Bools
     graph = np.asarray(dag) != 0
     if (graph & graph.T).any():
         raise ResultError(
-            "this form has no undirected edges, and the graph has some", hint="write the DAG, one member of the class"
+            "this format does not support undirected edges, but the graph has some",
+            hint="export the DAG, which is one member of the equivalence class",
         )
     return check_dag(graph), check_names(names, len(graph))
 
@@ -265,7 +269,7 @@ def _dot_name(name: str) -> str:
 def _refuse(names: Sequence[str], bad: Callable[[str], bool], program: str) -> None:
     wrong = next((name for name in names if bad(name)), None)
     if wrong is not None:
-        raise ResultError(f"{program} cannot hold the name {wrong!r}", hint="rename the column first")
+        raise ResultError(f"{program} does not support the name {wrong!r}", hint="rename the column first")
 
 
 def _not_installed(package: str) -> ResultError:

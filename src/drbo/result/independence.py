@@ -156,7 +156,10 @@ def independence_test(kind: str, table: Table) -> Independence:
     if kind not in KINDS:
         raise SettingsError(f"test must be auto or one of {', '.join(KINDS)}, got {kind!r}", hint="the default is auto")
     if kind == "kci" and "categorical" in table.kinds:
-        raise SettingsError("test 'kci' needs numbers", hint="use 'gaussian', which takes categories as indicators")
+        raise SettingsError(
+            "test 'kci' requires numeric columns",
+            hint="use 'gaussian', which encodes categories as indicator variables",
+        )
     if kind == "g-test":
         return _GTest(table)
     return _Gaussian(table) if kind == "gaussian" else _Kernel(table)

@@ -91,7 +91,7 @@ def _check_counts(n_random: int, n_permutations: int | None, time_limit: float |
         if isinstance(value, bool) or not isinstance(value, int) or value < LEAST:
             raise SettingsError(
                 f"{name} must be a whole number of at least {LEAST}, got {value!r}",
-                hint=f"with fewer no share can fall to {LEVEL:g}; try 100",
+                hint=f"with fewer, no share can be as small as {LEVEL:g}; try 100",
             )
     Settings(time_limit=time_limit)  # for its checks
 
@@ -144,12 +144,16 @@ def _left_out(
     if n_random < all_random:
         left.append(f"{n_random} of {all_random} random graphs were scored")
     if not facts["tested"]:
-        left.append("the independences were not tested")
+        left.append("the implied independences were not tested")
     elif facts["n_permutations"] < all_permutations:
         left.append(f"{facts['n_permutations']} of {all_permutations} permutations were tested")
     if last != PENALTIES[-1]:
-        left.append("no penalty was searched at" if last is None else f"penalties above {last:g} were not searched at")
-    return [f"the time was over: {'; '.join(left)}"] if left else []
+        left.append(
+            "no search with other penalties was made"
+            if last is None
+            else f"no search with penalties above {last:g} was made"
+        )
+    return [f"time ran out: {'; '.join(left)}"] if left else []
 
 
 def _table(frame: Any, names: list[str], d: int) -> Table:
@@ -157,11 +161,12 @@ def _table(frame: Any, names: list[str], d: int) -> Table:
     if unknown:
         raise DataError(
             f"the table has no column '{unknown[0]}', which is a node of the graph",
-            hint=f"its columns: {', '.join(map(str, frame.columns))}"[:300],
+            hint=f"its columns are {', '.join(map(str, frame.columns))}"[:300],
         )
     if len(names) != d:
         raise DataError(
-            f"the graph has {d} nodes, the table {len(names)} columns", hint="give names, or the same columns"
+            f"the graph has {d} nodes, but the table has {len(names)} columns",
+            hint="give the names of the nodes, or a table with one column per node",
         )
     return check_table(frame[names], on_collinear="keep")[0]
 
@@ -296,9 +301,14 @@ def _path(
 
 
 def _notes(kind: str, table: Table) -> tuple[str, ...]:
-    notes = ["graphs of one equivalence class pass these tests alike, and hidden common causes can fool all of them"]
+    notes = [
+        "these tests cannot distinguish graphs of the same equivalence class, and hidden common causes can mislead "
+        "all of them"
+    ]
     if kind == "kci" and table.n_rows > KCI_ROWS:
-        notes.append(f"the kernel test saw {KCI_ROWS} of {table.n_rows} rows")
+        notes.append(f"the kernel test used {KCI_ROWS} of {table.n_rows} rows")
     if kind == "gaussian":
-        notes.append("partial correlations see straight lines only; the test kci sees curves")
+        notes.append(
+            "partial correlations detect only linear dependence; the test kci detects nonlinear dependence too"
+        )
     return tuple(notes)

@@ -78,36 +78,41 @@ class Judgement:
             *self._permutation_lines(),
         ]
         if self.penalties:
-            lines += ["", "Penalty path: the edge is found again in these rows up to this penalty", *self._path_lines()]
+            lines += [
+                "",
+                "Penalty path: the largest penalty at which a search on these rows still finds the edge",
+                *self._path_lines(),
+            ]
         return "\n".join([*lines, *(["", *(f"note: {note}" for note in self.notes)] if self.notes else [])])
 
     def _score_lines(self) -> list[str]:
         n, best = len(self.random_scores), sum(score >= self.score for score in self.random_scores)
         lines = [
-            "Score on these rows, parameters fitted to them",
+            "Score on these rows, with parameters fitted to them",
             f"  this graph    {self.score:.6g}",
-            f"  empty graph   {self.empty_score:.6g}  ({self.score - self.empty_score:+.6g} for this graph)",
+            f"  empty graph   {self.empty_score:.6g}  (this graph: {self.score - self.empty_score:+.6g})",
         ]
         if not n:
-            return [*lines, "  random DAGs   none was scored: the time was over"]
+            return [*lines, "  random DAGs   none was scored: time ran out"]
         verdict = "better than chance" if self.beats_random else "no better than chance: the edges explain nothing new"
         if n < LEAST:
             verdict = "too few to tell"
         return [
             *lines,
-            f"  random DAGs   {max(self.random_scores):.6g} at best of {n} with {self.n_edges} edges; "
-            f"rank {best + 1} of {n + 1}, share {self.random_share:.3f}: {verdict}",
+            f"  random DAGs   {max(self.random_scores):.6g} is the best of {n} with {self.n_edges} edges; this "
+            f"graph has rank {best + 1} of {n + 1}, p {self.random_share:.3f}: {verdict}",
         ]
 
     def _markov_lines(self) -> list[str]:
         lines = [f"Local Markov tests ({self.test}): each node against its non-descendants, given its parents"]
         if not self.tested:
-            return [*lines, "  not tested: the time was over"]
+            return [*lines, "  not tested: time ran out"]
         if not self.n_claims:
-            return [*lines, "  the graph claims no independence: nothing can speak against it"]
+            return [*lines, "  the graph implies no independence, so these tests cannot contradict it"]
         lines.append(
-            f"  {self.n_violations} of {self.n_claims} claims have p < {LEVEL:g}; {LEVEL * self.n_claims:.1f} are "
-            f"expected by chance; {self.n_discoveries} are left at a false discovery rate of {LEVEL:g}"
+            f"  {self.n_violations} of {self.n_claims} implied independences have p < {LEVEL:g}; "
+            f"{LEVEL * self.n_claims:.1f} are expected by chance; {self.n_discoveries} remain at a false discovery "
+            f"rate of {LEVEL:g}"
         )
         return lines + [
             f"  {claim['node']} and {claim['other']} given {', '.join(claim['given']) or 'nothing'}: p {claim['p']:.2g}"
@@ -115,23 +120,25 @@ class Judgement:
         ]
 
     def _permutation_lines(self) -> list[str]:
-        lines = ["Permuted nodes (Eulig et al. 2023): is the graph better than itself with other labels?"]
+        lines = [
+            "Permuted nodes (Eulig et al. 2023): does the graph explain the data better than with its nodes permuted?"
+        ]
         if not self.tested:
-            return [*lines, "  not tested: the time was over"]
+            return [*lines, "  not tested: time ran out"]
         if not self.n_claims:
-            return [*lines, "  it claims nothing, with any labels"]
+            return [*lines, "  the graph implies no independence under any permutation"]
         if self.n_permutations < LEAST:
-            verdict = "too few to tell: the time was over"
+            verdict = "too few to tell: time ran out"
         elif not self.informative:
-            verdict = "the graph looks too much the same with other labels: no verdict"
+            verdict = "no verdict, because too many permutations give an equivalent graph"
         elif self.falsified:
-            verdict = "falsified: other labels explain the independences as well"
+            verdict = "falsified: permuted graphs explain the independences as well"
         else:
             verdict = "not falsified"
         return [
             *lines,
-            f"  {self.n_permutations} permutations, share with as few violations {self.markov_share:.3f}, "
-            f"in the same equivalence class {self.class_share:.3f}: {verdict}",
+            f"  {self.n_permutations} permutations; share with no more violations {self.markov_share:.3f}, share in "
+            f"the same equivalence class {self.class_share:.3f}: {verdict}",
         ]
 
     def _path_lines(self) -> list[str]:
@@ -140,6 +147,10 @@ class Judgement:
             last = edge["linked_up_to"]
             direction = edge["directed_up_to"]
             found = "not found again" if last is None else f"{last:g}" + (" or more" if last == PENALTIES[-1] else "")
-            arrow = "" if last is None else (", arrow open" if direction is None else f", as an arrow {direction:g}")
+            arrow = (
+                ""
+                if last is None
+                else (", direction undetermined" if direction is None else f", in this direction {direction:g}")
+            )
             words.append(f"  {edge['source']} -> {edge['target']}: {found}{arrow}")
         return words

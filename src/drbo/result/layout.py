@@ -154,7 +154,7 @@ def _capped(dag: Bools, layer: Ints, widths: Floats) -> list[int]:
 def _tiered(dag: Bools, tiers: Ints, widths: Floats) -> list[int]:
     """Return layers so that each tier begins under the last layer of the one before."""
     if tiers.shape != (len(dag),) or (tiers[:, None] > tiers[None, :])[dag].any():
-        raise ResultError("tiers need one number per node, and no edge may lead to an earlier tier")
+        raise ResultError("tiers must have one number per node, and no edge may point to an earlier tier")
     level, floor = np.zeros(len(dag), dtype=np.intp), 0
     for tier in np.unique(tiers):
         members = np.flatnonzero(tiers == tier)

@@ -45,10 +45,10 @@ Bools = npt.NDArray[np.bool_]
 #: Four colours of Okabe & Ito (2008), each with dashes of its own: told apart without colour as well.
 COMPARED = {
     "correct": (Stroke("#009E73", 2.2), "right"),
-    "reversed": (Stroke("#0072B2", 2.0, dashes=(0, (7, 2, 1.5, 2))), "reversed, drawn as learned"),
+    "reversed": (Stroke("#0072B2", 2.0, dashes=(0, (7, 2, 1.5, 2))), "reversed (drawn as learned)"),
     "missing": (Stroke("#3B3B3B", 1.3, dashes=(0, (4, 3))), "missing"),
     "extra": (Stroke("#D55E00", 1.8, dashes=(0, (1.2, 1.6))), "extra"),
-    "undirected": (Stroke("#009E73", 2.2, arrow=False), "right, direction left open"),
+    "undirected": (Stroke("#009E73", 2.2, arrow=False), "correct, direction undetermined"),
 }
 
 
@@ -120,7 +120,7 @@ def plot_trace(result: Result, path: str | Path | None = None) -> Axes:
     evaluations, best = result.trace_columns["n_evals"], result.trace_columns["best"]
     known = np.isfinite(best)
     if not known.any():
-        raise ResultError("the trace of this result is empty", hint="it has no finite score to draw")
+        raise ResultError("the trace of this result is empty", hint="the search recorded no finite score to draw")
     figure = Figure(figsize=(5.0, 3.0), layout="constrained")
     axes = figure.subplots()
     axes.plot(evaluations[known], best[known], drawstyle="steps-post", color=POSITIVE, linewidth=1.6)
@@ -204,7 +204,7 @@ def _parts(
     dag = check_dag(graph, names)
     d = len(dag)
     if d == 0:
-        raise ResultError("a picture needs at least one node, got an empty graph")
+        raise ResultError("a plot needs at least one node, but the graph has none")
     values = None if weights is None else np.asarray(weights, dtype=np.float64)
     if values is not None and (values.shape != (d, d) or not np.isfinite(values[dag]).all()):
         raise ResultError(f"weights must be a ({d}, {d}) matrix, finite on the edges, got shape {values.shape}")
@@ -220,7 +220,7 @@ def _notes(dag: Bools, weights: Floats | None, undirected: Bools) -> Notes:
     if weights is not None and dag.any():
         notes += [(Stroke(POSITIVE, 2.2), "positive")] if (weights[dag] > 0).any() else []
         notes += [(Stroke(NEGATIVE, 2.2), "negative")] if (weights[dag] < 0).any() else []
-        notes += [(None, "width: size of the standardised weight")]
+        notes += [(None, "line width: absolute standardised weight")]
     if (dag & undirected).any():
-        notes += [(None, "no arrowhead: the data do not tell the direction")]
+        notes += [(None, "no arrowhead: the data do not determine the direction")]
     return notes

@@ -18,18 +18,18 @@ def make_content(dag=V_SHAPE, **changes):
 
 
 def test_a_direction_is_settled_open_or_assumed():
-    assert make_content().edges[0].facts[0][1].startswith("settled: every graph")
+    assert make_content().edges[0].facts[0][1].startswith("determined: all graphs")
     assert make_content([[0, 1], [0, 0]]).edges[0].facts[0][1].startswith("open")
     assert "assumptions of the score gp" in make_content(score_equivalent=False, score_name="gp").edges[0].facts[0][1]
 
 
 def test_the_headline_counts():
     assert make_content().headline == "2 edges among 4 variables, learned from 50 rows"
-    assert make_content([[0, 1], [0, 0]]).headline.endswith("leave the direction of 1 open")
+    assert make_content([[0, 1], [0, 0]]).headline.endswith("do not determine the direction of 1")
 
 
 def test_assumptions_name_hidden_causes_and_those_of_the_score():
-    assert "hidden one" in make_content().assumptions[0]
+    assert "hidden common cause" in make_content().assumptions[0]
     assert any("units" in text for text in make_content(score_name="bic-ev", score_equivalent=False).assumptions)
     assert any("own:Score" in t for t in make_content(score_name="own:Score", score_equivalent=False).assumptions)
 
@@ -73,8 +73,8 @@ def test_rivals_say_how_they_differ():
     content = make_content(insight={"top": top, "over": "all DAGs"})
     assert [rival["behind"] for rival in content.rivals] == ["1.5", "2"]
     assert [rival["words"] for rival in content.rivals] == [
-        "with b — d; directed otherwise: a — c, b — c",
-        "without a → c; directed otherwise: b — c",
+        "with b — d; with another direction: a — c, b — c",
+        "without a → c; with another direction: b — c",
     ]
     assert make_content(insight={"top": top}, score_equivalent=False).rivals[1]["words"] == "without a → c"
     assert make_content().rivals == []

@@ -74,7 +74,7 @@ def test_everything_is_said():
         "+0.90",
         "−0.30",
     )
-    for word in (*words, "hidden one", "required edges", "<polyline", "changed"):
+    for word in (*words, "hidden common cause", "required edges", "<polyline", "changed"):
         assert word in text
 
 
@@ -111,7 +111,7 @@ def test_a_bare_result_has_a_report():
                  score_equivalent=False, local=[0.0], price=[0.0])  # fmt: skip
     text = report_html(one)
     assert "The graph has no edges" in text
-    assert "rests on the score own" in text
+    assert "rest on the assumptions of the score own" in text
 
 
 def test_columns_of_the_edges_that_nobody_foresaw_are_shown(monkeypatch):

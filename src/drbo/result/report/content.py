@@ -43,39 +43,43 @@ class Column:
 
 #: Columns of Result.edges() that the report knows; others are shown under their own name.
 COLUMNS = {
-    "weight": Column("weight", "change of the effect per unit of the cause, its other causes held fixed", "+.3g"),
+    "weight": Column("weight", "change in the effect per unit of the cause, with its other causes held fixed", "+.3g"),
     "standardised_weight": Column(
-        "standardised", "the same in standard deviations: comparable between edges", "+.2f", bar=True
+        "standardised", "the weight in standard deviations, comparable between edges", "+.2f", bar=True
     ),
-    "link_frequency": Column("linked", "share of resamples that link the two, in any direction", ".2f", bar=True),
-    "frequency": Column("as drawn", "share of resamples that have the edge just as it is drawn", ".2f"),
+    "link_frequency": Column("linked", "share of resamples that contain the edge in either direction", ".2f", bar=True),
+    "frequency": Column("as drawn", "share of resamples that contain the edge exactly as drawn", ".2f"),
     "posterior": Column("posterior", "probability of this edge given the data, under the score's prior", ".2f"),
-    "margin_removed": Column("if removed", "score lost when the edge is removed and the rest adapts", ".3g"),
-    "margin_reversed": Column("if reversed", "score lost when the edge is turned and the rest adapts", ".3g"),
-    "reason": Column("why this direction", "what settles the direction of the arrow; tie: nothing does"),
+    "margin_removed": Column(
+        "if removed", "score lost if the edge is removed and the rest of the graph is re-optimised", ".3g"
+    ),
+    "margin_reversed": Column(
+        "if reversed", "score lost if the edge is reversed and the rest of the graph is re-optimised", ".3g"
+    ),
+    "reason": Column("why this direction", "what determines the direction of the edge; tie: nothing does"),
 }
 #: What the filter works on: the first of these that the edges have.
 FILTERS = (
-    ("link_frequency", "Confidence at least"),
-    ("standardised_weight", "Standardised weight at least"),
-    ("posterior", "Posterior at least"),
+    ("link_frequency", "Minimum edge frequency"),
+    ("standardised_weight", "Minimum standardised weight"),
+    ("posterior", "Minimum posterior"),
 )
 
 SHOWN_RIVALS = 5  # equivalence classes beside the best
 SHOWN_CHANGES = 6  # edges of each kind that a rival is described by
-LINEAR = "Effects are straight lines and add up; the noise is Gaussian."
+LINEAR = "Effects are linear and additive; the noise is Gaussian."
 MODEL = {
     "bic-nv": (LINEAR,),
     "bge": (LINEAR,),
     "bic-ev": (
         LINEAR,
-        "All noise variances are equal: arrows depend on the units of the columns, and change when one is rescaled.",
+        "All noise variances are equal, so arrows depend on the units of the columns and change if one is rescaled.",
     ),
-    "gp": ("Effects are smooth curves; the noise adds to them. Arrows rest on this shape, not on independence alone.",),
-    "gp-nv": ("Effects are smooth curves and the noise has variance 1 in the units of the data.",),
-    "gp-ev": ("Effects are smooth curves and all noise variances are equal: arrows depend on the units.",),
-    "splines": ("Effects are smooth curves that add up; the noise adds to them. Arrows rest on this shape.",),
-    "logistic": ("Variables are binary; effects add up on the logit scale.",),
+    "gp": ("Effects are smooth functions with additive noise. Arrows rest on this model, not on independence alone.",),
+    "gp-nv": ("Effects are smooth functions, and the noise has variance 1 in the units of the data.",),
+    "gp-ev": ("Effects are smooth functions, and all noise variances are equal, so arrows depend on the units.",),
+    "splines": ("Effects are sums of smooth functions with additive noise. Arrows rest on this model.",),
+    "logistic": ("Variables are binary; effects are additive on the logit scale.",),
 }
 CITATION = """\
 @inproceedings{duong2025causal,
@@ -114,7 +118,7 @@ class Content:
     ...     pruned_score=-7.5, score_name="bic-nv", score_equivalent=True, local=[-3.0, -2.0], price=[0.0, -2.5],
     ...     n_rows=20)
     >>> Content(result).headline
-    '1 edge among 2 variables, learned from 20 rows; the data leave the direction of 1 open'
+    '1 edge among 2 variables, learned from 20 rows; the data do not determine the direction of 1'
     """
 
     citation = CITATION
@@ -135,7 +139,7 @@ class Content:
     def headline(self) -> str:
         """The result in one sentence."""
         edges = f"{self.n_edges} edge{'s' * (self.n_edges != 1)}"
-        left = f"; the data leave the direction of {self.n_open} open" if self.n_open else ""
+        left = f"; the data do not determine the direction of {self.n_open}" if self.n_open else ""
         return f"{edges} among {len(self.result.names)} variables, learned from {self.result.n_rows:,} rows{left}"
 
     @property
@@ -156,19 +160,19 @@ class Content:
         """What must hold for an arrow to mean a cause."""
         name = self.result.score_name
         words = [
-            "Every common cause of two variables is a column of the table. A hidden one can put an edge between its "
-            "effects or turn an arrow. If you doubt it, hand the class to a method that allows hidden causes, such as "
-            "FCI of causal-learn (result.to_causallearn(), docs/hidden.md), and compare.",
+            "Every common cause of two variables is a column of the table. A hidden common cause can add an edge "
+            "between its effects or reverse an arrow. If there may be one, compare with a method that allows hidden "
+            "causes, such as FCI in causal-learn (see result.to_causallearn() and docs/hidden.md).",
             "Rows are independent of each other, and selection into the table does not depend on the variables.",
             *MODEL.get(name, ()),
         ]
         if self.result.score_equivalent:
             words.append(
-                "The score finds an equivalence class. An edge without an arrowhead fits the data equally well in both "
-                "directions; experiments or knowledge must decide."
+                "The score identifies an equivalence class. An edge without an arrowhead fits the data equally well "
+                "in both directions; only experiments or background knowledge can decide."
             )
         elif name not in MODEL:
-            words.append(f"The direction of an arrow rests on the score {name}.")
+            words.append(f"The directions of arrows rest on the assumptions of the score {name}.")
         return words
 
     @property
@@ -190,8 +194,11 @@ class Content:
     def repeat(self) -> str:
         """What the call of this run gives when it is made again."""
         if self.result.cut_short:
-            return f"{CUT_SHORT} This call starts it:"
-        return "The same table and seed, on the same kind of machine with the same versions, give the same graph:"
+            return f"{CUT_SHORT} This call repeats the run:"
+        return (
+            "This call gives the same graph, for the same table and seed and on the same kind of machine with the "
+            "same versions:"
+        )
 
     @property
     def rivals(self) -> list[dict[str, Any]]:
@@ -206,7 +213,10 @@ class Content:
             parts = (
                 ("with", [marks[pair] for pair in marks if pair not in best]),
                 ("without", [best[pair] for pair in best if pair not in marks]),
-                ("directed otherwise:", [marks[pair] for pair in marks if marks[pair] != best.get(pair, marks[pair])]),
+                (
+                    "with another direction:",
+                    [marks[pair] for pair in marks if marks[pair] != best.get(pair, marks[pair])],
+                ),
             )
             words = "; ".join(f"{word} {_listed(found)}" for word, found in parts if found)
             rows.append({"behind": f"{entry['behind']:.4g}", "words": words})
@@ -220,18 +230,18 @@ class Content:
             return ""
         ways = {
             "bootstrap": "resamples of the rows, with replacement",
-            "subsample": "samples of half the rows, without replacement",
-            "block": "resamples of blocks of neighbouring rows",
+            "subsample": "random halves of the rows",
+            "block": "resamples of blocks of consecutive rows",
             "cluster": "resamples of whole clusters of rows",
-            "imputation": "copies of the table with missing values filled in",
-            "seeds": "searches of the same table with other seeds",
+            "imputation": "imputed copies of the table",
+            "seeds": "searches on the same table with different seeds",
         }
         weak = int((found.adjacent[self.result.dag] < found.cut).sum())
         return (
-            f"Frequencies are counted over {found.count} {ways.get(found.kind, found.kind)}, on the graph that the "
-            f"same fit gives each of them. Links below {found.cut:.2f} look like noise (the cut of Scutari & Nagarajan "
-            f"2013): {weak} of the {self.n_edges} edges here. A frequency says how stable an edge is, not how likely "
-            "it is true."
+            f"Frequencies come from the graphs that the same fit finds on {found.count} "
+            f"{ways.get(found.kind, found.kind)}. Edges with a frequency below {found.cut:.2f} cannot be "
+            f"distinguished from noise (threshold of Scutari & Nagarajan 2013): {weak} of the {self.n_edges} edges "
+            "here. A frequency shows how stable an edge is, not how likely it is to be true."
         )
 
     @property
@@ -253,7 +263,7 @@ class Content:
             (words, ", ".join(f"{a} → {b}" for a, b in known[key])) for key, words in arrows.items() if key in known
         ]
         if "tiers" in known:
-            rows.append(("tiers, early to late", "  |  ".join(", ".join(tier) for tier in known["tiers"])))
+            rows.append(("tiers, earliest to latest", "  |  ".join(", ".join(tier) for tier in known["tiers"])))
         rest = {key: value for key, value in known.items() if key not in ("required", "forbidden", "tiers")}
         rows += [(key.replace("_", " "), _words(value)) for key, value in rest.items()]
         return rows
@@ -289,7 +299,7 @@ class Content:
         effects = [result.names[j] for j in np.flatnonzero(result.dag[node] & ~undirected[node])]
         linked = [result.names[j] for j in np.flatnonzero(undirected[node])]
         facts = [["causes", ", ".join(causes) or "none"], ["effects", ", ".join(effects) or "none"]]
-        facts += [["direction open", ", ".join(linked)]] if linked else []
+        facts += [["direction undetermined", ", ".join(linked)]] if linked else []
         column = self._data_column.get(name)
         if column is not None and column["kind"] == "numeric":
             facts.append(["mean", f"{column['mean']:.4g}"])
@@ -314,10 +324,10 @@ class Content:
 
     def _direction(self, record: dict[Any, Any]) -> str:
         if not record["directed"]:
-            return "open: both directions fit the data equally well"
+            return "undetermined: both directions fit the data equally well"
         if self.result.score_equivalent:
-            return "settled: every graph of the equivalence class agrees on it"
-        return f"settled by the assumptions of the score {self.result.score_name}"
+            return "determined: all graphs of the equivalence class agree on it"
+        return f"determined by the assumptions of the score {self.result.score_name}"
 
     def _filter(self, table: Any) -> dict[str, Any] | None:
         for column, words in FILTERS:
