@@ -296,7 +296,10 @@ CASES = [
     Case("negative random state", _fit(random_state=-1), "random_state must be at least 0, got -1", "0, 1, 2"),
     Case("exact with too many columns", _wide_exact, "24 columns", "exact='auto'"),
     Case(
-        "start with a cycle", _fit(start=np.ones((2, 2)) - np.eye(2)), "start: the graph has a cycle", "remove or turn"
+        "start with a cycle",
+        _fit(start=np.ones((2, 2)) - np.eye(2)),
+        "start: the graph has a cycle",
+        "remove or reverse",
     ),
     Case("no resamples", _bootstrap(n=0), "at least 1, got 0", "try 100"),
     Case("unknown resampling", _bootstrap(kind="jackknife"), "got 'jackknife'", "'bootstrap'"),
@@ -337,7 +340,7 @@ CASES = [
     Case("option for a person alone", _config("[fit]\ndask = 'a:1'"), "only on the command line", "--dask"),
     Case("code named by a config", _code_in_a_config, "does not load code that only a file names", "--score my:Score"),
     # runs
-    Case("code named by a result", _code_in_a_result, "no code is loaded because a file names it", "score='my:Score'"),
+    Case("code named by a result", _code_in_a_result, "does not load code that only a file names", "score='my:Score'"),
     Case(
         "folder of a run that is not finished", _begun, "unfinished run, started by 'drbo fit t.csv'", "drbo resume run"
     ),
@@ -353,26 +356,33 @@ CASES = [
         "BDeu on continuous columns",
         _answers("height", SIZES, score="bdeu"),
         "is continuous",
-        "cut the column into bins",
+        "bin the column",
     ),
     Case(
         "multinomial BIC on continuous columns",
         _answers("height", SIZES, score="bic-discrete"),
         "is continuous",
-        "into bins",
+        "bin the column",
     ),
     Case("GP with 20,000 rows", _misfit(n=20_000, score="gp"), "at most 4000 rows, got 20000", "score='splines'"),
-    Case("the paper's GP with 20,000 rows", _misfit(n=20_000, preset="paper-gp"), "gp-nv takes at most", "sample"),
+    Case("the paper's GP with 20,000 rows", _misfit(n=20_000, preset="paper-gp"), "gp-nv accepts at most", "sample"),
     Case("linear score on text", _misfit({"group": list("aabbab")}, score="bic-nv"), "'group' is categorical", "mixed"),
-    Case("splines on text", _misfit({"group": list("aabbab")}, score="splines"), "splines needs numbers", "mixed"),
-    Case("BGe on text", _misfit({"group": list("aabbab")}, score="bge"), "bge needs numbers", "mixed"),
+    Case("splines on text", _misfit({"group": list("aabbab")}, score="splines"), "splines requires numbers", "mixed"),
+    Case("BGe on text", _misfit({"group": list("aabbab")}, score="bge"), "bge requires numbers", "mixed"),
     Case("kernel test with 20,000 rows", _misfit(n=20_000, prune="kci"), "at most 5000 rows", "prune='cam'"),
     Case("F test on text", _misfit({"group": list("abcabc")}, prune="f-test"), "3 levels, but prune", "prune='auto'"),
-    Case("weights for a nonlinear score", _weighted([2] * 7, score="splines"), "cannot use sample weights", "bic-nv"),
-    Case("parts of rows for counts", _weighted([1.5] * 7, "bdeu"), "whole numbers, got 1.5", "how often"),
+    Case(
+        "weights for a nonlinear score",
+        _weighted([2] * 7, score="splines"),
+        "does not support sample weights",
+        "bic-nv",
+    ),
+    Case("parts of rows for counts", _weighted([1.5] * 7, "bdeu"), "whole numbers, got 1.5", "number of times"),
     Case("EM for a column of text", _holes("em", group=list("aabbab")), "'group' is categorical", 'missing="impute"'),
-    Case("EM for a nonlinear score", _holes("em", score="splines"), "'splines' needs complete rows", 'score="bic-nv"'),
-    Case("EM with a kernel test", _holes("em", prune="kci"), "needs complete rows", "prune='auto'"),
+    Case(
+        "EM for a nonlinear score", _holes("em", score="splines"), "'splines' requires complete rows", 'score="bic-nv"'
+    ),
+    Case("EM with a kernel test", _holes("em", prune="kci"), "requires complete rows", "prune='auto'"),
     Case(
         "EM for columns never seen together",
         _holes("em", other=[None, 1.0, 2.0, None, 3.0, 1.5]),

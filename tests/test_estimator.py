@@ -685,7 +685,7 @@ def test_a_gpu_that_is_not_there(monkeypatch):
         ),
         ({"score_options": {"targets": np.eye(5)}}, SettingsError, r"targets must have shape \(400, 5\), got \(5, 5\)"),
         ({"on_constant": "ignore"}, SettingsError, "on_constant must be one of error, drop, got 'ignore'"),
-        ({"score": BicEV(Table.from_array(np.eye(4)))}, ScoreError, "built for 4 columns, the table has 5"),
+        ({"score": BicEV(Table.from_array(np.eye(4)))}, ScoreError, "built for 4 columns, but the table has 5"),
     ],
 )
 def test_bad_options_are_refused(options, kind, message):
@@ -894,7 +894,7 @@ class TestStart:
         model = DrBO(score="bic-nv", start=start, knowledge=known, random_state=0).fit(self.TABLE)
         assert model.result_.searched_dag[1, 0]
 
-    @pytest.mark.parametrize(("start", "words"), [(np.ones((5, 5)), "start: the graph has a self loop"),
+    @pytest.mark.parametrize(("start", "words"), [(np.ones((5, 5)), "start: the graph has a self-loop"),
                                                   (np.zeros((4, 4)), "start must have shape")])  # fmt: skip
     def test_what_is_no_dag_is_refused(self, start, words):
         with pytest.raises(SettingsError, match=words):
@@ -980,7 +980,7 @@ def test_a_search_with_a_score_of_ones_own_goes_on_if_it_is_given_again(rng, tmp
     x, small = rng.normal(size=(30, 4)), {"max_evals": 6, "random_state": 0, "prune": "none"}
     settings = Settings(batch_size=2, n_candidates=50)
     DrBO(score=OwnScore, checkpoint=tmp_path, settings=settings, **small).fit(x)
-    with pytest.raises(SettingsError, match=r"names the score '.*:OwnScore', and no code is loaded"):
+    with pytest.raises(SettingsError, match=r"names the score '.*:OwnScore', but drbo does not load code"):
         DrBO.resume(tmp_path)
     with pytest.raises(SettingsError, match=r"names the score '.*:OwnScore', got 'bge'"):
         DrBO.resume(tmp_path, score="bge")

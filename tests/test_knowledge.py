@@ -105,14 +105,14 @@ def test_consistent_knowledge_compiles_and_holds(block):
         (
             Knowledge(tiers=[["a", "b"]], forbid_within_tiers=True),
             "ab",
-            "'a -> b' is present but 'a' and 'b' are in tier 1 and edges within tiers are forbidden",
+            "'a -> b' is present but 'a' and 'b' are both in tier 1 and edges within tiers are forbidden",
         ),
         (Knowledge(max_parents=1), "ac bc", "max_parents of 'c' is 1 but it has a, b"),
         (Knowledge(max_parents={"c": 1}), "ac bc", "max_parents of 'c' is 1 but it has a, b"),
         (
             Knowledge(required=["c -> b"], tiers=[["a"], ["c"]]),
             "cb ba",
-            "'b -> a' is present but required edges and tiers put 'a' before 'b'",
+            "'b -> a' is present but the required edges and tiers place 'a' before 'b'",
         ),
     ],
 )
@@ -165,7 +165,7 @@ def contradict(known, names, rng):
     elif kind == "within":
         add(required=[edge], tiers=[[a, b, c]])
         mapping["forbid_within_tiers"] = True
-        words = f"'{a} -> {b}' is required but '{a}' and '{b}' are in tier 1"
+        words = f"'{a} -> {b}' is required but '{a}' and '{b}' are both in tier 1"
     else:
         add(required=[(a, "Zebra")])
         words = f"'Zebra' \\(in required '{a} -> Zebra'\\) is not a column"
@@ -203,7 +203,7 @@ def test_unknown_names_get_a_suggestion_and_a_word_about_dropped_columns():
         "unknown name in the knowledge: 'smokng' (in required 'smokng -> cancer') is not a column; "
         "did you mean 'smoking'?; 'zip' (in max_parents) is not a column"
     )
-    assert "dropped before the search" in caught.value.hint
+    assert "part of the search" in caught.value.hint
     assert "smoking, cancer, age" in caught.value.hint
 
 
@@ -312,15 +312,15 @@ def test_names_with_arrows_go_in_pairs():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Knowledge(required=["a b"]), "required: an edge is 'a -> b' or a pair of names, got 'a b'"),
+        (lambda: Knowledge(required=["a b"]), "required: an edge must be 'a -> b' or a pair of names, got 'a b'"),
         (lambda: Knowledge(required=["a->b->c"]), "got 'a->b->c'"),
         (lambda: Knowledge(required=["->b"]), "got '->b'"),
         (lambda: Knowledge(forbidden=[("a", "b", "c")]), "forbidden: an edge is"),
         (lambda: Knowledge(forbidden=[("a", 1)]), "forbidden: an edge is"),
         (lambda: Knowledge(forbidden="a -> b"), "forbidden must be a list, got 'a -> b'"),
-        (lambda: Knowledge(required=["a -> a"]), "'a -> a' leads from a variable to itself"),
+        (lambda: Knowledge(required=["a -> a"]), "'a -> a' is an edge from a variable to itself"),
         (lambda: Knowledge(roots="age"), "roots must be a list, got 'age'"),
-        (lambda: Knowledge(leaves=[3]), "leaves must hold names of variables, got 3"),
+        (lambda: Knowledge(leaves=[3]), "leaves must contain names of variables, got 3"),
         (lambda: Knowledge(tiers=["a", "b"]), "tier 1 must be a list, got 'a'"),
         (lambda: Knowledge(tiers=[["a"], []]), "tier 2 is empty"),
         (lambda: Knowledge(tiers=3), "tiers must be a list, got 3"),
@@ -330,8 +330,8 @@ def test_names_with_arrows_go_in_pairs():
         (lambda: Knowledge(max_parents=True), "got True"),
         (lambda: Knowledge(max_parents={"a": "2"}), "max_parents of 'a' must be a whole number >= 0, got '2'"),
         (lambda: Knowledge.from_strings(require=["a=>b"]), "require: an edge is"),
-        (lambda: Knowledge.from_strings(tiers="a,;b"), "tier 1 must hold names of variables, got ''"),
-        (lambda: Knowledge.from_mapping({"require": []}), "no part called 'require'"),
+        (lambda: Knowledge.from_strings(tiers="a,;b"), "tier 1 must contain names of variables, got ''"),
+        (lambda: Knowledge.from_mapping({"require": []}), "no field 'require'"),
     ],
 )
 def test_badly_written_statements(build, message):
@@ -367,7 +367,7 @@ def test_toml_files(tmp_path):
         ("required = [", "is not valid TOML"),
         ("roots = ['a']\nleaves = [b]", "(at line 2"),
         ("knowledge = 3", "must be a table, got 3"),
-        ("banned = []", "no part called 'banned'"),
+        ("banned = []", "no field 'banned'"),
         ("roots = 'a'", "known.toml': roots must be a list"),
     ],
 )
@@ -417,7 +417,7 @@ class TestContext:
     def test_a_broken_statement_is_told(self):
         limits = Knowledge(context=["site"]).compile(["a", "site"])
         assert limits.violations([[0, 1], [0, 0]]) == [
-            "'a -> site' is present but 'site' is a context variable and 'a' is none"
+            "'a -> site' is present but 'site' is a context variable and 'a' is not"
         ]
 
 

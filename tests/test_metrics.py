@@ -344,7 +344,7 @@ def test_sid_bounds_of_a_dag_and_of_other_graphs():
     value = metrics.sid(learned, truth)
     assert metrics.sid_bounds(learned, truth) == (value, value)
     half_open = np.array([[0, 1, 0], [0, 0, 1], [0, 1, 0]])  # 0 -> 1 - 2: the second edge is not really open
-    with pytest.raises(DataError, match="need a DAG or a CPDAG"):
+    with pytest.raises(DataError, match="require a DAG or a CPDAG"):
         metrics.sid_bounds(half_open, np.zeros((3, 3)))
     result = metrics.compare(half_open, np.zeros((3, 3)))
     assert result.sid is None

@@ -83,12 +83,9 @@ def test_the_lower_limit_is_the_limit(name):
         ({"recombine": 1}, "recombine must be True or False, got 1"),
         ({"region_min": 3.0}, "region_min must be at most region_max = 2.0, got 3.0"),
         ({"route": "networks"}, "route must be one of auto, orders, surrogate, paper, got 'networks'"),
-        ({"route": "paper"}, "route='paper' needs surrogate='dropout'"),
-        ({"batch_norm": "candidates"}, "masks='shared' needs batch_norm='training'"),
-        (
-            {"recombine": False},
-            "skip_known=True needs recombine=True: a DAG made of known families would never be looked at",
-        ),
+        ({"route": "paper"}, "route='paper' requires surrogate='dropout'"),
+        ({"batch_norm": "candidates"}, "masks='shared' requires batch_norm='training'"),
+        ({"recombine": False}, "skip_known=True requires recombine=True, because DAGs built from scored families"),
     ],
 )
 def test_a_bad_value_is_named_with_what_is_allowed(changes, message):
@@ -101,7 +98,7 @@ def test_a_bad_value_is_named_with_what_is_allowed(changes, message):
 def test_the_hint_is_the_meaning_and_the_default():
     with pytest.raises(SettingsError) as caught:
         Settings().with_(hidden=0)
-    assert caught.value.hint == "hidden units of a node's network; default 64"
+    assert caught.value.hint == "number of hidden units in the network of a node; default 64"
 
 
 def test_numbers_of_numpy_and_long_integers_are_numbers():

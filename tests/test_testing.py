@@ -160,18 +160,18 @@ class Changeable(BicNV):
     [
         (Endless, r"score 'bic-nv' is inf for node 'x\d' with parents \['x\d', 'x\d'\]"),
         (Short, r"must return \(100,\) numbers, got \(99,\)"),
-        (Forgetful, "gave two answers for one family: node 'x0' with parents"),
-        (Crowded, "gave two answers for one family"),
+        (Forgetful, "returned two different values for the same family: node 'x0' with parents"),
+        (Crowded, "returned two different values for the same family"),
         (Greedy, "changed the data"),
         (Positional, "depends on the order of rows or columns"),
         (FirstRow, "depends on the order of rows or columns"),
-        (Boastful, "says score_equivalent but equivalent DAGs differ"),
+        (Boastful, "declares score_equivalent, but equivalent DAGs have different scores"),
         (Asked, "cheap must be True or False, got <bound method"),
-        (Unnested, "says nested but a larger parent set fits worse"),
-        (Unshared, "the shares of families do not add up to the score"),
+        (Unnested, "declares nested, but a larger parent set fits worse"),
+        (Unshared, "the shares of the families do not add up to the score"),
         (Shapeless, r"combine must return one number per DAG, got \(\)"),
         (Unpicklable, "cannot be pickled"),
-        (Changeable, "changes when it is pickled"),
+        (Changeable, "returns other values after pickling"),
     ],
 )
 def test_a_broken_promise_is_named(score, message, table):
@@ -256,5 +256,5 @@ class Careless(BicNV):
 def test_weights_must_be_repeated_rows(rng):
     table = Table.from_array(rng.normal(size=(60, 4)))
     check_score("bge", table)
-    with pytest.raises(ScoreError, match="a weighted row is no repeated row"):
+    with pytest.raises(ScoreError, match="a row of weight w does not count as w equal rows"):
         check_score(Careless, table)

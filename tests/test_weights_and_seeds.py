@@ -130,11 +130,11 @@ def test_kept_resamples_of_other_weights_are_not_used(tmp_path):
 
 
 def test_scores_without_weights_refuse_them():
-    with pytest.raises(DataError, match="score 'splines' cannot use sample weights"):
+    with pytest.raises(DataError, match="score 'splines' does not support sample weights"):
         DrBO(score="splines").fit(_numbers(), sample_weight=_times())
     with pytest.raises(DataError, match=r"must be whole numbers, got 0\.5"):
         DrBO(score="bdeu").fit(_groups(), sample_weight=np.full(150, 0.5))
-    with pytest.raises(SettingsError, match="prune 'cam' needs complete rows of equal weight"):
+    with pytest.raises(SettingsError, match="prune 'cam' requires complete rows of equal weight"):
         DrBO(score="bic-nv", prune="cam").fit(_numbers(), sample_weight=_times())
     with pytest.raises(SettingsError, match="rows of weight 0 are left out"):
         DrBO(score="bic-nv", score_options={"targets": np.zeros((150, 4))}).fit(_numbers(), sample_weight=_times())

@@ -71,11 +71,11 @@ def write_hint(error: BaseException, otherwise: str) -> str:
     Examples
     --------
     >>> write_hint(OSError(errno.ENOSPC, "No space left on device"), "choose another folder")
-    'the disk is full: make room, or choose another disk'
+    'the disk is full: free some space, or choose another disk'
     """
     code = error.errno if isinstance(error, OSError) else None
     if code in (errno.ENOSPC, errno.EDQUOT):
-        return "the disk is full: make room, or choose another disk"
+        return "the disk is full: free some space, or choose another disk"
     if code == errno.EFBIG:
-        return "the limit on the size of a file is too low: see 'ulimit -f'"
+        return "the file-size limit is too low: see 'ulimit -f'"
     return otherwise

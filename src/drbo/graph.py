@@ -30,7 +30,7 @@ def check_dag(adjacency: npt.ArrayLike, names: Sequence[str] | None = None) -> B
     >>> check_dag([[0, 1], [1, 0]], names=["rain", "wet"])
     Traceback (most recent call last):
     ...
-    drbo.errors.DataError: the graph has a cycle: rain -> wet -> rain (remove or turn one of these edges)
+    drbo.errors.DataError: the graph has a cycle: rain -> wet -> rain (remove or reverse one of these edges)
     """
     edges = check_pdag(adjacency, names)
     cycle = find_cycle(edges)
@@ -50,19 +50,19 @@ def check_pdag(adjacency: npt.ArrayLike, names: Sequence[str] | None = None) -> 
     matrix = np.asarray(adjacency)
     _check_square(matrix)
     if names is not None and len(names) != len(matrix):
-        raise DataError(f"the graph has {len(matrix)} nodes but {len(names)} names were given")
+        raise DataError(f"the graph has {len(matrix)} nodes, but {len(names)} names were given")
     strange = np.zeros((0, 2)) if matrix.dtype == bool else np.argwhere(~np.isin(matrix, (0, 1)))
     if len(strange):
         i, j = strange[0]
         raise DataError(
-            f"an adjacency matrix holds only 0 and 1, got {matrix[i, j]} at {_arrow([i, j], names)}",
-            hint="threshold weights first: adjacency = abs(weights) > 0",
+            f"an adjacency matrix must contain only 0 and 1, got {matrix[i, j]} at {_arrow([i, j], names)}",
+            hint="convert weights first: adjacency = weights != 0",
         )
     edges = matrix.astype(bool)  # a copy, also of a boolean matrix
     loops = np.flatnonzero(edges.diagonal())
     if len(loops):
         raise DataError(
-            f"the graph has a self loop: {_arrow([loops[0], loops[0]], names)}", hint="set the diagonal to 0"
+            f"the graph has a self-loop: {_arrow([loops[0], loops[0]], names)}", hint="set the diagonal to 0"
         )
     return edges
 
@@ -78,7 +78,7 @@ def _arrow(nodes: Sequence[int], names: Sequence[str] | None) -> str:
 
 def _cycle_error(cycle: list[int], names: Sequence[str] | None = None) -> DataError:
     return DataError(
-        f"the graph has a cycle: {_arrow([*cycle, cycle[0]], names)}", hint="remove or turn one of these edges"
+        f"the graph has a cycle: {_arrow([*cycle, cycle[0]], names)}", hint="remove or reverse one of these edges"
     )
 
 
@@ -350,8 +350,8 @@ def cpdag_to_dag(pdag: npt.ArrayLike) -> BoolMatrix:
             queue.append(other)  # only the neighbours of a removed node can have become free
     if left:
         raise DataError(
-            "no DAG has the directed edges and the v-structures of this graph: "
-            f"nodes {', '.join(map(str, sorted(left)[:10]))} cannot be ordered",
+            "no DAG has the directed edges and v-structures of this graph: nodes "
+            f"{', '.join(map(str, sorted(left)[:10]))} cannot be ordered",
             hint="the directed edges contradict each other; check the background knowledge that directed them",
         )
     return dag

@@ -78,7 +78,9 @@ class Knowledge:
         if not isinstance(self.forbid_within_tiers, bool):
             raise KnowledgeError(f"forbid_within_tiers must be true or false, got {self.forbid_within_tiers!r}")
         if () in self.tiers:
-            raise KnowledgeError(f"tier {self.tiers.index(()) + 1} is empty", hint="every tier names a variable")
+            raise KnowledgeError(
+                f"tier {self.tiers.index(()) + 1} is empty", hint="every tier must name at least one variable"
+            )
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:
@@ -93,7 +95,7 @@ class Knowledge:
         unknown = [str(key) for key in mapping if key not in allowed]
         if unknown:
             listed = ", ".join(map(repr, unknown[:UNKNOWN_SHOWN]))
-            raise KnowledgeError(f"knowledge has no part called {listed}", hint=f"allowed: {', '.join(allowed)}")
+            raise KnowledgeError(f"knowledge has no field {listed}", hint=f"allowed are {', '.join(allowed)}")
         return cls(**mapping)
 
     @classmethod
@@ -117,11 +119,13 @@ class Knowledge:
             ) from error
         except ValueError as error:
             raise KnowledgeError(
-                f"knowledge file '{path}' is not TOML: {error}", hint='for example: required = ["a -> b"]'
+                f"knowledge file '{path}' is not valid TOML: {error}", hint='for example: required = ["a -> b"]'
             ) from error
         table = content.get("knowledge", content)
         if not isinstance(table, dict):
-            raise KnowledgeError(f"'knowledge' in '{path}' must be a table, got {table!r}", hint="write [knowledge]")
+            raise KnowledgeError(
+                f"'knowledge' in '{path}' must be a table, got {table!r}", hint="write [knowledge] on a line of its own"
+            )
         try:
             return cls.from_mapping(table)
         except KnowledgeError as error:
@@ -137,7 +141,7 @@ class Knowledge:
         """
         for part, single in (("tiers", (self.tiers, other.tiers)), ("max_parents", _limits_of(self, other))):
             if all(single):
-                raise KnowledgeError(f"{part} is given twice", hint="keep one of the two")
+                raise KnowledgeError(f"{part} is given twice", hint="remove one of them")
         lists = ("forbidden", "required", "tiers", "roots", "leaves", "context")
         together: dict[str, Any] = {part: (*getattr(self, part), *getattr(other, part)) for part in lists}
         limit = self.max_parents if other.max_parents is None else other.max_parents
@@ -227,12 +231,12 @@ class Knowledge:
         if a in self._sets["leaves"]:
             reasons.append(f"'{a}' is a leaf")
         if b in self._sets["context"] and a not in self._sets["context"]:
-            reasons.append(f"'{b}' is a context variable and '{a}' is none")
+            reasons.append(f"'{b}' is a context variable and '{a}' is not")
         first, second = self._tier_of.get(a, 0), self._tier_of.get(b, 0)
         if first > second > 0:
             reasons.append(f"'{a}' is in tier {first} and '{b}' in tier {second}")
         if self.forbid_within_tiers and first == second > 0:
-            reasons.append(f"'{a}' and '{b}' are in tier {first} and edges within tiers are forbidden")
+            reasons.append(f"'{a}' and '{b}' are both in tier {first} and edges within tiers are forbidden")
         return reasons
 
     @cached_property
@@ -277,8 +281,8 @@ class Knowledge:
         more = ", ..." if len(names) > NAMES_SHOWN else ""
         raise KnowledgeError(
             f"unknown name in the knowledge: {'; '.join(problems)}",
-            hint="a column that was dropped before the search cannot be named; "
-            f"the columns are {', '.join(names[:NAMES_SHOWN])}{more}",
+            hint="knowledge can only name columns that are part of the search; the columns are "
+            f"{', '.join(names[:NAMES_SHOWN])}{more}",
         )
 
     def _check_consistent(
@@ -390,7 +394,7 @@ class Constraints:
         for i, j in np.argwhere(edges & ~self.allowed):
             reasons = self.knowledge.bans(self.names[i], self.names[j])
             if not reasons and before[j, i]:
-                reasons = [f"required edges and tiers put '{self.names[j]}' before '{self.names[i]}'"]
+                reasons = [f"the required edges and tiers place '{self.names[j]}' before '{self.names[i]}'"]
             found += [f"{self._edge(i, j)} is present but {why}" for why in reasons]
         for node in np.flatnonzero(edges.sum(axis=0) > self.max_parents):
             parents = ", ".join(self.names[parent] for parent in np.flatnonzero(edges[:, node]))
@@ -441,7 +445,7 @@ def _names(key: str, value: Any) -> tuple[str, ...]:
     names = _listed(key, value)
     for name in names:
         if not isinstance(name, str) or not name:
-            raise KnowledgeError(f"{key} must hold names of variables, got {name!r}")
+            raise KnowledgeError(f"{key} must contain names of variables, got {name!r}")
     return tuple(dict.fromkeys(names))
 
 
@@ -452,11 +456,11 @@ def _edges(key: str, value: Any) -> tuple[tuple[str, str], ...]:
         ends = [part.strip() for part in item.split("->")] if isinstance(item, str) else _listed(key, item)
         if len(ends) != 2 or not all(isinstance(end, str) and end for end in ends):
             raise KnowledgeError(
-                f"{key}: an edge is 'a -> b' or a pair of names, got {item!r}",
-                hint="give one edge at a time; a name that holds '->' itself must stand in a pair",
+                f"{key}: an edge must be 'a -> b' or a pair of names, got {item!r}",
+                hint="give one edge at a time; if a name contains '->', give the edge as a pair of names",
             )
         if ends[0] == ends[1]:
-            raise KnowledgeError(f"{key}: '{ends[0]} -> {ends[1]}' leads from a variable to itself")
+            raise KnowledgeError(f"{key}: '{ends[0]} -> {ends[1]}' is an edge from a variable to itself")
         edges.append((ends[0], ends[1]))
     return tuple(dict.fromkeys(edges))
 

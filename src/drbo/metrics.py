@@ -160,7 +160,7 @@ def _check_pair(first: BoolMatrix, second: BoolMatrix) -> tuple[BoolMatrix, Bool
     if first.shape != second.shape:
         raise DataError(
             f"the graphs must have the same nodes, got {len(first)} and {len(second)} nodes",
-            hint="put both on the same variables in the same order",
+            hint="use the same variables in the same order for both",
         )
     return first, second
 
@@ -254,8 +254,8 @@ def sid_bounds(
         return value, value
     if not np.array_equal(dag_to_cpdag(cpdag_to_dag(graph)), graph):
         raise DataError(
-            "the bounds of the SID need a DAG or a CPDAG: edges of this graph are directed without need, or left open",
-            hint="use meek_closure and dag_to_cpdag of drbo.graph, or compare a DAG",
+            "bounds on the SID require a DAG or a CPDAG, but this graph is neither",
+            hint="use meek_closure and dag_to_cpdag from drbo.graph, or compare a DAG",
         )
     whole = _undirected_parts(graph, frozenset(range(len(graph))), frozenset())
     sources = _explore_sources(graph, whole)
@@ -293,7 +293,7 @@ def _explore_sources(cpdag: BoolMatrix, whole: list[Part]) -> Sources:
         nodes, parents = part
         n_families += len(nodes)
         if n_families > MAX_FAMILIES:
-            raise DataError("the CPDAG stands for too many DAGs for the bounds of the SID", hint="compare a DAG")
+            raise DataError("the CPDAG represents too many DAGs to compute bounds on the SID", hint="compare a DAG")
         members = sorted(nodes)
         undirected = cpdag[np.ix_(members, members)]
         sources[part] = []

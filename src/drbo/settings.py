@@ -52,25 +52,26 @@ class Settings:
     """
 
     # Budget and stopping
-    max_evals: int = _knob(2_000, "DAG evaluations that may be spent", low=1, symbol="T")
-    max_local: int | None = _knob(None, "distinct local scores that may be computed", low=1, optional=True)
-    time_limit: float | None = _knob(None, "seconds the search may take", low=0.0, optional=True)
+    max_evals: int = _knob(2_000, "maximum number of DAG evaluations", low=1, symbol="T")
+    max_local: int | None = _knob(None, "maximum number of distinct local scores", low=1, optional=True)
+    time_limit: float | None = _knob(None, "maximum wall-clock seconds of a run", low=0.0, optional=True)
     patience: int | None = _knob(
         None,
-        "iterations without a better score before stopping; None: 30 on route surrogate, else no limit",
+        "stop after this many iterations without a better score; None: 30 on route surrogate, no limit otherwise",
         low=1,
         optional=True,
     )
     target_score: float | None = _knob(None, "stop as soon as this score is reached", optional=True)
     count_known: bool = _knob(
         False,
-        "a DAG whose families are all known counts as an evaluation; the paper counts every DAG it asks for",
+        "count a DAG as an evaluation even if all its families are already scored, as the paper does",
     )
 
     # Search space (Sec. 4.1)
     space: Literal["low-rank", "full-rank"] = _knob(
         "full-rank",
-        "low-rank: node embeddings, the paper's; full-rank: one number per pair, can hold every DAG",
+        "low-rank: node embeddings, as in the paper; full-rank: one number per pair of nodes, which can "
+        "represent every DAG",
         options=("low-rank", "full-rank"),
     )
     rank: int = _knob(8, "dimension of a node's embedding in the low-rank space", low=1, symbol="k")
@@ -78,102 +79,117 @@ class Settings:
     # Route
     route: Literal["auto", "orders", "surrogate", "paper"] = _knob(
         "auto",
-        "which search runs. orders: climbs over node orders with the true score; surrogate: climbs of functions drawn "
-        "from a surrogate of the score, which spends few evaluations; paper: dropout networks rank the candidates of a "
-        "trust region; auto: orders where the score declares its local scores cheap, unless max_evals or max_local is "
-        "given, else surrogate. The result records the route that was taken",
+        "which search runs. orders: hill climbing over node orders with the true score; surrogate: hill climbing on "
+        "functions sampled from a surrogate of the score, which needs few evaluations; paper: dropout networks rank "
+        "the candidates in a trust region; auto: orders if the score declares its local scores cheap and neither "
+        "max_evals nor max_local is given, else surrogate. The result records the route that was taken",
         options=("auto", "orders", "surrogate", "paper"),
     )
 
     # Proposals (Sec. 4.2, App. C.1)
     surrogate: Literal["gp", "dropout", "none"] = _knob(
         "gp",
-        "what predicts local scores: a Gaussian process over parent sets, the paper's dropout networks, or nothing: "
-        "DAGs near the best one are evaluated as they come. Route paper needs dropout",
+        "model that predicts local scores. gp: a Gaussian process over parent sets; dropout: the paper's dropout "
+        "networks, which route paper requires; none: no model, DAGs near the best one are evaluated without ranking",
         options=("gp", "dropout", "none"),
     )
-    relative: bool = _knob(True, "surrogate gp learns from a cheap relative of the score, where it has one")
+    relative: bool = _knob(True, "let surrogate gp also learn from a cheap proxy of the score, if the score has one")
     bounds: bool = _knob(
-        True, "known families bound what surrogate gp says of others, where a superset never fits worse"
+        True, "bound the predictions of surrogate gp by scored families, if a larger parent set never fits worse"
     )
     first_design: int | None = _knob(
         None,
-        "DAGs evaluated before the surrogate is asked, on route surrogate; None: one per variable, or per two with a "
-        "cheap relative",
+        "number of DAGs evaluated before the surrogate is used, on route surrogate; None: one per variable, or one "
+        "per two variables with a cheap proxy",
         low=1,
         optional=True,
     )
-    batch_size: int = _knob(64, "DAGs evaluated together", low=1, symbol="B")
-    n_candidates: int = _knob(10_000, "candidates ranked per iteration", low=1, symbol="C")
-    moved_coordinates: float = _knob(20.0, "coordinates of a candidate that leave the centre, on average", low=1.0)
-    region_start: float = _knob(1.0, "first length of the trust region", low=1e-6, symbol="L")
-    region_min: float = _knob(0.01, "smallest length of the trust region", low=1e-9)
-    region_max: float = _knob(2.0, "largest length of the trust region", low=1e-6)
-    region_successes: int = _knob(3, "successes in a row before the region doubles", low=1, symbol="n_succ")
-    region_failures: int = _knob(5, "failures in a row before the region halves", low=1, symbol="n_fail")
+    batch_size: int = _knob(64, "number of DAGs evaluated per batch", low=1, symbol="B")
+    n_candidates: int = _knob(10_000, "number of candidates ranked per iteration", low=1, symbol="C")
+    moved_coordinates: float = _knob(
+        20.0, "average number of coordinates in which a candidate differs from the centre", low=1.0
+    )
+    region_start: float = _knob(1.0, "initial side length of the trust region", low=1e-6, symbol="L")
+    region_min: float = _knob(0.01, "smallest side length of the trust region", low=1e-9)
+    region_max: float = _knob(2.0, "largest side length of the trust region", low=1e-6)
+    region_successes: int = _knob(3, "consecutive successes before the trust region doubles", low=1, symbol="n_succ")
+    region_failures: int = _knob(5, "consecutive failures before the trust region halves", low=1, symbol="n_fail")
     region_restart: bool = _knob(
         True,
-        "a region that falls below its smallest length starts again at its largest, as in the authors' program; "
-        "False: it stays at the smallest, as in the paper's text",
+        "restart a trust region that shrinks below its smallest length at its largest, as in the authors' program; "
+        "False: keep it at the smallest, as in the paper's text",
     )
     acquisition: Literal["thompson", "ucb"] = _knob(
-        "thompson", "how drawn scores rank a candidate", options=("thompson", "ucb"), symbol="AF"
+        "thompson", "acquisition function that ranks the candidates", options=("thompson", "ucb"), symbol="AF"
     )
     ucb_beta: float = _knob(2.0, "weight of the standard deviation in UCB", low=0.0, symbol="beta")
-    n_draws: int = _knob(16, "functions drawn from the networks per iteration with shared masks or UCB", low=1)
-    skip_known: bool = _knob(True, "a DAG whose families are all known is not proposed again: its score is known")
-    polish: bool = _knob(
-        True, "when the search stalls and at its end, climb the true score by single edges within the same budget"
+    n_draws: int = _knob(
+        16, "number of functions sampled from the networks per iteration, with shared masks or UCB", low=1
     )
-    recombine: bool = _knob(True, "after each batch, look for the best DAG made of known families; it costs nothing")
+    skip_known: bool = _knob(
+        True, "do not propose DAGs whose families are all scored already, because their score is known"
+    )
+    polish: bool = _knob(
+        True,
+        "hill-climb the true score by single edge changes when the search stalls and at its end, within the "
+        "same budget",
+    )
+    recombine: bool = _knob(
+        True, "after each batch, find the best DAG that can be built from scored families, which needs no evaluations"
+    )
 
     # Proof, and the end of the order search
     exact: Literal["auto", "on", "off"] = _knob(
         "auto",
-        "prove the optimum at the end. on: score every family that fits into max_memory, or those that can matter, and "
-        "give a bound where that does not suffice; off: never; auto: where compiled kernels do it in seconds (linear, "
-        "BGe, discrete) and evaluations are not rationed",
+        "prove optimality after the search. on: score all families if they fit into max_memory, else those that can "
+        "be part of a best graph, and give a bound if that is not enough; off: never; auto: if compiled kernels do "
+        "it in seconds (linear, BGe, discrete) and the number of evaluations is not limited",
         options=("auto", "on", "off"),
     )
     order_patience: int = _knob(
-        8, "rounds of shaken orders, one shake per node each, without a better score before a search ends", low=1
+        8,
+        "stop an order search after this many rounds of perturbed restarts, one per node each, without a better score",
+        low=1,
     )
 
     # Networks (Sec. 4.3 to 4.5)
     candidate_parents: int | None = _knob(
         None,
-        "parents that a node may have at all, the most dependent ones, so that networks, candidates and history stay "
+        "number of candidate parents per node, chosen by dependence, which keeps networks, candidates and history "
         "small with hundreds of variables; None: all",
         low=1,
         optional=True,
     )
-    hidden: int = _knob(64, "hidden units of a node's network", low=1, symbol="h")
+    hidden: int = _knob(64, "number of hidden units in the network of a node", low=1, symbol="h")
     dropout: float = _knob(0.1, "probability that a hidden unit is dropped", low=0.0, below=1.0, symbol="p")
-    learning_rate: float = _knob(0.1, "step size of Adam", low=1e-9)
-    n_grads: int = _knob(10, "training steps per iteration", low=0, symbol="n_grads")
-    n_replay: int = _knob(1_024, "past DAGs added to each training step", low=0, symbol="n_replay")
+    learning_rate: float = _knob(0.1, "learning rate of Adam", low=1e-9)
+    n_grads: int = _knob(10, "number of training steps per iteration", low=0, symbol="n_grads")
+    n_replay: int = _knob(1_024, "number of past DAGs added to each training step", low=0, symbol="n_replay")
     replay: Literal["uniform", "reservoir"] = _knob(
         "uniform",
-        "uniform: a fresh draw for each step, the authors' program; reservoir: one kept sample, the paper's text",
+        "uniform: a fresh sample for each step, as in the authors' program; reservoir: one fixed sample, as in "
+        "the paper's text",
         options=("uniform", "reservoir"),
     )
     masks: Literal["row", "shared"] = _knob(
         "shared",
-        "row: a fresh dropout mask for every candidate, the authors' program; shared: a mask is one drawn function",
+        "row: a fresh dropout mask for every candidate, as in the authors' program; shared: one mask per "
+        "sampled function",
         options=("row", "shared"),
     )
     batch_norm: Literal["candidates", "training"] = _knob(
         "training",
-        "statistics when sampling: over all candidates, the authors' program, or of the last training batch",
+        "batch-norm statistics when sampling. candidates: over all candidates, as in the authors' program; "
+        "training: from the last training batch",
         options=("candidates", "training"),
     )
-    standardize_targets: bool = _knob(True, "the networks learn local scores with mean 0 and variance 1 per node")
+    standardize_targets: bool = _knob(True, "standardise the local scores of each node before the networks learn them")
 
     # Pruning (Sec. 4.6, App. C.3)
     prune_threshold: float | None = _knob(
         None,
-        "what an edge must pass when the result is pruned: the weight for 'threshold', the probability for 'odds', the "
-        "significance level for tests; None: 0.3, 0.5, 0.01 for 'f-test', 0.001 for 'cam' and 'kci'",
+        "threshold for keeping an edge: its weight for 'threshold', its probability for 'odds', the significance "
+        "level for tests; None: 0.3 for 'threshold', 0.5 for 'odds', 0.01 for 'f-test', 0.001 for 'cam' and 'kci'",
         low=0.0,
         optional=True,
     )
@@ -181,12 +197,12 @@ class Settings:
     # Machine
     score_timeout: float | None = _knob(
         None,
-        "seconds that a worker may spend on one local score before the search ends with an error; work in this "
-        "process cannot be cut off",
+        "seconds that a worker may spend on one local score before the search ends with an error; computations in "
+        "the main process cannot be interrupted",
         low=0.001,
         optional=True,
     )
-    max_memory: float = _knob(4.0, "GiB that the search may hold at once", low=0.01)
+    max_memory: float = _knob(4.0, "memory limit of the search in GiB", low=0.01)
 
     def __post_init__(self) -> None:
         for knob in fields(self):
@@ -203,15 +219,19 @@ class Settings:
             )
         if self.skip_known and not self.recombine:
             raise SettingsError(
-                "skip_known=True needs recombine=True: a DAG made of known families would never be looked at",
-                hint="set skip_known=False as well",
+                "skip_known=True requires recombine=True, because DAGs built from scored families would never "
+                "be considered",
+                hint="set recombine=True, or skip_known=False",
             )
         if self.route == "paper" and self.surrogate != "dropout":
             raise SettingsError(
-                "route='paper' needs surrogate='dropout'", hint="start from Settings.preset('paper'), which sets both"
+                "route='paper' requires surrogate='dropout'",
+                hint="start from Settings.preset('paper'), which sets both",
             )
         if self.masks == "shared" and self.batch_norm == "candidates":
-            raise SettingsError("masks='shared' needs batch_norm='training'", hint="or set masks='row'")
+            raise SettingsError(
+                "masks='shared' requires batch_norm='training'", hint="set batch_norm='training', or masks='row'"
+            )
 
     @classmethod
     def preset(cls, name: str) -> Self:
@@ -228,7 +248,7 @@ class Settings:
         if unknown:
             raise SettingsError(
                 f"unknown setting {', '.join(sorted(unknown))}",
-                hint="the settings are listed by help(drbo.Settings)",
+                hint="help(drbo.Settings) lists the settings",
             )
         return replace(self, **changes)
 

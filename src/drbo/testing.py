@@ -42,7 +42,7 @@ def check_score(
     >>> check_score(Noisy, table)
     Traceback (most recent call last):
         ...
-    drbo.errors.ScoreError: score 'custom' gave two answers for one family: node 'x0' with parents []
+    drbo.errors.ScoreError: score 'custom' returned two different values for the same family: node 'x0' with parents []
     """
     rng = np.random.default_rng(seed)
     before = table.values.copy()
@@ -117,7 +117,8 @@ def _check_repeatable(
     for other in (again, split):
         for row in np.flatnonzero(_differs(local, other)):
             raise ScoreError(
-                f"score '{score.name}' gave two answers for one family: {_words(score, families, int(row))}"
+                f"score '{score.name}' returned two different values for the same family: "
+                f"{_words(score, families, int(row))}"
             )
 
 
@@ -138,14 +139,14 @@ def _check_shares(score: Score, dags: npt.NDArray[np.bool_], local: npt.NDArray[
         slack = (total - total[b]) - (bound - bound[b])  # 0 if additive, never negative for a lower bound
         worst = float(slack.abs().max() if level is None else (-slack).max())
         if worst > TOLERANCE * (1 + float(total.abs().max())):
-            raise ScoreError(f"score '{score.name}': the shares of families do not add up to the score")
+            raise ScoreError(f"score '{score.name}': the shares of the families do not add up to the score")
 
 
 def _check_declared(score: Score, dags: npt.NDArray[np.bool_], rng: np.random.Generator) -> None:
     if not isinstance(score.cheap, bool):  # a method would count as True
         raise ScoreError(
             f"score '{score.name}': cheap must be True or False, got {score.cheap!r:.80}",
-            hint="set it in the class, or in __init__ where it depends on the table",
+            hint="set it in the class, or in __init__ if it depends on the table",
         )
     for dag in dags:
         turned = covered_reversal(dag, rng)
@@ -156,7 +157,9 @@ def _check_declared(score: Score, dags: npt.NDArray[np.bool_], rng: np.random.Ge
             local = score.local(Families.from_dags(pair)).reshape(2, -1)
             first, second = _dag_scores(score, pair, local).numpy()
             if _differs(first, second):
-                raise ScoreError(f"score '{score.name}' says score_equivalent but equivalent DAGs differ")
+                raise ScoreError(
+                    f"score '{score.name}' declares score_equivalent, but equivalent DAGs have different scores"
+                )
     if score.nested:
         families = Families.from_dags(dags)
         grown = families.parents.copy()
@@ -166,7 +169,7 @@ def _check_declared(score: Score, dags: npt.NDArray[np.bool_], rng: np.random.Ge
         sign = np.sign(torch.as_tensor(score.gain).double().mean().item())
         less = sign * (score.local(Families(families.nodes, grown)) - score.local(families)) < -TOLERANCE
         if less.any():
-            raise ScoreError(f"score '{score.name}' says nested but a larger parent set fits worse")
+            raise ScoreError(f"score '{score.name}' declares nested, but a larger parent set fits worse")
 
 
 def _check_pickle(score: Score, families: Families, local: npt.NDArray[np.float64]) -> None:
@@ -177,7 +180,7 @@ def _check_pickle(score: Score, families: Families, local: npt.NDArray[np.float6
             return  # a class that no worker could import anyway
         raise ScoreError(f"score '{score.name}' cannot be pickled: {error}") from error
     if _differs(local, copy.local(families)).any():
-        raise ScoreError(f"score '{score.name}' changes when it is pickled")
+        raise ScoreError(f"score '{score.name}' returns other values after pickling")
 
 
 def _check_weights(
@@ -194,7 +197,9 @@ def _check_weights(
     few = weighted.credited(families) & repeated.credited(families)
     apart = np.abs(weighted.local(families) - repeated.local(families))[few]
     if (apart > WEIGHT_TOLERANCE * (1 + np.abs(repeated.local(families)[few]))).any():
-        raise ScoreError(f"score '{weighted.name}' says row_weights but a weighted row is no repeated row")
+        raise ScoreError(
+            f"score '{weighted.name}' declares row_weights, but a row of weight w does not count as w equal rows"
+        )
 
 
 def _check_order(

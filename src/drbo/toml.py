@@ -46,7 +46,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise ValueError("too many lists or tables are nested") from None
+        raise ValueError("lists or tables are nested too deeply") from None
 
 
 def _check_parts(text: str) -> None:

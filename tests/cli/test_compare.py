@@ -97,7 +97,7 @@ def test_a_matrix_without_names_takes_those_of_the_other(run: Run, files: tuple[
         ("x,y\n", "a,b\n", "no node in common: 'x', 'y' and 'a', 'b'"),
         ("a,b\nb,c\nc,a\n", "a,b\n", "the graph has a cycle: a -> b -> c -> a"),
         ("a,b\n", "a,b\nb,a\n", "the graph has a cycle: a -> b -> a"),
-        ("a,a\nb,c\n", "a,b\n", "self loop: a -> a"),
+        ("a,a\nb,c\n", "a,b\n", "self-loop: a -> a"),
     ],
 )
 def test_graphs_that_cannot_be_compared(run: Run, learned: str, true: str, message: str) -> None:

@@ -105,7 +105,7 @@ def test_no_code_is_loaded_because_a_result_names_it(run: Run, tables: tuple[Pat
     for table in (seen, new):
         refused = run("judge", str(table), str(folder), "--no-path")
         assert refused.exit_code == 2, refused.output
-        assert "names the score 'Fewest', and no code is loaded because a file names it" in refused.stderr
+        assert "names the score 'Fewest', but drbo does not load code that only a file names" in refused.stderr
     assert run("judge", str(new), str(folder), *own, "--no-path").exit_code == 0
     assert run("judge", str(new), str(folder), "--score", "bic-nv", "--no-path").exit_code == 0
     learned_again = run("judge", str(seen), str(folder), *own, "--no-path")

@@ -176,7 +176,7 @@ def test_a_limit_on_the_size_of_files_is_named(chain: Path) -> None:
         done = _shell(f"ulimit -f {blocks}; drbo fit {chain} {FAST} -o run{blocks} 2>&1 >/dev/null")
         assert done.returncode in (1, 2), done.stdout
         assert "File too large" in done.stdout
-        assert "hint: the limit on the size of a file is too low: see 'ulimit -f'" in done.stdout
+        assert "hint: the file-size limit is too low: see 'ulimit -f'" in done.stdout
         assert ".png" not in done.stdout.partition("hint")[2]
 
 

@@ -92,7 +92,7 @@ def test_no_code_is_loaded_because_a_saved_search_names_it(
     Path("other.py").write_text("class Score:\n    pass\n")
     done = run("resume", interrupted)
     assert done.exit_code == 2
-    assert "names the score 'interrupting:Score', and no code is loaded because a file names it" in done.stderr
+    assert "names the score 'interrupting:Score', but drbo does not load code that only a file names" in done.stderr
     assert "add --score interrupting:Score" in done.stderr
     for other in ("bge", "other:Score"):
         done = run("resume", interrupted, "--score", other)

@@ -204,5 +204,5 @@ def test_other_data_is_refused(tmp_path):
 
 
 def test_a_score_object_cannot_be_saved(tmp_path):
-    with pytest.raises(DrboError, match="checkpoint needs a score given by its name"):
+    with pytest.raises(DrboError, match="checkpoint requires a score given by name"):
         _fit(tmp_path / "run", score=Odd(None))

@@ -73,8 +73,8 @@ class TestKinds:
         name, reasons = choose_score(table)
         assert name == "mixed"
         assert build_score(name, table).name == "mixed"
-        assert reasons[0] == "score mixed: column 'sex' is categorical, the others are numbers"
-        assert reasons[1].startswith("column 'grade' is read as numbers")
+        assert reasons[0] == "score mixed: column 'sex' is categorical, the others are numeric"
+        assert reasons[1].startswith("column 'grade' is treated as numeric")
 
     def test_a_few_of_many_categorical_columns_are_named(self, rng):
         frame = pd.DataFrame({f"c{j}": rng.choice(["a", "b"], 60) for j in range(5)}).assign(x=rng.normal(size=60))
@@ -174,16 +174,16 @@ class TestChoiceByShape:
         table = Table.from_array(bent(150, 4, rng), names=["a", "b", "c", "d"])
         name, reasons = choose_score(table)
         assert name == "gp"
-        assert "no linear model fits" in reasons[0]
+        assert "a linear model does not fit" in reasons[0]
         assert "150 rows and 4 columns" in reasons[1]
 
     def test_large_bent_tables_get_splines_and_say_why(self, rng):
         name, reasons = choose_score(Table.from_array(bent(1500, 12, rng)))
         assert name == "splines"
-        assert (
-            reasons[1]
-            == "splines rather than gp: Gaussian processes would take about 56 minutes for 1500 rows and 12 columns"
+        expected = (
+            "splines are used instead of gp, because Gaussian processes would take about 56 minutes for 1500 rows"
         )
+        assert reasons[1] == f"{expected} and 12 columns"
 
     @pytest.mark.parametrize(
         ("shape", "words"), [((40, 3), "takes 50 rows"), ((400, 101), "more than 100"), ((99, 20), "takes 100 rows")]
@@ -299,7 +299,7 @@ class TestWrongScore:
             (
                 "logistic",
                 lambda rng: rng.normal(size=(50, 3)),
-                "50 distinct values: logistic needs exactly 2",
+                "50 distinct values, but logistic requires exactly 2",
                 "score='auto'",
             ),
             (

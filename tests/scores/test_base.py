@@ -222,13 +222,13 @@ def test_targets_without_a_single_intervention_change_nothing(table):
         (
             {"edge_prior": np.zeros((2, 2))},
             SettingsError,
-            r"finite \(3, 3\) matrix of log-odds up to .*, got shape \(2, 2\)",
+            r"finite \(3, 3\) matrix of log-odds of size at most .*, got shape \(2, 2\)",
         ),
         ({"penalty": 1e308}, SettingsError, r"penalty must be at most 1e\+100, got 1e\+308"),
         ({"edge_prior": np.full((3, 3), -np.inf)}, SettingsError, "edge_prior must be a finite"),
-        ({"edge_prior": np.full((3, 3), 1e308)}, SettingsError, r"log-odds up to 1e\+100"),
+        ({"edge_prior": np.full((3, 3), 1e308)}, SettingsError, r"log-odds of size at most 1e\+100"),
         ({"targets": np.zeros((30, 2))}, SettingsError, r"targets must be a \(30, 3\) table .*, got shape \(30, 2\)"),
-        ({"targets": np.full((30, 3), 2)}, SettingsError, "table of True and False"),
+        ({"targets": np.full((30, 3), 2)}, SettingsError, "boolean"),
         ({"targets": np.arange(90).reshape(30, 3) > 6}, ScoreError, "node 'b' has only 2 rows without intervention"),
     ],
 )
@@ -322,9 +322,9 @@ def test_a_stranger_is_wrapped(table):
         ("bic-nv", {"penality": 2}, SettingsError, "score 'bic-nv' has no option penality"),
         (Own, {"penalty": 2}, SettingsError, "has no option penalty"),
         (Batched, {}, ScoreError, "could not be built: TypeError"),
-        (object(), {}, SettingsError, r"score must have local\(\) or local_one\(\), got object"),
-        (3.5, {}, SettingsError, r"score must have local\(\) or local_one\(\), got float"),
-        (Batched(), {"penalty": 2}, SettingsError, "score_options need a score given by name or class"),
+        (object(), {}, SettingsError, r"score must define local\(\) or local_one\(\), got object"),
+        (3.5, {}, SettingsError, r"score must define local\(\) or local_one\(\), got float"),
+        (Batched(), {"penalty": 2}, SettingsError, "score_options require a score given by name or as a class"),
         ("bic-nv", {"penalty": -2}, SettingsError, "penalty must be"),
     ],
 )
@@ -344,7 +344,7 @@ def test_an_unknown_option_is_answered_with_the_known_ones(table):
 
 def test_an_object_for_other_columns_is_refused(table, rng):
     other = BicNV(Table.from_array(rng.normal(size=(30, 4))))
-    with pytest.raises(ScoreError, match="built for 4 columns, the table has 3"):
+    with pytest.raises(ScoreError, match="built for 4 columns, but the table has 3"):
         build_score(other, table)
 
 

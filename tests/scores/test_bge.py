@@ -156,7 +156,7 @@ def test_bad_priors_are_refused(options, message):
 
 def test_wrong_columns_are_refused():
     values = np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 4.0]])
-    with pytest.raises(ScoreError, match="column 'a' is categorical with 2 levels: bge needs numbers"):
+    with pytest.raises(ScoreError, match="column 'a' is categorical with 2 levels, but bge requires numbers"):
         BGe(Table(values, ("a", "b"), ("categorical", "numeric"), (("p", "q"), None)))
     with pytest.raises(ScoreError, match="column 'x1' has 1 distinct value"):
         BGe(Table.from_array([[0.0, 1.0], [1.0, 1.0], [0.0, 1.0]]))

@@ -200,7 +200,7 @@ def test_continuous_columns_are_refused(score_class):
     ) as caught:
         score_class(Table.from_array(values))
     assert "categorical" in caught.value.hint
-    with pytest.raises(ScoreError, match=r"takes at most 32"):
+    with pytest.raises(ScoreError, match=r"accepts at most 32"):
         score_class(Table.from_array(np.column_stack([np.arange(1000) % 2, np.arange(1000) % 33])))
     score_class(Table.from_array(np.column_stack([np.arange(1000) % 2, np.arange(1000) % 32])))
 

@@ -143,7 +143,9 @@ def test_any_two_values_will_do():
 
 
 def test_columns_that_are_not_binary_are_refused():
-    with pytest.raises(ScoreError, match=r"column 'x1' has 3 distinct values: logistic needs exactly 2") as caught:
+    with pytest.raises(
+        ScoreError, match=r"column 'x1' has 3 distinct values, but logistic requires exactly 2"
+    ) as caught:
         LogisticBIC(Table.from_array([[0, 0], [1, 1], [0, 2]]))
     assert "auto" in caught.value.hint
     with pytest.raises(ScoreError, match=r"column 'x0' has 1 distinct value: "):

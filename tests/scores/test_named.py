@@ -41,7 +41,7 @@ def test_scores_of_drbo_may_come_from_a_file():
 
 
 def test_no_code_is_loaded_because_a_file_names_it(trap):
-    with pytest.raises(SettingsError, match="no code is loaded because a file names it") as caught:
+    with pytest.raises(SettingsError, match="does not load code that only a file names") as caught:
         score_of_file("trap:Score", None, "f")
     assert "add score='trap:Score'" in caught.value.hint
     with pytest.raises(SettingsError, match=r"names the score 'trap:Score', got 'bge'"):

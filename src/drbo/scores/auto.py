@@ -83,22 +83,25 @@ def choose_score(table: Table) -> tuple[str, tuple[str, ...]]:
         return "bdeu", (f"score bdeu: all columns are discrete ({_levels_in_words(table)})",)
     categorical = [column for column, levels in enumerate(table.levels) if levels is not None]
     if categorical:
-        reasons = [f"score mixed: {_named(table, categorical)} categorical, the others are numbers"]
+        reasons = [f"score mixed: {_named(table, categorical)} categorical, the others are numeric"]
         return "mixed", (*reasons, *_about_codes(table, discrete))
     if table.by_moments:
-        what = "missing values leave a covariance" if table.incomplete else "of weighted rows a covariance is used"
-        return "bic-nv", (f"score bic-nv: all columns are numeric; {what}, so relations are taken as straight lines",)
+        what = (
+            "with missing values, only a covariance is available"
+            if table.incomplete
+            else "weighted rows are summarised by a covariance"
+        )
+        return "bic-nv", (f"score bic-nv: all columns are numeric; {what}, so relations are assumed to be linear",)
     found, untested = _tested(table, [column for column, few in enumerate(discrete) if not few])
     if found is None or found.p_value >= LEVEL:
-        linear = untested or "straight lines describe their relations"
+        linear = untested or "a linear model fits their relations"
         reasons = [
-            f"score bic-nv: all columns are numeric, and unequal noise variances do not depend on units; {linear}"
+            "score bic-nv: all columns are numeric; a score with unequal noise variances does not depend on "
+            f"units; {linear}"
         ]
         return "bic-nv", (*reasons, *_about_codes(table, discrete))
     cause, effect = (table.names[column] for column in found.pair)
-    bends = (
-        f"no linear model fits the columns (p {_p_in_words(found.p_value)}; '{effect}' given '{cause}' is one reason)"
-    )
+    bends = f"a linear model does not fit (p {_p_in_words(found.p_value)}; for example, '{effect}' given '{cause}')"
     name, size = _by_size(table)
     return name, (f"score {name}: {bends}", size, *_about_codes(table, discrete))
 
@@ -246,14 +249,14 @@ def _sampled_rows(values: Floats) -> npt.NDArray[np.intp]:
 def _tested(table: Table, columns: list[int]) -> tuple[Nonlinearity | None, str]:
     """Test the columns with many distinct values; or say why not."""
     if len(columns) < 2:
-        return None, "their relations were not tested for straight lines: fewer than two have many distinct values"
+        return None, "their relations were not tested for linearity: fewer than two columns have many distinct values"
     if len(columns) > MOST_COLUMNS:
-        return None, f"their relations were not tested for straight lines: more than {MOST_COLUMNS} columns"
+        return None, f"their relations were not tested for linearity: there are more than {MOST_COLUMNS} columns"
     least = max(LEAST_ROWS, ROWS_PER_COLUMN * len(columns))
     if table.n_rows < least:
-        return None, f"their relations were not tested for straight lines: that takes {least} rows"
+        return None, f"their relations were not tested for linearity, which needs {least} rows"
     if table.is_hurried:
-        return None, "their relations were not tested for straight lines: the time was over"
+        return None, "their relations were not tested for linearity: time ran out"
     found = nonlinearity(_tested_rows(table, columns))
     cause, effect = found.pair
     return Nonlinearity(found.p_value, (columns[cause], columns[effect])), ""
@@ -275,8 +278,11 @@ def _by_size(table: Table) -> tuple[str, str]:
     seconds = families * GP_SECONDS * table.n_rows**2
     size = f"{table.n_rows} rows and {table.n_columns} columns"
     if seconds <= GP_BUDGET and table.n_rows <= GP_ROWS:
-        return "gp", f"gp takes causes that act together into account, and {size} are few enough for it"
-    return "splines", f"splines rather than gp: Gaussian processes would take {_duration(seconds)} for {size}"
+        return "gp", f"gp models interactions between causes, and {size} are few enough for it"
+    return (
+        "splines",
+        f"splines are used instead of gp, because Gaussian processes would take {_duration(seconds)} for {size}",
+    )
 
 
 def _is_discrete(table: Table, column: int) -> bool:
@@ -306,7 +312,8 @@ def _about_codes(table: Table, discrete: list[bool]) -> tuple[str, ...]:
     if not codes:
         return ()
     return (
-        f"{_named(table, codes)} read as numbers although with few distinct values: text or categories make groups",
+        f"{_named(table, codes)} treated as numeric despite few distinct values; use text or a categorical type "
+        "for categories",
     )
 
 

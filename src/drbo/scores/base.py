@@ -124,7 +124,7 @@ class Score:
     #: Markov-equivalent DAGs have equal scores.
     score_equivalent: bool = False
     #: What directs an edge that equivalent DAGs disagree on; read only where the score is not equal for them.
-    assumption: str = "the score tells equivalent graphs apart"
+    assumption: str = "the score distinguishes equivalent graphs"
     #: The score is this many times a log evidence (2 for a BIC on the paper's scale); None: it is none.
     evidence_scale: float | None = None
     #: The score rises with every parent that is added to ``local``: a superset never fits worse.
@@ -171,8 +171,8 @@ class Score:
         if (n_rows < 3).any():
             node = int(np.argmin(n_rows))
             raise ScoreError(
-                f"node '{self.names[node]}' has only {n_rows[node]:.3g} rows without intervention, needs 3",
-                hint="drop the node or set fewer of its rows as targets",
+                f"node '{self.names[node]}' has only {n_rows[node]:.3g} rows without intervention, but 3 are needed",
+                hint="drop the node, or mark fewer of its rows as targets",
             )
         self.n_rows = n_rows.astype(np.float64)  # (d,)
         self.penalty = _check_penalty(penalty)
@@ -187,7 +187,7 @@ class Score:
         for name, kind in zip(table.names, table.kinds, strict=True):
             if kind != "numeric":
                 raise ScoreError(
-                    f"column '{name}' is {kind}: {self.name} needs numbers",
+                    f"column '{name}' is {kind}, but {self.name} requires numbers",
                     hint="use score='auto' or 'mixed', or encode the column as numbers yourself",
                 )
 
@@ -298,11 +298,11 @@ def _check_penalty(penalty: Any) -> float | Literal["ebic"]:
         return "ebic"
     if not isinstance(penalty, (int, float, np.number)) or not np.isfinite(penalty) or penalty < 0:
         raise SettingsError(
-            f"penalty must be a number >= 0 or 'ebic', got {penalty!r}", hint="1 is the usual BIC, 2 gives fewer edges"
+            f"penalty must be a number >= 0 or 'ebic', got {penalty!r}", hint="1 is the usual BIC; 2 gives fewer edges"
         )
     if penalty > LARGEST:
         raise SettingsError(
-            f"penalty must be at most {LARGEST:g}, got {penalty:g}", hint="1 is the usual BIC, 2 gives fewer edges"
+            f"penalty must be at most {LARGEST:g}, got {penalty:g}", hint="1 is the usual BIC; 2 gives fewer edges"
         )
     return float(penalty)
 
@@ -326,8 +326,9 @@ def _check_prior(prior: npt.ArrayLike | None, d: int) -> Tensor | None:
     matrix = np.asarray(prior, dtype=np.float64)
     if matrix.shape != (d, d) or not (np.abs(matrix) <= LARGEST).all():
         raise SettingsError(
-            f"edge_prior must be a finite ({d}, {d}) matrix of log-odds up to {LARGEST:g}, got shape {matrix.shape}",
-            hint="use knowledge to forbid or require an edge, not an infinite prior",
+            f"edge_prior must be a finite ({d}, {d}) matrix of log-odds of size at most {LARGEST:g}, got shape "
+            f"{matrix.shape}",
+            hint="to forbid or require an edge, use knowledge instead of an infinite prior",
         )
     return torch.as_tensor(matrix)
 
@@ -337,7 +338,7 @@ def _check_targets(targets: npt.ArrayLike | None, n: int, d: int) -> npt.NDArray
         return None
     mask = np.asarray(targets)
     if mask.shape != (n, d) or not np.isin(mask, (0, 1)).all():
-        raise SettingsError(f"targets must be a ({n}, {d}) table of True and False, got shape {mask.shape}")
+        raise SettingsError(f"targets must be a boolean ({n}, {d}) array, got shape {mask.shape}")
     return mask.astype(bool) if mask.any() else None
 
 
@@ -385,14 +386,14 @@ def score_class(name: str) -> Any:
     if not attribute:
         raise SettingsError(
             f"score must be one of {', '.join(sorted(SCORES))}, auto, or module:Class, got {name!r}",
-            hint="a score of your own is named as package.module:ClassName",
+            hint="name your own score as package.module:ClassName",
         )
     try:
         return getattr(importlib.import_module(module), attribute)
     except Exception as error:  # the module is the user's: it may fail in any way
         raise SettingsError(
             f"score {name!r} cannot be imported: {type(error).__name__}: {error}",
-            hint="check the name, and that Python finds the module where you start it",
+            hint="check the name, and that Python can import the module from the current folder",
         ) from error
 
 
@@ -413,7 +414,7 @@ def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = Non
         if unknown:
             raise SettingsError(
                 f"score {spec!r} has no option {', '.join(sorted(unknown))}",
-                hint=f"its options: {', '.join(_option_names(made)) or 'none'}",
+                hint=f"its options are {', '.join(_option_names(made)) or 'none'}",
             )
         try:
             made = made(table, **options)
@@ -422,13 +423,16 @@ def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = Non
         except Exception as error:
             raise ScoreError(f"score {spec!r} could not be built: {type(error).__name__}: {error}") from error
     elif options:
-        raise SettingsError("score_options need a score given by name or class", hint="set them on the object itself")
+        raise SettingsError(
+            "score_options require a score given by name or as a class",
+            hint="set the options on the score object itself",
+        )
     if isinstance(made, Score):
         if made.n_nodes != table.n_columns:
-            raise ScoreError(f"the score was built for {made.n_nodes} columns, the table has {table.n_columns}")
+            raise ScoreError(f"the score was built for {made.n_nodes} columns, but the table has {table.n_columns}")
         return made
     if not (hasattr(made, "local_one") or hasattr(made, "local")):
-        raise SettingsError(f"score must have local() or local_one(), got {type(made).__name__}")
+        raise SettingsError(f"score must define local() or local_one(), got {type(made).__name__}")
     return _Wrapped(made, table)
 
 
@@ -437,22 +441,23 @@ def _check_rows(made: Any, table: Table) -> None:
     name = getattr(made, "name", getattr(made, "__name__", type(made).__name__))
     if table.incomplete and not (isinstance(made, type) and getattr(made, "takes_missing", False)):
         raise DataError(
-            f"score '{name}' needs complete rows: the covariance of missing=\"em\" is for bic-nv, bic-ev and bge",
-            hint='use score="bic-nv", or missing="impute", which any score can use',
+            f"score '{name}' requires complete rows; missing=\"em\" works only with bic-nv, bic-ev and bge",
+            hint='use score="bic-nv", or missing="impute", which works with any score',
         )
     if table.weights is None:
         return
     takes = getattr(made, "row_weights", "none") if isinstance(made, type) else "none"
     if takes == "none":
         raise DataError(
-            f"score '{name}' cannot use sample weights",
-            hint="use bic-nv, bic-ev or bge for numbers, bdeu or bic-discrete for categories with whole weights",
+            f"score '{name}' does not support sample weights",
+            hint="use bic-nv, bic-ev or bge for numeric columns, or bdeu or bic-discrete for categories with integer "
+            "weights",
         )
     if takes == "counts" and (table.weights != np.round(table.weights)).any():
         row = int(np.argmax(table.weights != np.round(table.weights)))
         raise DataError(
-            f"score '{name}' counts rows: sample weights must be whole numbers, got {table.weights[row]:g}",
-            hint="give how often each row occurred",
+            f"score '{name}' counts rows, so sample weights must be whole numbers, got {table.weights[row]:g}",
+            hint="give the number of times that each row occurred",
         )
 
 

@@ -199,7 +199,7 @@ def check_not_constant(table: Table, score_name: str) -> None:
     for column, name in enumerate(table.names):
         if np.nanmax(table.values[:, column]) == np.nanmin(table.values[:, column]):
             raise ScoreError(
-                f"column '{name}' has 1 distinct value: {score_name} needs at least 2", hint="drop the column"
+                f"column '{name}' has 1 distinct value, but {score_name} requires at least 2", hint="drop the column"
             )
 
 
@@ -227,8 +227,8 @@ def _unit_diagonal(matrix: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.floa
     scaled = matrix / scale[:, None] / scale[None, :]
     if not np.linalg.eigvalsh(scaled)[0] > LEAST_EIGENVALUE:
         raise ScoreError(
-            "columns are collinear and so large that the BGe prior is lost in rounding",
-            hint="use standardize=True, or give the prior a scale t of the size of the columns",
+            "columns are collinear and so large that the BGe prior is lost to rounding",
+            hint="use standardize=True, or choose a prior scale t of the same order as the columns",
         )
     return 2 * np.log(scale), scaled
 
@@ -237,6 +237,6 @@ def _check_numeric(table: Table) -> None:
     for name, levels in zip(table.names, table.levels, strict=True):
         if levels is not None:
             raise ScoreError(
-                f"column '{name}' is categorical with {len(levels)} levels: bge needs numbers",
+                f"column '{name}' is categorical with {len(levels)} levels, but bge requires numbers",
                 hint="use score='auto' or 'mixed', or encode the column as numbers yourself",
             )

@@ -133,7 +133,9 @@ class BDeu(_CountScore):
     def __init__(self, table: Table, *, ess: float = 1.0, **options: Any) -> None:
         super().__init__(table, **options)
         if not (np.isfinite(ess) and ess > 0):
-            raise SettingsError(f"ess must be a number > 0, got {ess!r}", hint="1 is usual; larger gives denser graphs")
+            raise SettingsError(
+                f"ess must be a number > 0, got {ess!r}", hint="1 is usual; larger values give denser graphs"
+            )
         self.ess = float(ess)
         self._log_levels = np.log(self.cardinalities)
         self.parameter_price = (self.parameter_price - torch.as_tensor(np.log(self.n_rows))).clamp(min=0) / 2
@@ -170,12 +172,12 @@ def level_codes(table: Table, score_name: str) -> tuple[npt.NDArray[np.int32], n
             if len(values) > limit:
                 raise ScoreError(
                     f"column '{name}' is continuous: it has {len(values)} distinct values in {table.n_rows} rows, "
-                    f"{score_name} takes at most {limit}",
-                    hint="use score='auto' or 'mixed', cut the column into bins, or declare it categorical",
+                    f"but {score_name} accepts at most {limit}",
+                    hint="use score='auto' or 'mixed', bin the column, or declare it categorical",
                 )
         if cardinalities[column] < 2:
             raise ScoreError(
-                f"column '{name}' has 1 distinct value: {score_name} needs at least 2", hint="drop the column"
+                f"column '{name}' has 1 distinct value, but {score_name} requires at least 2", hint="drop the column"
             )
     return codes, cardinalities
 

@@ -189,7 +189,7 @@ def solve(
             out[:] = dpotrs(factor, right, lower=1)[0]
             bad = bad or info != 0
     if bad:
-        raise ScoreError("a kernel matrix is not positive definite", hint="give the noise a larger variance")
+        raise ScoreError("a kernel matrix is not positive definite", hint="use a larger noise variance")
     return 2 * pivots.log().sum(dim=1), weights
 
 
@@ -201,16 +201,17 @@ class KernelScore(Score):
         self._need_numbers(table)
         if table.n_rows > MAX_ROWS:
             raise ScoreError(
-                f"score {self.name} takes at most {MAX_ROWS} rows, got {table.n_rows}: its cost grows with their cube",
-                hint="use score='splines', which takes any number of rows, or a random sample of the rows",
+                f"score {self.name} accepts at most {MAX_ROWS} rows, got {table.n_rows}: its cost grows with "
+                "the cube of the rows",
+                hint="use score='splines', which accepts any number of rows, or a random sample of the rows",
             )
         if device not in CHUNK_BYTES or (device == "cuda" and not torch.cuda.is_available()):
-            raise SettingsError(f"device must be 'cpu', or 'cuda' where there is a GPU, got {device!r}")
+            raise SettingsError(f"device must be 'cpu', or 'cuda' if there is a GPU, got {device!r}")
         need = MATRICES * 8 * table.n_rows**2 / 2**30
         if need > max_memory:
             raise SettingsError(
-                f"score {self.name} needs {need:.2g} GiB for {table.n_rows} rows, max_memory is {max_memory:g}",
-                hint="raise max_memory, take a random sample of the rows, or use score='splines'",
+                f"score {self.name} needs {need:.2g} GiB for {table.n_rows} rows, but max_memory is {max_memory:g} GiB",
+                hint="raise max_memory, use a random sample of the rows, or use score='splines'",
             )
         self._table, self._max_bytes = table, max_memory * 2**30
         self.device = device
@@ -221,7 +222,9 @@ class KernelScore(Score):
             values = table.values[rows]
             constant = members[np.ptp(values[:, members], axis=0) == 0]
             if len(constant):
-                raise ScoreError(f"column '{self.names[constant[0]]}' is constant in the rows that count for it")
+                raise ScoreError(
+                    f"column '{self.names[constant[0]]}' is constant in the rows without intervention on it"
+                )
             self._groups.append(self._prepare(values))
             self._group_of[members] = number
 
@@ -283,7 +286,7 @@ class GpScore(KernelScore):
     """
 
     name = "gp"
-    assumption = "additive noise around nonlinear effects"
+    assumption = "nonlinear effects with additive noise"
     evidence_scale = 2.0
 
     def __init__(self, table: Table, *, device: str = "cpu", **options: Any) -> None:

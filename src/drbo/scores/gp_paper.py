@@ -82,7 +82,7 @@ class GpNV(KernelScore):
     """
 
     name = "gp-nv"
-    assumption = "additive noise around nonlinear effects"
+    assumption = "nonlinear effects with additive noise"
     evidence_scale = 2.0
     equal_variance: ClassVar[bool] = False
 
@@ -109,8 +109,8 @@ class GpNV(KernelScore):
         spreads = columns.std(axis=0)
         if (spread := float(spreads.min(where=spreads > 0, initial=1.0))) < LEAST_SPREAD:
             raise ScoreError(
-                f"score '{self.name}' takes columns as they are, and one has a standard deviation of {spread:g}",
-                hint="rescale it, or use score_options={'standardize': True}, or score='gp'",
+                f"score '{self.name}' does not standardise columns, and one has a standard deviation of {spread:g}",
+                hint="rescale the column, or use score_options={'standardize': True} or score='gp'",
             )
         return columns, columns
 

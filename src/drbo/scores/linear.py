@@ -101,9 +101,11 @@ class BicNV(Score):
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size or not np.isfinite(matrix).all():
             raise DataError(f"covariance must be a finite square matrix, got shape {matrix.shape}")
         if names is not None and len(names) != len(matrix):
-            raise DataError(f"covariance has {len(matrix)} columns, got {len(names)} names")
+            raise DataError(f"covariance has {len(matrix)} columns, but {len(names)} names were given")
         if (np.diag(matrix) <= 0).any():
-            raise DataError(f"covariance has variance <= 0 at position {int(np.argmin(np.diag(matrix)))}")
+            raise DataError(
+                f"covariance must have positive variances, got one <= 0 at position {int(np.argmin(np.diag(matrix)))}"
+            )
         scale = np.sqrt(np.diag(matrix))
         correlation = matrix / scale[:, None] / scale[None, :]
         if not np.allclose(correlation, correlation.T, rtol=0, atol=1e-8):
@@ -127,7 +129,7 @@ class BicNV(Score):
             deviation = np.sqrt(np.diag(covariance))
             if (deviation[members] == 0).any():
                 node = members[np.flatnonzero(deviation[members] == 0)[0]]
-                raise ScoreError(f"column '{self.names[node]}' is constant in the rows that count for it")
+                raise ScoreError(f"column '{self.names[node]}' is constant in the rows without intervention on it")
             safe = np.where(deviation > 0, deviation, 1.0)
             correlation = covariance / safe[:, None] / safe[None, :]
             np.fill_diagonal(correlation, 1.0)
@@ -201,7 +203,7 @@ class BicEV(BicNV):
     def share(self, local: Tensor, price: Tensor, level: float | None = None, nodes: Tensor | None = None) -> Tensor:
         """Return the additive bound ``-(n / level) MSE_i + price``: with M the mean MSE, -ln M >= 1 - ln s - M / s."""
         if level is None:
-            raise ValueError("an equal-variance score is additive only at a level")
+            raise ValueError("an equal-variance score is additive only at a given level")
         weights = torch.as_tensor(self.n_rows, dtype=local.dtype, device=local.device)
         return -(weights if nodes is None else weights[nodes]) / level * local.exp() + price
 

@@ -202,8 +202,9 @@ def _two_levels(table: Table) -> npt.NDArray[np.int32]:
         values = np.unique(table.values[:, column])
         if len(values) != 2:
             raise ScoreError(
-                f"column '{name}' has {len(values)} distinct value{'s' * (len(values) != 1)}: logistic needs exactly 2",
-                hint="use score='auto', which takes a score for more values; a constant column must be dropped",
+                f"column '{name}' has {len(values)} distinct value{'s' * (len(values) != 1)}, but logistic "
+                "requires exactly 2",
+                hint="use score='auto', which chooses a score for more values; drop a constant column",
             )
         binary[column] = table.values[:, column] == values[1]
     return binary

@@ -210,8 +210,8 @@ def _indicator_columns(table: Table) -> tuple[Floats, npt.NDArray[np.intp]]:
     if widths.sum() > MAX_COLUMNS:
         widest = int(np.argmax(widths))
         raise ScoreError(
-            f"the table needs {widths.sum()} columns with categories as indicators, mixed takes at most {MAX_COLUMNS}; "
-            f"column '{table.names[widest]}' alone has {widths[widest] + 1} distinct values",
+            f"with categories encoded as indicators, the table needs {widths.sum()} columns, but mixed accepts at "
+            f"most {MAX_COLUMNS}; column '{table.names[widest]}' alone has {widths[widest] + 1} distinct values",
             hint="drop that column or merge its rare levels",
         )
     columns = np.empty((table.n_rows, widths.sum()))

@@ -31,8 +31,8 @@ def score_label(score: Any) -> str:
     if isinstance(score, type):
         return f"{score.__module__}:{score.__qualname__}"
     raise SettingsError(
-        "checkpoint needs a score given by its name, as 'module:Class' or as a class",
-        hint="a score object cannot be saved: give its class",
+        "checkpoint requires a score given by name, as 'module:Class' or as a class",
+        hint="give the class of the score, because a score object cannot be saved",
     )
 
 
@@ -52,18 +52,20 @@ def score_of_file(found: str, given: Any, where: str) -> Any:
     >>> score_of_file("mine:Score", None, "run")
     Traceback (most recent call last):
         ...
-    drbo.errors.SettingsError: run names the score 'mine:Score', and no code is loaded because a file names it (if ...)
+    drbo.errors.SettingsError: run names the score 'mine:Score', but drbo does not load code that ...
     """
     if given is None and is_built_in(found):
         return found
     if given is None:
         raise SettingsError(
-            f"{where} names the score '{found:.300}', and no code is loaded because a file names it",
-            hint=f"if it is yours, add score='{found}'" if ":" in found else "give the score as score='module:Class'",
+            f"{where} names the score '{found:.300}', but drbo does not load code that only a file names",
+            hint=f"if you trust this code, add score='{found}'"
+            if ":" in found
+            else "give the score as score='module:Class'",
         )
     if found not in _names(given):
         raise SettingsError(
-            f"{where} names the score '{found:.300}', got '{score_label(given)}'",
+            f"{where} names the score '{found:.300}', but '{score_label(given)}' was given",
             hint="give the score that the file names",
         )
     return given

@@ -81,7 +81,7 @@ class SplineScore(Score):
     """
 
     name = "splines"
-    assumption = "additive noise around nonlinear effects"
+    assumption = "nonlinear effects with additive noise"
     evidence_scale = 2.0
     nested = True
     cheap = True
@@ -99,7 +99,7 @@ class SplineScore(Score):
             constant = np.ptp(values, axis=0) == 0
             if constant[members].any():
                 node = members[np.flatnonzero(constant[members])[0]]
-                raise ScoreError(f"column '{self.names[node]}' is constant in the rows that count for it")
+                raise ScoreError(f"column '{self.names[node]}' is constant in the rows without intervention on it")
             columns = unit_free(winsorized(values))
             bases = [
                 np.zeros((len(rows), 0)) if constant[j] else natural_spline(columns[:, j], self.df)

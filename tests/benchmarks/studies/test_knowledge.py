@@ -33,7 +33,7 @@ def test_the_check_by_names_agrees_with_the_constraints():
             violations = Knowledge.from_mapping(parts).compile(NAMES).violations(dag)
         except ValueError:  # the required edges closed a cycle
             continue
-        indirect = [words for words in violations if "required edges and tiers put" in words]
+        indirect = [words for words in violations if "the required edges and tiers place" in words]
         found = broken(parents, parts, whole=True)
         assert found == bool(violations) or (indirect and not found)
         seen.add(found)

@@ -215,7 +215,7 @@ LEFT_OUT = object()
         (_set("parameters", "settings", "dropout", "x"), "dropout must be"),
         (_set("parameters", "settings", "time_limit", 10**400), "time_limit of the saved search must be at most"),
         (_set("parameters", "knowledge", {"tiers": 5}), "the knowledge of the saved search: tiers must be a list"),
-        (_set("parameters", "knowledge", {"__init__": 5}), "no part called '__init__'"),
+        (_set("parameters", "knowledge", {"__init__": 5}), "no field '__init__'"),
     ],
 )
 def test_what_a_search_says_about_itself_is_checked(tmp_path, course, table, change, message):
