@@ -620,7 +620,7 @@ def test_a_run_that_ends_after_the_search_says_so(monkeypatch, reason):
     monkeypatch.setattr("drbo.estimator.look_back", late)
     with Deadline():
         result = _model(max_evals=20).fit(_frame()).result_
-    assert result.stopped.startswith("budget spent: 20 evaluations")
+    assert result.stopped.startswith("budget exhausted: 20 evaluations")
     assert result.stopped.endswith(f"; {reason} afterwards")
     assert result.cut_short
 
@@ -772,7 +772,7 @@ def test_what_is_known_does_not_depend_on_the_order_of_the_columns():
 def test_knowledge_shows_in_the_class_and_the_reasons():
     known = Knowledge(tiers=[["rain"], ["sprinkler"]])
     result = DrBO("bge", random_state=0, knowledge=known).fit(_frame()).result_
-    assert result.bound_valid_for == "all DAGs on 5 columns that obey the knowledge"
+    assert result.bound_valid_for == "all DAGs on 5 columns that satisfy the knowledge"
     assert result.why()["rain", "sprinkler"] == "knowledge: sprinkler -> rain is ruled out"
     assert not result.mpdag[1, 0]
     assert result.cpdag[1, 0]

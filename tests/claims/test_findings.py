@@ -44,7 +44,7 @@ def test_nothing_is_spent_unasked(run, exact, rationed):
     assert evaluator.n_local == before
     assert known.certificate is None
     assert found.best is outcome.best
-    assert known.over == "DAGs made of the 5 known families"
+    assert known.over == "DAGs built from the 5 families scored so far"
 
 
 @pytest.mark.parametrize("exact", ["on", "auto"])
@@ -172,7 +172,7 @@ def test_the_prior_is_named(monkeypatch):
     by_dags, prior = edge_posterior(logs)
     monkeypatch.setattr(findings, "MAX_DAG_SUM", 3)
     by_orders, other = edge_posterior(logs)
-    assert (prior, other) == ("every DAG alike", "every order of the columns alike")
+    assert (prior, other) == ("uniform over DAGs", "uniform over orders of the columns")
     assert not np.allclose(by_dags, by_orders)
 
 

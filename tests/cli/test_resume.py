@@ -80,7 +80,7 @@ def test_a_damaged_state_is_told_once_and_the_one_before_it_is_taken(run: Run, i
     done = run("resume", "whole", *OWN)
     assert done.exit_code == 0, done.output
     assert done.stderr.count("does not match the checksum in checkpoint.json") == 1
-    assert "the search goes on from the state before that one" in done.stderr
+    assert "the search continues from the previous checkpoint" in done.stderr
     assert _course("whole") == course
 
 

@@ -122,7 +122,9 @@ def kill_once(name: str, folder: Path, seconds: float) -> str:
         try:
             return fingerprint(DrBO.resume(folder / "run").result_) + state_digest(folder / "run")
         except CheckpointError as error:
-            if "holds no saved search" not in error.message:  # killed before the first save: nothing was done yet
+            if (
+                "does not contain a saved search" not in error.message
+            ):  # killed before the first save: nothing was done yet
                 raise
             return everything(name, folder / "run")
 

@@ -139,7 +139,7 @@ def test_a_dead_scheduler_is_an_error_in_words_and_the_run_goes_on_later(schedul
     try:
         client.wait_for_workers(1, timeout=60)
         executor = client.get_executor(pure=False)
-        with pytest.raises(WorkerError, match="takes no more work") as caught:
+        with pytest.raises(WorkerError, match="no longer accepts work") as caught:
             DrBO(executor=executor, callbacks=[kill], checkpoint=tmp_path / "run", **OPTIONS).fit(X)
         assert "drbo resume" in caught.value.hint
     finally:

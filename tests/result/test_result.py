@@ -193,7 +193,7 @@ class TestSummary:
 
     @pytest.mark.parametrize(
         ("stopped", "cut_short"),
-        [("time limit of 5 s reached", True), ("interrupted", True), ("budget spent", False), ("", False)],
+        [("time limit of 5 s reached", True), ("interrupted", True), ("budget exhausted", False), ("", False)],
     )
     def test_says_where_another_run_may_end_elsewhere(self, stopped, cut_short):
         result = make(stopped=stopped)
@@ -362,7 +362,7 @@ class TestHostileFiles:
             ({"trace_length": -1}, "trace_length must be in"),
             ({"trace_length": 10**15}, "trace_length must be in"),
             ({"trace_length": 2}, "must have shape"),
-            ({"optional_arrays": []}, "must hold|bytes, at most"),
+            ({"optional_arrays": []}, "must contain|bytes, but at most"),
             ({"sha256": "0" * 64}, "checksum"),
         ],
     )
@@ -405,7 +405,7 @@ class TestHostileFiles:
     def test_large_file_is_refused_unread(self, folder):
         with (folder / "result.npz").open("ab") as stream:
             stream.truncate(10**12)  # sparse: takes no room
-        self.refused(folder, "has 1000000000000 bytes, at most")
+        self.refused(folder, "has 1000000000000 bytes, but at most")
 
     def test_random_damage_never_escapes(self, folder):
         rng = np.random.default_rng(0)

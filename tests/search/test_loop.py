@@ -198,7 +198,7 @@ def test_the_smallest_problem(kind):
         outcome = run(Search(kind(table), _small(max_evals=50, **changes)))
         assert outcome.best.scores[0] == pytest.approx(best)
         assert outcome.n_local <= 4
-        assert outcome.stopped == "nothing new to evaluate in 25 rounds"
+        assert outcome.stopped == "no new DAG to evaluate in 25 rounds"
 
 
 # What is spent.
@@ -209,7 +209,7 @@ def test_the_papers_preset_spends_exactly_its_budget(max_evals, recording):
     state = Search(BicEV(_table()), _small("paper", batch_size=16, max_evals=max_evals))
     outcome = run(state)
     assert outcome.n_evals == max_evals == len(state.evaluator.seen) == len(state.proposer.history)
-    assert outcome.stopped.startswith(f"budget spent: {max_evals} evaluations")
+    assert outcome.stopped.startswith(f"budget exhausted: {max_evals} evaluations")
 
 
 @pytest.mark.parametrize("max_evals", [1, 20, 50])
@@ -277,7 +277,7 @@ def test_a_batch_larger_than_the_candidates():
 
 
 def test_too_few_local_scores_for_one_dag_are_refused():
-    with pytest.raises(SettingsError, match="max_local must be at least 5, the number of columns, got 4"):
+    with pytest.raises(SettingsError, match="max_local must be at least the number of columns, 5, got 4"):
         Search(BicNV(_table()), Settings(max_local=4))
     assert run(Search(BicNV(_table()), _small(max_local=5))).n_local == 5
 
@@ -454,7 +454,7 @@ def test_other_errors_are_not_swallowed():
 def test_the_search_ends_when_everything_is_known(changes):
     """Known DAGs are free: without a rule of its own for this the budget would never be spent."""
     outcome = run(Search(BicNV(_table(d=3)), _small(max_evals=5_000, skip_known=False, **changes)))
-    assert outcome.stopped == "nothing new to evaluate in 25 rounds"
+    assert outcome.stopped == "no new DAG to evaluate in 25 rounds"
     assert outcome.n_local <= 12
 
 

@@ -163,8 +163,8 @@ def _at(name, place, value):
 CYCLE = np.zeros((1, 6, 6), dtype=bool)
 CYCLE[0, [0, 1, 2], [1, 2, 0]] = True
 FORGERIES = {
-    "a field too many": (_text(lambda raw: raw[:-1] + b', "__class__": "os"}'), "'__class__' is not known"),
-    "an array too many": (_put("proposer.evaluate", np.zeros(2)), "'proposer.evaluate.npy' is not known"),
+    "a field too many": (_text(lambda raw: raw[:-1] + b', "__class__": "os"}'), "unknown field '__class__'"),
+    "an array too many": (_put("proposer.evaluate", np.zeros(2)), "unknown field 'proposer.evaluate.npy'"),
     "a field that lacks": (_text(lambda raw: raw.replace(b'"iteration"', b'"iterations"')), "'iteration' is missing"),
     "an array that lacks": (lambda members: members.pop("evaluator.values"), "'evaluator.values' is missing"),
     "a text for a number": (_text(lambda raw: raw.replace(b'"empty": 0', b'"empty": "0"')), "empty must be a whole"),
@@ -172,7 +172,7 @@ FORGERIES = {
     "a negative count": (_text(lambda raw: raw.replace(b'"empty": 0', b'"empty": -1')), "got -1"),
     "another kind": (_text(lambda raw: raw.replace(b'"proposals"', b'"orders"')), "kind must be one of proposals"),
     "much text": (_text(lambda raw: raw + b" " * 2**20), "fields has more than 1048576 bytes"),
-    "no object": (_text(lambda raw: b"[]"), "must hold a JSON object"),
+    "no object": (_text(lambda raw: b"[]"), "must contain a JSON object"),
     "an even increment": (_text(lambda raw: _even(raw)), "inc must be odd"),
     "another type": (_put("evaluator.values", np.zeros(3, dtype=np.float32)), "values must be float64"),
     "another shape": (_put("best.dag", np.zeros((1, 5, 5), dtype=bool)), r"best.dag must be bool of shape \(1, 6, 6\)"),

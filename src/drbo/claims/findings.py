@@ -187,7 +187,7 @@ def _know_neighbours(evaluator: Evaluator, best: Evaluated, constraints: Constra
 def _alternatives(findings: Findings, tables: FamilyTables, score: Score, best: Evaluated) -> Findings:
     dag, level = best.dags[0], score.level_of(torch.as_tensor(best.local[0]))
     others = Alternatives(tables, score, level)
-    over = "all DAGs" if tables.complete else f"DAGs made of the {tables.n_families:,} known families"
+    over = "all DAGs" if tables.complete else f"DAGs built from the {tables.n_families:,} families scored so far"
     findings = replace(findings, margins=others.margins(dag), classes=tuple(others.classes(dag, TOP)), over=over)
     if score.evidence_scale is None or level is not None:
         return findings
@@ -212,13 +212,13 @@ def _near(evaluator: Evaluator, best: Evaluated, constraints: Constraints, *, sp
         evaluator.families(families[legal_rows(families, constraints)])
     others = KnownAlternatives(evaluator, dag, level)
     margins = others.margins()
-    over = f"DAGs made of the {others.n_families:,} known families"
+    over = f"DAGs built from the {others.n_families:,} families scored so far"
     findings = Findings(margins=margins, classes=tuple(others.classes(TOP)), over=over)
     scale = evaluator.score.evidence_scale
     if scale is None or level is not None or len(dag) > MAX_SAMPLED_NODES:
         return findings
     posterior = others.posterior(scale, seed=0)
-    prior = "" if posterior is None else "every order of the columns alike, by Markov chains that agree"
+    prior = "" if posterior is None else "uniform over orders of the columns, sampled by MCMC"
     return replace(findings, posterior=posterior, prior=prior)
 
 
@@ -237,8 +237,8 @@ def edge_posterior(
 
     inside = dag_sums.sum_inside(logs)
     if len(logs) <= MAX_DAG_SUM:
-        return dag_sums.edge_sums(inside, dag_sums.over_dags(inside, logs)), "every DAG alike"
-    return dag_sums.edge_sums(inside, dag_sums.over_orders(inside)), "every order of the columns alike"
+        return dag_sums.edge_sums(inside, dag_sums.over_dags(inside, logs)), "uniform over DAGs"
+    return dag_sums.edge_sums(inside, dag_sums.over_orders(inside)), "uniform over orders of the columns"
 
 
 def restored(findings: Findings, columns: npt.NDArray[np.intp]) -> Findings:

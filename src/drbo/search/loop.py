@@ -78,8 +78,8 @@ class Search:
     ) -> None:
         if settings.max_local is not None and settings.max_local < score.n_nodes:
             raise SettingsError(
-                f"max_local must be at least {score.n_nodes}, the number of columns, got {settings.max_local}",
-                hint="one DAG needs a local score for each column",
+                f"max_local must be at least the number of columns, {score.n_nodes}, got {settings.max_local}",
+                hint="a DAG needs one local score per column",
             )
         self.settings = settings
         self.constraints = constraints or Constraints.none(score.n_nodes)
@@ -251,7 +251,7 @@ def ended(state: Search, stopped: str) -> Outcome:
 def too_large(state: Search) -> SettingsError:
     """Return the error of a search without memory: what can be done in smaller pieces was."""
     return SettingsError(
-        f"the search does not fit into the memory of {state.generator.device}",
+        f"the search does not fit into the memory of device '{state.generator.device}'",
         hint="lower n_candidates or hidden, set candidate_parents, or use device='cpu'",
     )
 
@@ -269,9 +269,9 @@ def _call(callbacks: list[Callback], state: Search) -> str | None:
 
 def _finished(state: Search) -> str | None:
     if state.spent:
-        return f"budget spent: {state.evaluator.n_evals} evaluations, {state.evaluator.n_local} local scores"
+        return f"budget exhausted: {state.evaluator.n_evals} evaluations, {state.evaluator.n_local} local scores"
     if state.settings.route != "paper" and state.settings.patience is None and state.stalled >= CLIMB_PATIENCE:
-        return f"no better score in {CLIMB_PATIENCE} rounds of climbs"
+        return f"no better score in {CLIMB_PATIENCE} rounds of hill climbing"
     if state.empty >= EMPTY_ROUNDS:
-        return f"nothing new to evaluate in {EMPTY_ROUNDS} rounds"
+        return f"no new DAG to evaluate in {EMPTY_ROUNDS} rounds"
     return None

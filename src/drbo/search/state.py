@@ -32,7 +32,7 @@ MOST = 2**60
 #: The largest size of a local score, a price or a score: squares of such numbers are still finite.
 LARGEST = 1e150
 
-HINT = "the file was changed, or another program wrote it: start a new search"
+HINT = "the file was changed or written by another program; start a new search"
 
 #: What torch keeps of a generator on the CPU: the Mersenne Twister of Matsumoto & Nishimura (1998) with 624 words.
 _WORDS = 624
@@ -110,7 +110,7 @@ class Fields:
     >>> fields.finish()
     Traceback (most recent call last):
         ...
-    drbo.errors.CheckpointError: about.json: the field 'extra' is not known (...)
+    drbo.errors.CheckpointError: about.json: unknown field 'extra' (...)
     """
 
     def __init__(self, source: _Source, path: str, plain: dict[str, Any]) -> None:
@@ -121,7 +121,7 @@ class Fields:
     def plain(cls, content: Any, where: str) -> "Fields":
         """Return the fields of a JSON object; ``where`` names it in errors."""
         if not isinstance(content, dict):
-            raise CheckpointError(f"{where} must hold a JSON object, got {content!r:.80}", hint=HINT)
+            raise CheckpointError(f"{where} must contain a JSON object, got {content!r:.80}", hint=HINT)
         return cls(_Source(where), "", content)
 
     @classmethod
@@ -132,7 +132,7 @@ class Fields:
             raise CheckpointError(f"{where}: {PLAIN} has more than {MAX_PLAIN_BYTES} bytes", hint=HINT)
         plain = read_json(cls(source, "", {}).array(PLAIN, np.uint8, (None,)).tobytes())
         if not isinstance(plain, dict):
-            raise CheckpointError(f"{where}: {PLAIN} must hold a JSON object, got {plain!r:.80}", hint=HINT)
+            raise CheckpointError(f"{where}: {PLAIN} must contain a JSON object, got {plain!r:.80}", hint=HINT)
         return cls(source, "", plain)
 
     def finish(self) -> None:
@@ -140,7 +140,7 @@ class Fields:
         unknown = [_join(part._path, name) for part in self._source.parts for name in part._unread]
         unknown += sorted(self._source.members)
         if unknown:
-            raise CheckpointError(f"{self._source.where}: the field {unknown[0]!r:.80} is not known", hint=HINT)
+            raise CheckpointError(f"{self._source.where}: unknown field {unknown[0]!r:.80}", hint=HINT)
 
     def refuse(self, name: str, must: str, got: str) -> NoReturn:
         """Raise an error about a field."""
@@ -164,7 +164,7 @@ class Fields:
     def expect(self, name: str, present: bool) -> bool:
         """Return ``present``, which an optional field must agree with."""
         if self.has(name) != present:
-            self.refuse(name, "be there" if present else "be null", "null" if present else "a value")
+            self.refuse(name, "be set" if present else "be null", "null" if present else "a value")
         return present
 
     def integer(self, name: str, low: int = 0, high: int | None = None) -> int:
@@ -186,14 +186,14 @@ class Fields:
         """Return a text, one of the ``options`` if there are any."""
         value = self._take(name)
         if not isinstance(value, str) or (options and value not in options):
-            self.refuse(name, f"be one of {', '.join(options)}" if options else "be a text", f"{value!r:.80}")
+            self.refuse(name, f"be one of {', '.join(options)}" if options else "be a string", f"{value!r:.80}")
         return value
 
     def texts(self, name: str) -> list[str]:
         """Return a list of texts."""
         value = self._take(name)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            self.refuse(name, "be a list of texts", f"{value!r:.80}")
+            self.refuse(name, "be a list of strings", f"{value!r:.80}")
         return value
 
     def mapping(self, name: str) -> dict[str, Any]:
@@ -218,7 +218,7 @@ class Fields:
         """Return the fields of each of at most so many parts."""
         items = self.listed(name)
         if len(items) > most or not all(isinstance(item, dict) for item in items):
-            self.refuse(name, f"be a list of at most {most} parts", f"{items!r:.80}")
+            self.refuse(name, f"be a list of at most {most} items", f"{items!r:.80}")
         return [self._part(f"{name}.{place}", item) for place, item in enumerate(items)]
 
     def _part(self, name: str, plain: dict[str, Any]) -> "Fields":
@@ -258,7 +258,7 @@ class Fields:
             finite = finite and kind.kind == "f"
             if not low <= least <= largest <= high or (finite and not math.isfinite(least + largest)):
                 words = f"numbers from {low:g} to {high:g}" if high < math.inf else "finite numbers"
-                self.refuse(name, f"hold {words}", f"{least:g} to {largest:g}")
+                self.refuse(name, f"contain {words}", f"{least:g} to {largest:g}")
         return array.view(bool) if truth else array
 
     def dags(self, name: str, count: int | None, limits: Constraints) -> Any:
@@ -267,7 +267,7 @@ class Fields:
         dags = self.array(name, bool, (count, d, d))
         parents = dags.transpose(0, 2, 1).reshape(-1, d)
         if not limits.allow(np.tile(np.arange(d), len(dags)), parents):
-            self.refuse(name, "obey the knowledge", "other edges")
+            self.refuse(name, "satisfy the knowledge", "edges that do not")
         if not all(is_acyclic(dag) for dag in dags):
             self.refuse(name, "be acyclic", "a cycle")
         return dags
@@ -294,7 +294,7 @@ class Fields:
             flags = twister["seeded"] == 1 and twister["has_normal"] in (0, 1) and twister["has_float_normal"] in (0, 1)
             words = twister["words"].max() < 2**32 and twister["words"].any()
             if not (inside and flags and words):
-                self.refuse(name, "be the state of a Mersenne Twister", "another one")
+                self.refuse(name, "be the state of a Mersenne Twister", "another state")
         try:
             generator.set_state(torch.as_tensor(raw))
         except RuntimeError as error:

@@ -128,7 +128,7 @@ def test_a_folder_that_goes_away_in_mid_run_is_a_warning_and_comes_back(tmp_path
     shutil.rmtree(folder)
     folder.write_text("in the way")
     clock.now += 11
-    with pytest.warns(UserWarning, match="cannot be saved.*the search goes on"):
+    with pytest.warns(UserWarning, match="cannot be saved.*the search continues"):
         saver(None)
     folder.unlink()
     clock.now += 11
@@ -147,7 +147,7 @@ def test_clocks_go_on(tmp_path, course, table):
 def test_a_table_that_was_changed_is_refused(tmp_path, course, table):
     _saver(tmp_path, course, table)
     np.savez(tmp_path / "table.npz", values=table.values + 1)
-    with pytest.raises(CheckpointError, match="other data"):
+    with pytest.raises(CheckpointError, match="different data"):
         Saved.load(tmp_path)
 
 
@@ -190,26 +190,26 @@ LEFT_OUT = object()
         (_set("seconds", -1.0), "seconds must be a number"),
         (_set("n_evals", 1.5), "n_evals must be a whole number"),
         (_set("n_evals", -3), "n_evals must be a whole number"),
-        (_set("extra", 1), "'extra' is not known"),
-        (_set("columns", [1, 2]), "columns must be a list of texts"),
-        (_set("columns", ["a"]), "does not fit its description"),
-        (_set("notes", "note"), "notes must be a list of texts"),
+        (_set("extra", 1), "unknown field 'extra'"),
+        (_set("columns", [1, 2]), "columns must be a list of strings"),
+        (_set("columns", ["a"]), "does not match its description"),
+        (_set("notes", "note"), "notes must be a list of strings"),
         (_set("versions", {"numpy": 1}), "versions must be texts"),
         (_set("versions", []), "versions must be a JSON object"),
         (_set("table", []), "table must be a JSON object"),
         (_set("table", "names", ["a", "a", "b"]), "two columns have the same name"),
-        (_set("table", "names", ["a", "b"]), "does not fit its description"),
+        (_set("table", "names", ["a", "b"]), "does not match its description"),
         (_set("table", "kinds", ["numeric", "numeric", "builtins"]), "kinds must be numeric or categorical"),
         (_set("table", "kinds", ["numeric", "categorical", "categorical"]), "column 'b' is not categorical"),
         (_set("table", "levels", [None, None, ["no"]]), "column 'c' is not categorical"),
-        (_set("table", "levels", [None, None, [1, 2]]), "levels must be null or texts"),
+        (_set("table", "levels", [None, None, [1, 2]]), "levels must be null or strings"),
         (_set("table_sha256", 7), "table_sha256 must be a text"),
         (_set("parameters", LEFT_OUT), "'parameters' is missing"),
         (_set("parameters", "score", ["os:system"]), "score must be a text"),
         (_set("parameters", "random_state", -1), "random_state must be a whole number"),
         (_set("parameters", "random_state", 1.5), "random_state must be a whole number"),
         (_set("parameters", "score_options", []), "score_options must be a JSON object"),
-        (_set("parameters", "callbacks", ["os.system"]), "'parameters.callbacks' is not known"),
+        (_set("parameters", "callbacks", ["os.system"]), "unknown field 'parameters.callbacks'"),
         (_set("parameters", "settings", {}), "have no 'acquisition'"),
         (_set("parameters", "settings", "__class__", 1), "have the unknown '__class__'"),
         (_set("parameters", "settings", "dropout", "x"), "dropout must be"),
@@ -231,8 +231,8 @@ def test_what_a_search_says_about_itself_is_checked(tmp_path, course, table, cha
         ({"values": np.full((30, 3), np.inf)}, "Input contains infinity"),
         ({"values": np.full((30, 3), 1.0)}, "column 'a' is constant"),
         ({"values": np.eye(30, 3) * 1e200}, "must be below"),
-        ({"values": np.zeros((30, 3), dtype=np.float32)}, "does not fit its description"),
-        ({"values": np.zeros(30)}, "does not fit its description"),
+        ({"values": np.zeros((30, 3), dtype=np.float32)}, "does not match its description"),
+        ({"values": np.zeros(30)}, "does not match its description"),
         ({"values": np.array([[None]])}, "pickled Python objects"),
         ({"weights": np.zeros(30)}, "all sample weights are zero"),
         ({"weights": np.zeros(29)}, "weights must have shape"),

@@ -124,5 +124,5 @@ def test_a_wrong_shape_is_named(table):
         def local(self, families):
             return np.zeros(1)
 
-    with pytest.raises(ScoreError, match="returned shape"):
+    with pytest.raises(ScoreError, match="must return one value per family, got shape"):
         Evaluator(Short(table), Settings()).evaluate(np.zeros((1, 4, 4), dtype=bool))

@@ -198,7 +198,7 @@ def test_a_pool_that_is_gone_is_an_error_in_words(table, families):
         pass
     workers = Workers(Slow(table), closed)
     workers.seconds_each = 0.3
-    with pytest.raises(WorkerError, match="takes no more work"):
+    with pytest.raises(WorkerError, match="no longer accepts work"):
         workers.local(families)
 
 
@@ -207,7 +207,7 @@ def test_a_broken_process_pool_is_an_error_in_words(table, families):
     with ProcessPoolExecutor(2) as pool:
         workers = Workers(score, pool)
         workers.seconds_each = 0.3
-        with pytest.raises(WorkerError, match="takes no more work: BrokenProcessPool"):
+        with pytest.raises(WorkerError, match="no longer accepts work: BrokenProcessPool"):
             workers.local(families)
 
 
@@ -215,7 +215,7 @@ def test_a_score_that_hangs_is_named(table, families):
     with ThreadPoolExecutor(3) as pool:
         workers = Workers(Hanging(table), pool, timeout=0.05)
         workers.seconds_each = 0.3
-        with pytest.raises(ScoreError, match=r"no answer in 0\.05 s per family for node"):
+        with pytest.raises(ScoreError, match=r"did not return within 0\.05 s per family for node"):
             workers.local(families)
 
 

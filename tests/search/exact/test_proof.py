@@ -90,7 +90,7 @@ def test_no_proof_from_some_of_the_families():
 
 def test_words_of_the_bound():
     assert valid_for(Constraints.none(5)) == "all DAGs on 5 columns"
-    assert valid_for(Knowledge(roots=["x0"]).compile(NAMES)) == "all DAGs on 4 columns that obey the knowledge"
+    assert valid_for(Knowledge(roots=["x0"]).compile(NAMES)) == "all DAGs on 4 columns that satisfy the knowledge"
     assert valid_for(Knowledge(max_parents=2).compile(NAMES)).endswith("with at most 2 parents")
 
 
@@ -98,7 +98,7 @@ def test_words_of_the_bound_after_a_screening():
     values = np.random.default_rng(0).normal(size=(30, 4))
     assert valid_for(screened(values, 2)) == "all DAGs on 4 columns, parents among 2 candidates"
     known = Knowledge(roots=["x0"]).compile(NAMES)
-    words = "all DAGs on 4 columns that obey the knowledge, parents among 1 candidates"
+    words = "all DAGs on 4 columns that satisfy the knowledge, with parents among 1 candidates"
     assert valid_for(screened(values, 1, known)) == words
 
 

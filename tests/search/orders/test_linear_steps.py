@@ -26,7 +26,7 @@ def table(rng):
 
 
 def _some_sets(rng, count=60):
-    """Random parent sets that obey the knowledge."""
+    """Random parent sets that satisfy the knowledge."""
     nodes, parents, sizes = rng.integers(D, size=count), np.full((count, 3), -1), np.empty(count, dtype=np.int64)
     for b, node in enumerate(nodes):
         required = np.flatnonzero(KNOWLEDGE.required[:, node])

@@ -125,7 +125,7 @@ def test_a_saved_search_goes_on_as_if_it_had_never_stopped(kind):
 
 def test_two_searches_that_agree_end_it():
     outcome = OrderSearch(BicNV(Table.from_array(simulate("6ER2", n=200, seed=1).X)), Settings()).run()
-    assert outcome.stopped == "2 searches from unrelated orders: the best score was reached twice"
+    assert outcome.stopped == "converged: the best score was reached by two of 2 independent searches"
 
 
 @pytest.mark.parametrize("kind", [BDeu, DiscreteBIC])

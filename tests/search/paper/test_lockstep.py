@@ -88,7 +88,7 @@ def test_every_search_keeps_its_own_score_budget_and_region(space):
         again = Search(score, settings).evaluator.evaluate(best.dags)
         assert best.scores[0] == pytest.approx(again.scores[0])
         assert outcome.n_evals == 60
-        assert outcome.stopped.startswith("budget spent")
+        assert outcome.stopped.startswith("budget exhausted")
         assert is_acyclic(best.dags[0])
         assert [progress.iteration for progress in seen[k]] == list(range(1, state.iteration + 1))
         assert seen[k][-1].best == best.scores[0]

@@ -264,7 +264,7 @@ def _check_memory(space: Space, settings: Settings) -> None:
     """Refuse, before anything is spent, a run whose candidates cannot be held."""
     if (need := candidates_gib(space, settings)) > settings.max_memory:
         raise SettingsError(
-            f"{settings.n_candidates} candidates of {space.dim} numbers need {need:.1f} GiB, "
-            f"max_memory is {settings.max_memory:g}",
+            f"{settings.n_candidates} candidates of {space.dim} numbers need {need:.1f} GiB, but max_memory is "
+            f"{settings.max_memory:g} GiB",
             hint="lower n_candidates, raise max_memory, or use space='low-rank'",
         )

@@ -234,9 +234,9 @@ class GpSurrogate:
             turns, grown = np.split(grown, steps[node : node + 1])
             path = [int(tuned_at[node]), *turns.tolist()]
             if (np.diff(own) <= 0).any() or (families.nodes[own] != node).any():
-                fields.refuse("rows", "be families of each node, in the order in which they became known", "others")
+                fields.refuse("rows", "list the families of each node in the order in which they were scored", "others")
             if path[-1] != len(own) or (np.diff(path) <= 0).any():
-                fields.refuse("grown", f"rise from tuned_at to {len(own)} families", f"{path!s:.80}")
+                fields.refuse("grown", f"increase from tuned_at to {len(own)} families", f"{path!s:.80}")
             theta, trend, noise = (float(grid[name][node]) for name in GRID)
             self._nodes[node] = process = _Node(d, self.has_relative, theta=theta, trend=trend, noise=noise)
             relative = np.zeros(len(own)) if cheap is None else cheap(families[own])

@@ -94,7 +94,9 @@ class Checkpoint:
 def load(folder: Path) -> Checkpoint:
     """Read and verify the newest checkpoint of a folder; the one before it, with a warning, where that is damaged."""
     if not (folder / MANIFEST).exists() and not (folder / PREVIOUS).exists():
-        raise CheckpointError(f"{folder} holds no saved search", hint="give the folder that drbo fit -o wrote")
+        raise CheckpointError(
+            f"{folder} does not contain a saved search", hint="give a folder that 'drbo fit -o' wrote"
+        )
     try:
         return _verified(folder / MANIFEST, _manifest(folder / MANIFEST))
     except CheckpointError as error:
@@ -102,7 +104,7 @@ def load(folder: Path) -> Checkpoint:
             older = _verified(folder / PREVIOUS, _manifest(folder / PREVIOUS))
         except CheckpointError:
             raise error from None
-        words = f"{error.message}; the search goes on from the state before that one, {_spent(older.about)}"
+        words = f"{error.message}; the search continues from the previous checkpoint, {_spent(older.about)}"
         warnings.warn(f"{words}{_lost(folder, older)}", stacklevel=2)  # a caller that reads twice is told once
         return older
 
@@ -119,9 +121,9 @@ def _lost(folder: Path, older: Checkpoint) -> str:
     try:
         newer = _manifest(folder / MANIFEST)["about"]
         seconds = float(newer["seconds"]) - float(older.about["seconds"])
-        return f": the work of {seconds:.1f} s, {newer['n_evals'] - older.about['n_evals']} evaluations, is done again"
+        return f": {seconds:.1f} s of work ({newer['n_evals'] - older.about['n_evals']} evaluations) will be repeated"
     except (CheckpointError, KeyError, TypeError, ValueError):
-        return ": what was done since then is done again"
+        return ": the work since then will be repeated"
 
 
 def _manifest(path: Path) -> dict[str, Any]:
@@ -129,24 +131,26 @@ def _manifest(path: Path) -> dict[str, Any]:
     with refusing(path, CheckpointError):
         content = read_json(read_bytes(path, MAX_TEXT_BYTES))
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise CheckpointError(f"{path} is not a saved search", hint="give the folder that drbo fit -o wrote")
+            raise CheckpointError(f"{path} is not a saved search", hint="give a folder that 'drbo fit -o' wrote")
         version = content.get("version")
         if version == 1:
             raise CheckpointError(
-                f"{path} was saved by drbo 0.1 (format version 1), and this version does not read those searches",
+                f"{path} was saved by drbo 0.1 (format version 1), which this version cannot read",
                 hint="finish it with drbo 0.1, or start a new search",
             )
         if version != FORMAT_VERSION:
             raise CheckpointError(
-                f"{path} has format version {version!r:.80}, this program reads {FORMAT_VERSION}",
-                hint="use the version of drbo that wrote it",
+                f"{path} has format version {version!r:.80}, but this version of drbo reads only {FORMAT_VERSION}",
+                hint="use the version of drbo that wrote this file",
             )
         if content.get("checksum") != _checksum(content):
-            raise CheckpointError(f"{path} does not match its checksum", hint="it was changed or cut short")
+            raise CheckpointError(f"{path} does not match its checksum", hint="the file was changed or is incomplete")
         fields = Fields.plain(content, str(path))
         name, _, _ = fields.text("state"), fields.text("sha256"), fields.mapping("about")
         if not STATE_NAME.fullmatch(name):
-            fields.refuse("state", "name a file such as state-0123456789abcdef.npz beside it", f"{name!r:.80}")
+            fields.refuse(
+                "state", "name a file in the same folder, such as state-0123456789abcdef.npz", f"{name!r:.80}"
+            )
     return content
 
 
@@ -155,7 +159,7 @@ def _verified(path: Path, content: dict[str, Any]) -> Checkpoint:
     state = path.with_name(content["state"])
     with refusing(state, CheckpointError), _opened(state) as stream:
         if hashlib.file_digest(stream, "sha256").hexdigest() != content["sha256"]:
-            raise CheckpointError(f"{state} does not match the checksum in {path.name}", hint="it was changed")
+            raise CheckpointError(f"{state} does not match the checksum in {path.name}", hint="the file was changed")
     return Checkpoint(state, content["about"])
 
 
@@ -166,6 +170,6 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
     if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
         raise ResultError(f"{path} is not a regular file")
     if status.st_size > MAX_STATE_BYTES:
-        raise ResultError(f"{path} has {status.st_size} bytes, at most {MAX_STATE_BYTES} are read")
+        raise ResultError(f"{path} has {status.st_size} bytes, but at most {MAX_STATE_BYTES} are allowed")
     with path.open("rb") as stream:
         yield stream

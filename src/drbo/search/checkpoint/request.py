@@ -37,15 +37,16 @@ def load(folder: Path) -> dict[str, Any]:
     with refusing(path, CheckpointError):
         content = read_json(read_bytes(path, MAX_TEXT_BYTES))
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise CheckpointError(f"{path} is not a saved search", hint="give the folder that drbo fit -o wrote")
+            raise CheckpointError(f"{path} is not a saved search", hint="give a folder that 'drbo fit -o' wrote")
         if content.get("version") != FORMAT_VERSION:
             raise CheckpointError(
-                f"{path} has format version {content.get('version')!r:.80}, this program reads {FORMAT_VERSION}",
-                hint="use the version of drbo that wrote it",
+                f"{path} has format version {content.get('version')!r:.80}, but this version of drbo reads only "
+                f"{FORMAT_VERSION}",
+                hint="use the version of drbo that wrote this file",
             )
         about = content.get("about")
         if not isinstance(about, dict) or content.get("sha256") != _checksum(about):
-            raise CheckpointError(f"{path} does not match its checksum", hint="it was changed or cut short")
+            raise CheckpointError(f"{path} does not match its checksum", hint="the file was changed or is incomplete")
     return about
 
 

@@ -91,7 +91,7 @@ class Saver:
             self.save()
         except CheckpointError as error:
             self._due = self._clock() + self.every
-            warnings.warn(f"{error.message}; the search goes on", stacklevel=2)
+            warnings.warn(f"{error.message}; the search continues", stacklevel=2)
 
     def save(self) -> None:
         """Save now."""
@@ -138,7 +138,7 @@ class Saved:
             raw = read_bytes(path, MAX_TABLE_BYTES)
             if hashlib.sha256(raw).hexdigest() != about["table_sha256"]:
                 raise CheckpointError(
-                    f"{path} does not match its checksum: the search was saved with other data",
+                    f"{path} does not match its checksum: the search was saved with different data",
                     hint="start a new search",
                 )
             table = _read_table(path, raw, about)
@@ -157,7 +157,7 @@ class Saved:
         """Refuse a table that is not the one of the search."""
         if table.digest() != self.about["data_hash"]:
             raise CheckpointError(
-                "the table is not the one that the search was saved with", hint="start a new search for other data"
+                "the table is not the one that the search was saved with", hint="start a new search for different data"
             )
 
     def check_versions(self, versions: dict[str, str]) -> None:
@@ -166,7 +166,7 @@ class Saved:
         other = [f"{name} {before.get(name)}, now {version}" for name, version in versions.items()]
         other = [words for words, name in zip(other, versions, strict=True) if before.get(name) != versions[name]]
         if other:
-            warnings.warn(f"saved with {'; '.join(other)}: the search may go on differently", stacklevel=3)
+            warnings.warn(f"saved with {'; '.join(other)}: the search may continue differently", stacklevel=3)
 
     def arguments(self, max_evals: int | None = None, time_limit: float | None = None) -> dict[str, Any]:
         """Return the arguments of the estimator, with room for more evaluations than were spent."""
@@ -185,7 +185,7 @@ class Saved:
             return fresh
         self.checkpoint.restore(fresh)
         if fresh.state.evaluator.n_evals != self.about["n_evals"]:
-            counts = f"{fresh.state.evaluator.n_evals} evaluations, its description says {self.about['n_evals']}"
+            counts = f"{fresh.state.evaluator.n_evals} evaluations, but its description says {self.about['n_evals']}"
             raise CheckpointError(f"{self.checkpoint.path} has {counts}", hint=HINT)
         fresh.continued(self.about["seconds"])
         return fresh
@@ -243,7 +243,7 @@ def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
     levels = tuple(None if one is None else tuple(one) for one in what["levels"])
     fits = values.ndim == 2 and values.shape[1] == len(names) == len(kinds) == len(levels)
     if not fits or values.dtype != np.float64 or not set(names) <= set(about["columns"]):
-        raise CheckpointError(f"{path} does not fit its description", hint=HINT)
+        raise CheckpointError(f"{path} does not match its description", hint=HINT)
     values = values if is_large(*values.shape) else np.ascontiguousarray(values)
     table = Table(values, names, kinds, levels, weights)
     try:
@@ -259,14 +259,14 @@ def _check_about(about: Fields) -> None:
     about.number("seconds", 0.0, MOST_SECONDS), about.integer("n_evals")
     about.text("data_hash"), about.text("table_sha256")
     if not all(isinstance(version, str) for version in about.mapping("versions").values()):
-        about.refuse("versions", "be texts", "others")
+        about.refuse("versions", "be strings", "others")
     table = about.part("table")
     table.texts("names")
     if set(table.texts("kinds")) - {"numeric", "categorical"}:
         table.refuse("kinds", "be numeric or categorical", "others")
     for levels in table.listed("levels"):
         if levels is not None and not (isinstance(levels, list) and all(isinstance(one, str) for one in levels)):
-            table.refuse("levels", "be null or texts", f"{levels!r:.80}")
+            table.refuse("levels", "be null or strings", f"{levels!r:.80}")
     given = about.part("parameters")
     for name in WORDS:
         given.text(name)
@@ -286,7 +286,8 @@ def _settings(given: dict[str, Any]) -> Settings:
     if given.keys() != known.keys():
         name = min(given.keys() ^ known.keys())
         raise CheckpointError(
-            f"the settings of the saved search have {'no' if name in known else 'the unknown'} {name!r:.80}", hint=HINT
+            f"the settings of the saved search have {'no' if name in known else 'the unknown'} setting {name!r:.80}",
+            hint=HINT,
         )
     for name, value in given.items():
         if isinstance(value, int) and abs(value) > MOST_SETTING:

@@ -204,8 +204,8 @@ class Evaluator:
         row = int(changed[0])
         words = family_words(self.score, families, row)
         return (
-            f"score '{self.score.name}' changed its mind: {words} was {before[row]:.6g}, now {again[row]:.6g}; "
-            "the best score is partly luck"
+            f"score '{self.score.name}' is not deterministic: {words} was {before[row]:.6g} and is now "
+            f"{again[row]:.6g}; the best score is therefore too optimistic"
         )
 
     def _compute(self, new: set[bytes]) -> None:

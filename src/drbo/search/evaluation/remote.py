@@ -134,7 +134,7 @@ def local_scores(
     except Exception as error:  # the score may be the user's: it may fail in any way
         raise ScoreError(
             f"score '{score.name}' failed for {_blamed(score, families)}: {type(error).__name__}: {error}",
-            hint="a local score must be a finite number for every family",
+            hint="a local score must return a finite number for every family",
         ) from error
     if done is not None:
         done += _checked_values(score, families, values).tolist()
@@ -146,12 +146,15 @@ def _checked_values(
 ) -> npt.NDArray[np.float64]:
     """Return values, of all families or the first ones, or say what is wrong with them."""
     if values.shape != (len(values) if part else len(families),):
-        raise ScoreError(f"score '{score.name}' returned shape {values.shape} for {len(families)} families")
+        raise ScoreError(
+            f"score '{score.name}' must return one value per family, got shape {values.shape} for {len(families)} "
+            "families"
+        )
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise ScoreError(
             f"score '{score.name}' is {values[row]} for {family_words(score, families, row)}",
-            hint="a local score must be a finite number for every family",
+            hint="a local score must return a finite number for every family",
         )
     return values
 
@@ -219,7 +222,7 @@ class Workers:
         if not callable(getattr(executor, "submit", None)):
             raise SettingsError(
                 f"executor must be a concurrent.futures.Executor, got {type(executor).__name__}",
-                hint="for example drbo.WorkerPool(4), or client.get_executor() of Dask",
+                hint="for example drbo.WorkerPool(4), or client.get_executor() with Dask",
             )
         self.score, self.executor, self.timeout = score, executor, timeout
         self.seconds_each: float | None = None  # per family, as last seen
@@ -326,7 +329,7 @@ class Workers:
             piece.with_score = True
             waiting.appendleft(piece)
         elif answer.values is None:
-            raise ScoreError(answer.problem, hint="a local score must be a finite number for every family")
+            raise ScoreError(answer.problem, hint="a local score must return a finite number for every family")
         else:
             values[piece.rows] = answer.values
             self.n_sent += len(piece.rows)
@@ -348,10 +351,10 @@ class Workers:
             late = time.monotonic() - since - self.timeout * len(piece.rows)
             if late > 0 and not future.done():
                 raise ScoreError(
-                    f"score '{self.score.name}' gave no answer in {self.timeout:g} s per family for "
+                    f"score '{self.score.name}' did not return within {self.timeout:g} s per family for "
                     f"{family_words(self.score, families, int(piece.rows[0]))}"
                     + (f" and {len(piece.rows) - 1} more" if len(piece.rows) > 1 else ""),
-                    hint="raise score_timeout, or find out why the score hangs there",
+                    hint="raise score_timeout, or check why the score hangs",
                 )
 
 
@@ -448,15 +451,16 @@ def _pickled(score: Score) -> bytes:
     except Exception as error:
         raise ScoreError(
             f"score '{score.name}' cannot be sent to a worker: {error}",
-            hint="define its class at the top level of a module, and keep no open files, locks or lambdas in it",
+            hint="define its class at the top level of a module, without open files, locks or lambdas",
         ) from error
 
 
 def gone(error: BaseException) -> WorkerError:
     """Return the error that an executor has ended with, in words."""
     return WorkerError(
-        f"the executor takes no more work: {type(error).__name__}: {error}",
-        hint="start it again; drbo.WorkerPool replaces workers that die; 'drbo resume' continues a saved search",
+        f"the executor no longer accepts work: {type(error).__name__}: {error}",
+        hint="restart the executor, or use drbo.WorkerPool, which replaces dead workers; 'drbo resume' continues a "
+        "saved search",
     )
 
 
@@ -465,5 +469,5 @@ def _lost_for_good(score: Score, families: Families, piece: _Piece, why: str) ->
     more = f" and {len(piece.rows) - 1} more families" if len(piece.rows) > 1 else ""
     return WorkerError(
         f"the worker of {words}{more} was lost {MAX_LOSSES} times: {why}",
-        hint="does this family need more memory than a worker has? 'drbo resume' continues a saved search",
+        hint="check whether this family needs more memory than a worker has; 'drbo resume' continues a saved search",
     )

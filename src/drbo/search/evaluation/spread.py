@@ -50,7 +50,7 @@ def spread(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], execu
     try:
         blob = pickle.dumps(work, protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:
-        hint = "define it, and the class of your score, at the top level of a module"
+        hint = "define the function, and the class of your score, at the top level of a module"
         raise WorkerError(f"the work cannot be sent to a worker: {error}", hint=hint) from error
     digest = hashlib.sha256(blob).hexdigest()
     waiting, values, given = deque(_Task(number) for number in range(len(arguments))), dict[int, Any](), 0
@@ -79,7 +79,8 @@ def _take(future: "Future[_Done]", task: _Task, values: dict[int, Any], waiting:
         if task.losses >= MAX_LOSSES:
             raise WorkerError(
                 f"the worker of task {task.number} was lost {MAX_LOSSES} times: {error}",
-                hint="does it need more memory than a worker has? Finished ones are kept where a file was given",
+                hint="check whether it needs more memory than a worker has; finished tasks are saved if a file was "
+                "given",
             ) from error
         waiting.appendleft(task)
         return

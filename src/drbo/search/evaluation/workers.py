@@ -33,7 +33,7 @@ class WorkerPool(Executor):
 
     def __init__(self, n_workers: int) -> None:
         if isinstance(n_workers, bool) or not isinstance(n_workers, int) or n_workers < 1:
-            raise SettingsError(f"workers must be a whole number at least 1, got {n_workers!r}")
+            raise SettingsError(f"workers must be a whole number of at least 1, got {n_workers!r}")
         self._max_workers = n_workers
         self._tasks: queue.SimpleQueue[tuple[Future[Any], bytes] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -46,7 +46,7 @@ class WorkerPool(Executor):
         future: Future[Any] = Future()
         with self._lock:
             if self._closed:
-                raise RuntimeError("the pool is closed")
+                raise RuntimeError("the worker pool is closed")
             if len(self._threads) < self._max_workers:
                 thread = threading.Thread(target=self._serve, name="drbo-worker", daemon=True)
                 self._threads.append(thread)
@@ -111,7 +111,7 @@ class _Worker:
         except (EOFError, OSError) as error:
             self.process.join(timeout=5)
             self.end()
-            raise WorkerLost(f"process {self.process.pid} ended with code {self.process.exitcode}") from error
+            raise WorkerLost(f"process {self.process.pid} ended with exit code {self.process.exitcode}") from error
         return bool(answer[0]), answer[1]
 
     def end(self) -> None:

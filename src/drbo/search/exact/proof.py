@@ -68,7 +68,7 @@ def certify(tables: FamilyTables, evaluator: Evaluator, constraints: Constraints
     (True, 'all DAGs on 3 columns')
     """
     if not tables.complete:
-        raise ValueError("a certificate needs all families that the knowledge allows")
+        raise ValueError("a certificate requires all families that the knowledge allows")
     return _swept(_ByTables(tables, evaluator), evaluator, constraints, start)
 
 
@@ -131,13 +131,13 @@ def valid_for(constraints: Constraints) -> str:
     words = f"all DAGs on {d} columns"
     given = knowledge.compile(constraints.names) if knowledge.to_mapping() else Constraints.none(d)
     if not given.is_trivial:
-        words += " that obey the knowledge"
+        words += " that satisfy the knowledge"
     limits = np.unique(constraints.max_parents)
     if limits[-1] < d - 1:
         most = str(limits[0]) if len(limits) == 1 else f"{limits[0]} to {limits[-1]}"
         words += f", with at most {most} parents"
     if (given.allowed & ~constraints.allowed).any():  # a screening came between
-        words += f", parents among {int(constraints.allowed.sum(axis=0).max())} candidates"
+        words += f", with parents among {int(constraints.allowed.sum(axis=0).max())} candidates"
     return words
 
 
@@ -151,10 +151,11 @@ def check_size(score: Score, max_memory: float) -> None:
     if not fits(score, max_memory) and not can_enumerate(score):
         need = f"{_gib(score):.1f}" if score.n_nodes <= 30 else "thousands of"
         raise SettingsError(
-            f"exact needs {need} GiB for {score.n_nodes} columns with score '{score.name}', "
-            f"max_memory is {max_memory:g}",
-            hint="use exact='auto' or False, or raise max_memory; up to 18 columns need under 1 GiB, and up to 64 can "
-            "do with less where columns are not collinear and the score is bic-nv, bic-ev, bge, bdeu or bic-discrete",
+            f"exact needs {need} GiB for {score.n_nodes} columns with score '{score.name}', but max_memory is "
+            f"{max_memory:g} GiB",
+            hint="use exact='auto' or False, or raise max_memory; up to 18 columns need less than 1 GiB, and up to "
+            "64 columns can need less if they are not collinear and the score is bic-nv, bic-ev, bge, bdeu or "
+            "bic-discrete",
         )
 
 

@@ -75,7 +75,7 @@ class Ascent:
         place = np.full(d, -1)
         place[self.order] = np.arange(d)
         if (place < 0).any() or (self.dag & (place[:, None] > place)).any():
-            fields.refuse("order", "be an order of the nodes that the DAG follows", "another one")
+            fields.refuse("order", "be a node order that is consistent with the DAG", "another order")
         self.found = self.evaluator.restored(fields.part("found"), self.constraints)
         self.waited = fields.integer("waited")
         fields.generator("rng", self.rng)

@@ -134,7 +134,7 @@ class OrderSearch:
         self.ends = fields.array("ends", np.float64, (None,), -LARGEST, LARGEST).tolist()
         saved, side = fields.parts("ascents", self.max_searches), abreast(self.score.n_nodes)
         if (count := len(self.ends) + len(saved)) != self.begun:
-            fields.refuse("begun", f"be {count}, the searches that ended or go on", str(self.begun))
+            fields.refuse("begun", f"be {count}, the number of finished and running searches", str(self.begun))
         self.ascents = []
         for part in saved:  # the first ones go on side by side, later ones alone
             rng, order = np.random.default_rng(0), np.arange(self.score.n_nodes)
@@ -193,9 +193,12 @@ class OrderSearch:
             return None
         best, count = self.best.scores[0], len(self.ends)
         if sum(end >= best - SAME * abs(best) for end in self.ends) > 1:
-            return f"{count} searches from unrelated orders: the best score was reached twice"
+            return f"converged: the best score was reached by two of {count} independent searches"
         if count >= self.max_searches:
-            return f"{count} searches from unrelated orders ended, each at another score"
+            return (
+                f"the {count} independent searches ended at different scores, so the result may not be the optimum; "
+                "give it more time, or try more seeds"
+            )
         return None
 
     def first_order(self, number: int, rng: np.random.Generator) -> Order:

@@ -205,7 +205,7 @@ class Acquisition:
             except torch.OutOfMemoryError as error:
                 if step == 1:
                     raise SettingsError(
-                        f"one piece of {each / 2**30:.2g} GiB does not fit on the device",
+                        f"the smallest unit of work needs {each / 2**30:.2g} GiB, which does not fit on the device",
                         hint="lower n_candidates or hidden, or use device='cpu'",
                     ) from error
                 generator.set_state(before)  # the same numbers again: the answer does not depend on the pieces
