@@ -312,9 +312,7 @@ CASES = [
     Case("a weight too few", _weighted([1] * 6), "each of 7 rows, got shape (6,)", "per row"),
     Case("negative weight", _weighted([1, 1, -1, 1, 1, 1, 1]), "got -1 in row 2", "weight to 0"),
     Case("weights that sum to 1", _weighted([1 / 7] * 7), "sum to 1, but a weight is a number of rows", "multiply"),
-    Case(
-        "a checkpoint of several fits", lambda: DrBO(checkpoint="run").fit_many([]), "fit_many", "leave checkpoint out"
-    ),
+    Case("a checkpoint of several fits", lambda: DrBO(checkpoint="run").fit_many([]), "fit_many", "omit checkpoint"),
     Case("one seed", lambda: DrBO().stability(np.eye(4), seeds=1), "at least 2, got 1", "10"),
     Case("lags that are none", lambda: lagged(pd.DataFrame({"a": SIZES}), lags=0), "at least 1, got 0", "1 or 2"),
     Case(

@@ -515,7 +515,7 @@ def test_what_cannot_be_scored_is_refused():
         model.score(_frame().assign(wet=np.nan))
     frame = _frame()
     ready = _model(score=BicEV(Table.from_array(frame.to_numpy()))).fit(frame)
-    with pytest.raises(SettingsError, match="ready-made score object knows only its own data"):
+    with pytest.raises(SettingsError, match="a score object is bound to its own data"):
         ready.score(frame)
 
 
@@ -664,8 +664,8 @@ def test_a_gpu_that_is_not_there(monkeypatch):
         ({"device": "gpu"}, SettingsError, "device must be auto, cpu or cuda, got 'gpu'"),
         ({"prune": "strong"}, SettingsError, "prune must be one of auto, none, .*, got 'strong'"),
         ({"preset": "papre"}, SettingsError, "preset must be one of default, paper, .*, got 'papre'"),
-        ({"settings": {"dropout": 0.3}}, SettingsError, "settings must be a Settings, got dict"),
-        ({"knowledge": {"roots": ["rain"]}}, SettingsError, "knowledge must be a Knowledge, got dict"),
+        ({"settings": {"dropout": 0.3}}, SettingsError, "settings must be a Settings object, got dict"),
+        ({"knowledge": {"roots": ["rain"]}}, SettingsError, "knowledge must be a Knowledge object, got dict"),
         ({"knowledge": Knowledge(roots=["rainn"])}, KnowledgeError, "'rainn' .* did you mean 'rain'"),
         ({"max_evals": 0}, SettingsError, "max_evals must be at least 1, got 0"),
         ({"time_limit": -1}, SettingsError, "time_limit must be at least 0, got -1"),
@@ -754,7 +754,7 @@ def test_a_large_sparse_graph_is_proved_and_a_dense_one_says_that_no_bound_was_r
         assert model.fit(wide).result_.gap == 0
         assert model.result_.bound_valid_for == "all DAGs on 21 columns"
     dense = simulate("21ER8", "linear", n=300, seed=0).X
-    with pytest.warns(UserWarning, match="no bound was reached: too many parent sets"):
+    with pytest.warns(UserWarning, match="no bound was found, because too many parent sets"):
         found = DrBO("bic-ev", exact=True, random_state=0, settings=small).fit(dense).result_
     assert found.upper_bound is None
     assert any("no bound" in reason for reason in found.reasons)
@@ -860,7 +860,7 @@ class TestBootstrap:
 
     def test_a_ready_made_score_cannot_be_refitted(self):
         table = self.collider()
-        with pytest.raises(SettingsError, match="knows only its own data"):
+        with pytest.raises(SettingsError, match="is bound to its own data"):
             DrBO(score=BicNV(Table.from_array(table.to_numpy())), max_evals=5).bootstrap(table)
 
 
@@ -964,7 +964,7 @@ class TestFitMany:
         assert 0 < len(found) < 4
 
     def test_one_checkpoint_cannot_hold_several_searches(self, tmp_path):
-        with pytest.raises(SettingsError, match="fit_many makes several"):
+        with pytest.raises(SettingsError, match="fit_many runs several"):
             _model(checkpoint=tmp_path).fit_many([_frame()])
 
 

@@ -136,7 +136,7 @@ def test_scores_without_weights_refuse_them():
         DrBO(score="bdeu").fit(_groups(), sample_weight=np.full(150, 0.5))
     with pytest.raises(SettingsError, match="prune 'cam' requires complete rows of equal weight"):
         DrBO(score="bic-nv", prune="cam").fit(_numbers(), sample_weight=_times())
-    with pytest.raises(SettingsError, match="rows of weight 0 are left out"):
+    with pytest.raises(SettingsError, match="rows of weight 0 are dropped"):
         DrBO(score="bic-nv", score_options={"targets": np.zeros((150, 4))}).fit(_numbers(), sample_weight=_times())
 
 
@@ -168,5 +168,5 @@ class TestStability:
     def test_bad_wishes(self):
         with pytest.raises(SettingsError, match="seeds must be a whole number of at least 2"):
             DrBO().stability(_numbers(), seeds=1)
-        with pytest.raises(SettingsError, match="both count graphs"):
+        with pytest.raises(SettingsError, match="both report edge frequencies"):
             DrBO(missing="impute").stability(_numbers(), seeds=3)

@@ -65,19 +65,17 @@ MOST_KEPT_BACK = 0.25
 #: Tables of more columns or cells are not looked at once more when the time is over.
 MANY_COLUMNS, MANY_CELLS = 200, 2 * 10**6
 #: What a run leaves out when the time is over.
-NO_MARGINS = "margins and other classes of graphs were left out: the time was over"
-NO_ORDER = "rows and columns stayed in the given order, which may decide ties: the time was over"
-NO_DIGEST = (
-    "the table was not hashed, so that no one can tell later whether rows are those of this fit: the time was over"
-)
-NO_CHECKPOINT = "the search is not saved on the way: the time was over before it began"
-NO_TIME_FOR_A_BOUND = "no bound was reached before the time was over: raise time_limit"
-NO_PRUNING = "weak edges were left in the graph: the time was over before they were tested"
-NO_AUDIT = "the audit of the table was left out: the time was over"
+NO_MARGINS = "margins and alternative equivalence classes were not computed: time ran out"
+NO_ORDER = "rows and columns were not sorted, so their order may decide ties: time ran out"
+NO_DIGEST = "the table was not hashed, so it cannot be recognised later as the data of this fit: time ran out"
+NO_CHECKPOINT = "the search was not saved: time ran out before it began"
+NO_TIME_FOR_A_BOUND = "no bound was found before time ran out; raise time_limit"
+NO_PRUNING = "weak edges were not removed: time ran out before they were tested"
+NO_AUDIT = "the table was not audited: time ran out"
 #: What a run says that was asked for a proof and has none.
 NO_BOUND = (
-    "no bound was reached: too many parent sets can be part of a best graph; lower max_parents in the knowledge, raise "
-    "max_memory or time_limit, or raise the penalty of the score"
+    "no bound was found, because too many parent sets can be part of a best graph; lower max_parents in the "
+    "knowledge, raise max_memory or time_limit, or raise the penalty of the score"
 )
 
 
@@ -215,8 +213,8 @@ class DrBO(BaseEstimator):
             )
         if not isinstance(self.knowledge, Knowledge | None):
             raise SettingsError(
-                f"knowledge must be a Knowledge, got {type(self.knowledge).__name__}",
-                hint="make one with Knowledge(...) or Knowledge.from_mapping(...)",
+                f"knowledge must be a Knowledge object, got {type(self.knowledge).__name__}",
+                hint="create one with Knowledge(...) or Knowledge.from_mapping(...)",
             )
         if self.missing not in POLICIES:
             raise SettingsError(
@@ -228,12 +226,12 @@ class DrBO(BaseEstimator):
             )
         if self.missing == "drop" and (self.score_options or {}).get("targets") is not None:
             raise SettingsError(
-                "targets are given row by row, and missing='drop' takes rows away",
-                hint="drop the rows with missing values yourself, from the table and from targets",
+                "targets has one row per row of the table, but missing='drop' removes rows",
+                hint="drop the rows with missing values from both the table and targets yourself",
             )
         if self.missing == "impute" and self.checkpoint is not None:
             raise SettingsError(
-                "checkpoint saves one search, missing='impute' makes several", hint="leave checkpoint out"
+                "checkpoint saves a single search, but missing='impute' runs several", hint="omit checkpoint"
             )
 
     def _fit_completed(
@@ -525,7 +523,7 @@ class DrBO(BaseEstimator):
         if self.missing == "em" and table.incomplete and "categorical" in table.kinds:
             name = table.names[table.kinds.index("categorical")]
             raise DataError(
-                f"column '{name}' is categorical: missing=\"em\" is for tables of numbers",
+                f"column '{name}' is categorical, but missing=\"em\" requires numeric columns",
                 hint='use missing="impute" or missing="drop"',
             )
         if missing.any() and policy == "keep":
@@ -540,8 +538,8 @@ class DrBO(BaseEstimator):
         weights = checked_weights(sample_weight, len(frame))
         if (weights == 0).any() and (self.score_options or {}).get("targets") is not None:
             raise SettingsError(
-                "targets are given row by row, and rows of weight 0 are left out",
-                hint="leave these rows out yourself, from the table, the weights and targets",
+                "targets has one row per row of the table, but rows of weight 0 are dropped",
+                hint="drop these rows from the table, the weights and targets yourself",
             )
         return None if (weights == 1).all() else weights
 
@@ -549,7 +547,7 @@ class DrBO(BaseEstimator):
         """Return how many complete rows an incomplete table is worth, in words; nothing for imputed ones."""
         if self.missing != "em":
             return ""
-        return f"; it counts as {effective_rows(table.values):.1f} rows"
+        return f"; the effective sample size is {effective_rows(table.values):.1f} rows"
 
     def _searched(self, case: "_Case", about: dict[str, Any]) -> Outcome:
         """Run a search, saved every so often, with what is known about it, if there is a folder for it."""
@@ -700,7 +698,7 @@ class DrBO(BaseEstimator):
         True
         """
         if self.checkpoint is not None:
-            raise SettingsError("checkpoint saves one search, fit_many makes several", hint="leave checkpoint out")
+            raise SettingsError("checkpoint saves a single search, but fit_many runs several", hint="omit checkpoint")
         settings, clashes = self._settings()
         self._check_parameters()
         first, given = _seed(self.random_state), self.get_params(deep=False)
@@ -745,7 +743,8 @@ class DrBO(BaseEstimator):
             raise SettingsError(f"seeds must be a whole number of at least 2, got {seeds!r}", hint="the default is 10")
         if self.missing == "impute":
             raise SettingsError(
-                "stability over seeds and missing='impute' both count graphs", hint="use missing='em' or 'drop'"
+                "stability over seeds cannot be combined with missing='impute': both report edge frequencies",
+                hint="use missing='em' or 'drop'",
             )
         first, models = _seed(self.random_state), list[DrBO]()
         with Deadline(self._seconds) as deadline:
@@ -766,7 +765,7 @@ class DrBO(BaseEstimator):
     def _check_resampled(self) -> None:
         if self.missing == "impute":
             raise SettingsError(
-                "a bootstrap of imputed tables is not offered: missing='impute' gives frequencies of its own",
+                "a bootstrap cannot be combined with missing='impute', which reports edge frequencies itself",
                 hint="use missing='em' or 'drop' with a bootstrap",
             )
 
@@ -793,9 +792,7 @@ class DrBO(BaseEstimator):
         """Return what fits a resample of a table that was just fitted; columns are those that were passed in."""
         name, options = self._scored_with
         if not isinstance(name, (str, type)):
-            raise SettingsError(
-                "a ready-made score object knows only its own data", hint="give the score by name or as a class"
-            )
+            raise SettingsError("a score object is bound to its own data", hint="give the score by name or as a class")
         names, settings = self.result_.names, Settings().with_(**self.result_.settings)
         job = Canonical(table, columns, self.result_.seed, movable=True, sort_rows=False)
         targets = (self.score_options or {}).get("targets")
@@ -846,9 +843,7 @@ class DrBO(BaseEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)  # names and number of columns
         name, options = self._scored_with
         if not isinstance(name, (str, type)):
-            raise SettingsError(
-                "a ready-made score object knows only its own data", hint="give the score by name or as a class"
-            )
+            raise SettingsError("a score object is bound to its own data", hint="give the score by name or as a class")
         table = self._table_of(as_frame(X).set_axis(self._columns, axis=1), sample_weight)
         job = Canonical(table, self._columns, self.result_.seed, movable=True)
         score = build_score(name, job.table, job.ordered_options(options))
@@ -930,8 +925,8 @@ class DrBO(BaseEstimator):
         """Merge preset, settings and keywords; return the clashes in words, and warn about them."""
         if not isinstance(self.settings, Settings | None):
             raise SettingsError(
-                f"settings must be a Settings, got {type(self.settings).__name__}",
-                hint="make one with Settings(...) or Settings.preset(...).with_(...)",
+                f"settings must be a Settings object, got {type(self.settings).__name__}",
+                hint="create one with Settings(...) or Settings.preset(...).with_(...)",
             )
         preset = Settings.preset(self.preset)
         chosen = preset if self.settings is None else self.settings
@@ -942,7 +937,7 @@ class DrBO(BaseEstimator):
                 continue
             given = getattr(self.settings, name, value)
             if given not in (value, getattr(Settings(), name)):
-                clashes.append(f"{name}={value} overrides {name}={given} of the settings")
+                clashes.append(f"{name}={value} overrides {name}={given} from the settings")
             chosen = chosen.with_(**{name: value})
         if self.exact is not None:
             words = {True: "on", False: "off"}
@@ -1016,7 +1011,7 @@ def _stopped(search: str, run: str | None) -> str:
 
 
 def _assumption(score: Score) -> str:
-    return "rows set by intervention" if score.targets is not None else score.assumption
+    return "rows with interventions" if score.targets is not None else score.assumption
 
 
 def _warned_of_time(table: Table) -> list[str]:
@@ -1069,7 +1064,7 @@ def _seed(random_state: Any) -> int:
     except ValueError as error:
         raise SettingsError(
             f"random_state must be a whole number, a numpy generator or None, got {random_state!r}",
-            hint="an int gives the same answer every time",
+            hint="an int makes the result reproducible",
         ) from error
 
 

@@ -16,7 +16,7 @@ def test_default_names():
         (["a", "b"], "3 nodes need 3 names, got 2"),
         (["a", "b", "a"], "unique, got 'a' twice"),
         (["a", "", "b"], "non-empty string"),
-        (["a", 7, "b"], "must be a text"),
+        (["a", 7, "b"], "must be a non-empty string"),
         (["a", "\ud800", "b"], "must be valid Unicode"),
     ],
 )

@@ -182,7 +182,7 @@ class TestMalformed:
             ("g.json", '{"nodes": ["a", "b"], "edges": [["a", "b"], ["a"]]}', r"edge 1: .* got \['a'\]"),
             ("g.json", '{"nodes": ["a", "b"], "edges": [["a", "z"]]}', "edge 0: 'z' is not a node"),
             ("g.json", '{"nodes": ["a", "b"], "edges": [["a", 1]]}', "edge 0: a node must be a name, got 1"),
-            ("g.json", '{"nodes": ["a", 1], "edges": []}', "a name must be a text"),
+            ("g.json", '{"nodes": ["a", 1], "edges": []}', "a name must be a non-empty string"),
             ("g.json", "[" * 100_000, "damaged"),
             ("g.npz", b"PK", "damaged"),
             ("g.npy", b"\x93NUMPY\x01\x00v\x00{'descr': broken", "damaged"),

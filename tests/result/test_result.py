@@ -198,7 +198,7 @@ class TestSummary:
     def test_says_where_another_run_may_end_elsewhere(self, stopped, cut_short):
         result = make(stopped=stopped)
         assert result.cut_short == cut_short
-        assert ("another run may end at another graph" in result.summary()) == cut_short
+        assert ("another run may find a different graph" in result.summary()) == cut_short
 
     def test_hostile_texts_cannot_reach_the_terminal(self):
         text = make(names=("\x1b[2J", "\r", "\u202e", "d"), stopped="\x07", reasons=("\x1b]0;",)).summary()
@@ -274,7 +274,7 @@ class TestSaveAndLoad:
 
     def test_folder_that_cannot_be_made(self, tmp_path):
         (tmp_path / "file").write_text("")
-        with pytest.raises(ResultError, match="cannot be made"):
+        with pytest.raises(ResultError, match="cannot be created"):
             make().save(tmp_path / "file")
 
 
@@ -352,13 +352,13 @@ class TestHostileFiles:
         [
             ({"n_evals": True}, "'n_evals' must be int"),
             ({"seed": 1.5}, "'seed' must be int"),
-            ({"names": ["a", "b", "c", 4]}, "must be texts, got 4"),
+            ({"names": ["a", "b", "c", 4]}, "must be strings, got 4"),
             ({"names": ["a", "a", "b", "c"]}, "unique"),
             ({"names": []}, "1 to"),
             ({"names": ["a"]}, "must have shape"),
             ({"names": [f"v{j}" for j in range(9)]}, "must have shape"),
-            ({"reasons": [["x"]]}, "must be texts"),
-            ({"versions": {"drbo": 1}}, "must be texts"),
+            ({"reasons": [["x"]]}, "must be strings"),
+            ({"versions": {"drbo": 1}}, "must be strings"),
             ({"trace_length": -1}, "trace_length must be in"),
             ({"trace_length": 10**15}, "trace_length must be in"),
             ({"trace_length": 2}, "must have shape"),
@@ -386,8 +386,8 @@ class TestHostileFiles:
             ({"local": np.zeros(5)}, "must have shape"),
             ({"local": np.zeros(4, ">f8")}, "type <f8"),
             ({"local": np.array([None] * 4)}, r"type <f8, got \(4,\) and \|O"),
-            ({"price": None}, "must hold"),
-            ({"extra": np.zeros(1)}, "must hold"),
+            ({"price": None}, "must contain"),
+            ({"extra": np.zeros(1)}, "must contain"),
         ],
     )
     def test_wrong_arrays(self, folder, arrays, message):

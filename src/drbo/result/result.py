@@ -46,7 +46,7 @@ MAX_TRACE = 10**7
 FREQUENCIES = ("directed_frequency", "undirected_frequency", "path_frequency")
 SHOWN_EDGES = 60  # in each list of the summary
 #: Why the same call may give another graph, where ``Result.cut_short``.
-CUT_SHORT = "The run was cut short, so another run may end at another graph."
+CUT_SHORT = "The run was stopped early, so another run may find a different graph."
 OPTIONAL_ARRAYS = ("weights", "standardised_weights", "margin_removed", "margin_reversed", "posterior", *FREQUENCIES)
 TRACE_TYPES = {"n_evals": "<i8", "n_local": "<i8", "seconds": "<f8", "best": "<f8"}
 #: What result.json holds of a Result, and as what.
@@ -245,7 +245,7 @@ class Result:
             self.dag,
             self._constraints,
             score_equivalent=self.score_equivalent,
-            assumption=str(self.insight.get("assumption", "the score tells equivalent graphs apart")),
+            assumption=str(self.insight.get("assumption", "the score distinguishes equivalent graphs")),
             reversed_margin=self.margin_reversed,
             classes=(self._cpdag, self._mpdag),
         )
@@ -267,7 +267,7 @@ class Result:
     def with_confidence(self, found: Confidence) -> "Result":
         """Return this result with the shares of a bootstrap of the same table."""
         if found.names != self.names:
-            raise ResultError("a bootstrap of other variables does not belong to this result")
+            raise ResultError("the confidence is about other variables than this result")
         return replace(
             self,
             directed_frequency=found.directed,
@@ -409,7 +409,7 @@ class Result:
         from drbo.scores.named import score_of_file
 
         if self.has_seen(X):
-            warnings.warn("the graph was learned from these rows: the judgement is too good", stacklevel=2)
+            warnings.warn("the graph was learned from these rows, so the judgement is too favourable", stacklevel=2)
         given = {"score_options": self.plain_score_options, "seed": self.seed, **options}
         if "score" not in given:
             given["score"] = score_of_file(self.score_name, None, "the result")
@@ -436,7 +436,7 @@ class Result:
         frame = as_frame(X)
         for name in self.names:
             if name not in frame:
-                raise DataError(f"the table has no column '{name}'", hint="give the columns of the graph")
+                raise DataError(f"the table has no column '{name}'", hint="give a table with all columns of the graph")
         policy: Any = missing
         table, _ = check_table(frame[list(self.names)], on_collinear="keep", missing=policy)
         basis = effects.SEEN if self.has_seen(frame) else effects.HELD_OUT
@@ -469,12 +469,12 @@ class Result:
         lines = [f"{len(self.names)} variables, {self.n_rows} rows, score {text(self.score_name)}", ""]
         if self.score_equivalent:
             undirected = int(self.undirected.sum()) // 2
-            kind = "CPDAG" if (self.mpdag == self.cpdag).all() else "MPDAG, the CPDAG under the knowledge"
+            kind = "CPDAG" if (self.mpdag == self.cpdag).all() else "MPDAG, the CPDAG refined by background knowledge"
             lines += [
                 f"Equivalence class ({kind}): {n_edges - undirected} directed and {undirected} undirected edges",
                 *_edge_lines(self.mpdag, self.names, None, None),
                 "",
-                f"DAG, one member of the class: {n_edges} edges",
+                f"DAG (one member of the class): {n_edges} edges",
             ]
         else:
             lines.append(f"DAG: {n_edges} edges")
@@ -486,7 +486,8 @@ class Result:
             f"search       {self.n_evals} evaluations, {self.n_local} local scores, {self.seconds:.1f} s",
             *self._insight_lines(),
             *self._frequency_lines(),
-            "assumed      no hidden common causes; FCI of causal-learn does without (to_causallearn(), docs/hidden.md)",
+            "assumed      no hidden common causes; FCI in causal-learn does not assume this (to_causallearn(), "
+            "docs/hidden.md)",
             f"found by     {text(self.found_by) or 'not recorded'}",
             f"stopped      {text(self.stopped) or 'not recorded'}",
             *([f"{'':<12} {CUT_SHORT}"] if self.cut_short else []),
@@ -503,18 +504,20 @@ class Result:
             lines.append(f"proof        the graph{before} is {proved} of {self.bound_valid_for}")
         if len(self.top) > 1:
             over = export.printable(str(self.insight.get("over", "")))
-            lines.append(f"runner-up    the next equivalence class is {self.top[1]['behind']:.6g} behind ({over})")
+            lines.append(
+                f"runner-up    the next-best equivalence class scores {self.top[1]['behind']:.6g} lower ({over})"
+            )
         return lines
 
     def _frequency_lines(self) -> list[str]:
         """Return what the frequencies of edges come from, and the least of them."""
         if (found := self.confidence) is None:
             return []
-        what = {"imputation": "completed tables", "seeds": "seeds"}.get(found.kind, "resamples")
+        what = {"imputation": "imputed tables", "seeds": "seeds"}.get(found.kind, "resamples")
         links = found.adjacent[self.dag]
         least = f", the weakest edge in {100 * links.min():.0f}% of them" if len(links) else ""
         others = int((np.triu(found.adjacent, 1) >= found.cut).sum()) if found.cut > 0 else 0
-        links_above = f"{others} links at or above the cut of {found.cut:.2f}"
+        links_above = f"{others} links at or above the threshold of {found.cut:.2f}"
         return [f"frequencies  {found.count} {what}{least}; {links_above}: see edges()"]
 
     def save(self, folder: str | Path) -> Path:
@@ -546,7 +549,7 @@ class Result:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ResultError(f"{folder} cannot be made: {error.strerror}", hint="choose another folder") from error
+            raise ResultError(f"{folder} cannot be created: {error.strerror}", hint="choose another folder") from error
         write_file(folder / "result.npz", packed)
         write_file(folder / "edges.csv", export.csv_bytes([list(table), *table.itertuples(index=False)]))
         write_file(folder / "result.json", text.encode())
@@ -626,22 +629,23 @@ def _check_plain(value: Any, where: str) -> None:
             _check_plain(item, f"{where}[{k}]")
     elif not isinstance(value, str | int | float | None) or (isinstance(value, float) and not math.isfinite(value)):
         raise ResultError(
-            f"{where} must be a text, a finite number, a list or a table, got {value!r:.80}",
+            f"{where} must be a string, a finite number, a list or a table, got {value!r:.80}",
             hint="use None for a value that is not set",
         )
 
 
 def _check_content(content: Any, path: Path) -> None:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ResultError(f"{path} is not a saved result", hint="give the folder that drbo fit -o wrote")
+        raise ResultError(f"{path} is not a saved result", hint="give a folder that 'drbo fit -o' wrote")
     if content.get("version") != FORMAT_VERSION:
         raise ResultError(
-            f"{path} has format version {content.get('version')!r}, this program reads {FORMAT_VERSION}",
-            hint="use the version of drbo that wrote it",
+            f"{path} has format version {content.get('version')!r}, but this version of drbo reads only "
+            f"{FORMAT_VERSION}",
+            hint="use the version of drbo that wrote this file",
         )
     for name, kind in (JSON_TYPES | FILE_TYPES).items():
         if name not in content:
-            raise ResultError(f"{path} has no entry '{name}'", hint="the file was changed or cut short")
+            raise ResultError(f"{path} has no entry '{name}'", hint="the file was changed or is incomplete")
         value = content[name]
         fits = type(value) in (int, float) if kind is float else type(value) is kind
         if not fits:
@@ -649,9 +653,9 @@ def _check_content(content: Any, path: Path) -> None:
     texts = [*content["names"], *content["reasons"], *content["versions"].values()]
     wrong = next((text for text in texts if not isinstance(text, str)), None)
     if wrong is not None:
-        raise ResultError(f"{path}: names, reasons and versions must be texts, got {wrong!r:.80}")
+        raise ResultError(f"{path}: names, reasons and versions must be strings, got {wrong!r:.80}")
     if not 1 <= len(content["names"]) <= export.MAX_NODES:
-        raise ResultError(f"{path}: a graph has 1 to {export.MAX_NODES} nodes, got {len(content['names'])}")
+        raise ResultError(f"{path}: a graph must have 1 to {export.MAX_NODES} nodes, got {len(content['names'])}")
     if not 0 <= content["trace_length"] <= MAX_TRACE:
         raise ResultError(f"{path}: trace_length must be in 0..{MAX_TRACE}, got {content['trace_length']}")
 
@@ -666,11 +670,11 @@ def _read_arrays(path: Path, content: dict[str, Any]) -> dict[str, Any]:
     room = sum(math.prod(shape) * np.dtype(kind).itemsize + 1024 for shape, kind in expected.values())
     raw = read_bytes(path, limit=room)
     if hashlib.sha256(raw).hexdigest() != content["sha256"]:
-        raise ResultError(f"{path} does not match the checksum in result.json", hint="one of the two was changed")
+        raise ResultError(f"{path} does not match the checksum in result.json", hint="one of these files was changed")
     arrays = {}
     with stored_archive(io.BytesIO(raw), f"{path}") as archive:
         if sorted(archive.namelist()) != sorted(f"{name}.npy" for name in expected):
-            raise ResultError(f"{path} must hold {', '.join(expected)}, got {', '.join(archive.namelist())[:200]}")
+            raise ResultError(f"{path} must contain {', '.join(expected)}, got {', '.join(archive.namelist())[:200]}")
         for name, (shape, kind) in expected.items():
             arrays[name] = read_member(archive, name, f"{path} {name}", shape=shape, dtype=kind)
     return arrays

@@ -49,7 +49,7 @@ def make_result(names=("rain", "wet", "slip", "sun"), **changes):
 
 
 def test_where_another_run_may_end_elsewhere_the_page_says_so():
-    words = "another run may end at another graph"
+    words = "another run may find a different graph"
     assert words in report_html(make_result(stopped="time limit of 5 s reached"))
     assert words not in report_html(make_result(stopped="budget exhausted"))
 
