@@ -85,7 +85,7 @@ def _words(comparison: "Comparison") -> str:
     found = comparison.n_true - len(comparison.missing)
     open_ones = f", and {len(comparison.undirected)} have no determined direction" if comparison.undirected else ""
     return (
-        f"{found} of the {comparison.n_true} known links were found, and {len(comparison.extra)} others. Of the "
-        f"{found}, {len(comparison.correct)} point in the known direction, {len(comparison.reversed)} in the "
-        f"opposite one{open_ones}."
+        f"{found} of the {comparison.n_true} known links were found: {len(comparison.correct)} point in the known "
+        f"direction, {len(comparison.reversed)} in the opposite one{open_ones}. The graph has "
+        f"{len(comparison.extra)} other link{'s' * (len(comparison.extra) != 1)}."
     )
