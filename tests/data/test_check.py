@@ -272,7 +272,7 @@ def test_collinear_columns() -> None:
     dropped, notes = check_table(frame, on_collinear="drop")
     assert (dropped.names, notes) == (("a", "b"), (f"dropped column 'z', because it {fault}",))
     kept, notes = check_table(frame, on_collinear="keep")
-    assert (kept.names, notes) == (("a", "b", "z"), (f"kept column 'z' although it {fault}",))
+    assert (kept.names, notes) == (("a", "b", "z"), (f"kept column 'z', although it {fault}",))
 
 
 def test_few_rows_get_notes() -> None:

@@ -62,7 +62,7 @@ def test_it_is_released_however_the_work_ends(tmp_path, error):
 def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path):
     process = _holder(tmp_path)
     try:
-        with pytest.raises(LockError, match=f"in use by process {process.pid} on .* since") as caught, locked(tmp_path):
+        with pytest.raises(LockError, match=f"in use by process {process.pid} on .*, which locked it") as caught, locked(tmp_path):
             pass
         assert str(tmp_path / LOCK) in caught.value.hint
     finally:
@@ -86,7 +86,7 @@ def test_the_number_of_an_ended_process_may_be_used_again(tmp_path):
 
 def test_a_process_that_cannot_be_asked_for_is_gone_when_it_is_silent(tmp_path):
     _write(tmp_path, host="elsewhere", space="another boot")
-    with pytest.raises(LockError, match="on elsewhere since"), locked(tmp_path):
+    with pytest.raises(LockError, match="on elsewhere, which locked it"), locked(tmp_path):
         pass
     _aged(tmp_path, lock.STALE_SECONDS + 60)
     with (
