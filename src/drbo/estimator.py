@@ -1,4 +1,4 @@
-"""DrBO, the scikit-learn style estimator: check, score, search, prune."""
+"""DrBO, an estimator in the style of scikit-learn: check the table, choose a score, search, prune."""
 
 import hashlib
 import platform
@@ -84,30 +84,30 @@ class DrBO(BaseEstimator):
 
     Parameters
     ----------
-    score : ``"auto"``, a score name, ``"module:Class"``, a score class, or a ready-made score object. An object is
-        asked about the columns in the order of the table; everything else is built on the data.
-    preset : ``"default"``, or ``"paper"`` for Algorithm 1 of Duong, Gupta & Nguyen (2025) unchanged.
-    max_evals : DAG evaluations that may be spent (those with at least one unknown family).
-    time_limit : seconds.
-    prune : ``"auto"``, ``"none"``, ``"f-test"``, ``"odds"``, ``"threshold"``, ...
-    knowledge : edges, tiers and limits that every evaluated graph obeys.
-    random_state : an int for the same answer every time.
+    score : ``"auto"``, a score name, ``"module:Class"``, a score class, or a score object. All but an object are built
+        on the data; an object uses its own data and must number the columns in the order of the table.
+    preset : ``"default"``, or ``"paper"`` for Algorithm 1 of Duong, Gupta & Nguyen (2025), unchanged.
+    max_evals : maximum number of DAG evaluations; only DAGs with at least one new family count.
+    time_limit : maximum wall-clock seconds.
+    prune : method that removes weak edges: ``"auto"``, ``"none"``, ``"f-test"``, ``"odds"``, ``"threshold"``, ...
+    knowledge : edges, tiers and limits that every evaluated graph satisfies.
+    random_state : an int makes the result reproducible.
     device : ``"auto"``, ``"cpu"`` or ``"cuda"``.
-    executor : a ``concurrent.futures.Executor`` that computes local scores; None: in this process.
-    settings : every other knob. Keywords override it, and it overrides the preset.
-    exact : True: prove the optimum, or bound it, with what ``time_limit`` and ``max_memory`` allow (20 columns of any
-        score with its default; up to 64 of the linear and discrete ones where few parents can matter); False: never;
-        ``"auto"``: where compiled kernels do it in seconds; None: as the settings say, which is ``"auto"``.
-    score_options : options of the score: ``penalty``, ``edge_prior``, ``targets`` and its own.
-    on_constant, on_collinear : what to do with columns that carry no information of their own.
-    missing : what to do with missing values. ``"error"``: refuse them; ``"drop"``: leave out rows; ``"em"``: a
-        covariance by EM, for the linear scores; ``"impute"``: fill them in ``imputations`` times, one search each, and
-        count edges. See docs/missing.md.
-    imputations : completed tables of ``missing="impute"``.
-    callbacks : called with the progress after each iteration; a returned string ends the search.
-    start : (d, d) adjacency of a DAG over the columns to search from, such as an earlier result that was edited; what
-        clashes with the knowledge is left out of it.
-    checkpoint : a folder that the search is saved in every so often and at its end; :meth:`resume` goes on from there.
+    executor : a ``concurrent.futures.Executor`` that computes local scores; None: this process.
+    settings : all other settings. Keyword arguments override them, and they override the preset.
+    exact : True: prove optimality, or bound the gap, as far as ``time_limit`` and ``max_memory`` allow (by default 20
+        columns with any score; up to 64 with linear and discrete scores if few parents are possible); False: never;
+        ``"auto"``: if compiled kernels do it in seconds; None: as in the settings, whose default is ``"auto"``.
+    score_options : options of the score: ``penalty``, ``edge_prior``, ``targets``, and those of the particular score.
+    on_constant, on_collinear : what to do with columns that are constant, or determined by other columns.
+    missing : what to do with missing values. ``"error"``: refuse them; ``"drop"``: drop their rows; ``"em"``: estimate
+        the covariance by EM, for linear scores; ``"impute"``: impute them ``imputations`` times, run one search on each
+        table, and count edges. See docs/missing.md.
+    imputations : number of imputed tables for ``missing="impute"``.
+    callbacks : functions called with the progress after each iteration; returning a string ends the search.
+    start : (d, d) adjacency matrix of a DAG over the columns to start from, such as an edited earlier result; edges
+        that contradict the knowledge are dropped.
+    checkpoint : a folder in which the search is saved at regular intervals and at its end; :meth:`resume` continues it.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class DrBO(BaseEstimator):
     graph_ : the same as a networkx DiGraph with names.
     weights_ : (d, d) linear weights, or None for a score that is not linear.
     score_ : score of the best DAG, before pruning.
-    result_ : all of it, with the CPDAG, the trace, the settings and the reasons.
+    result_ : the full :class:`Result`, with the CPDAG, the trace, the settings and the reasons for each choice.
 
     Examples
     --------
@@ -176,8 +176,8 @@ class DrBO(BaseEstimator):
         ----------
         X : (n, d) table.
         y : ignored.
-        sample_weight : (n,) a row of weight w counts as w equal rows; for the linear scores and BGe, and as whole
-            numbers for the discrete ones. A row of weight 0 does not count.
+        sample_weight : (n,) a row of weight w counts as w equal rows, for linear scores and BGe and, with integer
+            weights, for discrete scores. Rows of weight 0 are ignored.
         """
         settings, clashes = self._settings()
         self._check_parameters()
@@ -419,18 +419,18 @@ class DrBO(BaseEstimator):
         executor: Any = None,
         callbacks: Iterable[Callback] = (),
     ) -> Self:
-        """Go on with a search that was saved with ``checkpoint=path``, as if it had never stopped.
+        """Continue a search that was saved with ``checkpoint=path``.
 
-        On the same machine with the same versions the result is that of the uninterrupted search, bit by bit.
+        On the same machine with the same versions, the result is bit-identical to that of an uninterrupted search.
 
         Parameters
         ----------
-        path : the folder of the checkpoint; the data is in it.
-        X : the table once more, to be sure: another one is refused.
-        max_evals : evaluations to spend beyond those that were spent; by default what is left of the first budget.
-        time_limit : seconds in all, those before the break counted.
-        score : the score of the search where it is not one of drbo's, as ``"module:Class"`` or as the class: no code is
-            loaded because a file names it.
+        path : the folder of the checkpoint, which contains the data.
+        X : optionally the table again, as a check: a different table is refused.
+        max_evals : number of further evaluations; by default what is left of the original budget.
+        time_limit : seconds in total, including those before the interruption.
+        score : the score of the search, if it is not built in, as ``"module:Class"`` or as a class; drbo does not load
+            code that only a file names.
         executor, callbacks : as in the constructor; they are not saved.
 
         Examples
@@ -455,9 +455,9 @@ class DrBO(BaseEstimator):
 
     @classmethod
     def like(cls, result: Result, **changes: Any) -> Self:
-        """Return an estimator with the score, settings, pruning, knowledge and seed of a result, not yet fitted.
+        """Return an unfitted estimator with the score, settings, pruning, knowledge and seed of a result.
 
-        ``changes`` are parameters that differ.
+        ``changes`` are parameters to replace.
 
         Examples
         --------
@@ -490,7 +490,7 @@ class DrBO(BaseEstimator):
     ) -> Effects:
         """Fit the table, then estimate a linear effect over the graphs of n bootstrap resamples.
 
-        Each resample chooses its own graph, so the interval takes the choice of the graph into account; see
+        A graph is learned from each resample, so the interval accounts for the selection of the graph; see
         :func:`drbo.result.effects.resampled_effects`.
 
         Examples
@@ -594,19 +594,19 @@ class DrBO(BaseEstimator):
         keep: str | Path | None = None,
         sample_weight: npt.ArrayLike | None = None,
     ) -> Confidence:
-        """Fit the table, then resamples of its rows, and return how often each edge and path is found again.
+        """Fit the table, then resamples of its rows, and return the frequency of each edge and path.
 
-        The shares are also kept in ``result_``: see :attr:`Result.confidence`.
+        The frequencies are also stored in ``result_``; see :attr:`Result.confidence`.
 
         Parameters
         ----------
         X : (n, d) table.
         n, kind, block, clusters, progress : see :func:`drbo.claims.resampling.bootstrap`.
-        warm : on route orders, True: a resample starts from the graph of the whole table and stops early
-            (docs/confidence.md says what that changes); False: from nothing, as long as the fit itself. On other routes
-            a warm start was seen to overstate the confidence: resamples always start from nothing.
-        executor : computes resamples at the same time, such as a ``ProcessPoolExecutor``.
-        keep : a file for finished resamples; the same bootstrap, or one with more resamples, goes on from it.
+        warm : whether resamples on route orders use a warm start. True: start from the graph of the full table and stop
+            early (docs/confidence.md describes the effect); False: a full search from scratch. On other routes, warm
+            starts overstate the confidence, so resamples always start from scratch.
+        executor : an executor that fits resamples in parallel, such as a ``ProcessPoolExecutor``.
+        keep : a file for finished resamples; the same bootstrap, or one with more resamples, continues from it.
         sample_weight : as in :meth:`fit`; a row keeps its weight in every resample.
 
         Examples
@@ -639,10 +639,10 @@ class DrBO(BaseEstimator):
         keep: str | Path | None = None,
         sample_weight: npt.ArrayLike | None = None,
     ) -> Confidence:
-        """Do what :meth:`bootstrap` does, on the table that was just fitted.
+        """Bootstrap like :meth:`bootstrap`, but on the table that was just fitted, without fitting it again.
 
-        X may also be the checked :class:`~drbo.data.table.Table` of the fit; it has its weights, and clusters are of
-        its rows.
+        X may also be the checked :class:`~drbo.data.table.Table` of the fit, which includes the weights; clusters then
+        refer to its rows.
         """
         check_is_fitted(self)
         self._check_resampled()
@@ -679,12 +679,12 @@ class DrBO(BaseEstimator):
         )  # fmt: skip
 
     def fit_many(self, tables: Iterable[Any]) -> list[Result]:
-        """Fit each of several tables, and return their results; the estimator itself stays as it is.
+        """Fit each of several tables and return their results, without changing the estimator.
 
-        On a GPU searches on route paper (``preset="paper"``) of tables with equally many columns are one program:
-        several take little longer than one. All other searches run one after the other, as with :meth:`fit`.
-        Table k has the seed of this estimator plus k. Its result is that of a fit with this seed, where searches share
-        a program up to rounding. ``time_limit`` is for each search; those that share a program share the time.
+        On a GPU, searches on route paper (``preset="paper"``) over tables with the same number of columns run together
+        and take little longer than one. All other searches run one after the other, as with :meth:`fit`. Table k uses
+        the seed of this estimator plus k, and its result equals that of a fit with this seed, up to rounding for
+        searches that run together. ``time_limit`` applies to each search; searches that run together share it.
 
         Parameters
         ----------
@@ -720,15 +720,15 @@ class DrBO(BaseEstimator):
         return [results[k] for k in sorted(results)]
 
     def stability(self, X: Any, seeds: int = 10, *, sample_weight: npt.ArrayLike | None = None) -> Confidence:
-        """Fit the table with several seeds, and return how often each edge and path is found.
+        """Fit the table with several seeds, and return the frequency of each edge and path.
 
-        An edge that comes and goes with the seed hangs on the search or on a near tie of scores, not on the data. The
-        shares are also kept in ``result_``, the most typical of the results.
+        An edge that depends on the seed is a result of the search or of nearly equal scores, not of the data. The
+        frequencies are also stored in ``result_``, which is the most typical of the results.
 
         Parameters
         ----------
         X : (n, d) table.
-        seeds : how many; the first is that of this estimator, the others count up from it.
+        seeds : number of seeds; the first is that of this estimator, and the others follow it.
         sample_weight : as in :meth:`fit`.
 
         Examples

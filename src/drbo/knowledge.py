@@ -1,6 +1,6 @@
-"""What the user knows about the graph, by names, and what it means for the search, as arrays.
+"""Background knowledge about the graph, stated by name, and the constraints that it puts on a search, as arrays.
 
-Contradictions are found when the statements meet the columns, before any search.
+Contradictions are found when the knowledge is applied to the columns of a table, before any search.
 """
 
 import operator
@@ -26,21 +26,22 @@ CLASHES_SHOWN = 100
 
 @dataclass(frozen=True)
 class Knowledge:
-    """Statements about the graph that every result obeys.
+    """Background knowledge that every resulting graph satisfies.
 
     Parameters
     ----------
-    forbidden : edges that must not be there, as pairs ``(a, b)`` or strings ``"a -> b"``.
-    required : edges that must be there, written the same way.
-    tiers : groups of variables from early to late; no edge leads from a later tier to an earlier one. A variable in
-        no tier is free, and a path through free variables may still lead back, unless required edges do so already
-        (an error) or leave one edge to do so (not allowed). Put every variable in a tier to rule all of it out.
-    forbid_within_tiers : also forbid all edges between variables of one tier.
+    forbidden : edges that must be absent, as pairs ``(a, b)`` or strings ``"a -> b"``.
+    required : edges that must be present, written the same way.
+    tiers : groups of variables from earliest to latest; no edge leads from a later tier to an earlier one. A variable
+        without a tier is unconstrained, and a path through such variables may still lead from a later tier to an
+        earlier one. Required edges must not form such a path, and no edge may complete one that they begin. To rule
+        out all such paths, assign every variable to a tier.
+    forbid_within_tiers : also forbid all edges between variables of the same tier.
     roots : variables without parents.
-    context : variables that stand outside of what is studied, such as site, batch or treatment arm: a tier before all
-        others. They may cause each other and everything else; nothing else causes them.
+    context : variables outside the system under study, such as site, batch or treatment arm. They form a tier before
+        all others: they may cause each other and all other variables, but no other variable causes them.
     leaves : variables without children.
-    max_parents : the most parents of every variable, or of each variable named in a mapping.
+    max_parents : maximum number of parents, for every variable or, as a mapping, for each variable that it names.
 
     Examples
     --------
@@ -132,7 +133,7 @@ class Knowledge:
             raise KnowledgeError(f"knowledge file '{path}': {error.message}", hint=error.hint) from error
 
     def joined(self, other: "Knowledge") -> "Knowledge":
-        """Return what both say together; tiers and one limit for all variables may come from one of them only.
+        """Return the union of both; tiers, and a max_parents for all variables, may come from only one of them.
 
         Examples
         --------
@@ -160,7 +161,7 @@ class Knowledge:
         forbid_within_tiers: bool = False,
         context: Iterable[str] = (),
     ) -> Self:
-        """Build from words of the command line: edges ``a->b``, tiers ``a,b;c,d`` from early to late.
+        """Build from the strings of the command line: edges ``a->b``, tiers ``a,b;c,d`` from earliest to latest.
 
         Examples
         --------
@@ -180,7 +181,7 @@ class Knowledge:
         )
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return lists and numbers fit for JSON that :meth:`from_mapping` reads back; empty parts are left out."""
+        """Return lists and numbers for JSON, which :meth:`from_mapping` can read; empty fields are omitted."""
         parts: dict[str, Any] = {
             "forbidden": [list(edge) for edge in self.forbidden],
             "required": [list(edge) for edge in self.required],
@@ -194,7 +195,7 @@ class Knowledge:
         return full if self.max_parents is None else {**full, "max_parents": self.max_parents}
 
     def compile(self, names: Sequence[str]) -> "Constraints":
-        """Return the constraints on these columns, or raise KnowledgeError naming every clash of statements."""
+        """Return the constraints on these columns, or raise a KnowledgeError that lists every contradiction."""
         self._check_names(names)
         index = {name: i for i, name in enumerate(names)}
         d = len(names)
@@ -222,7 +223,7 @@ class Knowledge:
         return Constraints(tuple(names), allowed, required, tier, max_parents, self)
 
     def bans(self, a: str, b: str) -> list[str]:
-        """Return the statements against the edge a -> b, in words; they complete 'a -> b is required but ...'."""
+        """Return the reasons that forbid the edge a -> b, worded to complete 'a -> b is required but ...'."""
         reasons = []
         if (a, b) in self._sets["forbidden"]:
             reasons.append("forbidden")
@@ -322,8 +323,8 @@ class Knowledge:
 class Constraints:
     """Knowledge about the columns of one table, ready for the search; made by :meth:`Knowledge.compile`.
 
-    An edge is not allowed either when it would close a cycle with the required edges, would let a later tier cause an
-    earlier one together with them, or would be one parent too many beside them.
+    Besides forbidden edges, an edge is not allowed if together with the required edges it would close a cycle, let a
+    later tier cause an earlier one, or exceed the maximum number of parents.
 
     Examples
     --------
@@ -343,7 +344,7 @@ class Constraints:
 
     @classmethod
     def none(cls, d: int) -> Self:
-        """Return the constraints of someone who knows nothing."""
+        """Return constraints that allow every DAG."""
         names = tuple(f"x{i}" for i in range(d))
         limits = np.full(d, max(d - 1, 0))
         return cls(names, ~np.eye(d, dtype=bool), np.zeros((d, d), dtype=bool), np.zeros(d, dtype=np.intp), limits)
@@ -365,7 +366,7 @@ class Constraints:
         nodes: npt.NDArray[np.intp],  # (m,)
         parents: npt.NDArray[np.bool_],  # (m, d)
     ) -> bool:
-        """Tell whether all of these families obey the knowledge.
+        """Tell whether all of these families satisfy the knowledge.
 
         Examples
         --------
@@ -387,7 +388,7 @@ class Constraints:
         return Constraints(names, self.allowed[pairs], self.required[pairs], tier, limits, self.knowledge)
 
     def violations(self, dag: npt.ArrayLike) -> list[str]:
-        """Return every broken statement in words; an empty list if the DAG obeys all of them."""
+        """Return every violated statement in words; the list is empty if the DAG satisfies all of them."""
         edges = check_dag(dag, self.names)
         found = [f"{self._edge(i, j)} is required but missing" for i, j in np.argwhere(self.required & ~edges)]
         before = _precedence(self.required, self.tier)

@@ -37,7 +37,7 @@ def _knob(
 
 @dataclass(frozen=True)
 class Settings:
-    """How the search is run. Make one with :meth:`preset` and change it with :meth:`with_`.
+    """Settings of the search. Create them with :meth:`preset` and change them with :meth:`with_`.
 
     Examples
     --------
@@ -257,7 +257,7 @@ class Settings:
         return asdict(self)
 
     def changes(self) -> str:
-        """Return the call that makes these settings: only what differs from the default.
+        """Return the call that creates these settings, with only the values that differ from the default.
 
         Examples
         --------

@@ -21,13 +21,13 @@ WEIGHT_TOLERANCE = 1e-6  # columns are rounded to nine digits where they are sta
 def check_score(
     score: Any, table: Table, options: dict[str, Any] | None = None, *, n_dags: int = 20, seed: int = 0
 ) -> Score:
-    """Check that a score keeps the contract on a table; return it built, or raise ScoreError saying what broke.
+    """Check that a score follows the Score interface on a table; return the built score, or raise a ScoreError.
 
-    Checked: shapes and finite numbers, the same answer twice and in any batch, data left alone, independence of the
-    order of rows and columns (for a name or class), shares that add up to the score, a score that survives pickling
-    (it is sent to workers), and the truth of what it declares: ``nested``, ``score_equivalent`` among DAGs with fewer
-    parents than rows (:meth:`~drbo.scores.base.Score.credited`), and ``row_weights``: weights are repeated rows. Of
-    ``cheap`` only that it is True or False is checked: nothing is timed.
+    The suite checks that the score returns finite numbers of the right shape, is deterministic and independent of the
+    batch, leaves the data unchanged, does not depend on the order of rows and columns (for a name or class), has shares
+    that add up to the score, survives pickling (it is sent to workers), and declares the truth: ``nested``,
+    ``score_equivalent`` among DAGs with fewer parents than rows (:meth:`~drbo.scores.base.Score.credited`), and
+    ``row_weights`` (weights act like repeated rows). ``cheap`` must be True or False; nothing is timed.
 
     Examples
     --------

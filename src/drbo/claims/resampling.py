@@ -1,7 +1,7 @@
-"""How sure is an edge: the same fit on many resamples of the rows, counted on the equivalence class.
+"""How stable is an edge: frequencies over fits on many resamples of the rows, counted on equivalence classes.
 
-A frequency is not a probability that the edge is true: it says how often the same procedure finds it again on data like
-these. The fit itself is a callable, so that this module knows nothing of how graphs are found.
+A frequency is not the probability that an edge is true. It shows how often the same procedure finds the edge again on
+similar data. The fit is passed in as a callable, so this module does not depend on how graphs are found.
 """
 
 import json
@@ -40,7 +40,7 @@ Rows = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Confidence:
-    """Shares of resamples, as matrices [i, j] over the names.
+    """Edge and path frequencies over resamples, as matrices [i, j] over the names.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Confidence:
     def of(
         cls, graphs: Iterable[npt.ArrayLike], names: Any, kind: str = "bootstrap", seed: int = 0, asked: int = 0
     ) -> "Confidence":
-        """Count the edges and paths of graphs: DAGs, or equivalence classes with undirected edges."""
+        """Count the edges and paths in DAGs, or in equivalence classes with undirected edges."""
         found = [np.asarray(graph) != 0 for graph in graphs]
         if not found:
             raise DataError("confidence needs at least one graph, got none")
@@ -77,29 +77,29 @@ class Confidence:
 
     @property
     def count(self) -> str:
-        """How many graphs the shares are counted over, in words: 100, or 37 of 100."""
+        """The number of graphs that were counted, in words: 100, or 37 of 100."""
         return f"{self.n} of {self.asked}" if self.asked else str(self.n)
 
     @property
     def adjacent(self) -> Floats:
-        """(d, d) share of resamples that link two variables, in whatever direction."""
+        """(d, d) share of resamples that link two variables, in either direction."""
         return self.directed + self.directed.T + self.undirected
 
     @property
     def cut(self) -> float:
-        """The frequency from which on a link counts, found from all frequencies (Scutari & Nagarajan 2013).
+        """The frequency threshold above which a link counts as real, estimated from all frequencies.
 
-        The distribution of the frequencies is compared with that of a graph known for certain, where each is 0 or 1:
-        the share of zeros that comes closest (L1) says how many links are noise.
+        The distribution of the frequencies is compared with that of a graph known with certainty, in which each is 0
+        or 1; the closest such distribution (in L1) gives the share of links that are noise (Scutari & Nagarajan 2013).
         """
         values = np.sort(self.adjacent[np.triu_indices(len(self.names), 1)])
         return _cut(values)
 
     def averaged(self, cut: float | None = None) -> Bools:
-        """Return the graph (d, d) of the links at or above the cut, as a PDAG without directed cycles.
+        """Return the graph (d, d) of the links at or above the threshold, as a PDAG without directed cycles.
 
-        A link is directed where more than half of its resamples agree on the arrow. Arrows are put in from the
-        strongest down; one that would close a cycle stays undirected.
+        A link is directed if more than half of its resamples agree on the direction. Arrows are added in order of
+        decreasing frequency; one that would close a cycle stays undirected.
 
         Examples
         --------

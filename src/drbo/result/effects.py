@@ -1,7 +1,7 @@
-"""Total and direct linear effects as sets: one value for each graph of the class that the data cannot tell apart.
+"""Total and direct linear effects as sets: one value for each graph of the equivalence class.
 
-What is estimated is only as good as the graph: no hidden common causes, linear relations, and rows that the graph was
-not chosen by, or a bootstrap that chooses it again.
+An estimate is only as good as the graph. It assumes linear relations, no hidden common causes, and rows that were not
+used to select the graph, or a bootstrap that repeats the selection.
 """
 
 from collections.abc import Callable
@@ -37,10 +37,10 @@ ASSUMED = "linear relations, no hidden common causes"
 
 @dataclass(frozen=True, kw_only=True)
 class Effect:
-    """What a change of the source by one unit does to the target, in each graph of the class.
+    """The effect of a change of the source by one unit on the target, in each graph of the equivalence class.
 
-    ``total`` has an entry for each parent set that the source can have, ``direct`` for each that the target can have;
-    both keep different values only. The intervals (95%) cover the values of all graphs.
+    ``total`` has an entry for each possible parent set of the source, ``direct`` for each possible parent set of the
+    target; equal values are listed once. The 95% intervals cover the values of all graphs.
 
     Examples
     --------
@@ -62,13 +62,13 @@ class Effect:
 
     @property
     def least(self) -> float:
-        """The smallest size of the total effect in the class: a lower bound (Maathuis et al. 2009)."""
+        """The smallest absolute total effect in the class, a lower bound on the true one (Maathuis et al. 2009)."""
         return min(abs(value) for value in self.total)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effects:
-    """Effects between pairs of columns, and what they rest on; see :meth:`drbo.Result.effects`.
+    """Effects between pairs of columns, and the rows that they were estimated from; see :meth:`drbo.Result.effects`.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Judging a graph without knowing the truth, on rows that it was not learned from.
+"""Judge a graph without knowing the true one, on rows that it was not learned from.
 
-Every figure here says "the data do not speak against it", never "it is true": graphs of the same equivalence class, and
-graphs with hidden common causes, can pass all of it.
+These figures can only show that the data do not contradict a graph, never that it is true: other graphs of the same
+equivalence class, and graphs with hidden common causes, can pass every test.
 """
 
 from contextlib import suppress
@@ -57,18 +57,19 @@ def judge(
 
     Parameters
     ----------
-    graph : a DAG, or an equivalence class, of which one member is judged: its independences are those of all.
+    graph : a DAG or an equivalence class. One member of a class is judged, because all imply the same independences.
     X : the held-out table.
-    names : of the nodes; None: the columns of the table in their order.
-    score, score_options : as in :class:`~drbo.DrBO`, without rows.
-    test : ``"gaussian"``: partial correlation, categories as indicators; ``"g-test"`` for categories; ``"kci"``, kernel
-        test for nonlinear relations, slow; ``"auto"``: by the score and the kinds of the columns.
-    n_random : random DAGs with as many edges, at least 19.
-    n_permutations : permutations of the nodes, at least 19; None: 200 for ``"gaussian"``, 100 for ``"g-test"``, 20 for
-        ``"kci"``.
-    path : also search at rising penalties, for linear and discrete scores.
-    seed : of the random graphs and permutations.
-    time_limit : seconds; what is not done by then is left out, and the notes say so.
+    names : names of the nodes; None: the columns of the table in their order.
+    score, score_options : as in :class:`~drbo.DrBO`; options with one entry per row must refer to the rows of ``X``.
+    test : ``"gaussian"``: partial correlation, with categories encoded as indicators; ``"g-test"``: contingency tables,
+        for categories; ``"kci"``: a slow kernel test for nonlinear relations; ``"auto"``: chosen by the score and the
+        types of the columns.
+    n_random : number of random DAGs with as many edges, at least 19.
+    n_permutations : number of node permutations, at least 19; None: 200 for ``"gaussian"``, 100 for ``"g-test"``, 20
+        for ``"kci"``.
+    path : also search with increasing penalties, for linear and discrete scores.
+    seed : seed of the random graphs and permutations.
+    time_limit : seconds; the notes list what was left out because time ran out.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The answer of a fit: the graph, how it was found, and how it is shown, saved and loaded."""
+"""The result of a fit: the graph, how it was found, and how to show, save and load it."""
 
 import hashlib
 import io
@@ -88,10 +88,10 @@ def _no_trace() -> dict[str, npt.NDArray[Any]]:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Result:
-    """What a fit found: read-only, with all that is needed to repeat it.
+    """The result of a fit: read-only, with everything needed to repeat the fit.
 
-    Where the score cannot tell the members of a Markov equivalence class apart (``score_equivalent``), the answer is
-    the class, ``cpdag``, and ``dag`` is one member of it.
+    If the score cannot distinguish the members of a Markov equivalence class (``score_equivalent``), the result is the
+    class, ``cpdag``, and ``dag`` is one member of it.
 
     Examples
     --------
@@ -194,30 +194,30 @@ class Result:
 
     @property
     def cpdag(self) -> Bools:
-        """The Markov equivalence class of ``dag``: an undirected edge is there in both directions."""
+        """The Markov equivalence class of ``dag``; an undirected edge is present in both directions."""
         return self._cpdag.copy()
 
     @property
     def undirected(self) -> Bools:
-        """(d, d) True, on both sides, for edges whose direction neither this score nor the knowledge can tell."""
+        """(d, d) True in both directions for edges whose direction neither the score nor the knowledge determines."""
         if not self.score_equivalent:
             return np.zeros_like(self.dag)
         return self._mpdag & self._mpdag.T
 
     @property
     def mpdag(self) -> Bools:
-        """The equivalence class under the knowledge: ``cpdag`` with the edges directed that the knowledge directs."""
+        """The equivalence class under the knowledge: ``cpdag``, with further edges directed by the knowledge."""
         return self._mpdag.copy()
 
     @property
     def upper_bound(self) -> float | None:
-        """No DAG scores higher; None where this was not proved. It speaks of ``searched_dag``, before pruning."""
+        """A proved upper bound on the score of every DAG, before pruning; None if nothing was proved."""
         bound = self.insight.get("certificate", {}).get("upper_bound")
         return None if bound is None else float(bound)
 
     @property
     def gap(self) -> float | None:
-        """How much ``score`` may lie below the best possible; 0: it is the best, within the certificate's tolerance."""
+        """The most that ``score`` can lie below the optimum; 0: it is optimal, within the tolerance of the proof."""
         if self.upper_bound is None:
             return None
         gap = self.upper_bound - self.score
@@ -225,22 +225,22 @@ class Result:
 
     @property
     def bound_valid_for(self) -> str | None:
-        """Which DAGs the upper bound speaks of, in words."""
+        """The DAGs that the upper bound holds for, in words."""
         words = self.insight.get("certificate", {}).get("valid_for")
         return None if words is None else str(words)
 
     @property
     def top(self) -> list[dict[str, Any]]:
-        """The best equivalence classes found, best first: score, how far behind, edges of the best DAG of each."""
+        """The best equivalence classes, best first: score, distance to the best score, edges of the best DAG."""
         return [dict(entry) for entry in self.insight.get("top", [])]
 
     @property
     def cut_short(self) -> bool:
-        """A time limit or an interruption ended the run, so another run of the same call may end elsewhere."""
+        """Whether a time limit or an interruption ended the run, so that another run may find a different graph."""
         return was_cut_short(self.stopped)
 
     def why(self) -> dict[tuple[str, str], str]:
-        """Return for each edge of ``dag`` what fixes its direction; see :func:`drbo.claims.why.reasons`."""
+        """Return what determines the direction of each edge of ``dag``; see :func:`drbo.claims.why.reasons`."""
         found = why.reasons(
             self.dag,
             self._constraints,
@@ -253,7 +253,7 @@ class Result:
 
     @property
     def confidence(self) -> Confidence | None:
-        """Shares of resamples that have each edge and path; None without a bootstrap."""
+        """Edge and path frequencies over resamples; None without a bootstrap."""
         if self.directed_frequency is None or self.undirected_frequency is None or self.path_frequency is None:
             return None
         return Confidence(
@@ -265,7 +265,7 @@ class Result:
         )
 
     def with_confidence(self, found: Confidence) -> "Result":
-        """Return this result with the shares of a bootstrap of the same table."""
+        """Return this result with the frequencies of a bootstrap of the same table."""
         if found.names != self.names:
             raise ResultError("the confidence is about other variables than this result")
         return replace(
@@ -279,7 +279,7 @@ class Result:
 
     @property
     def trace(self) -> "pd.DataFrame":
-        """The course of the search: n_evals (DAGs), n_local (distinct local scores), seconds, best score."""
+        """The progress of the search: n_evals (DAGs), n_local (distinct local scores), seconds, best score."""
         import pandas as pd
 
         return pd.DataFrame({name: column.copy() for name, column in self.trace_columns.items()})
@@ -287,9 +287,9 @@ class Result:
     def edges(self) -> "pd.DataFrame":
         """Return the edges of ``dag``.
 
-        ``directed`` is False where nothing tells the direction, ``reason`` says what does. The margins are what the
-        score of the graph before pruning loses when the edge goes or turns, all else re-optimised; NaN: no known
-        graph has it so. ``posterior`` is the probability of the edge where the score is a log evidence.
+        ``directed`` is False if nothing determines the direction; ``reason`` names what does. The margins are the loss
+        in score, before pruning, if the edge is removed or reversed and the rest re-optimised; NaN: no such graph was
+        scored. ``posterior`` is the probability of the edge, for scores that are a log evidence.
         """
         table = export.edge_table(self.dag, self.names, self.weights, self.standardised_weights, ~self.undirected)
         source, target = np.nonzero(self.dag)
@@ -315,7 +315,7 @@ class Result:
         return export.edge_table(cpdag & ~np.tril(both), self.names, directed=~both)
 
     def adjacency(self) -> "pd.DataFrame":
-        """Return ``dag`` as a table of 0 and 1 with names on both sides: row -> column."""
+        """Return ``dag`` as a data frame of 0 and 1 with named rows and columns: row -> column."""
         return export.adjacency_frame(self.dag, self.names)
 
     def to_networkx(self) -> "nx.DiGraph[str]":
@@ -324,11 +324,11 @@ class Result:
 
     @property
     def causal_matrix(self) -> npt.NDArray[np.int64]:
-        """``dag`` as gCastle gives it: an array of 0 and 1, row -> column."""
+        """``dag`` in the format of gCastle: an array of 0 and 1, row -> column."""
         return self.dag.astype(np.int64)
 
     def to_causallearn(self) -> Any:
-        """Return a causal-learn GeneralGraph: the equivalence class where that is the answer."""
+        """Return a causal-learn GeneralGraph: the equivalence class if that is the result, else the DAG."""
         from drbo.result.handover import to_causallearn
 
         return to_causallearn(self._answer, self.names)
@@ -340,9 +340,9 @@ class Result:
         return to_pgmpy(self.dag, self.names)
 
     def export(self, path: str | Path, *, as_class: bool = False) -> Path:
-        """Write the graph for another program, by the ending of the name; see :mod:`drbo.result.handover`.
+        """Write the graph in the format given by the file extension; see :mod:`drbo.result.handover`.
 
-        ``as_class`` writes the equivalence class, with undirected edges, in place of ``dag``.
+        ``as_class`` writes the equivalence class, with undirected edges, instead of ``dag``.
         """
         from drbo.result.handover import hand_over
 
@@ -354,7 +354,7 @@ class Result:
         return self.mpdag if self.score_equivalent else self.dag
 
     def plot(self, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes":
-        """Draw the graph, into a file if a path is given; see :func:`drbo.result.plot.draw`."""
+        """Draw the graph, to a file if a path is given; see :func:`drbo.result.plot.draw`."""
         from drbo.result.plot import draw
 
         return draw(self, path=path, ax=ax)
@@ -366,18 +366,18 @@ class Result:
         return plot_trace(self, path=path)
 
     def plot_compare(self, truth: npt.ArrayLike, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes":
-        """Draw what is right, missing, extra and reversed; see :func:`drbo.result.plot.plot_compare`."""
+        """Draw correct, missing, extra and reversed edges; see :func:`drbo.result.plot.plot_compare`."""
         from drbo.result.plot import plot_compare
 
         return plot_compare(self, truth, path=path, ax=ax)
 
     @property
     def plain_score_options(self) -> dict[str, Any]:
-        """The options of the score without arrays, of which a result keeps the shape alone."""
+        """The options of the score without arrays, of which a result stores only the shape."""
         return {name: value for name, value in self.score_options.items() if not str(value).startswith("array (")}
 
     def has_seen(self, X: Any) -> bool:
-        """Tell whether a table is the one that the graph was learned from; some of its rows are not recognised.
+        """Tell whether a table is the one that the graph was learned from; a subset of its rows is not recognised.
 
         Examples
         --------
@@ -403,7 +403,7 @@ class Result:
     def judge(self, X: Any, **options: Any) -> "Judgement":
         """Judge the graph on rows that it was not learned from, with its own score; see :func:`drbo.judge`.
 
-        Warns if these are the rows of the fit. A score that is not one of drbo's must be given as ``score``.
+        Warns if the graph was learned from these rows. A score that is not built in must be given as ``score``.
         """
         from drbo.result.judge import judge
         from drbo.scores.named import score_of_file
@@ -420,13 +420,13 @@ class Result:
     ) -> "Effects":
         """Return total and direct linear effects in the graphs of the class, estimated from a table.
 
-        The answer says whether these are held-out rows or the rows of the fit. Over bootstrap graphs:
+        The result states whether these are held-out rows or the rows of the fit. For effects over bootstrap graphs, see
         :meth:`drbo.DrBO.effects`.
 
         Parameters
         ----------
         X : rows that the graph was not learned from.
-        source, target : names of columns; None: every one, and only pairs with an effect are kept.
+        source, target : names of columns; None: all columns, and only pairs with an effect are returned.
         missing : ``"error"`` or ``"drop"``, for rows with missing values.
         """
         from drbo.data.check import check_table
@@ -451,7 +451,7 @@ class Result:
         return replace(found, effects=tuple(one for one in found.effects if any(one.total)))
 
     def report(self, path: str | Path) -> Path:
-        """Write one HTML file that explains this result; see :func:`drbo.result.report.page.write_report`."""
+        """Write a single HTML file that explains this result; see :func:`drbo.result.report.page.write_report`."""
         from drbo.result.report.page import write_report
 
         return write_report(self, path)
@@ -463,7 +463,7 @@ class Result:
         return notebook_html(self)
 
     def summary(self) -> str:
-        """Return the result in plain words; the equivalence class comes first where it is the answer."""
+        """Return the result in plain words; the equivalence class comes first if it is the result."""
         n_edges, n_searched = int(self.dag.sum()), int(self.searched_dag.sum())
         text = export.printable
         lines = [f"{len(self.names)} variables, {self.n_rows} rows, score {text(self.score_name)}", ""]
@@ -521,7 +521,7 @@ class Result:
         return [f"frequencies  {found.count} {what}{least}; {links_above}: see edges()"]
 
     def save(self, folder: str | Path) -> Path:
-        """Write result.json, result.npz and edges.csv into a folder, and return the folder.
+        """Write result.json, result.npz and edges.csv to a folder, and return the folder.
 
         Examples
         --------
@@ -562,7 +562,7 @@ class Result:
 
     @classmethod
     def load(cls, folder: str | Path) -> "Result":
-        """Read what :meth:`save` wrote; anything else is refused with a ResultError, and nothing is unpickled.
+        """Read a result written by :meth:`save`; other content raises a ResultError, and nothing is unpickled.
 
         Sizes, types and the checksum are verified before the arrays are read.
         """

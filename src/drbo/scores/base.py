@@ -1,4 +1,4 @@
-"""The contract of a score, the batch of families it is asked about, and the registry of names."""
+"""The score interface, batches of families, and the registry of score names."""
 
 import importlib
 import inspect
@@ -68,7 +68,7 @@ class Families:
         return Families(self.nodes[rows], self.parents[rows])
 
     def keys(self) -> list[bytes]:
-        """Return one byte string per family, equal exactly for equal families; sorts by node first."""
+        """Return one byte string per family; equal families have equal strings, and strings sort by node first."""
         head = self.nodes.astype(">u4").view(np.uint8).reshape(-1, 4)
         packed = np.concatenate([head, np.packbits(self.parents, axis=1)], axis=1)
         raw, width = packed.tobytes(), packed.shape[1]
@@ -93,22 +93,23 @@ class Families:
 class Score:
     """A decomposable score of a DAG; higher is better.
 
-    The score of a DAG is ``combine(local, price)``: ``local`` is the expensive part (one regression or count per
-    family, what the surrogate learns), ``price`` is exact and costs nothing (edge penalty and edge prior). The same
-    ``combine`` serves true and predicted local values. Here it is ``sum(gain * local + price)``.
+    The score of a DAG is ``combine(local, price)``. ``local`` is the expensive part, such as one regression or one
+    contingency table per family, and is what a surrogate learns. ``price`` is exact and cheap: the edge penalty and
+    the edge prior. The same ``combine`` is used for true and predicted local values; by default it is
+    ``sum(gain * local + price)``.
 
-    A subclass sets ``gain`` and implements :meth:`local`; a quick one implements only
+    A subclass sets ``gain`` and implements :meth:`local`; the simplest subclass implements only
     ``local_one(node, parents) -> float``.
 
     Parameters
     ----------
     table : the checked data.
-    penalty : factor of ``ln n`` per free parameter; 1 is the paper's BIC. At 1 a few of the d (d - 1) possible edges
-        pass by chance when n is small against d: 2 is wiser when false edges hurt more than missed ones, and
+    penalty : multiplier of ``ln n`` per free parameter; 1 is the paper's BIC. With 1, a few of the d (d - 1) possible
+        edges are accepted by chance if n is small compared with d. Use 2 if false edges are worse than missed ones;
         ``"ebic"`` adds ``ln d`` per edge on the scale of the log evidence (Foygel & Drton 2010, gamma = 1/2), which
-        keeps the number of false edges in check for any d.
+        limits the number of false edges for any d.
     edge_prior : (d, d) log-odds of each edge i -> j, added on the scale of the log evidence.
-    targets : (n, d) True where a node was set by intervention in a row: the row is left out of that node's score.
+    targets : (n, d) True where a node was set by intervention in a row; the score of that node ignores the row.
 
     Examples
     --------
@@ -204,9 +205,9 @@ class Score:
         raise NotImplementedError("a score must implement local() or local_one()")
 
     def credited(self, families: Families) -> npt.NDArray[np.bool_]:
-        """Return which families (m,) get credit for their parents: those with fewer parameters than rows.
+        """Return which families (m,) may be credited for their parents: those with fewer parameters than rows.
 
-        With more, every fit is perfect whatever the data. ``score_equivalent`` is meant for DAGs of such families.
+        With more parameters than rows, every fit is perfect. ``score_equivalent`` refers to DAGs of credited families.
         """
         return np.ones(len(families), dtype=bool)
 
@@ -247,14 +248,14 @@ class Score:
         return sum_nodes(self.share(local, price))
 
     def combines_like(self, other: "Score") -> bool:
-        """Tell whether :meth:`combine` of another score surely gives the same for the same values."""
+        """Tell whether :meth:`combine` of another score is certain to give the same result for the same values."""
         plain = all(
             type(score).combine is Score.combine and type(score).share is Score.share for score in (self, other)
         )
         return self is other or (plain and isinstance(self.gain, float) and self.gain == other.gain)
 
     def share(self, local: Tensor, price: Tensor, level: float | None = None, nodes: Tensor | None = None) -> Tensor:
-        """Return what each family adds to an additive form of the score.
+        """Return the contribution of each family to an additive form of the score.
 
         The last axis is all nodes, or the given ``nodes``. A score that is not additive is maximised through
         additive lower bounds, each exact at its ``level`` (:meth:`level_of`).
@@ -270,10 +271,10 @@ class Score:
         return None
 
     def relative(self) -> "Score | None":
-        """Return a score a thousand times as cheap whose local values go along with these, if there is one.
+        """Return a proxy score, about a thousand times cheaper and correlated with this one; None if there is none.
 
-        Lower must be better for its ``local``. A surrogate asks it about many families, and learns from the true score
-        how far to follow it.
+        Lower must be better for its ``local``. A surrogate evaluates the proxy on many families and learns from the
+        true score how far the proxy can be trusted.
         """
         return None
 
@@ -398,7 +399,7 @@ def score_class(name: str) -> Any:
 
 
 def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = None) -> Score:
-    """Return the score for a table from its name, ``module:Class``, class or ready-made object.
+    """Return the score of a table, given its name, ``module:Class``, class or a score object.
 
     Examples
     --------

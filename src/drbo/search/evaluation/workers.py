@@ -1,4 +1,4 @@
-"""A number of processes that compute; one that dies is replaced."""
+"""A pool of worker processes that replaces those that die."""
 
 import pickle
 import queue
@@ -19,10 +19,11 @@ class WorkerLost(Exception):
 
 
 class WorkerPool(Executor):
-    """A number of processes; one that dies is replaced, and its task fails with :class:`WorkerLost`.
+    """A pool of processes; if one dies, it is replaced, and its task fails with :class:`WorkerLost`.
 
-    Unlike ``ProcessPoolExecutor``, a dead process breaks neither the pool nor the tasks of others. Processes are
-    started afresh, not forked: threads of the parent can do no harm. They end with the pool, and with the parent.
+    Unlike in a ``ProcessPoolExecutor``, a dead process breaks neither the pool nor the tasks of other processes.
+    Processes are spawned, not forked, so threads of the parent process cannot deadlock them. They end with the pool, or
+    with the parent process.
 
     Examples
     --------
@@ -41,7 +42,7 @@ class WorkerPool(Executor):
         self._threads: list[threading.Thread] = []
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        """Give a task to the next free process."""
+        """Submit a task to the next free process."""
         task = pickle.dumps((fn, args, kwargs), protocol=pickle.HIGHEST_PROTOCOL)
         future: Future[Any] = Future()
         with self._lock:
@@ -55,7 +56,7 @@ class WorkerPool(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more tasks; let the processes end."""
+        """Accept no more tasks, and let the processes end."""
         with self._lock:
             first, self._closed = not self._closed, True
         if cancel_futures:
