@@ -194,8 +194,8 @@ CSV = "height,weight\n1.8,75\n1.6,60\n1.7,68\n"
 
 CASES = [
     # files
-    Case("file that is not there", lambda: read_table("table.csv"), "'table.csv' does not exist", "spelling"),
-    Case("directory in place of a file", _directory, "'tables' is a directory", "name of a file"),
+    Case("missing file", lambda: read_table("table.csv"), "'table.csv' does not exist", "spelling"),
+    Case("directory instead of a file", _directory, "'tables' is a directory", "name of a file"),
     Case("empty file", _file("table.csv", ""), "'table.csv' is empty", "column names"),
     Case("column names without rows", _file("table.csv", "height,weight\n"), "no rows", "at least 3 rows"),
     Case(
@@ -205,31 +205,29 @@ CASES = [
         "save it as UTF-8",
     ),
     Case("UTF-16 text", _file("table.csv", CSV.encode("utf-16")), "UTF-16", "CSV UTF-8"),
-    Case(
-        "line with a cell too many", _file("table.csv", CSV + "1.9,80,1\n"), "line 5: 3 cells", "same number of cells"
-    ),
-    Case("line with a cell too few", _file("table.csv", CSV + "1.9\n"), "line 5: 1 cells", "same number of cells"),
+    Case("line with too many cells", _file("table.csv", CSV + "1.9,80,1\n"), "line 5: 3 cells", "same number of cells"),
+    Case("line with too few cells", _file("table.csv", CSV + "1.9\n"), "line 5: 1 cells", "same number of cells"),
     Case("same name twice in the header", _file("table.csv", "a,b,a\n1,2,3\n"), "name 'a'", "a unique name"),
     Case("file without column names", _file("table.csv", "1.8,75\n1.6,60\n"), "numbers: 1.8, 75", "header=False"),
     Case("column without a name", _file("table.csv", ",a,b\n0,1,2\n1,2,3\n"), "column 1 of 3", "index=False"),
     Case("wrong separator", _file("table.txt", "a b\n1 2\n3 4\n"), "only one column, 'a b'", "separator=..."),
     Case("separator of two characters", _file("t.csv", CSV, separator="::"), "got '::'", "for example ';'"),
-    Case("kind of file that is not known", _file("table.xlsx", "PK"), "unknown extension", "save the table as CSV"),
+    Case("unknown file type", _file("table.xlsx", "PK"), "unknown extension", "save the table as CSV"),
     Case(
-        "gzip file cut short",
+        "incomplete gzip file",
         _file("t.csv.gz", gzip.compress(CSV.encode())[:-12]),
         "gzip",
         "download or compress it again",
     ),
-    Case("Parquet file cut short", _file("table.parquet", "PAR1"), "'table.parquet'", "write it again"),
+    Case("incomplete Parquet file", _file("table.parquet", "PAR1"), "'table.parquet'", "write it again"),
     Case("pickled objects", _arrays("t.npy", X=np.array([[{}, 1]], dtype=object)), "pickled", "numpy.savez"),
     Case("two tables in one file", _arrays("t.npz", A=np.eye(2), B=np.eye(2)), "2 arrays", "under the name X"),
-    Case("packed file that unpacks to much", _file("t.csv.gz", _zeros()), "over 100 times its size", "max_input=..."),
-    Case("table that is too large", _file("t.csv", CSV, max_input=20), "needs more than 20 bytes", "max_input=..."),
+    Case("decompression bomb", _file("t.csv.gz", _zeros()), "over 100 times its size", "max_input=..."),
+    Case("table over the size limit", _file("t.csv", CSV, max_input=20), "needs more than 20 bytes", "max_input=..."),
     Case("too many columns", _file("t.csv", "a" + ",b" * 2**14), "has 16385 columns", "fewer columns"),
     Case("lists in the cells of a Parquet file", _lists, "column 'l' contains list", "split it into several columns"),
     # what is passed as data
-    Case("something that is no table", _data({"a": [1, 2]}), "got dict", "pandas, polars or pyarrow"),
+    Case("data that is not a table", _data({"a": [1, 2]}), "got dict", "pandas, polars or pyarrow"),
     Case("1-D array", _data(np.arange(5.0)), "Expected 2D array, got 1D array instead", "Reshape your data"),
     Case("3-D array", _data(np.zeros((4, 3, 2))), "dim 3", "rows and columns"),
     Case("sparse matrix", _data(sparse.csr_matrix(np.eye(4))), "sparse", "toarray()"),
@@ -245,7 +243,7 @@ CASES = [
     ),
     # what is in the columns
     Case("missing values", _table(age=[1, None, 3, 4, None, 6]), "column 'age' (2 of 6 rows)", 'missing="drop"'),
-    Case("column without a value", _data(_HOLES.assign(age=np.nan), missing="keep"), "no value in any row", "drop"),
+    Case("column without any value", _data(_HOLES.assign(age=np.nan), missing="keep"), "no value in any row", "drop"),
     Case("too few complete rows", _data(_HOLES, missing="drop"), "2 of 6 rows have no missing value", '"impute"'),
     Case("infinite value", _table(age=[1, 2, np.inf, 4, 5, 6]), "column 'age', row 2", "drop the row"),
     Case("huge value", _table(age=[1, 2, 3, 1e308, 5, 6]), "column 'age' contains 1e+308 in row 3", "rescale"),
@@ -254,7 +252,12 @@ CASES = [
     Case(
         "same column twice", _table(a=NUMBERS, b=NUMBERS), "column 'b' is a copy of column 'a'", 'on_collinear="drop"'
     ),
-    Case("same column in other units", _table(cm=NUMBERS, mm=NUMBERS * 10 + 2), "10 * 'cm' + 2", 'on_collinear="keep"'),
+    Case(
+        "same column in different units",
+        _table(cm=NUMBERS, mm=NUMBERS * 10 + 2),
+        "10 * 'cm' + 2",
+        'on_collinear="keep"',
+    ),
     Case(
         "sum of other columns",
         _table(a=NUMBERS, b=OTHERS, total=NUMBERS + OTHERS),
@@ -265,7 +268,7 @@ CASES = [
     Case("numbers stored as text", _table(age=list("123456")), "column 'age'", "astype(float)"),
     Case("decimal commas", _table(age=["1,5", "2,5", "3", "4,1", "5", "6"]), "'1,5' in row 0", "decimal=','"),
     Case(
-        "number that is none",
+        "invalid number",
         _table(age=["1", "2", "1e5x", "4", "5", "6"]),
         "row 2 contains '1e5x'",
         "astype('category')",
@@ -273,14 +276,14 @@ CASES = [
     Case("identifiers or free text", _table(person=list("abcdef")), "column 'person' has 6", "fewer groups"),
     Case("dates", _table(day=pd.date_range("2024-01-01", periods=6)), "column 'day' contains dates", "days since"),
     Case("dates stored as text", _table(day=["2024-01-01", "2024-01-02"] * 3), "'2024-01-01'", "days since"),
-    Case("cells that are no values", _table(age=[{"x": 1}, 2, 3, 4, 5, 6]), "column 'age', row 0", "drop it"),
+    Case("cells of an unsupported type", _table(age=[{"x": 1}, 2, 3, 4, 5, 6]), "column 'age', row 0", "drop it"),
     # options of the check
     Case("unknown policy", _data(np.eye(4), on_constant="skip"), "got 'skip'", "the default"),
     # options of the search
-    Case("setting out of its range", _fit(settings={"dropout": 1.5}), "dropout must be in [0, 1), got 1.5", "0.1"),
+    Case("setting out of range", _fit(settings={"dropout": 1.5}), "dropout must be in [0, 1), got 1.5", "0.1"),
     Case("unknown setting", _fit(settings={"dropuot": 0.3}), "unknown setting dropuot", "help(drbo.Settings)"),
     Case("no evaluations", _fit(max_evals=0), "max_evals must be at least 1, got 0", "DAG evaluations"),
-    Case("part of an evaluation", _fit(max_evals=10.5), "max_evals must be a whole number", "DAG evaluations"),
+    Case("fraction of an evaluation", _fit(max_evals=10.5), "max_evals must be a whole number", "DAG evaluations"),
     Case("negative time limit", _fit(time_limit=-60), "time_limit must be at least 0, got -60", "seconds"),
     Case("unknown score", _fit(score="bic"), "score must be one of", "package.module:ClassName"),
     Case(
@@ -289,14 +292,14 @@ CASES = [
     Case("unknown option of a score", _fit(score="bic-nv", score_options={"penality": 2}), "penality", "penalty"),
     Case("negative penalty", _fit(score_options={"penalty": -1}), "penalty must be a number >= 0", "fewer edges"),
     Case("unknown preset", _fit(preset="papre"), "preset must be one of default, paper", "'default'"),
-    Case("unknown way to prune", _fit(prune="strong"), "prune must be one of auto, none", "'auto'"),
+    Case("unknown pruning method", _fit(prune="strong"), "prune must be one of auto, none", "'auto'"),
     Case("unknown device", _fit(device="gpu"), "device must be auto, cpu or cuda, got 'gpu'", "'auto'"),
-    Case("unknown way with missing values", _fit(missing="mean"), "error, drop, em, impute, got 'mean'", "'error'"),
+    Case("unknown policy for missing values", _fit(missing="mean"), "error, drop, em, impute, got 'mean'", "'error'"),
     Case("one imputation", _fit(missing="impute", imputations=1), "at least 2, got 1", "10"),
     Case("negative random state", _fit(random_state=-1), "random_state must be at least 0, got -1", "0, 1, 2"),
     Case("exact with too many columns", _wide_exact, "24 columns", "exact='auto'"),
     Case(
-        "start with a cycle",
+        "start graph with a cycle",
         _fit(start=np.ones((2, 2)) - np.eye(2)),
         "start: the graph has a cycle",
         "remove or reverse",
@@ -306,17 +309,17 @@ CASES = [
     Case(
         "blocks longer than the table", _bootstrap(kind="block", block=99), "block must be in 1..7", "a smaller value"
     ),
-    Case("judging by other columns", _judge(names=["height", "age"]), "no column 'age'", "height, weight"),
-    Case("judging by no random graph", _judge(n_random=0), "n_random must be", "try 100"),
-    Case("judging by an unknown test", _judge(test="t"), "got 't'", "auto"),
-    Case("a weight too few", _weighted([1] * 6), "each of 7 rows, got shape (6,)", "per row"),
+    Case("judging on other columns", _judge(names=["height", "age"]), "no column 'age'", "height, weight"),
+    Case("judging with no random graph", _judge(n_random=0), "n_random must be", "try 100"),
+    Case("judging with an unknown test", _judge(test="t"), "got 't'", "auto"),
+    Case("too few weights", _weighted([1] * 6), "each of 7 rows, got shape (6,)", "per row"),
     Case("negative weight", _weighted([1, 1, -1, 1, 1, 1, 1]), "got -1 in row 2", "weight to 0"),
     Case("weights that sum to 1", _weighted([1 / 7] * 7), "sum to 1, but a weight is a number of rows", "multiply"),
-    Case("a checkpoint of several fits", lambda: DrBO(checkpoint="run").fit_many([]), "fit_many", "omit checkpoint"),
+    Case("checkpoint for several fits", lambda: DrBO(checkpoint="run").fit_many([]), "fit_many", "omit checkpoint"),
     Case("one seed", lambda: DrBO().stability(np.eye(4), seeds=1), "at least 2, got 1", "10"),
-    Case("lags that are none", lambda: lagged(pd.DataFrame({"a": SIZES}), lags=0), "at least 1, got 0", "1 or 2"),
+    Case("zero lags", lambda: lagged(pd.DataFrame({"a": SIZES}), lags=0), "at least 1, got 0", "1 or 2"),
     Case(
-        "time column that is not there",
+        "missing time column",
         lambda: lagged(pd.DataFrame({"a": SIZES}), lags=1, time="day"),
         "no time column 'day'",
         "the columns are a",
@@ -325,24 +328,25 @@ CASES = [
     Case(
         "effect of a column on itself", _effects("height", "height"), "both the source and the target", "two variables"
     ),
-    Case("clusters that are missing", _bootstrap(kind="cluster"), "requires clusters", "cluster of every row"),
+    Case("missing clusters", _bootstrap(kind="cluster"), "requires clusters", "cluster of every row"),
     # configuration files
+    Case("misspelt option", _config("[fit]\nseeed = 3"), "unknown option 'seeed' in [fit]", "did you mean seed"),
+    Case("option outside of any table", _config("seed = 3"), "'seed' is outside of any table", "write [fit] above"),
+    Case("unknown table", _config("[fits]\nseed = 3"), "unknown table [fits]", "fit, settings and knowledge"),
+    Case("file that is not TOML", _config("[fit\nseed"), "is not valid TOML", "drbo init"),
+    Case("date instead of a duration", _config("[fit]\ntime-limit = 2024-01-01"), "got 2024-01-01", "drbo init"),
+    Case("number instead of a boolean", _config("[fit]\nexact = 1"), "true or false, got 1", "without quotes"),
+    Case("option for the command line only", _config("[fit]\ndask = 'a:1'"), "only on the command line", "--dask"),
     Case(
-        "option that is misspelt", _config("[fit]\nseeed = 3"), "unknown option 'seeed' in [fit]", "did you mean seed"
+        "code named by a configuration file",
+        _code_in_a_config,
+        "does not load code that only a file names",
+        "--score my:Score",
     ),
-    Case("option outside of a table", _config("seed = 3"), "'seed' is outside of any table", "write [fit] above"),
-    Case("table that has no use", _config("[fits]\nseed = 3"), "unknown table [fits]", "fit, settings and knowledge"),
-    Case("file that is no TOML", _config("[fit\nseed"), "is not valid TOML", "drbo init"),
-    Case("date in place of a time", _config("[fit]\ntime-limit = 2024-01-01"), "got 2024-01-01", "drbo init"),
-    Case("number in place of true", _config("[fit]\nexact = 1"), "true or false, got 1", "without quotes"),
-    Case("option for a person alone", _config("[fit]\ndask = 'a:1'"), "only on the command line", "--dask"),
-    Case("code named by a config", _code_in_a_config, "does not load code that only a file names", "--score my:Score"),
     # runs
     Case("code named by a result", _code_in_a_result, "does not load code that only a file names", "score='my:Score'"),
-    Case(
-        "folder of a run that is not finished", _begun, "unfinished run, started by 'drbo fit t.csv'", "drbo resume run"
-    ),
-    Case("folder of something else", _strange, "does not contain a drbo result: notes.txt", "--force"),
+    Case("folder of an unfinished run", _begun, "unfinished run, started by 'drbo fit t.csv'", "drbo resume run"),
+    Case("folder with other files", _strange, "does not contain a drbo result: notes.txt", "--force"),
     # scores and pruners that do not fit the data
     Case(
         "logistic on more than two values",
@@ -375,14 +379,19 @@ CASES = [
         "does not support sample weights",
         "bic-nv",
     ),
-    Case("parts of rows for counts", _weighted([1.5] * 7, "bdeu"), "whole numbers, got 1.5", "number of times"),
+    Case(
+        "fractional weights for a score that counts rows",
+        _weighted([1.5] * 7, "bdeu"),
+        "whole numbers, got 1.5",
+        "number of times",
+    ),
     Case("EM for a column of text", _holes("em", group=list("aabbab")), "'group' is categorical", 'missing="impute"'),
     Case(
         "EM for a nonlinear score", _holes("em", score="splines"), "'splines' requires complete rows", 'score="bic-nv"'
     ),
     Case("EM with a kernel test", _holes("em", prune="kci"), "requires complete rows", "prune='auto'"),
     Case(
-        "EM for columns never seen together",
+        "EM for columns never observed together",
         _holes("em", other=[None, 1.0, 2.0, None, 3.0, 1.5]),
         "'weight' and 'other' are never observed",
         "drop one",
@@ -390,7 +399,7 @@ CASES = [
     # knowledge
     Case("unknown variable in the knowledge", _fit(knowledge={"roots": ["hieght"]}), "did you mean 'height'", "weight"),
     Case(
-        "knowledge against itself",
+        "contradictory knowledge",
         _fit(knowledge={"required": ["height -> weight"], "roots": ["weight"]}),
         "'height -> weight' is required but 'weight' is a root",
         "drop or change one",

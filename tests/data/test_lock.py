@@ -62,7 +62,10 @@ def test_it_is_released_however_the_work_ends(tmp_path, error):
 def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path):
     process = _holder(tmp_path)
     try:
-        with pytest.raises(LockError, match=f"in use by process {process.pid} on .*, which locked it") as caught, locked(tmp_path):
+        with (
+            pytest.raises(LockError, match=f"in use by process {process.pid} on .*, which locked it") as caught,
+            locked(tmp_path),
+        ):
             pass
         assert str(tmp_path / LOCK) in caught.value.hint
     finally:

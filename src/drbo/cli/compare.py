@@ -103,7 +103,7 @@ def _aligned(
     for graph, path in ((learned, "EST"), (truth, "TRUTH")):
         absent = [name for name in names if name not in graph[1]]
         if absent:
-            say(f"note: {path} does not mention {_few(absent)}, which therefore have no edges in that graph")
+            say(f"note: {path} does not mention {_few(absent)} and is assumed to have no edges there")
     return (_spread(learned, names), _spread(truth, names)), names
 
 
