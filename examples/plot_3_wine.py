@@ -22,7 +22,7 @@ table = wine.data.rename(columns={"od280/od315_of_diluted_wines": "od280/od315"}
 table = table - table.groupby(wine.target).transform("mean")
 model = DrBO(score="bge", random_state=0).fit(table)
 result = model.result_
-print("gap to the best of", result.bound_valid_for, "is", result.gap)
+print("gap to the best of", result.proof.valid_for, "is", result.gap)
 
 # %%
 # A gap of zero: no graph scores higher. Drawn is what is left of it after a test of every edge; arrows are directions

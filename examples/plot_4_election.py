@@ -55,7 +55,7 @@ model.result_.plot()
 # the tiers:
 
 print("score:", model.result_.score_name)
-print("proof:", model.result_.bound_valid_for)
+print("proof:", model.result_.proof.valid_for)
 
 # %%
 # How sure? ``link_frequency`` is about the link, ``frequency`` about the arrow. Views are linked for sure; which of

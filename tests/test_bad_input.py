@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from drbo import DrBO, Knowledge, Result, Settings, judge
+from drbo import DrBO, Knowledge, Settings, judge
 from drbo.cli.fit import fit
 from drbo.cli.options import config_values
 from drbo.cli.output import check_folder
@@ -24,6 +24,7 @@ from drbo.data.check import check_table
 from drbo.data.lag import lagged
 from drbo.data.read import read_table
 from drbo.errors import DrboError
+from tests.results import make_result
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "bad-input.md"
 
@@ -172,8 +173,7 @@ def _code_in_a_config() -> Any:
 
 
 def _code_in_a_result() -> Any:
-    common: dict[str, Any] = {"score": 0.0, "pruned_score": 0.0, "score_equivalent": True, "local": [0], "price": [0]}
-    return DrBO.like(Result(names=("a",), dag=[[0]], searched_dag=[[0]], score_name="my:Score", **common))
+    return DrBO.like(make_result([[0]], score_name="my:Score"))
 
 
 def _begun() -> Any:

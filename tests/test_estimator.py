@@ -3,7 +3,6 @@ import pickle
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
 
 import networkx as nx
 import numpy as np
@@ -29,6 +28,7 @@ from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.checkpoint.saver import Saved
 from drbo.search.paper.lockstep import group_size, run_together
+from tests.results import assert_same
 
 SMALL = Settings(batch_size=8, n_candidates=100, hidden=8, n_draws=4, n_grads=2, n_replay=32)
 NAMES = ["rain", "sprinkler", "wet", "slippery", "fall"]
@@ -119,7 +119,7 @@ def test_a_fitted_model_survives_pickling():
 @ROUTES
 def test_the_graph_of_an_easy_table_is_found(max_evals):
     model = _model(max_evals=max_evals).fit(_frame())
-    assert (model.result_.found_by == "order search") == (max_evals is None)
+    assert (model.result_.search.found_by == "order search") == (max_evals is None)
     truth = {(NAMES[i], NAMES[j]) for i, j in np.argwhere(WEIGHTS)}
     assert _edges(model) == truth
     assert model.adjacency_.dtype.kind == "i"
@@ -161,11 +161,11 @@ def test_the_record_says_how_it_was_found():
     frame = _frame()
     result = _model(score_options={"penalty": 2, "edge_prior": np.zeros((5, 5))}).fit(frame).result_
     assert (result.score_name, result.score_equivalent, result.pruner) == ("bic-ev", False, "f-test")
-    assert result.score_options == {"penalty": 2, "edge_prior": "array (5, 5)"}
-    assert (result.seed, result.n_rows) == (0, 400)
+    assert result.scoring.options == {"penalty": 2, "edge_prior": "array (5, 5)"}
+    assert (result.seed, result.table.n_rows) == (0, 400)
     assert result.settings == SMALL.with_(max_evals=60, route="surrogate").to_dict()
-    assert set(result.versions) >= {"drbo", "python", "numpy", "torch"}
-    assert result.found_by
+    assert set(result.provenance.versions) >= {"drbo", "python", "numpy", "torch"}
+    assert result.search.found_by
     assert result.stopped
     trace = result.trace
     assert (trace["n_evals"].iloc[-1], trace["n_local"].iloc[-1]) == (result.n_evals, result.n_local)
@@ -178,23 +178,16 @@ def test_the_record_says_how_it_was_found():
 def test_a_result_survives_saving(tmp_path):
     model = _model(score_options={"penalty": 1.5, "targets": np.zeros((400, 5))}).fit(_frame())
     copy = Result.load(model.result_.save(tmp_path / "run"))
-    for name in [field.name for field in fields(Result)]:
-        value, other = getattr(model.result_, name), getattr(copy, name)
-        if name == "trace_columns":
-            assert all((other[column] == value[column]).all() for column in value)
-        elif isinstance(value, np.ndarray):
-            assert np.array_equal(other, value, equal_nan=value.dtype.kind == "f"), name
-        else:
-            assert other == value, name
+    assert_same(copy, model.result_)
 
 
 def test_the_default_choices_name_their_reasons():
     model = _model(score="auto").fit(_frame())
     assert model.result_.score_name == "bic-nv"
-    assert model.result_.score_options == {"penalty": 1.0}
+    assert model.result_.scoring.options == {"penalty": 1.0}
     for word in ("units", "penalty 1"):
         assert any(word in reason for reason in model.result_.reasons)
-    assert _model(score_options={"penalty": 2}).fit(_frame()).result_.score_options == {"penalty": 2}
+    assert _model(score_options={"penalty": 2}).fit(_frame()).result_.scoring.options == {"penalty": 2}
     assert model.result_.score_equivalent
     assert (model.result_.cpdag == dag_to_cpdag(model.adjacency_.astype(bool))).all()
 
@@ -242,7 +235,7 @@ def test_the_order_of_rows_and_columns_does_not_matter(score, max_evals, rng):
         assert second.result_.names == tuple(columns)
         assert _edges(second) == _edges(first)
         assert second.score_ == first.score_
-        assert second.result_.data_hash == first.result_.data_hash
+        assert second.result_.table.sha256 == first.result_.table.sha256
         pd.testing.assert_series_equal(second.result_.trace["best"], first.result_.trace["best"])
         place = [NAMES.index(name) for name in columns]
         assert (second.result_.local == first.result_.local[place]).all()
@@ -387,7 +380,7 @@ def test_the_route_and_its_reason_are_told(score, changes, route, reason):
     result = DrBO(score, settings=settings.with_(**changes), random_state=0, exact=False).fit(_frame()).result_
     assert result.settings["route"] == route
     assert any(text.startswith(f"route {route}: {reason}") for text in result.reasons)
-    assert (result.found_by == "order search") == (route == "orders")
+    assert (result.search.found_by == "order search") == (route == "orders")
 
 
 @ROUTES
@@ -698,8 +691,8 @@ def test_the_result_says_how_to_repeat_it_and_what_was_known():
     known = Knowledge(tiers=[["x0"], ["x1", "x2"]])
     model = DrBO(score="bic-nv", knowledge=known, settings=Settings(order_patience=3), random_state=11).fit(table)
     result = model.result_
-    assert result.knowledge == {"tiers": [["x0"], ["x1", "x2"]]}
-    assert [column["name"] for column in result.preflight["columns"]] == ["x0", "x1", "x2"]
+    assert result.knowledge == known
+    assert [column.name for column in result.table.audit.columns] == ["x0", "x1", "x2"]
     assert "random_state=11" in result.call
     names = {"DrBO": DrBO, "Knowledge": Knowledge, "Settings": Settings, "table": table}
     again = eval(result.call, names).result_
@@ -713,8 +706,8 @@ def test_the_result_says_how_to_repeat_it_and_what_was_known():
 @pytest.mark.parametrize("score", ["bic-nv", "bge", "bic-ev"])
 def test_small_tables_of_cheap_scores_are_solved_and_explained(score):
     result = DrBO(score, random_state=0).fit(_frame()).result_
-    assert (result.gap, result.bound_valid_for) == (0.0, "all DAGs on 5 columns")
-    assert result.upper_bound == pytest.approx(result.score)
+    assert (result.gap, result.proof.valid_for) == (0.0, "all DAGs on 5 columns")
+    assert result.proof.upper_bound == pytest.approx(result.score)
     table = result.edges()
     kept = table["margin_removed"].to_numpy()
     assert (kept > 0).all()
@@ -726,12 +719,12 @@ def test_small_tables_of_cheap_scores_are_solved_and_explained(score):
     else:
         assert ((result.posterior >= 0) & (result.posterior <= 1)).all()
         assert table["posterior"].min() > 0.2
-    assert result.top[0]["behind"] == 0 < result.top[1]["behind"]
+    assert result.top[0].behind == 0 < result.top[1].behind
 
 
 def test_exact_is_off_where_evaluations_are_rationed_unless_asked_for():
-    assert _model(max_evals=3).fit(_frame()).result_.upper_bound is None
-    assert DrBO("bge", random_state=0, exact=False).fit(_frame()).result_.upper_bound is None
+    assert _model(max_evals=3).fit(_frame()).result_.proof is None
+    assert DrBO("bge", random_state=0, exact=False).fit(_frame()).result_.proof is None
     asked = _model(max_evals=3, exact=True).fit(_frame()).result_
     assert asked.gap == 0
     assert asked.n_local >= 5 * 16
@@ -752,11 +745,11 @@ def test_a_large_sparse_graph_is_proved_and_a_dense_one_says_that_no_bound_was_r
     for exact in (True, "auto"):
         model = DrBO("bic-ev" if exact is True else "bic-nv", exact=exact, random_state=0, settings=small)
         assert model.fit(wide).result_.gap == 0
-        assert model.result_.bound_valid_for == "all DAGs on 21 columns"
+        assert model.result_.proof.valid_for == "all DAGs on 21 columns"
     dense = simulate("21ER8", "linear", n=300, seed=0).X
     with pytest.warns(UserWarning, match="no bound was found, because too many parent sets"):
         found = DrBO("bic-ev", exact=True, random_state=0, settings=small).fit(dense).result_
-    assert found.upper_bound is None
+    assert found.proof is None
     assert any("no bound" in reason for reason in found.reasons)
 
 
@@ -766,13 +759,13 @@ def test_what_is_known_does_not_depend_on_the_order_of_the_columns():
     one, two = (DrBO("bge", random_state=0).fit(table).result_ for table in (frame, other))
     columns = [two.names.index(name) for name in one.names]
     np.testing.assert_allclose(two.posterior[np.ix_(columns, columns)], one.posterior, atol=1e-9)
-    assert [entry["score"] for entry in one.top] == pytest.approx([entry["score"] for entry in two.top])
+    assert [entry.score for entry in one.top] == pytest.approx([entry.score for entry in two.top])
 
 
 def test_knowledge_shows_in_the_class_and_the_reasons():
     known = Knowledge(tiers=[["rain"], ["sprinkler"]])
     result = DrBO("bge", random_state=0, knowledge=known).fit(_frame()).result_
-    assert result.bound_valid_for == "all DAGs on 5 columns that satisfy the knowledge"
+    assert result.proof.valid_for == "all DAGs on 5 columns that satisfy the knowledge"
     assert result.why()["rain", "sprinkler"] == "knowledge: sprinkler -> rain is ruled out"
     assert not result.mpdag[1, 0]
     assert result.cpdag[1, 0]
@@ -872,7 +865,7 @@ class TestStart:
         few = {"score": "bge", "max_evals": 2, "exact": False, "settings": Settings(polish=False, n_candidates=100)}
         again = DrBO(start=best.result_.searched_dag, random_state=1, **few).fit(self.TABLE).result_
         assert again.score >= best.score_ - 1e-9
-        assert again.found_by == "given start"
+        assert again.search.found_by == "given start"
 
     def test_the_order_search_takes_one_too(self):
         best = DrBO(score="bic-nv", random_state=0).fit(self.TABLE)
@@ -939,8 +932,8 @@ class TestFitMany:
             order = [result.names.index(name) for name in frame.columns]
             assert _true_score(BicEV, frame, searched[np.ix_(order, order)])[0] == pytest.approx(result.score)
             assert result.n_evals <= 100
-            assert result.trace_columns["best"][-1] == result.score
-        assert len(seen) == sum(len(result.trace_columns["best"]) for result in found)
+            assert result.search.trace.best[-1] == result.score
+        assert len(seen) == sum(len(result.search.trace.best) for result in found)
 
     def test_completed_tables_and_order_searches_go_alone(self, monkeypatch):
         monkeypatch.setattr("drbo.estimator.group_size", lambda n, settings, _: group_size(n, settings, "cuda"))

@@ -30,7 +30,7 @@ def test_drop_is_the_fit_of_complete_rows():
     holed = _holed()
     dropped = DrBO(score="bic-nv", missing="drop", random_state=0).fit(holed)
     alone = DrBO(score="bic-nv", random_state=0).fit(holed.dropna())
-    assert dropped.result_.data_hash == alone.result_.data_hash
+    assert dropped.result_.table.sha256 == alone.result_.table.sha256
     assert dropped.score_ == alone.score_
     assert (dropped.adjacency_ == alone.adjacency_).all()
     assert any("MCAR" in reason for reason in dropped.result_.reasons)
@@ -145,7 +145,7 @@ def test_a_search_with_holes_can_be_resumed(tmp_path):
     first = DrBO(score="bge", missing="em", max_evals=10, random_state=0, checkpoint=tmp_path).fit(holed)
     longer = DrBO.resume(tmp_path, max_evals=5)
     assert longer.result_.n_evals > first.result_.n_evals
-    assert longer.result_.data_hash == first.result_.data_hash
+    assert longer.result_.table.sha256 == first.result_.table.sha256
 
 
 def test_the_order_of_rows_and_columns_does_not_matter():
@@ -153,4 +153,4 @@ def test_the_order_of_rows_and_columns_does_not_matter():
     moved = holed.sample(frac=1, random_state=1)[list("dbca")]
     one, other = (DrBO(score="bic-nv", missing="em", random_state=0).fit(table) for table in (holed, moved))
     assert one.score_ == pytest.approx(other.score_, rel=1e-9)
-    assert one.result_.data_hash == other.result_.data_hash
+    assert one.result_.table.sha256 == other.result_.table.sha256

@@ -67,7 +67,7 @@ def test_a_weighted_fit_is_the_fit_of_repeated_rows(score):
     if weighted.weights_ is not None and (weighted.adjacency_ == repeated.adjacency_).all():
         assert weighted.weights_ == pytest.approx(repeated.weights_)
     assert weighted.score(frame, sample_weight=times) == pytest.approx(weighted.result_.pruned_score)
-    assert weighted.result_.upper_bound is not None  # the proof holds for weighted rows too
+    assert weighted.result_.proof is not None  # the proof holds for weighted rows too
     assert any("rows count as" in reason for reason in weighted.result_.reasons)
 
 
@@ -91,7 +91,7 @@ def test_weights_follow_their_rows():
     one = DrBO(score="bge", random_state=0).fit(frame, sample_weight=times)
     other = DrBO(score="bge", random_state=0).fit(frame.iloc[order], sample_weight=times[order])
     assert one.score_ == pytest.approx(other.score_, rel=1e-12)
-    assert one.result_.data_hash == other.result_.data_hash
+    assert one.result_.table.sha256 == other.result_.table.sha256
 
 
 def test_weights_and_missing_values_together():
@@ -116,7 +116,7 @@ def test_a_weighted_bootstrap_and_a_resumed_search(tmp_path):
     assert found.adjacent[2, 3] == 1.0
     first = DrBO(score="bge", max_evals=10, random_state=0, checkpoint=tmp_path).fit(frame, sample_weight=times)
     longer = DrBO.resume(tmp_path, frame[times > 0], max_evals=5)
-    assert longer.result_.data_hash == first.result_.data_hash
+    assert longer.result_.table.sha256 == first.result_.table.sha256
     assert longer.result_.n_evals > first.result_.n_evals
 
 

@@ -212,7 +212,7 @@ def tiers(
         known = [line[part[0] : part[-1] + 1] for part in np.array_split(np.arange(10), N_TIERS)]
         for case, knowledge in (("nothing", Knowledge()), ("tiers", Knowledge(tiers=known))):
             common = {"score": "bic-ev", "knowledge": knowledge, "random_state": seed, "prune": "none"}
-            top = DrBO(**common, exact=True).fit(data.X).result_.upper_bound
+            top = DrBO(**common, exact=True).fit(data.X).result_.proof.upper_bound
             assert top is not None
             enough, start = top - ROUNDING * abs(top), time.perf_counter()
             settings = Settings(route="surrogate", target_score=enough, exact="off")

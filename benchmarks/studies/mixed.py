@@ -85,9 +85,9 @@ def row(result: Result, name: str, seed: int, **figures: Any) -> Row:
     return {
         "table": name,
         "seed": seed,
-        "n": result.n_rows,
+        "n": result.table.n_rows,
         "score": result.score_name,
-        "penalty": result.score_options.get("penalty", ""),
+        "penalty": result.scoring.options.get("penalty", ""),
         "n_found": int(result.dag.sum()),
         "found_score": round(result.score, 6),
         "n_evals": result.n_evals,

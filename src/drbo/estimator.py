@@ -20,13 +20,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 import drbo
 from drbo.choices import Choices
-from drbo.claims.findings import look_back, restored
+from drbo.claims.findings import claims_of, look_back
 from drbo.claims.prune import BY_MOMENTS, PRUNERS, linear_weights, prune
 from drbo.claims.refit import TableRefit
 from drbo.claims.resampling import Confidence, Kept, bootstrap, check_resampling
-from drbo.data.audit import Finding, audit, audit_arrows, audit_time
+from drbo.data.audit import audit, audit_arrows, audit_time
 from drbo.data.canonical import Canonical, checked_matrix
 from drbo.data.check import check_table
+from drbo.data.facts import Audit, Finding
 from drbo.data.impute import imputations
 from drbo.data.lock import locked
 from drbo.data.missing import POLICIES, complete_rows, missing_cells, note, table_policy
@@ -40,7 +41,8 @@ from drbo.graph import check_dag, dag_to_cpdag
 from drbo.knowledge import Constraints, Knowledge
 from drbo.result.effects import Effects, resampled_effects
 from drbo.result.pooling import pooled
-from drbo.result.result import Result, was_cut_short
+from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace, was_cut_short
+from drbo.result.result import Result
 from drbo.scores.base import SCORES, Families, Score, build_score, score_class
 from drbo.scores.gp import KernelScore
 from drbo.scores.linear import BicNV
@@ -245,7 +247,8 @@ class DrBO(BaseEstimator):
                 results.append(self._fit_table(columns, copy, notes, settings, clashes, None, seed, choice))
             if current().over():
                 break
-        return replace(pooled(results, "imputation", seed, asked=m), data_hash=table.digest())
+        result = pooled(results, "imputation", seed, asked=m)
+        return replace(result, table=replace(result.table, sha256=table.digest()))
 
     def _fit_table(
         self,
@@ -358,7 +361,6 @@ class DrBO(BaseEstimator):
             words = NO_TIME_FOR_A_BOUND if late else NO_BOUND
             warnings.warn(words, stacklevel=2)
             notes = (*notes, words)
-        findings = restored(findings, job.columns)
         pruner = self._choices.pruner(type(score))
         try:
             with finishing():
@@ -369,42 +371,46 @@ class DrBO(BaseEstimator):
         local, price = outcome.best.local[0], score.family_price(Families.from_dags(outcome.best.dags))
         unhashed = table.large and (late or NO_ORDER in case.reasons)
         notes = (*notes, NO_DIGEST) if unhashed else notes
+        course: dict[str, Any] = dict(recorder.columns())
         linear = isinstance(score, BicNV)
         weights, standardised = linear_weights(table.rows_or_moments, pruned) if linear else (None, None)
         self._scored_with = (case.name, {key: value for key, value in options.items() if key != "targets"})
         return Result(
             names=table.names,
             dag=pruned,
-            searched_dag=job.restored(outcome.best.dags[0]),
-            score=float(outcome.best.scores[0]),
             pruned_score=pruned_score,
-            score_name=score.name,
-            score_equivalent=score.score_equivalent,
-            score_options=_plain_options(options),
-            local=job.restored_vector(local),
-            price=job.restored_vector(price),
+            pruner=pruner,
             weights=weights,
             standardised_weights=standardised,
-            margin_removed=findings.margins.removed if findings.margins else None,
-            margin_reversed=findings.margins.reversed if findings.margins else None,
-            posterior=findings.posterior,
-            insight=findings.to_dict(table.names) | {"assumption": _assumption(score)},
-            trace_columns=recorder.columns(),
-            settings=settings.to_dict(),
-            seed=case.seed,
-            versions=_versions(),
-            data_hash="" if unhashed else job.digest(),
-            n_rows=table.n_rows,
-            knowledge=(self.knowledge or Knowledge()).to_mapping(),
-            preflight=_preflight(table, pruned, score.score_equivalent, late),
+            scoring=Scoring(
+                name=score.name,
+                equivalent=score.score_equivalent,
+                options=_plain_options(options),
+                assumption=_assumption(score),
+            ),
+            search=SearchRecord(
+                dag=job.restored(outcome.best.dags[0]),
+                score=float(outcome.best.scores[0]),
+                local=job.restored_vector(local),
+                price=job.restored_vector(price),
+                found_by=outcome.found_by,
+                stopped=_stopped(outcome.stopped, current().reason),
+                n_evals=outcome.n_evals,
+                n_local=outcome.n_local,
+                seconds=recorder.seconds,
+                trace=Trace(**course),
+            ),
+            proof=findings.proof,
+            claims=claims_of(findings, job.columns, table.names),
+            knowledge=self.knowledge or Knowledge(),
+            table=TableRecord(
+                n_rows=table.n_rows,
+                sha256="" if unhashed else job.digest(),
+                audit=_audited(table, pruned, score.score_equivalent, late),
+            ),
+            provenance=Provenance(settings=settings.to_dict(), seed=case.seed, versions=_versions()),
             call=self._call(case.seed),
             reasons=(*case.reasons, *notes, *clashes),
-            found_by=outcome.found_by,
-            pruner=pruner,
-            stopped=_stopped(outcome.stopped, current().reason),
-            n_evals=outcome.n_evals,
-            n_local=outcome.n_local,
-            seconds=recorder.seconds,
         )
 
     @classmethod
@@ -469,10 +475,10 @@ class DrBO(BaseEstimator):
         given: dict[str, Any] = {
             "score": changes["score"] if "score" in changes else score_of_file(result.score_name, None, "the result"),
             # A preset of the paper leaves the penalty at the score's default; left out here, one would be chosen.
-            "score_options": ({"penalty": 1.0} if result.score_name in SCORES else {}) | result.plain_score_options,
+            "score_options": ({"penalty": 1.0} if result.score_name in SCORES else {}) | result.scoring.plain_options,
             "settings": Settings().with_(**result.settings),
             "prune": result.pruner,
-            "knowledge": Knowledge.from_mapping(result.knowledge),
+            "knowledge": result.knowledge,
             "random_state": result.seed,
             "on_constant": "drop",
             "on_collinear": "keep",
@@ -648,7 +654,7 @@ class DrBO(BaseEstimator):
         self._check_resampled()
         with Deadline(Settings().with_(**self.result_.settings).time_limit):
             found = self._resampled(X, n, kind, block, clusters, warm, executor, progress, keep, sample_weight)
-        self.result_ = self.result_.with_confidence(found)
+        self.result_ = replace(self.result_, confidence=found)
         return found
 
     def _resampled(
@@ -782,8 +788,8 @@ class DrBO(BaseEstimator):
         settings = {**result.settings, "time_limit": None}  # a longer limit does not make finished resamples invalid
         groups = None if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1].tolist()
         parts = (
-            *(result.data_hash, result.names, result.seed, result.score_name, result.score_options, settings),
-            *(result.knowledge, result.pruner, result.versions, kind, block, groups, warm),
+            *(result.table.sha256, result.names, result.seed, result.score_name, result.scoring.options, settings),
+            *(result.knowledge.to_mapping(), result.pruner, result.provenance.versions, kind, block, groups, warm),
             *(() if weights is None else weights.tolist()),
         )
         return hashlib.sha256(repr(parts).encode()).hexdigest()
@@ -1023,14 +1029,13 @@ def _warned_of_time(table: Table) -> list[str]:
     return [finding.text for finding in found]
 
 
-def _preflight(table: Table, dag: npt.NDArray[np.bool_], is_class: bool, late: bool) -> dict[str, Any]:
+def _audited(table: Table, dag: npt.NDArray[np.bool_], is_class: bool, late: bool) -> Audit:
     """Return what the table looks like, and what that means for the arrows of a graph."""
     if late and (table.n_columns > MANY_COLUMNS or table.values.size > MANY_CELLS):
-        return {"columns": [], "findings": [vars(Finding("time limit", NO_AUDIT, serious=False))]}
-    found = audit(table).to_dict()
+        return Audit(findings=(Finding("time limit", NO_AUDIT, serious=False),))
+    found = audit(table)
     settled = dag_to_cpdag(dag) if is_class else dag
-    arrows = audit_arrows(table, dag, settled & ~settled.T)
-    return {**found, "findings": [*found["findings"], *(vars(finding) for finding in arrows)]}
+    return replace(found, findings=(*found.findings, *audit_arrows(table, dag, settled & ~settled.T)))
 
 
 def _device(name: str) -> str:

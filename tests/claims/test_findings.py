@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from drbo.claims import findings
-from drbo.claims.findings import edge_posterior, look_back, restored
+from drbo.claims.findings import claims_of, edge_posterior, look_back
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.knowledge import Constraints
@@ -187,12 +187,20 @@ def test_columns_go_back_to_their_places(run):
     outcome, evaluator = run
     _, known = look_back(outcome, evaluator, Constraints.none(5), "auto", rationed=False)
     columns = np.array([3, 0, 4, 1, 2])
-    back = restored(known, columns)
+    claims = claims_of(known, columns, "abcde")
     pairs = np.ix_(columns, columns)
-    np.testing.assert_array_equal(back.posterior[pairs], known.posterior)
-    np.testing.assert_array_equal(back.margins.removed[pairs], known.margins.removed)
-    np.testing.assert_array_equal(back.classes[1].dag[pairs], known.classes[1].dag)
-    plain = back.to_dict(tuple("abcde"))
-    assert plain["top"][0]["behind"] == 0
-    assert len(plain["top"][0]["edges"]) == known.classes[0].dag.sum()
-    assert replace(known, certificate=None).to_dict(tuple("abcde"))["certificate"] == {}
+    np.testing.assert_array_equal(claims.posterior[pairs], known.posterior)
+    np.testing.assert_array_equal(claims.margins.removed[pairs], known.margins.removed)
+    for told, other in zip(claims.classes, known.classes, strict=True):
+        named = {("abcde"[columns[i]], "abcde"[columns[j]]) for i, j in np.argwhere(other.dag)}
+        assert (set(told.edges), len(told.edges)) == (named, other.dag.sum())
+        assert (told.score, told.behind) == (other.score, known.classes[0].score - other.score)
+    assert claims.classes[0].behind == 0
+
+
+def test_the_proof_is_what_the_certificate_says(run):
+    outcome, evaluator = run
+    _, known = look_back(outcome, evaluator, Constraints.none(5), "auto", rationed=False)
+    assert known.proof.upper_bound == known.certificate.upper_bound
+    assert known.proof.valid_for == "all DAGs on 5 columns"
+    assert replace(known, certificate=None).proof is None

@@ -1,7 +1,6 @@
 import numpy as np
-import pytest
 
-from drbo.claims.why import constraints_of, mpdag, reasons
+from drbo.claims.why import mpdag, reasons
 from drbo.graph import dag_to_cpdag
 from drbo.knowledge import Constraints, Knowledge
 
@@ -52,10 +51,3 @@ def test_reasons_of_a_score_that_does_not():
     margin[0, 1], margin[1, 2] = 0.0, 3.5
     assert _why(chain, equivalent=False, margin=margin) == {"ab": "tie", "bc": "assumption: equal noise variances"}
     assert _why(chain, equivalent=False)["ab"] == "assumption: equal noise variances"
-
-
-@pytest.mark.parametrize("known", [{}, {"roots": ["b"], "max_parents": 2}])
-def test_constraints_of_a_saved_result(known):
-    expected = Knowledge(**known).compile("abcd")
-    found = constraints_of(Knowledge(**known).to_mapping(), "abcd")
-    np.testing.assert_array_equal(found.allowed, expected.allowed)

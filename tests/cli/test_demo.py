@@ -21,7 +21,7 @@ def test_the_demo_finds_compares_and_saves(run: Run, monkeypatch: pytest.MonkeyP
     assert done.exit_code == 0
     result = Result.load("drbo-demo")
     sachs = load("sachs")
-    assert (result.names, result.n_rows) == (sachs.names, 853)
+    assert (result.names, result.table.n_rows) == (sachs.names, 853)
     assert "Raf" in done.stdout
     figures = compare(result.cpdag if result.score_equivalent else result.dag, sachs.dag)
     for kind in ("reversed", "missing", "extra"):

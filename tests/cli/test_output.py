@@ -13,22 +13,13 @@ from drbo.cli.plan import Plan
 from drbo.data.read import read_table
 from drbo.errors import SettingsError
 from drbo.result.result import Result
+from tests.results import make_result
 
 NUMBERS = np.array([[0.1 + 0.2, -1e-17], [1e22, 3.0], [5.0, 1 / 3]])
 
 
 def _result() -> Result:
-    return Result(
-        names=("a",),
-        dag=[[0]],
-        searched_dag=[[0]],
-        score=0.0,
-        pruned_score=0.0,
-        score_name="bge",
-        score_equivalent=True,
-        local=[0.0],
-        price=[0.0],
-    )
+    return make_result([[0]])
 
 
 def test_a_new_and_an_empty_folder_are_welcome(folder: Path) -> None:

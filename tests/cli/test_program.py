@@ -166,7 +166,7 @@ def test_the_work_goes_on_where_talk_goes_nowhere(chain: Path, where: str) -> No
 
 def test_a_result_is_saved_with_all_streams_closed_and_nothing_else_gets_into_its_files(chain: Path) -> None:
     assert _shell(f"drbo fit {chain} {FAST} -o run <&- >&- 2>&-").returncode == 1  # it could not be printed
-    assert drbo.Result.load("run").n_rows == 200
+    assert drbo.Result.load("run").table.n_rows == 200
     assert Path("run/report.html").read_text().startswith("<!doctype html>")
 
 

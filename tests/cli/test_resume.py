@@ -21,7 +21,7 @@ SMALL = ("--max-evals", "12", "--set", "batch_size=3", "--set", "n_candidates=10
 def _course(folder: str) -> list[Any]:
     """Return all that a search did but its seconds."""
     result = Result.load(folder)
-    trace = {name: column.tolist() for name, column in result.trace_columns.items() if name != "seconds"}
+    trace = {name: column.tolist() for name, column in result.trace.items() if name != "seconds"}
     return [
         result.dag.tolist(),
         result.score,

@@ -100,7 +100,7 @@ def _result_bomb() -> bytes:
     """Return a result of 16384 nodes with packed matrices of 2 GiB."""
     parts = json.loads(fuzz._result_seeds()[0])
     content = json.loads(parts["json"])
-    content |= {"names": [f"n{k}" for k in range(2**14)], "optional_arrays": ["weights"]}
+    content |= {"names": [f"n{k}" for k in range(2**14)], "arrays": ["weights"]}
     raw = _npz_bomb((2**14, 2**14), name="weights")
     content["sha256"] = hashlib.sha256(raw).hexdigest()
     return json.dumps({"json": json.dumps(content), "npz": base64.b64encode(raw).decode()}).encode()

@@ -268,22 +268,34 @@ def _graph_seeds() -> list[bytes]:
 
 
 def _result_seeds() -> list[bytes]:
-    from drbo import Result
+    from drbo import Knowledge
+    from drbo.claims.record import Margins, Proof, RankedClass
+    from drbo.claims.resampling import Confidence
+    from drbo.data.facts import Audit, ColumnFacts, Finding
+    from tests.results import make_result
 
     dag = np.array([[0, 1], [0, 0]])
-    common = {"dag": dag, "searched_dag": dag, "score": -7.5, "pruned_score": -7.5, "score_name": "bic-nv"}
+    common = {"local": [-3.0, -2.0], "price": [0.0, -2.5], "score": -7.5, "pruned_score": -7.5}
     trace = {"n_evals": [1, 2], "n_local": [2, 4], "seconds": [0.1, 0.2], "best": [-8.0, -7.5]}
     results = [
-        Result(names=("rain", "wet"), score_equivalent=True, local=[-3.0, -2.0], price=[0.0, -2.5], **common),
-        Result(
+        make_result(dag, names=("rain", "wet"), **common),
+        make_result(
+            dag,
             **common,
             names=("a\x1b", "=b"),
             score_equivalent=False,
-            local=[-3.0, -2.0],
-            price=[0.0, -2.5],
             weights=dag * 2.0,
             standardised_weights=dag * 0.5,
-            trace_columns={key: np.array(column) for key, column in trace.items()},
+            trace=trace,
+            margins=Margins(dag * 1.0, dag * 0.5, exact=True),
+            classes=(RankedClass(score=-7.5, behind=0.0, edges=(("a\x1b", "=b"),)),),
+            proof=Proof(upper_bound=-7.5, tolerance=1e-9, valid_for="all DAGs"),
+            confidence=Confidence.of([dag], names=("a\x1b", "=b")),
+            knowledge=Knowledge(max_parents=2),
+            audit=Audit(
+                (ColumnFacts(name="=b", kind="numeric", distinct=2, counts=(1, 1)),),
+                (Finding("a", "b", serious=False),),
+            ),
             settings={"max_evals": 10, "deep": {"a": [1, None]}},
             reasons=("because",),
             versions={"drbo": "0"},
@@ -626,6 +638,7 @@ READERS: dict[str, tuple[Callable[[], list[bytes]], Mutator, Callable[[bytes, Pa
 #: Modules whose branches guide atheris: readers, and the parsers in Python under them. Compiled kernels are left alone.
 GUIDING = [
     *("drbo.data", "drbo.knowledge", "drbo.settings", "drbo.result.export", "drbo.result.result"),
+    *("drbo.result.format_1", "drbo.result.records", "drbo.result.storage"),
     *("drbo.claims.resampling", "drbo.search.checkpoint.files", "drbo.search.checkpoint.saver", "drbo.search.state"),
     *("drbo.cli.options", "drbo.cli.fit", "drbo.cli.plan", "drbo.search.checkpoint.request", "drbo.toml"),
     *("json", "tomllib", "zipfile", "gzip", "csv", "numpy.lib"),

@@ -245,7 +245,7 @@ class Trial:
 
 def _spent(output: Path) -> float:
     """Return the seconds that a saved search has taken."""
-    return float(json.loads((output / "result.json").read_text())["seconds"])
+    return float(json.loads((output / "result.json").read_text())["search"]["seconds"])
 
 
 def _problems(case: Case, output: Path) -> list[str]:

@@ -31,7 +31,7 @@ X = simulate("5ER2", model="gp", n=80, seed=3).X
 
 def _fingerprint(model):
     result = model.result_
-    trace = {name: column.tolist() for name, column in result.trace_columns.items() if name != "seconds"}
+    trace = {name: column.tolist() for name, column in result.trace.items() if name != "seconds"}
     return json.dumps([result.score, result.dag.tolist(), result.local.tolist(), trace, result.stopped])
 
 

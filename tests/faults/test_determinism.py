@@ -36,7 +36,7 @@ def _frame(seed=3, d=5, n=60):
 def _fingerprint(model):
     """Return all that the search of a model or a result did, as text; seconds are no part of it."""
     result = getattr(model, "result_", model)
-    trace = {name: column.tolist() for name, column in result.trace_columns.items() if name != "seconds"}
+    trace = {name: column.tolist() for name, column in result.trace.items() if name != "seconds"}
     route = result.settings["route"]
     return json.dumps([result.score, result.dag.tolist(), result.local.tolist(), trace, result.stopped, route])
 

@@ -21,6 +21,7 @@ from drbo.data.read import read_table
 from drbo.errors import DataError, DrboError, ResultError
 from drbo.result.export import read_graph, write_graph
 from tests.faults import bombs, fuzz
+from tests.results import make_result
 
 ROOT = Path(__file__).parents[2]
 CASES = int(os.environ.get("DRBO_FUZZ_CASES", "150"))  # per reader; make test-faults asks for 10,000
@@ -155,10 +156,7 @@ def test_hostile_names_stay_text_in_every_output(tmp_path):
     names = tuple(HOSTILE_NAMES)
     d = len(names)
     dag = np.triu(np.ones((d, d), bool), 1)
-    result = Result(
-        **{"names": names, "dag": dag, "searched_dag": dag, "score": 0.0, "pruned_score": 0.0, "score_name": "\x1b[2J"},
-        **{"score_equivalent": True, "local": np.zeros(d), "price": np.zeros(d), "reasons": ("\x1b]0;title\x07",)},
-    )
+    result = make_result(dag, names=names, score_name="\x1b[2J", reasons=("\x1b]0;title\x07",))
     home = tmp_path / "run"
     again = Result.load(result.save(home))
     assert again.names == names

@@ -23,7 +23,7 @@ from drbo.result.export import (
     write_file,
     write_graph,
 )
-from drbo.result.result import Result
+from tests.results import make_result
 
 DAG = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]], dtype=bool)  # a -> b <- c
 NAMES = ("a", "b", "c")
@@ -147,11 +147,7 @@ class TestReadText:
         assert read_graph(tmp_path / "graph.csv")[0].sum() == 3
 
     def test_result_folder(self, tmp_path):
-        result = Result(
-            names=NAMES, dag=DAG, searched_dag=DAG, score=1.0, pruned_score=1.0, score_name="bge",
-            score_equivalent=True, local=np.zeros(3), price=np.zeros(3),
-        )  # fmt: skip
-        result.save(tmp_path)
+        make_result(DAG, names=NAMES).save(tmp_path)
         for path in (tmp_path, str(tmp_path / "result.json"), tmp_path / "edges.csv"):
             adjacency, names = read_graph(path, NAMES)
             np.testing.assert_array_equal(adjacency, DAG)

@@ -34,7 +34,7 @@ from drbo.result.handover import (
     to_graphml,
     to_lavaan,
 )
-from drbo.result.result import Result
+from tests.results import make_result
 
 DAG = np.array([[0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]], dtype=bool)
 V_SHAPE = np.array([[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]], dtype=bool)
@@ -157,8 +157,7 @@ class TestFiles:
 
     def test_a_result_writes_its_graph_or_its_class(self, tmp_path):
         chain = np.array([[0, 1], [0, 0]])
-        result = Result(names=("a", "b"), dag=chain, searched_dag=chain, score=0.0, pruned_score=0.0,
-                        score_name="bge", score_equivalent=True, local=[0, 0], price=[0, 0])  # fmt: skip
+        result = make_result(chain)
         assert "->" in result.export(tmp_path / "one.dagitty").read_text()
         assert "--" in result.export(tmp_path / "class.dagitty", as_class=True).read_text()
         assert result.causal_matrix.tolist() == [[0, 1], [0, 0]]

@@ -9,8 +9,8 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 
 from drbo.errors import DrboError, ResultError
 from drbo.result.plot import COMPARED, NEGATIVE, PLAIN, POSITIVE, draw, plot_compare, plot_trace
-from drbo.result.result import Result
 from drbo.result.routes import BOX_HEIGHT, BOX_ROUND
+from tests.results import make_result
 
 CHAIN = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
 WEIGHTS = np.array([[0, 0.9, 0], [0, 0, -0.2], [0, 0, 0]])
@@ -34,26 +34,20 @@ def corners(box):
     return np.array([box.get_x(), box.get_y()]), np.array([box.get_x() + box.get_width(), box.get_y() + BOX_HEIGHT])
 
 
-def make_result(**changes):
+def a_result(**changes):
     values = {
         "names": ("a", "b", "c"),
-        "dag": CHAIN,
-        "searched_dag": CHAIN,
         "score": -2.0,
         "pruned_score": -2.0,
-        "score_name": "bic-nv",
-        "score_equivalent": True,
-        "local": np.zeros(3),
-        "price": np.zeros(3),
         "standardised_weights": WEIGHTS,
-        "trace_columns": {
+        "trace": {
             "n_evals": [0, 8, 16],
             "n_local": [0, 9, 11],
             "seconds": [0, 1, 2],
             "best": [-np.inf, -5, -2],
         },
     }
-    return Result(**(values | changes))
+    return make_result(CHAIN, **(values | changes))
 
 
 class TestFiles:
@@ -71,7 +65,7 @@ class TestFiles:
     def test_pyplot_is_used_only_when_nobody_else_shows_the_figure(self, tmp_path):
         draw(CHAIN, path=tmp_path / "graph.png")
         draw(CHAIN, ax=axes())
-        plot_trace(make_result(), tmp_path / "trace.png")
+        plot_trace(a_result(), tmp_path / "trace.png")
         assert plt.get_fignums() == []
         with plt.rc_context({"backend": "agg"}):
             shown = draw(CHAIN)
@@ -150,10 +144,10 @@ class TestEdges:
         assert "no arrowhead" in ax.texts[-1].get_text()
 
     def test_result_brings_its_own_parts(self):
-        whole_class = draw(make_result(), ax=axes())
+        whole_class = draw(a_result(), ax=axes())
         assert patches(whole_class, Polygon) == []
         assert [text.get_text() for text in whole_class.texts[:3]] == ["a", "b", "c"]
-        directed = draw(make_result(score_equivalent=False), ax=axes())
+        directed = draw(a_result(score_equivalent=False), ax=axes())
         assert len(patches(directed, Polygon)) == 2
 
     @pytest.mark.parametrize("seed", range(4))
@@ -217,16 +211,15 @@ class TestBadInput:
 
 class TestTrace:
     def test_only_finite_scores_are_drawn(self, tmp_path):
-        ax = plot_trace(make_result(), tmp_path / "trace.svg")
+        ax = plot_trace(a_result(), tmp_path / "trace.svg")
         line = ax.get_lines()[0]
         assert line.get_xdata().tolist() == [8, 16]
         assert line.get_ydata().tolist() == [-5, -2]
         assert (tmp_path / "trace.svg").stat().st_size > 0
 
     def test_empty(self):
-        empty = dict.fromkeys(("n_evals", "n_local", "seconds", "best"), ())
         with pytest.raises(ResultError, match="empty"):
-            plot_trace(make_result(trace_columns=empty))
+            plot_trace(make_result(CHAIN))
 
 
 class TestCompare:
@@ -263,7 +256,7 @@ class TestCompare:
         assert abs(tip - upper) < 1 < abs(tip - lower)
 
     def test_an_undirected_edge_of_a_class_has_no_head(self):
-        ax = plot_compare(make_result(), CHAIN, ax=axes())
+        ax = plot_compare(a_result(), CHAIN, ax=axes())
         assert not patches(ax, Polygon)
         assert "direction undetermined: 2" in ax.texts[-1].get_text()
 
@@ -272,6 +265,6 @@ class TestCompare:
         assert (tmp_path / "compare.png").stat().st_size > 10_000
 
     def test_the_result_offers_it(self, tmp_path):
-        make_result().plot_compare(CHAIN, path=tmp_path / "compare.svg")
-        make_result().plot_trace(path=tmp_path / "trace.svg")
+        a_result().plot_compare(CHAIN, path=tmp_path / "compare.svg")
+        a_result().plot_trace(path=tmp_path / "trace.svg")
         assert (tmp_path / "compare.svg").exists()

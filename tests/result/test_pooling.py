@@ -5,17 +5,14 @@ import pytest
 
 from drbo.errors import ResultError
 from drbo.result.pooling import pooled
-from drbo.result.result import Result
+from tests.results import make_result
 
 
 def _result(edges, score=0.0, equivalent=True):
     dag = np.zeros((3, 3), dtype=bool)
     for i, j in edges:
         dag[i, j] = True
-    return Result(
-        names=("a", "b", "c"), dag=dag, searched_dag=dag, score=score, pruned_score=score, score_name="bic-nv",
-        score_equivalent=equivalent, local=[0.0] * 3, price=[0.0] * 3,
-    )  # fmt: skip
+    return make_result(dag, score=score, score_equivalent=equivalent)
 
 
 def test_shares_are_counted_on_classes():

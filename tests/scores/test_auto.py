@@ -237,13 +237,13 @@ class TestInTheEstimator:
     )
     def test_the_penalty_is_strict_where_no_test_follows(self, score, prune, penalty, rng):
         result = DrBO(score, prune=prune, max_evals=10, random_state=0).fit(rng.normal(size=(60, 3))).result_
-        assert result.score_options == {"penalty": penalty}
+        assert result.scoring.options == {"penalty": penalty}
         word = "ebic" if penalty == "ebic" else "1"
         assert sum(reason.startswith(f"penalty {word}: ") for reason in result.reasons) == 1
 
     def test_a_penalty_that_is_given_stays(self, rng):
         result = DrBO(random_state=0, score_options={"penalty": 2}).fit(rng.normal(size=(60, 3))).result_
-        assert result.score_options == {"penalty": 2}
+        assert result.scoring.options == {"penalty": 2}
         assert not any("penalty" in reason for reason in result.reasons)
 
     def test_a_score_of_ones_own_is_left_alone(self, rng):
@@ -252,7 +252,7 @@ class TestInTheEstimator:
                 return 0.5 * len(parents)
 
         result = DrBO(Flat, max_evals=20, random_state=0).fit(rng.normal(size=(30, 3))).result_
-        assert result.score_options == {}
+        assert result.scoring.options == {}
         assert result.dag.sum() == 3  # every edge pays
 
     @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ class TestInTheEstimator:
     def test_presets_of_the_paper_choose_for_themselves(self, preset, score, options, pruner, rng):
         settings = Settings.preset(preset).with_(n_candidates=20, max_evals=4, batch_size=4)
         result = DrBO(preset=preset, settings=settings, random_state=0).fit(bent(40, 3, rng)).result_
-        assert (result.score_name, result.score_options, result.pruner) == (score, options, pruner)
+        assert (result.score_name, result.scoring.options, result.pruner) == (score, options, pruner)
 
 
 class TestWrongScore:

@@ -1,7 +1,7 @@
 """What one run knows at its end: a proof where there is one, margins, other classes, edge posteriors."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +11,8 @@ import numpy.typing as npt
 import torch
 
 from drbo.claims.known_margins import KnownAlternatives, neighbours
-from drbo.claims.margins import Alternatives, Margins, OtherClass
+from drbo.claims.margins import Alternatives, OtherClass
+from drbo.claims.record import Claims, Margins, Proof, RankedClass
 from drbo.deadline import current, no_deadline
 from drbo.knowledge import Constraints
 from drbo.scores.base import Score
@@ -50,20 +51,12 @@ class Findings:
     over: str = ""  # the DAGs that margins, classes and posterior speak of
     prior: str = ""  # of the posterior
 
-    def to_dict(self, names: tuple[str, ...]) -> dict[str, Any]:
-        """Return what is not an array, in plain values; edges by the names of the columns."""
-        best = self.classes[0].score if self.classes else 0.0
-        top = [
-            {
-                "score": other.score,
-                "behind": best - other.score,
-                "edges": [[names[i], names[j]] for i, j in np.argwhere(other.dag).tolist()],
-            }
-            for other in self.classes
-        ]
-        certificate = {} if self.certificate is None else self.certificate.to_dict()
-        exact = self.margins is not None and self.margins.exact
-        return {"certificate": certificate, "top": top, "over": self.over, "exact": exact, "prior": self.prior}
+    @property
+    def proof(self) -> Proof | None:
+        """What the certificate says about all DAGs."""
+        if (found := self.certificate) is None:
+            return None
+        return Proof(upper_bound=found.upper_bound, tolerance=found.tolerance, valid_for=found.valid_for)
 
 
 def look_back(
@@ -241,10 +234,10 @@ def edge_posterior(
     return dag_sums.edge_sums(inside, dag_sums.over_orders(inside)), "uniform over orders of the columns"
 
 
-def restored(findings: Findings, columns: npt.NDArray[np.intp]) -> Findings:
-    """Return findings about permuted columns as such about the given ones; new column k was ``columns[k]``."""
+def claims_of(findings: Findings, columns: npt.NDArray[np.intp], names: Sequence[str]) -> Claims:
+    """Return findings about permuted columns as claims about the given ones; new column k was ``columns[k]``."""
 
-    def back(matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def back(matrix: Floats) -> Floats:
         given = np.empty_like(matrix)
         given[np.ix_(columns, columns)] = matrix
         return given
@@ -252,6 +245,13 @@ def restored(findings: Findings, columns: npt.NDArray[np.intp]) -> Findings:
     margins = findings.margins
     if margins is not None:
         margins = Margins(back(margins.removed), back(margins.reversed), margins.exact)
-    classes = tuple(OtherClass(back(other.dag), other.score) for other in findings.classes)
+    best = findings.classes[0].score if findings.classes else 0.0
+    classes = []
+    for other in findings.classes:
+        edges = sorted(columns[np.argwhere(other.dag)].tolist())
+        named = tuple((names[i], names[j]) for i, j in edges)
+        classes.append(RankedClass(score=other.score, behind=best - other.score, edges=named))
     posterior = None if findings.posterior is None else back(findings.posterior)
-    return replace(findings, margins=margins, classes=classes, posterior=posterior)
+    return Claims(
+        margins=margins, classes=tuple(classes), over=findings.over, posterior=posterior, prior=findings.prior
+    )

@@ -4,7 +4,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from drbo.claims.margins import Margins, OtherClass
+from drbo.claims.margins import OtherClass
+from drbo.claims.record import Margins
 from drbo.deadline import current
 from drbo.graph import dag_to_cpdag, topological_order
 from drbo.scores.base import Families

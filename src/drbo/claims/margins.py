@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.claims.record import Margins
 from drbo.deadline import current
 from drbo.graph import dag_to_cpdag, skeleton, v_structures
 from drbo.scores.base import Score
@@ -19,15 +20,6 @@ from drbo.search.exact.family_tables import FamilyTables, column_of
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Margins:
-    """What the score loses at least when an edge of the best DAG goes or turns."""
-
-    removed: Floats  # (d, d) best minus the best with the two nodes not joined; NaN where there is no edge
-    reversed: Floats  # (d, d) best minus the best with the edge turned round; NaN also where no DAG has it so
-    exact: bool  # over all DAGs; else over those made of known families: a margin is then an upper bound
 
 
 @dataclass(frozen=True, eq=False)

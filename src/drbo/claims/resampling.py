@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from drbo.claims.record import Matrix
 from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json, refusing, write_file
 from drbo.data.names import check_names
 from drbo.deadline import OutOfTimeError, current
@@ -50,9 +51,9 @@ class Confidence:
     """
 
     names: tuple[str, ...]
-    directed: Floats  # i -> j, in every graph of the class
-    undirected: Floats  # i - j: linked, direction open; symmetric
-    path: Floats  # a directed path from i to j along directed edges
+    directed: Matrix  # i -> j, in every graph of the class
+    undirected: Matrix  # i - j: linked, direction open; symmetric
+    path: Matrix  # a directed path from i to j along directed edges
     n: int
     kind: str = "bootstrap"
     seed: int = 0

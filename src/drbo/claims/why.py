@@ -1,21 +1,13 @@
 """Why an edge points the way it does: the data, the knowledge, an assumption of the score, or nothing at all."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from drbo.graph import BoolMatrix, dag_to_cpdag, meek_closure, v_structures
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Constraints
 
 #: Edges whose two directions score the same.
 TIE = "tie"
-
-
-def constraints_of(knowledge: Mapping[str, Any], names: Sequence[str]) -> Constraints:
-    """Return the knowledge of a saved result as constraints on its columns."""
-    return Knowledge.from_mapping(knowledge).compile(names)
 
 
 def mpdag(
@@ -30,6 +22,7 @@ def mpdag(
 
     Examples
     --------
+    >>> from drbo.knowledge import Knowledge
     >>> chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
     >>> mpdag(chain, Knowledge(roots=["a"]).compile("abc")).astype(int).tolist()
     [[0, 1, 0], [0, 0, 1], [0, 0, 0]]

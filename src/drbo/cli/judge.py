@@ -96,7 +96,7 @@ def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "J
         if options["score"] != "auto" or options["penalty"] is not None:
             choice = _asked(frame[list(names)], options)
         else:
-            choice = score_of_file(result.score_name, None, f"the result in {graph}"), result.plain_score_options
+            choice = score_of_file(result.score_name, None, f"the result in {graph}"), result.scoring.plain_options
     return judged(
         dag, frame, names=names, score=choice[0], score_options=choice[1], test=options["test"],
         n_random=options["n_random"], n_permutations=options["n_permutations"], path=not options["no_path"],

@@ -91,7 +91,7 @@ def _is_again(folder: Path, again: str) -> bool:
     else:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime((folder / "result.json").stat().st_mtime))
         edges = int(result.dag.sum())
-        size = f"{result.n_rows:,} rows, {len(result.names)} columns, {edges} edge{'s' * (edges != 1)}"
+        size = f"{result.table.n_rows:,} rows, {len(result.names)} columns, {edges} edge{'s' * (edges != 1)}"
         what, way = f"a finished run, created{made} on {when}: {size}", ""
     raise SettingsError(
         f"folder '{folder}' already contains {what}",
@@ -242,34 +242,26 @@ def _records(table: "pd.DataFrame") -> list[dict[str, Any]]:
 
 
 def result_as_json(result: "Result", files: list[Path]) -> str:
-    """Return a result as one JSON object; names are those of the fields of Result."""
+    """Return a result as one flat JSON object."""
     content: dict[str, Any] = {
         "names": list(result.names),
-        "n_rows": result.n_rows,
+        "n_rows": result.table.n_rows,
         "edges": _records(result.edges()),
         "cpdag_edges": result.cpdag_edges().to_dict("records"),
+        "score_options": result.scoring.options,
+        "found_by": result.search.found_by,
+        "upper_bound": None if result.proof is None else result.proof.upper_bound,
+        "bound_valid_for": None if result.proof is None else result.proof.valid_for,
+        "top": [vars(entry) for entry in result.top],
+        "data_hash": result.table.sha256,
+        "versions": result.provenance.versions,
+        "files": [str(file) for file in files],
     }
     fields = (
-        *("score_name", "score_options", "score_equivalent", "score", "pruned_score", "pruner"),
-        *(
-            "n_evals",
-            "n_local",
-            "seconds",
-            "seed",
-            "found_by",
-            "stopped",
-            "upper_bound",
-            "gap",
-            "bound_valid_for",
-            "top",
-            "reasons",
-            "settings",
-            "data_hash",
-            "versions",
-        ),
+        *("score_name", "score_equivalent", "score", "pruned_score", "pruner", "gap", "reasons"),
+        *("n_evals", "n_local", "seconds", "seed", "stopped", "settings"),
     )
-    content |= {name: getattr(result, name) for name in fields}
-    return json.dumps(content | {"files": [str(file) for file in files]}, indent=2, allow_nan=False)
+    return json.dumps(content | {name: getattr(result, name) for name in fields}, indent=2, allow_nan=False)
 
 
 def write_table(

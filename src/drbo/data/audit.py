@@ -3,13 +3,13 @@
 :func:`drbo.data.check.check_table` refuses what cannot be used; this module speaks about what can, but should be known.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2
 
+from drbo.data.facts import Audit, ColumnFacts, Finding
 from drbo.data.sortability import explained, sortability
 from drbo.data.table import Table
 from drbo.graph import check_dag
@@ -43,40 +43,6 @@ MIN_COMPLETE = 10  # complete rows that are worth a look
 #: A longer table is described by so many of its rows: so many cells, but at least so many rows in all and per column.
 AUDIT_CELLS, AUDIT_ROWS, AUDIT_ROWS_PER_COLUMN = 2 * 10**6, 1_000, 4
 INVERTED_COLUMNS = 2_000  # with more, a column is not compared with all others together: an inverse takes too long
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One sentence about the table; ``serious`` where the arrows depend on it.
-
-    Examples
-    --------
-    >>> Finding("rows", "few rows", serious=False).topic
-    'rows'
-    """
-
-    topic: str
-    text: str
-    serious: bool
-
-
-@dataclass(frozen=True)
-class Audit:
-    """What :func:`audit` found.
-
-    Examples
-    --------
-    >>> found = audit(Table.from_array([[0.1, 2.0], [1.5, 1.0], [2.2, 0.3]], names=["a", "b"]))
-    >>> found.columns[0]["name"], [finding.topic for finding in found.findings]
-    ('a', ['rows'])
-    """
-
-    columns: tuple[dict[str, Any], ...]
-    findings: tuple[Finding, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, fit for JSON."""
-        return {"columns": list(self.columns), "findings": [vars(finding) for finding in self.findings]}
 
 
 def audit(table: Table) -> Audit:
@@ -206,18 +172,17 @@ def _equal_variances(values: Floats, dag: npt.NDArray[np.bool_]) -> Finding:
     return Finding("equal variances", text, serious=False)
 
 
-def _column(table: Table, j: int) -> dict[str, Any]:
-    """Return the facts of one column: its range and a histogram, or its levels and their counts."""
+def _column(table: Table, j: int) -> ColumnFacts:
+    """Return the facts of one column."""
     values, levels = table.values[~np.isnan(table.values[:, j]), j], table.levels[j]
-    facts: dict[str, Any] = {"name": table.names[j], "kind": table.kinds[j], "distinct": len(np.unique(values))}
-    if levels is None:
-        counts, _ = np.histogram(values / np.abs(values).max(), bins=BINS)  # scaled: bins of tiny ranges exist too
-        facts |= {"mean": float(values.mean()), "sd": float(values.std()), "min": float(values.min())}
-        facts |= {"max": float(values.max()), "counts": counts.tolist()}
-    else:
-        counts = np.bincount(values.astype(np.intp), minlength=len(levels))
-        facts |= {"levels": list(levels[:SHOWN_LEVELS]), "counts": counts[:SHOWN_LEVELS].tolist()}
-    return facts
+    about: dict[str, Any] = {"name": table.names[j], "kind": table.kinds[j], "distinct": len(np.unique(values))}
+    if levels is not None:
+        counts = np.bincount(values.astype(np.intp), minlength=len(levels))[:SHOWN_LEVELS]
+        return ColumnFacts(**about, counts=tuple(counts.tolist()), levels=tuple(levels[:SHOWN_LEVELS]))
+    counts, _ = np.histogram(values / np.abs(values).max(), bins=BINS)  # scaled: bins of tiny ranges exist too
+    about |= {"mean": float(values.mean()), "sd": float(values.std())}
+    about |= {"min": float(values.min()), "max": float(values.max())}
+    return ColumnFacts(**about, counts=tuple(counts.tolist()))
 
 
 def _missing(table: Table) -> list[Finding]:

@@ -111,13 +111,14 @@ def plot_trace(result: Result, path: str | Path | None = None) -> Axes:
 
     Examples
     --------
-    >>> trace = {"n_evals": [1, 2], "n_local": [2, 4], "seconds": [0.1, 0.2], "best": [-9.0, -7.0]}
-    >>> result = Result(names=("a",), dag=[[0]], searched_dag=[[0]], score=-7.0, pruned_score=-7.0, score_name="bic-nv",
-    ...     score_equivalent=True, local=[-7.0], price=[0.0], trace_columns=trace)
+    >>> from drbo.result.records import Scoring, SearchRecord, Trace
+    >>> trace = Trace(n_evals=[1, 2], n_local=[2, 4], seconds=[0.1, 0.2], best=[-9.0, -7.0])
+    >>> result = Result(names=("a",), dag=[[0]], pruned_score=-7.0, scoring=Scoring(name="bic-nv", equivalent=True),
+    ...     search=SearchRecord(dag=[[0]], score=-7.0, trace=trace))
     >>> plot_trace(result).get_ylabel()
     'best score (bic-nv)'
     """
-    evaluations, best = result.trace_columns["n_evals"], result.trace_columns["best"]
+    evaluations, best = result.search.trace.n_evals, result.search.trace.best
     known = np.isfinite(best)
     if not known.any():
         raise ResultError("the trace of this result is empty", hint="the search recorded no finite score to draw")

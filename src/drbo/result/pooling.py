@@ -1,6 +1,7 @@
 """Several results for one table, from completed copies or other seeds, seen as one with frequencies."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,9 +19,10 @@ def pooled(results: Sequence[Result], kind: str, seed: int, asked: int = 0) -> R
 
     Examples
     --------
+    >>> from drbo.result.records import Scoring, SearchRecord
     >>> def result(dag):
-    ...     return Result(names=("a", "b"), dag=dag, searched_dag=dag, score=0.0, pruned_score=0.0, score_name="bge",
-    ...         score_equivalent=False, local=[0, 0], price=[0, 0])
+    ...     return Result(names=("a", "b"), dag=dag, pruned_score=0.0, search=SearchRecord(dag=dag, score=0.0),
+    ...         scoring=Scoring(name="bge", equivalent=False))
     >>> one = pooled([result([[0, 0], [0, 0]]), *[result([[0, 1], [0, 0]])] * 3], kind="imputation", seed=0)
     >>> one.dag.astype(int).tolist(), float(one.confidence.directed[0, 1])
     ([[0, 1], [0, 0]], 0.75)
@@ -30,4 +32,4 @@ def pooled(results: Sequence[Result], kind: str, seed: int, asked: int = 0) -> R
     graphs = np.stack([one.mpdag if one.score_equivalent else one.dag for one in results])
     far = np.abs(graphs - graphs.mean(axis=0)).sum(axis=(1, 2))
     typical = results[int(np.argmin(np.round(far, 9)))]
-    return typical.with_confidence(Confidence.of(graphs, typical.names, kind, seed, asked))
+    return replace(typical, confidence=Confidence.of(graphs, typical.names, kind, seed, asked))

@@ -2,19 +2,18 @@
 
 import numpy as np
 
+from drbo.claims.record import Margins, Proof, RankedClass
 from drbo.claims.resampling import Confidence
+from drbo.data.facts import Audit, ColumnFacts
+from drbo.knowledge import Knowledge
 from drbo.result.report.content import COLUMNS, Column, Content
-from drbo.result.result import Result
+from tests.results import make_result
 
 V_SHAPE = [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
 
 
 def make_content(dag=V_SHAPE, **changes):
-    d = len(dag)
-    values = {"names": tuple("abcd"[:d]), "dag": dag, "searched_dag": dag, "score": 0.0, "pruned_score": 0.0,
-              "score_name": "bic-nv", "score_equivalent": True, "local": np.zeros(d), "price": np.zeros(d),
-              "n_rows": 50}  # fmt: skip
-    return Content(Result(**(values | changes)))
+    return Content(make_result(dag, names=tuple("abcd"[: len(dag)]), n_rows=50, **changes))
 
 
 def test_a_direction_is_settled_open_or_assumed():
@@ -44,13 +43,13 @@ def test_the_filter_takes_the_weights_where_there_is_no_confidence():
 
 
 def test_facts_of_a_variable():
-    column = {"name": "c", "kind": "numeric", "mean": 1.0, "sd": 2.0, "min": -1.0, "max": 3.0}
-    facts = dict(make_content(preflight={"columns": [column], "findings": []}).column_facts(2))
+    column = ColumnFacts(name="c", kind="numeric", distinct=9, counts=(9,), mean=1.0, sd=2.0, min=-1.0, max=3.0)
+    facts = dict(make_content(audit=Audit(columns=(column,))).column_facts(2))
     assert (facts["causes"], facts["effects"], facts["range"]) == ("a, b", "none", "-1 to 3")
 
 
 def test_knowledge_in_words():
-    known = {"required": [["a", "c"]], "tiers": [["a", "b"], ["c"]], "max_parents": 3, "roots": ["a"]}
+    known = Knowledge(required=["a -> c"], tiers=[["a", "b"], ["c"]], max_parents=3, roots=["a"])
     words = dict(make_content(knowledge=known).knowledge)
     assert words["required edges"] == "a → c"
     assert words["max parents"] == "3"
@@ -66,23 +65,20 @@ def test_figures_are_written_for_people():
 
 
 def test_rivals_say_how_they_differ():
-    best = [["a", "c"], ["b", "c"]]
-    top = [{"score": 0.0, "behind": 0.0, "edges": best},
-           {"score": -1.5, "behind": 1.5, "edges": [["c", "a"], ["b", "c"], ["d", "b"]]},
-           {"score": -2.0, "behind": 2.0, "edges": [["b", "c"]]}]  # fmt: skip
-    content = make_content(insight={"top": top, "over": "all DAGs"})
+    ranked = [(0.0, "ac", "bc"), (1.5, "ca", "bc", "db"), (2.0, "bc")]
+    top = tuple(RankedClass(score=-behind, behind=behind, edges=tuple(map(tuple, edges))) for behind, *edges in ranked)
+    content = make_content(classes=top, over="all DAGs")
     assert [rival["behind"] for rival in content.rivals] == ["1.5", "2"]
     assert [rival["words"] for rival in content.rivals] == [
         "with b — d; with another direction: a — c, b — c",
         "without a → c; with another direction: b — c",
     ]
-    assert make_content(insight={"top": top}, score_equivalent=False).rivals[1]["words"] == "without a → c"
+    assert make_content(classes=top, score_equivalent=False).rivals[1]["words"] == "without a → c"
     assert make_content().rivals == []
 
 
 def test_a_proof_is_told():
-    certificate = {"upper_bound": 0.0, "tolerance": 1e-6, "valid_for": "all DAGs on 4 columns"}
-    content = make_content(insight={"certificate": certificate})
+    content = make_content(proof=Proof(upper_bound=0.0, tolerance=1e-6, valid_for="all DAGs on 4 columns"))
     assert content.proof == "Proved: the graph has the highest score of all DAGs on 4 columns."
     assert make_content().proof == ""
 
@@ -90,11 +86,12 @@ def test_a_proof_is_told():
 def test_the_columns_come_in_a_fixed_order():
     matrix = np.full((4, 4), 0.5)
     found = Confidence.of([V_SHAPE, V_SHAPE], names=list("abcd"))
-    result = make_content(margin_removed=matrix, posterior=matrix, weights=matrix).result.with_confidence(found)
-    titles = [column.title for column in Content(result).columns]
-    assert titles == ["weight", "linked", "as drawn", "posterior", "if removed", "why this direction"]
-    assert Content(result).filter["column"] == "link_frequency"
-    assert "2 resamples of the rows" in Content(result).resampling
+    margins = Margins(matrix, matrix, exact=True)
+    content = make_content(margins=margins, posterior=matrix, weights=matrix, confidence=found)
+    titles = [column.title for column in content.columns]
+    assert titles == ["weight", "linked", "as drawn", "posterior", "if removed", "if reversed", "why this direction"]
+    assert content.filter["column"] == "link_frequency"
+    assert "2 resamples of the rows" in content.resampling
 
 
 def test_a_search_that_was_cut_short_promises_nothing():

@@ -6,18 +6,15 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
+from drbo.knowledge import Knowledge
 from drbo.result.layout import layered_routes
+from drbo.result.records import Trace
 from drbo.result.report.drawing import HEAD_LENGTH, Drawing, _ticks, convergence_svg, tiers_of
-from drbo.result.result import Result
+from tests.results import make_result
 
 
-def make_result(dag, **changes):
-    dag = np.asarray(dag, dtype=bool)
-    d = len(dag)
-    values = {"names": tuple(f"x{k}" for k in range(d)), "dag": dag, "searched_dag": dag, "score": 0.0,
-              "pruned_score": 0.0, "score_name": "bic-nv", "score_equivalent": False, "local": np.zeros(d),
-              "price": np.zeros(d)}  # fmt: skip
-    return Result(**(values | changes))
+def directed(dag, **changes):
+    return make_result(dag, score_equivalent=False, **changes)
 
 
 def random_dag(rng, d=25):
@@ -27,7 +24,7 @@ def random_dag(rng, d=25):
 
 def test_the_svg_is_xml_with_a_line_per_edge_and_a_box_per_node(rng):
     dag = random_dag(rng)
-    root = ET.fromstring(Drawing.of(make_result(dag)).svg("a < b"))
+    root = ET.fromstring(Drawing.of(directed(dag)).svg("a < b"))
     groups = [element.get("class") for element in root]
     assert groups.count("node") == 25
     assert sum(group.startswith("edge") for group in groups) == dag.sum()
@@ -35,11 +32,11 @@ def test_the_svg_is_xml_with_a_line_per_edge_and_a_box_per_node(rng):
 
 
 def test_no_style_is_carried_along(rng):
-    assert "style" not in Drawing.of(make_result(random_dag(rng))).svg()
+    assert "style" not in Drawing.of(directed(random_dag(rng))).svg()
 
 
 def test_lines_run_from_the_cause_down_to_the_effect(rng):
-    drawing = Drawing.of(make_result(random_dag(rng)))
+    drawing = Drawing.of(directed(random_dag(rng)))
     for line in drawing.lines:
         assert (
             drawing.centres[line.source, 1] < line.points[0, 1] < line.points[-1, 1] < drawing.centres[line.target, 1]
@@ -49,7 +46,7 @@ def test_lines_run_from_the_cause_down_to_the_effect(rng):
 
 def test_the_cubics_follow_the_points(rng):
     """The path of SVG and the points of the interactive graph are one curve."""
-    line = max(Drawing.of(make_result(random_dag(rng))).lines, key=lambda line: len(line.down))
+    line = max(Drawing.of(directed(random_dag(rng))).lines, key=lambda line: len(line.down))
     numbers = [float(word) for word in re.findall(r"-?[\d.]+(?:e-?\d+)?", line.path)]
     start, pieces = np.array(numbers[:2]), np.array(numbers[2:]).reshape(-1, 3, 2)
     assert start == pytest.approx(line.points[0], abs=0.05)
@@ -61,7 +58,7 @@ def test_the_cubics_follow_the_points(rng):
 
 
 def test_everything_is_inside_the_picture(rng):
-    drawing = Drawing.of(make_result(random_dag(rng)))
+    drawing = Drawing.of(directed(random_dag(rng)))
     left, top, width, height = drawing.box
     for line in drawing.lines:
         assert (line.points > (left, top)).all()
@@ -71,10 +68,9 @@ def test_everything_is_inside_the_picture(rng):
 def test_tiers_become_bands_in_their_order(rng):
     dag = np.triu(rng.random((12, 12)) < 0.3, 1)
     names = tuple(f"x{k}" for k in range(12))
-    tiers = {"tiers": [names[:4], names[4:7], names[7:]]}
-    result = make_result(dag, knowledge=tiers)
-    drawing = Drawing.of(result)
-    assert tiers_of(result).tolist() == [0] * 4 + [1] * 3 + [2] * 5
+    known = Knowledge(tiers=[names[:4], names[4:7], names[7:]])
+    drawing = Drawing.of(directed(dag, knowledge=known))
+    assert tiers_of(known, names).tolist() == [0] * 4 + [1] * 3 + [2] * 5
     assert [name for name, *_ in drawing.bands] == ["tier 1", "tier 2", "tier 3"]
     for (_, top, bottom), members in zip(drawing.bands, (slice(0, 4), slice(4, 7), slice(7, 12)), strict=True):
         assert (drawing.centres[members, 1] > top).all()
@@ -82,7 +78,7 @@ def test_tiers_become_bands_in_their_order(rng):
 
 
 def test_tiers_that_leave_variables_out_are_not_drawn():
-    assert Drawing.of(make_result([[0, 1], [0, 0]], knowledge={"tiers": [["x0"]]})).bands == []
+    assert Drawing.of(directed([[0, 1], [0, 0]], knowledge=Knowledge(tiers=[["x0"]]))).bands == []
 
 
 def test_a_layout_with_tiers_refuses_an_edge_back():
@@ -97,11 +93,11 @@ def test_the_curve_ends_at_the_best_score():
         "seconds": [0, 1, 2, 3],
         "best": [-9.0, -9.0, -5.0, -5.0],
     }
-    root = ET.fromstring(convergence_svg(make_result([[0]], trace_columns=trace)))
+    root = ET.fromstring(convergence_svg(Trace(**{name: np.array(values) for name, values in trace.items()})))
     line = next(element for element in root if element.get("class") == "course")
     heights = [float(point.split(",")[1]) for point in line.get("points").split()]
     assert heights == sorted(heights, reverse=True)
-    assert convergence_svg(make_result([[0]])) == ""
+    assert convergence_svg(Trace()) == ""
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (-12345, -12000), (1, 2e6), (0.001, 0.0012)])

@@ -7,51 +7,48 @@ import time
 import numpy as np
 import pytest
 
+from drbo.data.facts import Audit, ColumnFacts, Finding
+from drbo.knowledge import Knowledge
+from drbo.result.records import Scoring, SearchRecord
 from drbo.result.report.page import LIBRARY, LIBRARY_STYLE, _source, embedded, report_html, setting_rows, write_report
 from drbo.result.result import Result
+from tests.results import make_result
 
 HOSTILE = ("<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", '"><svg onload=alert(3)>', "{{ 7*7 }}")
 
 
-def make_result(names=("rain", "wet", "slip", "sun"), **changes):
+def a_result(names=("rain", "wet", "slip", "sun"), **changes):
     d = len(names)
     dag = np.zeros((d, d), dtype=bool)
     dag[0, 2] = dag[1, 2] = dag[2, 3] = True
     weights = np.where(dag, [[0.9], [-0.3], [0.5], [0.0]], 0.0)
     values = {
         "names": names,
-        "dag": dag,
-        "searched_dag": dag,
         "score": -12.0,
         "pruned_score": -12.0,
-        "score_name": "bic-nv",
-        "score_equivalent": True,
-        "local": np.zeros(d),
-        "price": np.zeros(d),
         "weights": 2 * weights,
         "standardised_weights": weights,
         "n_rows": 321,
         "call": "drbo fit table.csv --seed 3",
         "reasons": ("score bic-nv: because",),
         "settings": {"dropout": 0.3, "rank": 8},
-        "preflight": {
-            "columns": [{"name": names[0], "kind": "numeric", "distinct": 3, "mean": 1.0, "sd": 2.0, "min": 0.0,
-                         "max": 3.0, "counts": [1, 2, 1]},
-                        {"name": names[1], "kind": "categorical", "distinct": 2, "levels": ["yes", "no"],
-                         "counts": [2, 2]}],
-            "findings": [{"topic": "rows", "text": "too few", "serious": True}],
-        },
-        "knowledge": {"required": [[names[2], names[3]]]},
-        "trace_columns": {"n_evals": [1, 9, 20], "n_local": [4, 9, 12], "seconds": [0.1, 0.2, 0.3],
+        "audit": Audit(
+            (ColumnFacts(name=names[0], kind="numeric", distinct=3, mean=1.0, sd=2.0, min=0.0, max=3.0,
+                         counts=(1, 2, 1)),
+             ColumnFacts(name=names[1], kind="categorical", distinct=2, levels=("yes", "no"), counts=(2, 2))),
+            (Finding("rows", "too few", serious=True),),
+        ),
+        "knowledge": Knowledge(required=[(names[2], names[3])]),
+        "trace": {"n_evals": [1, 9, 20], "n_local": [4, 9, 12], "seconds": [0.1, 0.2, 0.3],
                           "best": [-np.inf, -20.0, -12.0]},
     }  # fmt: skip
-    return Result(**(values | changes))
+    return make_result(dag, **(values | changes))
 
 
 def test_where_another_run_may_end_elsewhere_the_page_says_so():
     words = "another run may find a different graph"
-    assert words in report_html(make_result(stopped="time limit of 5 s reached"))
-    assert words not in report_html(make_result(stopped="budget exhausted"))
+    assert words in report_html(a_result(stopped="time limit of 5 s reached"))
+    assert words not in report_html(a_result(stopped="budget exhausted"))
 
 
 def test_the_library_fits_into_a_script_element():
@@ -64,7 +61,7 @@ def test_the_library_fits_into_a_script_element():
 
 
 def test_everything_is_said():
-    text = report_html(make_result())
+    text = report_html(a_result())
     words = (
         "321",
         "drbo fit table.csv --seed 3",
@@ -79,7 +76,7 @@ def test_everything_is_said():
 
 
 def test_nothing_is_loaded_from_elsewhere():
-    text = report_html(make_result())
+    text = report_html(a_result())
     own = text.replace(_source(LIBRARY), "")
     assert not re.search(r'(src|href)="(?!#)', own)
     assert "url(" not in own
@@ -88,12 +85,12 @@ def test_nothing_is_loaded_from_elsewhere():
 
 
 def test_the_same_result_gives_the_same_file(tmp_path):
-    first, second = write_report(make_result(), tmp_path / "a.html"), write_report(make_result(), tmp_path / "b.html")
+    first, second = write_report(a_result(), tmp_path / "a.html"), write_report(a_result(), tmp_path / "b.html")
     assert first.read_bytes() == second.read_bytes()
 
 
 def test_hostile_names_stay_text_in_the_source():
-    text = report_html(make_result(names=HOSTILE, call=HOSTILE[1], reasons=HOSTILE, found_by=HOSTILE[0]))
+    text = report_html(a_result(names=HOSTILE, call=HOSTILE[1], reasons=HOSTILE, found_by=HOSTILE[0]))
     own = text.replace(_source(LIBRARY), "")
     assert "<img" not in own
     assert "onload=alert(3)>" not in own
@@ -103,21 +100,20 @@ def test_hostile_names_stay_text_in_the_source():
 
 @pytest.mark.parametrize("changes", [{}, {"weights": None, "standardised_weights": None}, {"score_equivalent": False}])
 def test_results_of_all_kinds_have_a_report(changes):
-    assert "</html>" in report_html(make_result(**changes))
+    assert "</html>" in report_html(a_result(**changes))
 
 
 def test_a_bare_result_has_a_report():
-    one = Result(names=("a",), dag=[[0]], searched_dag=[[0]], score=0.0, pruned_score=0.0, score_name="own",
-                 score_equivalent=False, local=[0.0], price=[0.0])  # fmt: skip
-    text = report_html(one)
+    text = report_html(Result(names=("a",), dag=[[0]], pruned_score=0.0, search=SearchRecord(dag=[[0]], score=0.0),
+                              scoring=Scoring(name="own", equivalent=False)))  # fmt: skip
     assert "The graph has no edges" in text
     assert "rest on the assumptions of the score own" in text
 
 
 def test_columns_of_the_edges_that_nobody_foresaw_are_shown(monkeypatch):
-    table = make_result().edges().assign(margin_removed=[4.5, 3.5, np.nan], own_column=["x", "y", "z"])
+    table = a_result().edges().assign(margin_removed=[4.5, 3.5, np.nan], own_column=["x", "y", "z"])
     monkeypatch.setattr(Result, "edges", lambda self: table)
-    text = report_html(make_result())
+    text = report_html(a_result())
     assert "own column" in text
     assert "if removed" in text
     assert ">4.5</td>" in text
@@ -137,7 +133,7 @@ def test_changed_settings_come_first():
 
 
 def test_a_notebook_shows_the_graph_without_a_program():
-    text = make_result(names=HOSTILE)._repr_html_()
+    text = a_result(names=HOSTILE)._repr_html_()
     assert "<svg" in text
     assert "<script" not in text
     assert "<img" not in text
@@ -146,7 +142,7 @@ def test_a_notebook_shows_the_graph_without_a_program():
 class TestInTheBrowser:
     @pytest.fixture
     def opened(self, browser, tmp_path):
-        browser.open(write_report(make_result(), tmp_path / "report.html"))
+        browser.open(write_report(a_result(), tmp_path / "report.html"))
         return browser
 
     def test_it_opens_without_complaints(self, opened):
@@ -200,7 +196,7 @@ class TestInTheBrowser:
         assert [cell.strip() for cell in opened.run(cells)] == ["+0.90", "+0.50", "−0.30"]
 
     def test_hostile_names_stay_text(self, browser, tmp_path):
-        browser.open(write_report(make_result(names=HOSTILE), tmp_path / "report.html"))
+        browser.open(write_report(a_result(names=HOSTILE), tmp_path / "report.html"))
         assert browser.run("document.querySelectorAll('img').length") == 0
         assert browser.run("document.querySelector('#edge-table td').textContent") == HOSTILE[0]
         browser.run("document.querySelectorAll('#edge-table tbody tr')[0].click()")
@@ -209,7 +205,7 @@ class TestInTheBrowser:
         assert browser.complaints == []
 
     def test_without_a_program_the_picture_is_there(self, browser, tmp_path):
-        browser.open(write_report(make_result(), tmp_path / "report.html"), script=False)
+        browser.open(write_report(a_result(), tmp_path / "report.html"), script=False)
         answer = browser.send("DOM.getDocument", depth=-1)
         text = json.dumps(answer)
         assert "picture" in text
@@ -219,11 +215,11 @@ class TestInTheBrowser:
 
     @pytest.mark.parametrize("width", [390, 1280])
     def test_the_page_is_not_wider_than_the_screen(self, browser, tmp_path, width):
-        browser.open(write_report(make_result(), tmp_path / "report.html"), width=width)
+        browser.open(write_report(a_result(), tmp_path / "report.html"), width=width)
         assert browser.run("document.documentElement.scrollWidth") == width
 
     def test_dark_and_print_have_their_own_colours(self, browser, tmp_path):
-        path = write_report(make_result(), tmp_path / "report.html")
+        path = write_report(a_result(), tmp_path / "report.html")
         ground = "getComputedStyle(document.body).backgroundColor"
         browser.open(path)
         light = browser.run(ground)
@@ -237,11 +233,8 @@ class TestInTheBrowser:
         dag = np.triu(rng.random((100, 100)) < 0.04, 1)
         weights = np.where(dag, 0.5, 0.0)
         names = tuple(f"variable {k}" for k in range(100))
-        zeros = np.zeros(100)
-        big = make_result(names=("a", "b", "c", "d"))
-        result = Result(names=names, dag=dag, searched_dag=dag, score=0.0, pruned_score=0.0, score_name="bic-nv",
-                        score_equivalent=True, local=zeros, price=zeros, weights=weights,
-                        standardised_weights=weights, trace_columns=big.trace_columns)  # fmt: skip
+        trace = vars(a_result(names=("a", "b", "c", "d")).search.trace)
+        result = make_result(dag, names=names, weights=weights, standardised_weights=weights, trace=trace)
         path = write_report(result, tmp_path / "report.html")
         assert path.stat().st_size < 2_000_000
         start = time.perf_counter()

@@ -1,5 +1,6 @@
 """What the report says about a result, as words and figures; how they look is a matter of the page."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -7,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from drbo.data.facts import ColumnFacts
 from drbo.graph import dag_to_cpdag
 from drbo.result.export import printable
-from drbo.result.result import CUT_SHORT, Result
+from drbo.result.result import Result
+from drbo.result.summary import CUT_SHORT
 
 
 @dataclass(frozen=True)
@@ -114,9 +117,10 @@ class Content:
 
     Examples
     --------
-    >>> result = Result(names=("rain", "wet"), dag=[[0, 1], [0, 0]], searched_dag=[[0, 1], [0, 0]], score=-7.5,
-    ...     pruned_score=-7.5, score_name="bic-nv", score_equivalent=True, local=[-3.0, -2.0], price=[0.0, -2.5],
-    ...     n_rows=20)
+    >>> from drbo.result.records import Scoring, SearchRecord, TableRecord
+    >>> dag = [[0, 1], [0, 0]]
+    >>> result = Result(names=("rain", "wet"), dag=dag, pruned_score=-7.5, search=SearchRecord(dag=dag, score=-7.5),
+    ...     scoring=Scoring(name="bic-nv", equivalent=True), table=TableRecord(n_rows=20))
     >>> Content(result).headline
     '1 edge among 2 variables, learned from 20 rows; the data do not determine the direction of 1'
     """
@@ -140,7 +144,7 @@ class Content:
         """The result in one sentence."""
         edges = f"{self.n_edges} edge{'s' * (self.n_edges != 1)}"
         left = f"; the data do not determine the direction of {self.n_open}" if self.n_open else ""
-        return f"{edges} among {len(self.result.names)} variables, learned from {self.result.n_rows:,} rows{left}"
+        return f"{edges} among {len(self.result.names)} variables, learned from {self.result.table.n_rows:,} rows{left}"
 
     @property
     def figures(self) -> list[tuple[str, str]]:
@@ -148,7 +152,7 @@ class Content:
         result = self.result
         return [
             ("variables", f"{len(result.names):,}"),
-            ("rows", f"{result.n_rows:,}"),
+            ("rows", f"{result.table.n_rows:,}"),
             ("edges", f"{self.n_edges:,}"),
             ("score", result.score_name),
             ("local scores", f"{result.n_local:,}"),
@@ -179,11 +183,11 @@ class Content:
     def proof(self) -> str:
         """What is proved about the score, in words; empty where nothing is."""
         result = self.result
-        if result.upper_bound is None:
+        if result.proof is None:
             return ""
-        gap, pruned = result.gap or 0.0, " before pruning" if (result.dag != result.searched_dag).any() else ""
+        gap, pruned = result.gap, " before pruning" if (result.dag != result.searched_dag).any() else ""
         best = "has the highest score" if gap == 0 else f"is at most {gap:.4g} below the highest score"
-        return f"Proved: the graph{pruned} {best} of {result.bound_valid_for}."
+        return f"Proved: the graph{pruned} {best} of {result.proof.valid_for}."
 
     @property
     def cut_short(self) -> str:
@@ -201,15 +205,15 @@ class Content:
         )
 
     @property
-    def rivals(self) -> list[dict[str, Any]]:
+    def rivals(self) -> list[dict[str, str]]:
         """The next best equivalence classes: how far behind, and by which edges they differ from the best."""
         top = self.result.top
         if len(top) < 2:
             return []
-        best = self._marks(top[0]["edges"])
+        best = self._marks(top[0].edges)
         rows = []
         for entry in top[1 : SHOWN_RIVALS + 1]:
-            marks = self._marks(entry["edges"])
+            marks = self._marks(entry.edges)
             parts = (
                 ("with", [marks[pair] for pair in marks if pair not in best]),
                 ("without", [best[pair] for pair in best if pair not in marks]),
@@ -219,7 +223,7 @@ class Content:
                 ),
             )
             words = "; ".join(f"{word} {_listed(found)}" for word, found in parts if found)
-            rows.append({"behind": f"{entry['behind']:.4g}", "words": words})
+            rows.append({"behind": f"{entry.behind:.4g}", "words": words})
         return rows
 
     @property
@@ -245,19 +249,9 @@ class Content:
         )
 
     @property
-    def findings(self) -> list[dict[str, Any]]:
-        """What the preflight said about the table."""
-        return list(self.result.preflight.get("findings", []))
-
-    @property
-    def data_columns(self) -> list[dict[str, Any]]:
-        """What the preflight said about each column."""
-        return list(self.result.preflight.get("columns", []))
-
-    @property
     def knowledge(self) -> list[tuple[str, str]]:
         """What the user knew, as label and words."""
-        known = self.result.knowledge
+        known = self.result.knowledge.to_mapping()
         arrows = {"required": "required edges", "forbidden": "forbidden edges"}
         rows = [
             (words, ", ".join(f"{a} → {b}" for a, b in known[key])) for key, words in arrows.items() if key in known
@@ -268,7 +262,7 @@ class Content:
         rows += [(key.replace("_", " "), _words(value)) for key, value in rest.items()]
         return rows
 
-    def _marks(self, edges: list[list[str]]) -> dict[frozenset[str], str]:
+    def _marks(self, edges: Iterable[tuple[str, str]]) -> dict[frozenset[str], str]:
         """Return the links of a DAG in words, with the arrows of its class where that is the answer."""
         place = {name: k for k, name in enumerate(self.result.names)}
         graph = np.zeros((len(place), len(place)), dtype=bool)
@@ -288,8 +282,8 @@ class Content:
         return self.result.undirected
 
     @cached_property
-    def _data_column(self) -> dict[str, dict[str, Any]]:
-        return {column["name"]: column for column in self.data_columns}
+    def _data_column(self) -> dict[str, ColumnFacts]:
+        return {column.name: column for column in self.result.table.audit.columns}
 
     def column_facts(self, node: int) -> list[list[str]]:
         """Return what is known about one variable: label and value."""
@@ -301,12 +295,12 @@ class Content:
         facts = [["causes", ", ".join(causes) or "none"], ["effects", ", ".join(effects) or "none"]]
         facts += [["direction undetermined", ", ".join(linked)]] if linked else []
         column = self._data_column.get(name)
-        if column is not None and column["kind"] == "numeric":
-            facts.append(["mean", f"{column['mean']:.4g}"])
-            facts.append(["standard deviation", f"{column['sd']:.4g}"])
-            facts.append(["range", f"{column['min']:.4g} to {column['max']:.4g}"])
+        if column is not None and column.is_numeric:
+            facts.append(["mean", f"{column.mean:.4g}"])
+            facts.append(["standard deviation", f"{column.sd:.4g}"])
+            facts.append(["range", f"{column.min:.4g} to {column.max:.4g}"])
         elif column is not None:
-            facts.append(["levels", ", ".join(column["levels"])])
+            facts.append(["levels", ", ".join(column.levels)])
         return facts
 
     def _edge(self, record: dict[Any, Any], shown: list[str]) -> Edge:

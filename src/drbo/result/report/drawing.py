@@ -13,7 +13,9 @@ import numpy.typing as npt
 from scipy.interpolate import CubicHermiteSpline
 
 from drbo.deadline import current
+from drbo.knowledge import Knowledge
 from drbo.result.layout import layered_routes
+from drbo.result.records import Trace
 from drbo.result.result import Result
 from drbo.result.routes import BOX_HEIGHT, BOX_ROUND, LAYER, box_widths, knots, label, with_ports
 
@@ -91,8 +93,10 @@ class Drawing:
 
     Examples
     --------
-    >>> result = Result(names=("<b>", "wet"), dag=[[0, 1], [0, 0]], searched_dag=[[0, 1], [0, 0]], score=0.0,
-    ...     pruned_score=0.0, score_name="bic-nv", score_equivalent=False, local=[0.0, 0.0], price=[0.0, 0.0])
+    >>> from drbo.result.records import Scoring, SearchRecord
+    >>> dag = [[0, 1], [0, 0]]
+    >>> result = Result(names=("<b>", "wet"), dag=dag, pruned_score=0.0, search=SearchRecord(dag=dag, score=0.0),
+    ...     scoring=Scoring(name="bic-nv", equivalent=False))
     >>> drawing = Drawing.of(result)
     >>> drawing.labels, len(drawing.lines), "&lt;b&gt;" in drawing.svg()
     (['<b>', 'wet'], 1, True)
@@ -110,7 +114,7 @@ class Drawing:
         """Lay out the graph of a result; tiers that hold every variable become bands."""
         labels = [label(name) for name in result.names]
         widths = box_widths(labels)
-        tiers = tiers_of(result)
+        tiers = tiers_of(result.knowledge, result.names)
         layout = layered_routes(result.dag, widths / LAYER, tiers)
         centres = layout.positions * LAYER * (1, -1)
         undirected, weights = result.undirected, result.standardised_weights
@@ -167,19 +171,18 @@ class Drawing:
         )
 
 
-def tiers_of(result: Result) -> npt.NDArray[np.intp] | None:
+def tiers_of(knowledge: Knowledge, names: tuple[str, ...]) -> npt.NDArray[np.intp] | None:
     """Return the tier of every variable, or None where not all have one.
 
     Examples
     --------
-    >>> tiers_of(Result(names=("a",), dag=[[0]], searched_dag=[[0]], score=0.0, pruned_score=0.0, score_name="bge",
-    ...     score_equivalent=True, local=[0.0], price=[0.0], knowledge={"tiers": [["a"]]})).tolist()
-    [0]
+    >>> tiers_of(Knowledge(tiers=[["a"], ["b", "c"]]), ("a", "c")).tolist()
+    [0, 1]
     """
-    place = {name: k for k, tier in enumerate(result.knowledge.get("tiers", [])) for name in tier}
-    if not all(name in place for name in result.names):
+    place = {name: k for k, tier in enumerate(knowledge.tiers) for name in tier}
+    if not all(name in place for name in names):
         return None
-    return np.array([place[name] for name in result.names], dtype=np.intp)
+    return np.array([place[name] for name in names], dtype=np.intp)
 
 
 def _bands(tiers: npt.NDArray[np.intp] | None, centres: Floats) -> list[tuple[str, float, float]]:
@@ -195,17 +198,16 @@ def _bands(tiers: npt.NDArray[np.intp] | None, centres: Floats) -> list[tuple[st
     return [(word, float(a), float(b)) for word, a, b in zip(words, tops, bottoms, strict=True)]
 
 
-def convergence_svg(result: Result) -> str:
+def convergence_svg(trace: Trace) -> str:
     """Return the best score against the evaluations as SVG, or an empty text where nothing was recorded.
 
     Examples
     --------
-    >>> trace = {"n_evals": [1, 2], "n_local": [2, 4], "seconds": [0.1, 0.2], "best": [-9.0, -7.0]}
-    >>> convergence_svg(Result(names=("a",), dag=[[0]], searched_dag=[[0]], score=-7.0, pruned_score=-7.0,
-    ...     score_name="bge", score_equivalent=True, local=[0.0], price=[0.0], trace_columns=trace))[:11]
+    >>> some = np.array([1, 2])
+    >>> convergence_svg(Trace(n_evals=some, n_local=some, seconds=some, best=some - 9.0))[:11]
     '<svg class='
     """
-    evaluations, best = result.trace_columns["n_evals"], result.trace_columns["best"]
+    evaluations, best = trace.n_evals, trace.best
     known = np.isfinite(best)
     if known.sum() < 2:
         return ""

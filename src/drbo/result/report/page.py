@@ -32,8 +32,10 @@ def write_report(result: Result, path: str | Path) -> Path:
     Examples
     --------
     >>> import tempfile
-    >>> result = Result(names=("rain", "wet"), dag=[[0, 1], [0, 0]], searched_dag=[[0, 1], [0, 0]], score=-7.5,
-    ...     pruned_score=-7.5, score_name="bic-nv", score_equivalent=True, local=[-3.0, -2.0], price=[0.0, -2.5])
+    >>> from drbo.result.records import Scoring, SearchRecord
+    >>> dag = [[0, 1], [0, 0]]
+    >>> result = Result(names=("rain", "wet"), dag=dag, pruned_score=-7.5, search=SearchRecord(dag=dag, score=-7.5),
+    ...     scoring=Scoring(name="bic-nv", equivalent=True))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_report(result, f"{folder}/report.html").stat().st_size < 2e6
     True
@@ -48,8 +50,10 @@ def report_html(result: Result) -> str:
 
     Examples
     --------
-    >>> result = Result(names=("<script>", "wet"), dag=[[0, 1], [0, 0]], searched_dag=[[0, 1], [0, 0]], score=-7.5,
-    ...     pruned_score=-7.5, score_name="bic-nv", score_equivalent=True, local=[-3.0, -2.0], price=[0.0, -2.5])
+    >>> from drbo.result.records import Scoring, SearchRecord
+    >>> dag = [[0, 1], [0, 0]]
+    >>> result = Result(names=("<script>", "wet"), dag=dag, pruned_score=-7.5, search=SearchRecord(dag=dag, score=-7.5),
+    ...     scoring=Scoring(name="bic-nv", equivalent=True))
     >>> "<script> " in report_html(result)
     False
     """
@@ -66,7 +70,7 @@ def report_html(result: Result) -> str:
         program=Markup(program),
         data=Markup(embedded(graph_data(drawing, content))),
         graph=Markup(drawing.svg(f"The graph: {content.headline}")),
-        curve=Markup(convergence_svg(result)),
+        curve=Markup(convergence_svg(result.search.trace)),
         content=content,
         result=result,
         settings=setting_rows(result.settings),
@@ -78,8 +82,10 @@ def notebook_html(result: Result) -> str:
 
     Examples
     --------
-    >>> result = Result(names=("rain", "wet"), dag=[[0, 1], [0, 0]], searched_dag=[[0, 1], [0, 0]], score=-7.5,
-    ...     pruned_score=-7.5, score_name="bic-nv", score_equivalent=True, local=[-3.0, -2.0], price=[0.0, -2.5])
+    >>> from drbo.result.records import Scoring, SearchRecord
+    >>> dag = [[0, 1], [0, 0]]
+    >>> result = Result(names=("rain", "wet"), dag=dag, pruned_score=-7.5, search=SearchRecord(dag=dag, score=-7.5),
+    ...     scoring=Scoring(name="bic-nv", equivalent=True))
     >>> notebook_html(result)[:25]
     '<div class="drbo-result">'
     """

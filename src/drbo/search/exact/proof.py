@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,10 +38,6 @@ class Certificate:
     tolerance: float  # rounding: scores closer than this count as equal
     valid_for: str
     level: float | None = None  # where the additive form of the score is exact for the best DAG
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the statement in plain values."""
-        return {"upper_bound": self.upper_bound, "tolerance": self.tolerance, "valid_for": self.valid_for}
 
 
 def certify(tables: FamilyTables, evaluator: Evaluator, constraints: Constraints, start: Evaluated) -> Certificate:

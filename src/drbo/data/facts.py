@@ -1,0 +1,52 @@
+"""What an audit says about a table, as records that a result keeps."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sentence about the table; ``serious`` where the arrows depend on it.
+
+    Examples
+    --------
+    >>> Finding("rows", "few rows", serious=False).topic
+    'rows'
+    """
+
+    topic: str
+    text: str
+    serious: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnFacts:
+    """One column: range and histogram of numbers, or levels and their counts."""
+
+    name: str
+    kind: str  # "numeric" or "categorical"
+    distinct: int
+    counts: tuple[int, ...]  # of a histogram with bins of equal width, or of the levels
+    levels: tuple[str, ...] = ()  # the first few
+    mean: float | None = None  # None for levels
+    sd: float | None = None
+    min: float | None = None
+    max: float | None = None
+
+    @property
+    def is_numeric(self) -> bool:
+        """The column has a mean and a range; it has levels otherwise."""
+        return None not in (self.mean, self.sd, self.min, self.max)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What :func:`drbo.data.audit.audit` found.
+
+    Examples
+    --------
+    >>> Audit(findings=(Finding("rows", "few rows", serious=False),)).columns
+    ()
+    """
+
+    columns: tuple[ColumnFacts, ...] = ()
+    findings: tuple[Finding, ...] = ()

@@ -1,0 +1,137 @@
+"""The records that make up a result, and how their fields are checked against what they are annotated with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, is_dataclass, replace
+from types import NoneType
+from typing import Annotated, Any, get_args, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.claims.record import Graph, Stored, Vector
+from drbo.data.facts import Audit
+from drbo.errors import ResultError
+from drbo.knowledge import Knowledge
+
+Counts = Annotated[npt.NDArray[np.int64], Stored("t", "<i8")]
+Series = Annotated[npt.NDArray[np.float64], Stored("t", "<f8")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """What was maximised."""
+
+    name: str
+    equivalent: bool  # the score ties all DAGs of a Markov equivalence class
+    options: dict[str, Any] = field(default_factory=dict)  # penalty and whatever else the score was built with
+    assumption: str = "the score distinguishes equivalent graphs"  # what decides directions that independence leaves open
+
+    @property
+    def plain_options(self) -> dict[str, Any]:
+        """The options without arrays, of which a result stores only the shape."""
+        return {name: value for name, value in self.options.items() if not str(value).startswith("array (")}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Trace:
+    """The course of a search, one entry per iteration."""
+
+    n_evals: Counts = field(default_factory=lambda: np.empty(0, np.int64))  # evaluated DAGs so far
+    n_local: Counts = field(default_factory=lambda: np.empty(0, np.int64))  # distinct local scores so far
+    seconds: Series = field(default_factory=lambda: np.empty(0))
+    best: Series = field(default_factory=lambda: np.empty(0))  # the best score so far
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SearchRecord:
+    """The best DAG of the search, before pruning, and how it was found."""
+
+    dag: Graph  # (d, d)
+    score: float
+    local: Vector | None = None  # (d,) local values of dag
+    price: Vector | None = None  # (d,) their exact part: penalty and edge prior
+    found_by: str = ""  # the stage of the search that found dag
+    stopped: str = ""  # why the search ended, in words
+    n_evals: int = 0  # evaluated DAGs
+    n_local: int = 0  # computed local scores
+    seconds: float = 0.0
+    trace: Trace = field(default_factory=Trace)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TableRecord:
+    """The table that the graph was learned from."""
+
+    n_rows: int = 0
+    sha256: str = ""  # of the checked table, whatever the order of its rows and columns; empty: not computed
+    audit: Audit = field(default_factory=Audit)  # what the data looked like
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Provenance:
+    """What gives the same graph again, from the same table."""
+
+    settings: dict[str, Any] = field(default_factory=dict)  # as Settings.to_dict(), with the route that was taken
+    seed: int = 0
+    versions: dict[str, str] = field(default_factory=dict)  # of drbo, Python and the libraries that decide the numbers
+
+
+def was_cut_short(stopped: str) -> bool:
+    """Tell whether these words, why a run ended, speak of a time limit or of an interruption.
+
+    Examples
+    --------
+    >>> was_cut_short("budget of 100 evaluations spent"), was_cut_short("time limit of 5 s reached")
+    (False, True)
+    """
+    return "time limit" in stopped or "interrupted" in stopped
+
+
+def hints_of(kind: type) -> dict[str, Any]:
+    """Return the annotations of a record, those of arrays with their :class:`Stored`."""
+    return get_type_hints(kind, include_extras=True)
+
+
+def required(hint: Any) -> tuple[Any, bool]:
+    """Return an annotation without None, and whether None was allowed.
+
+    Examples
+    --------
+    >>> required(int | None), required(int)
+    ((<class 'int'>, True), (<class 'int'>, False))
+    """
+    parts = [part for part in get_args(hint) if part is not NoneType]
+    return (parts[0], True) if NoneType in get_args(hint) else (hint, False)
+
+
+def stored(hint: Any) -> Stored | None:
+    """Return how the array of an annotated field is stored; None for a field that is no array."""
+    return next((part for part in getattr(required(hint)[0], "__metadata__", ()) if isinstance(part, Stored)), None)
+
+
+def settled(record: Any, sizes: Mapping[str, int], where: str = "") -> dict[str, Any]:
+    """Return the fields of a record as they are kept: read-only arrays of the annotated shapes, plain values.
+
+    Nothing is shared with the caller.
+    """
+    return {
+        name: _settled(hint, getattr(record, name), sizes, where + name)
+        for name, hint in hints_of(type(record)).items()
+    }
+
+
+def _settled(hint: Any, value: Any, sizes: Mapping[str, int], where: str) -> Any:
+    kind, _ = required(hint)
+    if value is None or isinstance(value, Knowledge):
+        return value
+    if (spec := stored(hint)) is not None:
+        array = np.array(value, dtype=spec.dtype)
+        if array.shape != spec.shape(sizes):
+            raise ResultError(f"{where} must have shape {spec.shape(sizes)}, got {array.shape}")
+        array.setflags(write=False)
+        return array
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **settled(value, sizes, f"{where}."))
+    if isinstance(value, list | tuple):
+        return tuple(value)
+    return dict(value) if isinstance(value, dict) else kind(value)

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+from drbo.claims.record import Proof
+from tests.results import full_result
+
+
+class TestSummary:
+    def test_class_comes_first_for_a_score_equivalent_score(self):
+        text = full_result().summary()
+        assert text.index("Equivalence class (CPDAG): 2 directed and 1 undirected") < text.index(
+            "one member of the class"
+        )
+        assert "a -- b,c" in text
+        assert "a -> b,c" in text[text.index("one member") :]
+        assert str(full_result()) == text
+
+    def test_other_scores_show_the_dag_alone(self):
+        text = full_result(score_equivalent=False).summary()
+        assert "CPDAG" not in text
+        assert "member" not in text
+        assert "DAG: 3 edges" in text
+        assert "--" not in text
+
+    def test_tells_how_it_was_found(self):
+        text = full_result().summary()
+        for part in (
+            "4 variables, 853 rows, score bic-nv",
+            "-411.366667 before pruning, -411.400000 after",
+            "f-test: 1 of 4 edges removed",
+            "2000 evaluations, 5123 local scores, 12.3 s",
+            "budget of 2000 evaluations spent",
+            "trust region",
+            "numeric columns: bic-nv",
+            "column 'a' is skewed",
+            "(standardised",
+            "proof        the graph before pruning is at most 10.8667 below the optimum of all DAGs on 4 columns",
+            "runner-up    the next-best equivalence class scores 2.5 lower (all DAGs)",
+            "frequencies  2 of 4 resamples, the weakest edge in 100% of them; 4 links at or above the threshold of",
+        ):
+            assert part in text
+
+    @pytest.mark.parametrize(
+        ("stopped", "cut_short"),
+        [("time limit of 5 s reached", True), ("interrupted", True), ("budget exhausted", False), ("", False)],
+    )
+    def test_says_where_another_run_may_end_elsewhere(self, stopped, cut_short):
+        result = full_result(stopped=stopped)
+        assert result.cut_short == cut_short
+        assert ("another run may find a different graph" in result.summary()) == cut_short
+
+    def test_hostile_texts_cannot_reach_the_terminal(self):
+        names, bare = ("\x1b[2J", "\r", "\u202e", "d"), {"classes": (), "confidence": None}
+        proof = Proof(upper_bound=0.0, tolerance=0.0, valid_for="\x1b[2J")
+        text = full_result(names=names, stopped="\x07", reasons=("\x1b]0;",), proof=proof, **bare).summary()
+        assert all(character.isprintable() or character == "\n" for character in text)
+        assert "\\x1b[2J" in text
+
+    def test_long_lists_are_cut(self):
+        d = 20
+        dag = np.triu(np.ones((d, d), dtype=bool), 1)
+        bare = dict.fromkeys(
+            ("weights", "standardised_weights", "margins", "posterior", "confidence", "local", "price")
+        )
+        result = full_result(
+            names=[f"v{j}" for j in range(d)], dag=dag, searched_dag=dag, classes=(),
+            score_equivalent=False, **bare,
+        )  # fmt: skip
+        assert "... and 130 more" in result.summary()
+        assert repr(result) == "<Result: 20 nodes, 190 edges, bic-nv -411.4>"
