@@ -34,7 +34,7 @@ result.plot()
 # The next classes, and how much less they score. A difference of one in a log evidence is a factor of e.
 
 for other in result.top[1:6]:
-    print(f"{other['behind']:6.2f} behind")
+    print(f"{other.behind:6.2f} behind")
 
 # %%
 # So one graph is not the answer; the probability of each edge over all graphs is. It is exact here: the sum over all of

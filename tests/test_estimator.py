@@ -175,6 +175,16 @@ def test_the_record_says_how_it_was_found():
     assert (trace["seconds"] >= 0).all()
 
 
+@pytest.mark.parametrize("name", ["result_", "graph_", "adjacency_", "weights_", "score_"])
+def test_there_is_no_result_before_a_fit(name):
+    model = DrBO()
+    with pytest.raises(NotFittedError, match=f"not fitted yet: call fit before reading {name}"):
+        getattr(model, name)
+    assert not hasattr(model, name)
+    with pytest.raises(AttributeError, match="'DrBO' object has no attribute 'resutl_'"):
+        model.resutl_  # noqa: B018
+
+
 def test_a_result_survives_saving(tmp_path):
     model = _model(score_options={"penalty": 1.5, "targets": np.zeros((400, 5))}).fit(_frame())
     copy = Result.load(model.result_.save(tmp_path / "run"))

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -61,6 +62,8 @@ from drbo.settings import Settings
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Attributes that only a fit sets.
+FITTED = ("adjacency_", "graph_", "weights_", "score_", "result_")
 #: The last steps of a fit take about as long as the first ones, which are timed: so much of the time limit is kept back
 #: for them, and at most this share of it.
 MOST_KEPT_BACK = 0.25
@@ -839,6 +842,14 @@ class DrBO(BaseEstimator):
     @score.setter
     def score(self, choice: Any) -> None:
         vars(self)["score"] = choice
+
+    if not TYPE_CHECKING:  # a type checker should still find misspelled attributes
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise scikit-learn's error for the attributes of a fit before there is one."""
+            if name in FITTED:
+                raise NotFittedError(f"This DrBO instance is not fitted yet: call fit before reading {name}.")
+            raise AttributeError(f"'DrBO' object has no attribute {name!r}", name=name, obj=self)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; scikit-learn's way to read them."""

@@ -194,7 +194,7 @@ class TestHostileFiles:
             ({"claims": {"classes": [{"score": 0, "behind": 0, "edges": [["a", "z"]]}]}}, "edge of 'z'"),
             ({"claims": {"margins": None}}, "arrays of a record that is not there: claims.margins.removed"),
             ({"knowledge": {"roots": ["z"]}}, "knowledge: "),
-            ({"knowledge": {"strange": 1}}, "no part called 'strange'"),
+            ({"knowledge": {"strange": 1}}, "knowledge has no field 'strange'"),
             ({"names": ["a", "a", "b", "c"]}, "unique"),
             ({"names": []}, "1 to"),
             ({"names": ["a"]}, "must have shape"),
@@ -218,9 +218,9 @@ class TestHostileFiles:
     def test_numbers_that_are_not_finite(self, folder):
         text = (folder / "result.json").read_text()
         (folder / "result.json").write_text(text.replace('"seconds": 12.3', '"seconds": 1e999'))
-        self.refused(folder, "holds 1e999, which is not a finite number")
+        self.refused(folder, "contains 1e999, which is not a finite number")
         (folder / "result.json").write_text(text.replace('"seconds": 12.3', '"seconds": Infinity'))
-        self.refused(folder, "holds Infinity")
+        self.refused(folder, "contains Infinity")
 
     @pytest.mark.parametrize(
         ("arrays", "message"),

@@ -42,7 +42,7 @@ class Proof:
     (0.5, 0.0)
     """
 
-    upper_bound: float
+    upper_bound: float  # on the score of every DAG
     tolerance: float  # rounding: scores closer than this count as equal
     valid_for: str  # the DAGs that the bound holds for, in words
 
@@ -65,7 +65,7 @@ class Margins:
 class RankedClass:
     """A Markov equivalence class, by its best DAG."""
 
-    score: float
+    score: float  # of its best DAG
     behind: float  # how much lower than the best class
     edges: tuple[tuple[str, str], ...]  # of the best DAG, by the names of the columns
 

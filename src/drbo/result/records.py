@@ -21,10 +21,10 @@ Series = Annotated[npt.NDArray[np.float64], Stored("t", "<f8")]
 class Scoring:
     """What was maximised."""
 
-    name: str
+    name: str  # of the score
     equivalent: bool  # the score ties all DAGs of a Markov equivalence class
     options: dict[str, Any] = field(default_factory=dict)  # penalty and whatever else the score was built with
-    assumption: str = "the score distinguishes equivalent graphs"  # what decides directions that independence leaves open
+    assumption: str = "the score distinguishes equivalent graphs"  # what decides directions where independence does not
 
     @property
     def plain_options(self) -> dict[str, Any]:
@@ -47,24 +47,24 @@ class SearchRecord:
     """The best DAG of the search, before pruning, and how it was found."""
 
     dag: Graph  # (d, d)
-    score: float
+    score: float  # of dag
     local: Vector | None = None  # (d,) local values of dag
     price: Vector | None = None  # (d,) their exact part: penalty and edge prior
     found_by: str = ""  # the stage of the search that found dag
     stopped: str = ""  # why the search ended, in words
     n_evals: int = 0  # evaluated DAGs
     n_local: int = 0  # computed local scores
-    seconds: float = 0.0
-    trace: Trace = field(default_factory=Trace)
+    seconds: float = 0.0  # of the search
+    trace: Trace = field(default_factory=Trace)  # its progress
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableRecord:
     """The table that the graph was learned from."""
 
-    n_rows: int = 0
-    sha256: str = ""  # of the checked table, whatever the order of its rows and columns; empty: not computed
-    audit: Audit = field(default_factory=Audit)  # what the data looked like
+    n_rows: int = 0  # of the checked table
+    sha256: str = ""  # hash of its values, whatever the order of rows and columns; empty: not computed
+    audit: Audit = field(default_factory=Audit)  # facts about each column, and findings
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,7 +72,7 @@ class Provenance:
     """What gives the same graph again, from the same table."""
 
     settings: dict[str, Any] = field(default_factory=dict)  # as Settings.to_dict(), with the route that was taken
-    seed: int = 0
+    seed: int = 0  # of every random choice
     versions: dict[str, str] = field(default_factory=dict)  # of drbo, Python and the libraries that decide the numbers
 
 
