@@ -20,9 +20,9 @@ table.describe().T[["mean", "min", "50%", "max"]].round(1)
 # The largest values are far above the median: concentrations live on a log scale. A score of straight lines asks for
 # columns that straight lines can describe, so we take logarithms.
 #
-# ``bootstrap`` fits the table, then a hundred resamples of its rows, and counts how often every link comes back.
+# ``bootstrap`` fits a hundred resamples of the rows, and counts how often every link comes back.
 
-model = DrBO(score="bic-nv", random_state=0)
+model = DrBO(score="bic-nv", random_state=0).fit(np.log(table))
 found = model.bootstrap(np.log(table), n=100)
 model.result_.plot()
 

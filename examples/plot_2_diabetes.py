@@ -35,7 +35,7 @@ later, earlier = ["progression"], ["age", "sex"]
 between = [name for name in table if name not in earlier + later]
 known = Knowledge(tiers=[earlier, between, later], roots=earlier)
 
-model = DrBO(knowledge=known, random_state=0)
+model = DrBO(knowledge=known, random_state=0).fit(table)
 found = model.bootstrap(table, n=50)
 model.result_.plot()
 

@@ -46,7 +46,7 @@ known = Knowledge(
         ["vote"],
     ]
 )
-model = DrBO(knowledge=known, random_state=0)
+model = DrBO(knowledge=known, random_state=0).fit(table)
 found = model.bootstrap(table, n=100)
 model.result_.plot()
 

@@ -34,7 +34,7 @@ past.head(3).round(2)
 # left of the dependence in time stays inside them.
 
 known = Knowledge(tiers=tiers)
-model = DrBO(score="bic-nv", knowledge=known, random_state=0)
+model = DrBO(score="bic-nv", knowledge=known, random_state=0).fit(past)
 found = model.bootstrap(past, n=50, kind="block", block=8)
 model.result_.plot()
 

@@ -25,12 +25,29 @@ ROOMS = [
     ["claims"],
     ["result"],
     ["choices"],
+    ["problem"],
+    ["pipeline"],
     ["estimator"],
     ["testing"],
     ["cli"],
     ["__main__"],
 ]
 PLACE = {room: place for place, rooms in enumerate(ROOMS) for room in rooms}
+#: The same inside search: what a search is made of, the searches themselves, and what chooses and saves them.
+SEARCH_ROOMS = [
+    ["state", "subset_dp", "known_orders"],
+    ["evaluation"],
+    ["outcome"],
+    ["stopping", "recombine", "polish"],
+    ["loop"],
+    ["orders"],
+    ["bayes"],
+    ["paper"],
+    ["exact"],
+    ["strategy"],
+    ["checkpoint"],
+]
+SEARCH_PLACE = {room: place for place, rooms in enumerate(SEARCH_ROOMS) for room in rooms}
 #: Public names are imported when they are asked for, so the front door sees every room and no room needs it.
 FRONT_DOOR = "__init__"
 DOTTED_NAME = re.compile(r"drbo((\.\w+)+)(:\w+)?")
@@ -59,22 +76,30 @@ def _room(dotted: str) -> str:
     return first if first in PLACE else FRONT_DOOR
 
 
-def _imports(path: Path) -> set[str]:
-    """The rooms that a module imports from, wherever it does so; strings such as 'drbo.scores.bge:BGe' count."""
-    rooms = set()
+def _modules(path: Path) -> set[str]:
+    """The dotted names that a module imports from, wherever it does so; strings such as 'drbo.scores.bge:BGe' count."""
+    names = set()
     for node in ast.walk(ast.parse((SOURCE / path).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            rooms |= {_room(alias.name) for alias in node.names if alias.name.split(".")[0] == "drbo"}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
             assert node.module
-            if node.module == "drbo":
-                rooms |= {_room(f"drbo.{alias.name}") for alias in node.names}
-            elif node.module.startswith("drbo."):
-                rooms.add(_room(node.module))
+            inside = node.module in ("drbo", "drbo.search")  # their members may be rooms
+            names |= {f"{node.module}.{alias.name}" for alias in node.names} if inside else {node.module}
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and DOTTED_NAME.fullmatch(node.value):
-            rooms.add(_room(node.value.partition(":")[0]))
-    return rooms
+            names.add(node.value.partition(":")[0])
+    return {name for name in names if name.split(".")[0] == "drbo"}
+
+
+def _imports(path: Path) -> set[str]:
+    """The rooms that a module imports from."""
+    return {_room(name) for name in _modules(path)}
+
+
+def _search_rooms(path: Path) -> set[str]:
+    """The rooms inside search that a module imports from."""
+    return {name.split(".")[2] for name in _modules(path) if name.startswith("drbo.search.")}
 
 
 def test_every_module_has_a_room():
@@ -92,8 +117,42 @@ def test_imports_point_one_way(path):
     assert not behind, f"{path} is in front of {', '.join(sorted(behind))} and must not import from there"
 
 
+def test_every_module_of_search_has_a_room():
+    inside = [path for path in MODULES if path.parts[0] == "search" and path.name != "__init__.py"]
+    assert {path.parts[1].removesuffix(".py") for path in inside} == set(SEARCH_PLACE)
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if path.parts[0] == "search" and len(path.parts) > 1], ids=str
+)
+def test_imports_inside_search_point_one_way(path):
+    room = path.parts[1].removesuffix(".py")
+    if room == FRONT_DOOR:
+        return
+    behind = {other for other in _search_rooms(path) - {room} if SEARCH_PLACE[other] >= SEARCH_PLACE[room]}
+    assert not behind, f"{path} is in front of {', '.join(sorted(behind))} and must not import from there"
+
+
+def test_only_the_choice_of_the_search_opens_the_door_of_the_paper():
+    known = {path.as_posix() for path in MODULES if "paper" in _search_rooms(path) and path.parts[1] != "paper"}
+    assert known == {"search/strategy.py"}
+
+
+@pytest.mark.parametrize("budget", ["", "max_evals=12, "], ids=["orders", "surrogate"])
+def test_a_default_fit_does_not_load_the_room_of_the_paper(budget):
+    program = f"""
+import sys, numpy
+from drbo import DrBO
+DrBO(score="bic-nv", {budget}random_state=0).fit(numpy.random.default_rng(0).normal(size=(60, 4)))
+print([name for name in sys.modules if name.startswith("drbo.search.paper")])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_the_reader_of_imports_sees_all_kinds():
     assert {"scores", "search", "result"} <= _imports(Path("estimator.py"))
+    assert {"orders", "bayes", "paper"} <= _search_rooms(Path("search/strategy.py"))  # two inside a function
     assert "scores" in _imports(Path("scores/base.py"))  # names of classes in a table of strings
     assert "estimator" in _imports(Path("cli/fit.py"))  # inside a function
     assert "metrics" in _imports(Path("cli/compare.py"))  # from drbo import metrics
@@ -136,7 +195,8 @@ for name in {names!r}:
 #: Every module that looks at a clock, and why that cannot change a result unless there is a time limit.
 CLOCKS = {
     "deadline.py": "the one place where a time limit ends a run: never, where there is none",
-    "estimator.py": "how long the preparation took, which a time limit has to leave room for",
+    "estimator.py": "a resumed search counts the seconds before the break against its time limit",
+    "pipeline.py": "how long the preparation took, which a time limit has to leave room for",
     "data/lock.py": "the age of a lock",
     "data/table.py": "whether a time limit leaves time to sort a large table; the result says where it did not",
     "cli/__init__.py": "the start of the program, from which a time limit counts",

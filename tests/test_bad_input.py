@@ -89,7 +89,7 @@ def _fit(settings: dict[str, Any] | None = None, knowledge: dict[str, Any] | Non
 
 
 def _wide_exact() -> Any:
-    return DrBO("splines", exact=True).fit(np.random.default_rng(0).normal(size=(40, 24)))
+    return DrBO(score="splines", exact=True).fit(np.random.default_rng(0).normal(size=(40, 24)))
 
 
 def _misfit(columns: dict[str, Any] | None = None, n: int = 6, **options: Any) -> Callable[[], Any]:
@@ -315,7 +315,6 @@ CASES = [
     Case("too few weights", _weighted([1] * 6), "each of 7 rows, got shape (6,)", "per row"),
     Case("negative weight", _weighted([1, 1, -1, 1, 1, 1, 1]), "got -1 in row 2", "weight to 0"),
     Case("weights that sum to 1", _weighted([1 / 7] * 7), "sum to 1, but a weight is a number of rows", "multiply"),
-    Case("checkpoint for several fits", lambda: DrBO(checkpoint="run").fit_many([]), "fit_many", "omit checkpoint"),
     Case("one seed", lambda: DrBO().stability(np.eye(4), seeds=1), "at least 2, got 1", "10"),
     Case("zero lags", lambda: lagged(pd.DataFrame({"a": SIZES}), lags=0), "at least 1, got 0", "1 or 2"),
     Case(

@@ -9,12 +9,6 @@ from drbo.scores.linear import BicNV
 from drbo.settings import Settings
 
 
-def _choices(**changes):
-    return Choices(
-        **{"score": "auto", "score_options": None, "preset": "default", "prune": "auto", "max_evals": None} | changes
-    )
-
-
 def _table(n=50):
     return Table.from_array(np.random.default_rng(0).normal(size=(n, 3)))
 
@@ -33,15 +27,15 @@ def _table(n=50):
 )
 def test_every_score_has_a_pruner_and_a_penalty_that_go_together(score, pruner, penalty):
     kind = score_class(score)
-    assert _choices().pruner(kind) == pruner
-    assert _choices().penalty(kind, _table())[0] == penalty
+    assert Choices().pruner(kind) == pruner
+    assert Choices().penalty(kind, _table())[0] == penalty
 
 
 @pytest.mark.parametrize(("score", "few"), [("bic-nv", "ebic"), ("bic-ev", "ebic"), ("bge", 1.0)])
 def test_with_few_rows_a_linear_bic_pays_for_the_choice_among_pairs(score, few):
     kind = score_class(score)
-    assert _choices().penalty(kind, _table(5))[0] == few  # 3 columns
-    assert _choices().penalty(kind, _table(6))[0] == 1.0
+    assert Choices().penalty(kind, _table(5))[0] == few  # 3 columns
+    assert Choices().penalty(kind, _table(6))[0] == 1.0
 
 
 def test_among_many_columns_a_linear_bic_pays_for_the_choice_among_pairs(rng):
@@ -53,47 +47,43 @@ def test_among_many_columns_a_linear_bic_pays_for_the_choice_among_pairs(rng):
     joined = score.local(Families.from_sets(20, [(node, (other,)) for node, other in pairs]))
     gains = 100 * (alone[[node for node, _ in pairs]] - joined)
     assert np.mean(gains > np.log(100)) * 19 == pytest.approx(chance_parents(table), abs=0.35)
-    assert _choices().penalty(BicNV, table)[0] == 1.0
+    assert Choices().penalty(BicNV, table)[0] == 1.0
     assert chance_parents(wide) > 1
-    choice, reason = _choices().penalty(BicNV, wide)
+    choice, reason = Choices().penalty(BicNV, wide)
     assert choice == "ebic"
     assert "1.6 parents by chance" in reason
 
 
 def test_presets_of_the_paper_choose_as_the_paper_did():
-    name, options, reasons = _choices(preset="paper-gp").of_score(_table())
+    name, options, reasons = Choices(preset="paper-gp").of_score(_table())
     assert (name, options) == ("gp-nv", {"alpha": 1.0})
     assert "preset" in reasons[0]
-    assert _choices(preset="paper").pruner(BicNV) == "threshold"
+    assert Choices(preset="paper").pruner(BicNV) == "threshold"
 
 
 def test_what_was_given_stands():
-    name, options, reasons = _choices(score="bic-nv", score_options={"penalty": 3}).of_score(_table())
+    name, options, reasons = Choices(score="bic-nv", score_options={"penalty": 3}).of_score(_table())
     assert (name, options, reasons) == ("bic-nv", {"penalty": 3}, ())
-    assert _choices(prune="cam").pruner(BicNV) == "cam"
-
-
-def test_cheap_scores_climb_over_orders_unless_evaluations_are_rationed():
-    score = BicNV(_table())
-    assert _choices().route(score, Settings())[0] == "orders"
-    route, why = _choices(max_evals=20).route(score, Settings(max_evals=20))
-    assert route == "surrogate"
-    assert "limited" in why
-    assert _choices().route(score, Settings(max_local=100))[0] == "surrogate"
-
-
-@pytest.mark.parametrize("route", ["orders", "surrogate", "paper"])
-def test_a_given_route_is_taken(route):
-    settings = Settings(route=route, surrogate="dropout", max_evals=20)
-    assert _choices().route(BicNV(_table()), settings)[0] == route
-
-
-def test_a_score_that_is_not_declared_cheap_takes_the_surrogate():
-    route, why = _choices().route(score_class("gp")(_table()), Settings())
-    assert route == "surrogate"
-    assert "gp does not declare" in why
+    assert Choices(prune="cam").pruner(BicNV) == "cam"
 
 
 def test_a_kernel_test_of_a_long_table_is_refused():
     with pytest.raises(SettingsError, match="kci"):
-        _choices(prune="kci").check_pruner(_table(6_000))
+        Choices(prune="kci").check_pruner(_table(6_000))
+
+
+def test_keywords_override_the_settings_and_settings_the_preset():
+    assert Choices(preset="paper").merged_settings() == (Settings.preset("paper"), [])
+    assert Choices(preset="paper", settings=Settings(max_evals=5)).merged_settings()[0] == Settings(max_evals=5)
+    chosen, clashes = Choices(settings=Settings(max_evals=5), max_evals=7, exact=True).merged_settings()
+    assert chosen == Settings(max_evals=7, exact="on")
+    assert clashes == ["max_evals=7 overrides max_evals=5 of the settings"]
+    with pytest.raises(SettingsError, match="settings must be a Settings, got dict"):
+        Choices(settings={"max_evals": 5}).merged_settings()
+
+
+def test_evaluations_are_rationed_where_somebody_gave_a_number():
+    assert not Choices().rationed(Settings())
+    assert Choices(max_evals=2_000).rationed(Settings())
+    assert Choices().rationed(Settings(max_evals=20))
+    assert Choices().rationed(Settings(max_local=100))

@@ -58,7 +58,7 @@ def _others(folder: Path, own: str) -> dict[str, dict]:
 @pytest.mark.parametrize("name", FITS)
 def test_the_same_fit_on_every_kind_of_machine(name, tmp_path):
     score, changes, proved = FITS[name]
-    result = DrBO(score=score, random_state=1, settings=Settings(**changes)).fit(_table(score)).result_
+    result = DrBO(score=score, random_state=1, settings=Settings().with_(**changes)).fit(_table(score)).result_
     assert (result.gap == 0.0) == proved
     found = {"score": result.score, "class": dag_to_cpdag(result.searched_dag).astype(int).tolist()}
     folder = Path(os.environ.get("DRBO_CPUS_FOLDER", tmp_path)) / name

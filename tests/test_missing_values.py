@@ -34,7 +34,7 @@ def test_drop_is_the_fit_of_complete_rows():
     assert dropped.score_ == alone.score_
     assert (dropped.adjacency_ == alone.adjacency_).all()
     assert any("MCAR" in reason for reason in dropped.result_.reasons)
-    assert dropped.score(holed) == pytest.approx(dropped.result_.pruned_score)
+    assert dropped.score_on(holed) == pytest.approx(dropped.result_.pruned_score)
 
 
 @pytest.mark.parametrize("score", ["bic-nv", "bic-ev", "bge"])
@@ -44,7 +44,7 @@ def test_em_finds_the_graph_and_says_what_it_is_worth(score):
     skeleton = model.adjacency_ | model.adjacency_.T
     assert np.argwhere(np.triu(skeleton)).tolist() == [[0, 2], [1, 2], [2, 3]]
     assert any("the effective sample size is" in reason for reason in model.result_.reasons)
-    assert model.score(holed) == pytest.approx(model.result_.pruned_score)
+    assert model.score_on(holed) == pytest.approx(model.result_.pruned_score)
 
 
 def test_em_is_the_covariance_mode_of_the_score():

@@ -1,36 +1,45 @@
+import pickle
 from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
 import pytest
 
 from drbo.errors import SettingsError
-from drbo.settings import PRESETS, Settings, under_present_names
+from drbo.settings import PRESETS, PaperSettings, Parts, Settings, public_settings, under_present_names
 
-KNOBS = {knob.name: knob for knob in fields(Settings)}
+KNOBS = {knob.name: knob for kind in (Settings, PaperSettings, Parts) for knob in fields(kind) if knob.metadata}
+
+
+def _value(settings, name):
+    """The value of a setting, wherever it belongs."""
+    return next(getattr(part, name) for part in (settings, settings.paper, settings.parts) if hasattr(part, name))
 
 
 def test_the_papers_preset_is_the_papers_table():
     """Hyperparameters of Duong, Gupta & Nguyen (ICLR 2025), and the rules of the authors' program."""
     paper = Settings.preset("paper")
-    assert (paper.route, paper.surrogate) == ("paper", "dropout")
-    assert paper.space == "low-rank"
-    assert (paper.rank, paper.batch_size, paper.n_candidates) == (8, 64, 100_000)
-    assert (paper.hidden, paper.dropout, paper.learning_rate) == (64, 0.1, 0.1)
-    assert (paper.n_grads, paper.n_replay) == (10, 1_024)
-    assert (paper.region_start, paper.region_min, paper.region_max) == (1.0, 0.01, 2.0)
-    assert (paper.region_successes, paper.region_failures, paper.moved_coordinates) == (3, 5, 20.0)
-    assert paper.acquisition == "thompson"
-    assert paper.region_restart
-    assert (paper.masks, paper.batch_norm, paper.replay) == ("row", "candidates", "uniform")
-    assert paper.count_known
-    assert not paper.recombine
-    assert not paper.skip_known
+    assert (paper.route, paper.exact) == ("paper", "off")
+    assert paper.paper.space == "low-rank"
+    assert (paper.paper.rank, paper.paper.batch_size, paper.paper.n_candidates) == (8, 64, 100_000)
+    assert (paper.paper.hidden, paper.paper.dropout, paper.paper.learning_rate) == (64, 0.1, 0.1)
+    assert (paper.paper.n_grads, paper.paper.n_replay) == (10, 1_024)
+    assert (paper.paper.region_start, paper.paper.region_min, paper.paper.region_max) == (1.0, 0.01, 2.0)
+    assert (paper.paper.region_successes, paper.paper.region_failures, paper.paper.moved_coordinates) == (3, 5, 20.0)
+    assert paper.paper.acquisition == "thompson"
+    assert paper.paper.region_restart
+    assert (paper.paper.masks, paper.paper.batch_norm, paper.paper.replay) == ("row", "candidates", "uniform")
+    assert paper.parts.count_known
+    assert not paper.parts.recombine
+    assert not paper.parts.skip_known
+    assert not paper.parts.polish
+    assert not paper.paper.standardize_targets
+    assert paper.paper == PaperSettings()
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_valid(name):
     assert isinstance(Settings.preset(name), Settings)
-    assert set(PRESETS[name]) <= set(KNOBS)
+    assert set(PRESETS[name]) <= KNOBS.keys()
 
 
 def test_the_default_preset_is_the_default():
@@ -44,24 +53,54 @@ def test_every_setting_says_what_it_means():
 def test_with_changes_a_copy():
     first = Settings()
     second = first.with_(dropout=0.3, max_evals=7)
-    assert (first.dropout, second.dropout, second.max_evals) == (0.1, 0.3, 7)
+    assert (first.paper.dropout, second.paper.dropout, second.max_evals) == (0.1, 0.3, 7)
+    assert second.with_(polish=False).parts == Parts(polish=False)
     assert second.with_(dropout=0.1, max_evals=2_000) == first
     with pytest.raises(FrozenInstanceError):
-        first.dropout = 0.3
+        first.paper.dropout = 0.3
 
 
 def test_plain_values_make_the_same_settings_again():
-    settings = Settings.preset("paper").with_(time_limit=2.5)
-    assert Settings(**settings.to_dict()) == settings
+    settings = Settings.preset("paper").with_(time_limit=2.5, rank=3, bounds=False)
+    assert Settings.from_dict(settings.to_dict()) == settings
+    assert Settings.from_dict({"rank": 3, "paper": {"hidden": 5}}) == Settings().with_(rank=3, hidden=5)
+    assert pickle.loads(pickle.dumps(settings)) == settings
+    with pytest.raises(SettingsError, match="paper must be a table of settings, got 3"):
+        Settings.from_dict({"paper": 3})
+
+
+def test_a_user_meets_thirteen_settings_and_those_of_the_paper():
+    public = public_settings()
+    assert len(public) - len(fields(PaperSettings)) == 13
+    assert not public.keys() & {knob.name for knob in fields(Parts)}
+    assert public["max_evals"]["default"] == 2_000
+    assert "recombine" not in repr(Settings())  # parts are for ablations
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (Settings(), "Settings()"),
+        (Settings(max_evals=7), "Settings(max_evals=7)"),
+        (Settings(max_evals=7).with_(rank=3, polish=False), "Settings(max_evals=7).with_(rank=3, polish=False)"),
+    ],
+)
+def test_changes_are_the_call_that_repeats_them(settings, words):
+    assert settings.changes() == words
+    assert eval(words, {"Settings": Settings}) == settings
 
 
 @pytest.mark.parametrize("name", [name for name, knob in KNOBS.items() if knob.metadata["low"] is not None])
 def test_the_lower_limit_is_the_limit(name):
     kind, low = KNOBS[name].metadata["kind"], KNOBS[name].metadata["low"]
-    settings = Settings(region_min=1e-9, **{name: kind(low)}) if name != "region_min" else Settings(region_min=low)
-    assert getattr(settings, name) == low
+    settings = (
+        Settings().with_(region_min=1e-9, **{name: kind(low)})
+        if name != "region_min"
+        else Settings().with_(region_min=low)
+    )
+    assert _value(settings, name) == low
     with pytest.raises(SettingsError, match=f"^{name} must be "):
-        Settings(**{name: low - 1 if kind is int else np.nextafter(low, -1.0)})
+        Settings().with_(**{name: low - 1 if kind is int else np.nextafter(low, -1.0)})
 
 
 @pytest.mark.parametrize(
@@ -83,14 +122,14 @@ def test_the_lower_limit_is_the_limit(name):
         ({"recombine": 1}, "recombine must be True or False, got 1"),
         ({"region_min": 3.0}, "region_min must be at most region_max = 2.0, got 3.0"),
         ({"route": "networks"}, "route must be one of auto, orders, surrogate, paper, got 'networks'"),
-        ({"route": "paper"}, "route='paper' requires surrogate='dropout'"),
-        ({"batch_norm": "candidates"}, "masks='shared' requires batch_norm='training'"),
+        ({"paper": {"rank": 3}}, "paper must be a PaperSettings, got {'rank': 3}"),
+        ({"masks": "shared"}, "masks='shared' requires batch_norm='training'"),
         ({"recombine": False}, "skip_known=True requires recombine=True, because DAGs built from scored families"),
     ],
 )
 def test_a_bad_value_is_named_with_what_is_allowed(changes, message):
     with pytest.raises(SettingsError) as caught:
-        Settings(**changes)
+        Settings().with_(**changes)
     assert caught.value.message == message
     assert caught.value.hint
 
@@ -102,8 +141,8 @@ def test_the_hint_is_the_meaning_and_the_default():
 
 
 def test_numbers_of_numpy_and_long_integers_are_numbers():
-    settings = Settings(max_evals=np.int64(5), dropout=np.float32(0.25), target_score=np.float64(-3))
-    assert (settings.max_evals, settings.dropout, settings.target_score) == (5, 0.25, -3)
+    settings = Settings(max_evals=np.int64(5), target_score=np.float64(-3)).with_(dropout=np.float32(0.25))
+    assert (settings.max_evals, settings.paper.dropout, settings.target_score) == (5, 0.25, -3)
     assert Settings(max_evals=10**400).max_evals == 10**400
 
 
@@ -128,4 +167,11 @@ def test_unknown_names_are_refused():
     ],
 )
 def test_settings_of_version_0_1_have_the_route_that_was_taken(recorded, reason, route):
-    assert under_present_names(recorded | {"rank": 3}, ["score gp: chosen", reason]) == {"route": route, "rank": 3}
+    found = Settings.from_dict(under_present_names(recorded | {"rank": 3}, ["score gp: chosen", reason]))
+    assert found == Settings(route=route).with_(rank=3)
+
+
+def test_settings_of_version_0_1_find_their_places():
+    recorded = {"route": "networks", "proposals": "climb", "surrogate": "none", "n_draws": 5, "polish": False}
+    found = Settings.from_dict(under_present_names(recorded, []))
+    assert found == Settings(route="surrogate", climbs=5).with_(surrogate=False, polish=False, n_draws=5)

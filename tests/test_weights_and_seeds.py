@@ -66,7 +66,7 @@ def test_a_weighted_fit_is_the_fit_of_repeated_rows(score):
     assert weighted.result_.pruner == repeated.result_.pruner
     if weighted.weights_ is not None and (weighted.adjacency_ == repeated.adjacency_).all():
         assert weighted.weights_ == pytest.approx(repeated.weights_)
-    assert weighted.score(frame, sample_weight=times) == pytest.approx(weighted.result_.pruned_score)
+    assert weighted.score_on(frame, sample_weight=times) == pytest.approx(weighted.result_.pruned_score)
     assert weighted.result_.proof is not None  # the proof holds for weighted rows too
     assert any("rows count as" in reason for reason in weighted.result_.reasons)
 
@@ -102,7 +102,7 @@ def test_weights_and_missing_values_together():
     alone = DrBO(score="bic-nv", random_state=0).fit(frame[kept], sample_weight=times[kept])
     assert dropped.score_ == pytest.approx(alone.score_)
     em = DrBO(score="bic-nv", missing="em", random_state=0).fit(holed, sample_weight=times)
-    assert em.score(holed, sample_weight=times) == pytest.approx(em.result_.pruned_score)
+    assert em.score_on(holed, sample_weight=times) == pytest.approx(em.result_.pruned_score)
     imputed = DrBO(score="bic-nv", missing="impute", imputations=2, random_state=0).fit(holed, sample_weight=times)
     assert imputed.result_.confidence.n == 2
 
@@ -110,9 +110,8 @@ def test_weights_and_missing_values_together():
 def test_a_weighted_bootstrap_and_a_resumed_search(tmp_path):
     frame, times = _numbers(), _times()
     groups = np.arange(150) // 10
-    found = DrBO(score="bic-nv", random_state=0).bootstrap(
-        frame, n=3, kind="cluster", clusters=groups, sample_weight=times
-    )
+    model = DrBO(score="bic-nv", random_state=0).fit(frame, sample_weight=times)
+    found = model.bootstrap(frame, n=3, kind="cluster", clusters=groups, sample_weight=times)
     assert found.adjacent[2, 3] == 1.0
     first = DrBO(score="bge", max_evals=10, random_state=0, checkpoint=tmp_path).fit(frame, sample_weight=times)
     longer = DrBO.resume(tmp_path, frame[times > 0], max_evals=5)
@@ -122,7 +121,7 @@ def test_a_weighted_bootstrap_and_a_resumed_search(tmp_path):
 
 def test_kept_resamples_of_other_weights_are_not_used(tmp_path):
     frame, times = _numbers(), _times()
-    model = DrBO(score="bic-nv", random_state=0)
+    model = DrBO(score="bic-nv", random_state=0).fit(frame, sample_weight=times)
     model.bootstrap(frame, n=2, keep=tmp_path / "kept.json", sample_weight=times)
     first = (tmp_path / "kept.json").read_text()
     model.bootstrap(frame, n=2, keep=tmp_path / "kept.json", sample_weight=times[::-1])
@@ -147,7 +146,7 @@ def test_auto_takes_a_score_that_can_use_weights():
 
 class TestStability:
     def test_a_proved_optimum_does_not_depend_on_the_seed(self):
-        model = DrBO(score="bic-nv", random_state=5)
+        model = DrBO(score="bic-nv", random_state=5).fit(_numbers())
         found = model.stability(_numbers(), seeds=3)
         assert set(np.unique(found.adjacent)) <= {0.0, 1.0}
         assert (found.n, found.kind, found.seed) == (3, "seeds", 5)
@@ -158,9 +157,9 @@ class TestStability:
     def test_what_hangs_on_the_seed_is_seen(self):
         x = np.random.default_rng(0).normal(size=(60, 8))
         x = x @ (np.eye(8) + np.triu(np.ones((8, 8)), 1))
-        careless = Settings(polish=False, recombine=False, skip_known=False, batch_size=2)
+        careless = Settings().with_(polish=False, recombine=False, skip_known=False, batch_size=2)
         options = {"score": "bic-ev", "max_evals": 4, "prune": "none", "exact": False, "settings": careless}
-        found = DrBO(**options, random_state=0).stability(x, seeds=4)
+        found = DrBO(**options, random_state=0).fit(x).stability(x, seeds=4)
         assert ((found.adjacent > 0) & (found.adjacent < 1)).any()
         singles = [DrBO(**options, random_state=seed).fit(x).result_.dag for seed in range(4)]
         assert found.directed == pytest.approx(np.mean(singles, axis=0))

@@ -60,13 +60,14 @@ def learn(
     """Return the DAG with the best score, pruned; ``record`` gets it at every improvement, after pruning too."""
     n, d = values.shape
     evaluator = Evaluator(
-        build_score(score, Table.from_array(values), score_options), Settings(max_evals=max_evals, count_known=True)
+        build_score(score, Table.from_array(values), score_options),
+        Settings(max_evals=max_evals).with_(count_known=True),
     )
     generator = torch.Generator(device).manual_seed(seed)
     space, policy = FullRankSpace(d), Policy(d * (d + 1) // 2, seed, device)
     optimiser = torch.optim.Adam(policy.parameters(), lr=learning_rate, eps=ADAM_EPSILON)
     best, best_dag = -math.inf, np.zeros((d, d), dtype=bool)
-    while not evaluator.exhausted:
+    while not evaluator.down_to(0):
         with torch.no_grad():
             vectors = torch.normal(*policy.moments(BATCH), generator=generator)
         found = evaluator.evaluate(space.decode(vectors.clamp(-LIMIT, LIMIT)).cpu().numpy())

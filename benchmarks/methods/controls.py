@@ -68,7 +68,7 @@ def tabu(
     moves = Moves(evaluator, evaluator.score.n_nodes)
     best, best_dag, worse = moves.current, moves.dag.copy(), 0
     banned = deque([moves.dag.tobytes()], maxlen=length)
-    while worse < max_worse and not evaluator.exhausted and moves.make_best(banned):
+    while worse < max_worse and not evaluator.down_to(0) and moves.make_best(banned):
         banned.append(moves.dag.tobytes())
         worse += 1
         if moves.current > best:

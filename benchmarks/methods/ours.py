@@ -9,7 +9,9 @@ from benchmarks.methods.libraries import as_text
 from benchmarks.methods.variants import VARIANTS
 from drbo.claims.prune import prune
 from drbo.scores.base import build_score
-from drbo.search.loop import Progress, Search, run
+from drbo.search.loop import ProposalSearch
+from drbo.search.outcome import Progress
+from drbo.search.strategy import new_search
 from drbo.settings import Settings
 
 
@@ -25,10 +27,10 @@ def estimator(task: Task, score: str = "task", same_score: bool = False, **setti
 
     def model() -> DrBO:
         return DrBO(
-            task.score if score == "task" else score,
+            score=task.score if score == "task" else score,
             random_state=task.seed,
             device=task.device,
-            settings=Settings(**settings),
+            settings=Settings().with_(**settings),
             score_options=options,
             on_collinear="keep",
         )
@@ -56,18 +58,19 @@ def paper_loop(task: Task, preset: str, evals: int, variant: str = "", **setting
         if task.follow:
             task.follow(progress.n_evals, pruned(progress.best_dag))
 
-    def search(settings: Settings, seed: int) -> Search:
-        state = Search(score, settings, seed=seed, device=task.device)
+    def search(settings: Settings, seed: int) -> ProposalSearch:
+        state = new_search(score, settings, seed=seed, device=task.device)
+        assert isinstance(state, ProposalSearch)
         if variant:
-            parts = (state.evaluator, settings, state.constraints, state.rng, state.generator)
+            parts = (state.evaluator, settings, state.constraints, state.rng, state.proposer.generator)
             state.proposer = VARIANTS[variant](*parts)
         return state
 
-    warm = chosen.with_(max_evals=2 * chosen.batch_size, n_candidates=chosen.batch_size)
-    run(search(warm, 0))  # compiles, untimed
+    warm = chosen.with_(max_evals=2 * chosen.paper.batch_size, n_candidates=chosen.paper.batch_size)
+    search(warm, 0).run()  # compiles, untimed
 
     def learn() -> Found:
-        outcome = run(search(chosen, task.seed), [record])
+        outcome = search(chosen, task.seed).run([record])
         best = outcome.best.dags[0]
         return Found(pruned(best), best, outcome.n_evals, outcome.n_local)
 

@@ -65,7 +65,7 @@ OURS: dict[str, Method] = {
         ours.estimator, {"route": "surrogate"}, "the route for expensive scores", same_score=True, package="drbo"
     ),
     "drbo networks off": Method(
-        ours.estimator, {"route": "surrogate", "surrogate": "none"}, "a control", same_score=True, package="drbo"
+        ours.estimator, {"route": "surrogate", "surrogate": False}, "a control", same_score=True, package="drbo"
     ),
     "drbo paper": _paper(10_000),
     "drbo paper 20k": _paper(20_000),

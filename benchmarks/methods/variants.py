@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from benchmarks.methods import inducing
-from drbo.search.bayes.propose import RegionProposer
 from drbo.search.evaluation.evaluator import Evaluated, Evaluator
 from drbo.search.paper.acquire import Acquisition
 from drbo.search.paper.history import History
 from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.networks import DropoutSurrogate
+from drbo.search.paper.propose import RegionProposer
 from drbo.search.paper.region import Candidates
 from drbo.search.paper.space import Space
 from drbo.settings import Settings
@@ -38,8 +38,8 @@ class ShuffledHistory(History):
 
     def training_rows(self, n_new: int, settings: Settings, generator: torch.Generator) -> Tensor:
         """Return the next minibatches, each as large as one of the continual training."""
-        size, rows = min(len(self), settings.batch_size + settings.n_replay), []
-        for _ in range(settings.n_grads):
+        size, rows = min(len(self), settings.paper.batch_size + settings.paper.n_replay), []
+        for _ in range(settings.paper.n_grads):
             if len(self._left) < size:
                 self._left = torch.randperm(len(self), generator=generator, device=self.device)
             rows.append(self._left[:size])
@@ -59,7 +59,7 @@ class RetrainedSurrogate(DropoutSurrogate):
         self.moment1.zero_()
         self.moment2.zero_()
         self.steps = 0
-        size = self.settings.batch_size + self.settings.n_replay
+        size = self.settings.paper.batch_size + self.settings.paper.n_replay
         for _ in range(max(1, len(history) // size)):
             super().update_all(histories, n_new, generators)
 

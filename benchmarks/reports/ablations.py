@@ -39,7 +39,7 @@ def page(made: str) -> str:
         "| knob | value | SHD | below the best score | seconds | data sets, machine |\n|---|---|---|---|---|---|\n"
     )
     for knob, values in ABLATED.items():
-        for value in (getattr(Settings.preset("paper"), knob), *values):
+        for value in (getattr(Settings.preset("paper").paper, knob), *values):
             name = f"drbo paper 20k, {knob} {value}"
             part = [row for row in rows if row["method"] == name] if value in values else base
             text += _line(knob, str(value), part)
@@ -77,7 +77,7 @@ def picture() -> bytes | None:
     """Draw the SHD of every value of every knob."""
     rows, groups = tables.rows_of("ablations"), dict[str, dict[str, list[float]]]()
     for knob, values in ABLATED.items():
-        own = getattr(Settings.preset("paper"), knob)
+        own = getattr(Settings.preset("paper").paper, knob)
         every = sorted((own, *values), key=lambda value: (isinstance(value, str), value))
         for value in every:
             name = "drbo paper 20k" if value == own else f"drbo paper 20k, {knob} {value}"

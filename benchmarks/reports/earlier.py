@@ -18,6 +18,8 @@ from drbo.settings import Settings
 TOLERANCE = 2e-4
 #: What tells a run of a preset from one with other settings.
 PLAIN = {"preset", "evals", "n_candidates"}
+#: Candidates of an iteration: of the default search of version 0.1, which ranked some too, and of the paper.
+CANDIDATES, PAPER_CANDIDATES = {"default": 10_000}, Settings().paper.n_candidates
 #: The methods of Sachs by their names in the earlier rows.
 SACHS = {"drbo paper 20k": "paper-sachs", "random order": "random complete", "drbo gp": "gp, noise fitted"}
 
@@ -94,7 +96,7 @@ def _presets(experiment: str) -> Iterator[Row]:
         preset, scale = settings.get("preset", "default"), int(row["n"]) * n_nodes(graph)
         yield {
             **{**row, "graph": graph, "preset": preset, "evals": str(settings.get("evals", 0)), "workers": "1"},
-            "candidates": str(settings.get("n_candidates", Settings.preset(preset).n_candidates)),
+            "candidates": str(settings.get("n_candidates", CANDIDATES.get(preset, PAPER_CANDIDATES))),
             "pruned_score": float(row["found_score"]) / scale,
             "true_score": float(row["true_score"]) / scale,
         }

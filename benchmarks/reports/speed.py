@@ -40,7 +40,7 @@ def iteration(rows: list[Row]) -> str:
 
 
 def together(rows: list[Row]) -> str:
-    """Return the table of several data sets as one program."""
+    """Return the table of several data sets as one program, as version 0.1 ran them."""
     order = ("device", "rules", "nodes", "candidates", "data_sets")
     rows = [{**row, **{key: int(row[key]) for key in order[2:]}} for row in rows]
     lines = [

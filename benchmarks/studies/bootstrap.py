@@ -62,12 +62,11 @@ def cost(
             X = standardised(graph, rows, seed).X
             DrBO(score="bic-nv", random_state=seed).fit(X[:50])  # compiles, once per process
             start = time.perf_counter()
-            DrBO(random_state=seed).fit(X)
+            model = DrBO(random_state=seed).fit(X)
             seconds, found = {"fit": time.perf_counter() - start}, {}
             for name, warm in (("warm", True), ("cold", False)):
                 with ProcessPoolExecutor(workers) as pool:
                     start = time.perf_counter()
-                    model = DrBO(random_state=seed)
                     found[name] = model.bootstrap(X, n=resamples, kind=kind, warm=warm, executor=pool)
                     seconds[name] = time.perf_counter() - start
             apart = difference(found["warm"], found["cold"])
@@ -89,7 +88,7 @@ def frequencies(seed: int, resamples: int, kind: str) -> list[tuple[str, float, 
     """Return (edge kind, frequency, is it true) for every link and arrow that one small table's bootstrap found."""
     graph, n = SMALL[seed % len(SMALL)], SMALL_ROWS[seed // len(SMALL) % len(SMALL_ROWS)]
     made = standardised(graph, n, seed)
-    found = DrBO(random_state=seed).bootstrap(made.X, n=resamples, kind=kind)
+    found = DrBO(random_state=seed).fit(made.X).bootstrap(made.X, n=resamples, kind=kind)
     truth = dag_to_cpdag(made.dag)
     linked = np.argwhere(np.triu(found.adjacent, 1) > 0).tolist()
     pairs = [("link", float(found.adjacent[i, j]), bool(made.dag[i, j] or made.dag[j, i])) for i, j in linked]

@@ -42,11 +42,11 @@ def run(
             data = simulate(graph, "gp", n=rows, seed=seed)
             truth = dag_score(GpScore(Table.from_array(data.X), device=device), data.dag)
             for surrogate in surrogates:
-                settings = Settings(
-                    route="surrogate", surrogate=surrogate, max_local=local * len(data.dag), max_evals=1_000_000
+                settings = Settings(route="surrogate", max_local=local * len(data.dag), max_evals=1_000_000).with_(
+                    surrogate=surrogate != "none"
                 )
                 start = time.perf_counter()
-                model = DrBO("gp", random_state=seed, settings=settings, device=device, time_limit=limit)
+                model = DrBO(score="gp", random_state=seed, settings=settings, device=device, time_limit=limit)
                 result = model.fit(data.X).result_
                 trace = {name: np.asarray(values) for name, values in result.trace.items()}
                 rises = np.flatnonzero(np.diff(np.maximum.accumulate(trace["best"]), prepend=-np.inf) > 0)

@@ -140,7 +140,7 @@ def false_edges(score: str, kind: str, n: int, seed: int, again: bool, short: bo
         chosen = auto.choose_score(check_table(frame)[0])[0] if score == "auto" else score
         evals = EVALS if short and chosen not in ("bic-nv", "bic-ev") else None  # these two have the order search
         with mock.patch.object(base, "EBIC_GAMMA", gamma):
-            results.append(DrBO(score, max_evals=evals, random_state=seed, device=device).fit(frame).result_)
+            results.append(DrBO(score=score, max_evals=evals, random_state=seed, device=device).fit(frame).result_)
     first = results[0]
     return {
         "score": score,
@@ -193,7 +193,7 @@ def errors(
         data, truth = standardize(drawn.X) if kind.endswith("z") else drawn.X, drawn.dag
     evals = None if score in ("bic-nv", "bic-ev") else 2 * EVALS
     options = {"penalty": value}
-    model = DrBO(score, max_evals=evals, random_state=seed, prune="none", score_options=options, device="cpu")
+    model = DrBO(score=score, max_evals=evals, random_state=seed, prune="none", score_options=options, device="cpu")
     with mock.patch.object(base, "EBIC_GAMMA", gamma):
         found = model.fit(data).adjacency_
     distance = shd_cpdag if score == "bic-nv" else shd

@@ -31,7 +31,7 @@ from drbo.errors import KnowledgeError
 from drbo.graph import topological_order
 from drbo.search.evaluation.evaluator import Evaluator
 
-QUICK = Settings(batch_size=8, n_candidates=64, hidden=8, n_draws=4, n_grads=2, n_replay=32, order_patience=3)
+QUICK = Settings(order_patience=3, climbs=4)
 KEY = "part case seed"
 KINDS = ("forbidden", "cycle", "tiers", "root", "leaf", "crowd", "twice", "path", "unknown")
 #: Scores closer than this share of themselves are equal.
@@ -172,7 +172,8 @@ def hold(seeds: Cases = range(1000)) -> Iterator[Row]:
         score = str(rng.choice(["bic-ev", "bic-nv"]))
         budget = {"max_evals": 24} if by_surrogate else {}
         with Watch() as watch:
-            DrBO(score, knowledge=Knowledge.from_mapping(parts), settings=QUICK, random_state=case, **budget).fit(frame)
+            given = {"knowledge": Knowledge.from_mapping(parts), "settings": QUICK, "random_state": case}
+            DrBO(score=score, **given, **budget).fit(frame)
         dags, families = watch.count_broken(parts)
         yield {
             **{"part": "hold", "case": case, "seed": 0, "route": "surrogate" if by_surrogate else "orders"},
@@ -191,7 +192,8 @@ def clash(seeds: Cases = range(100)) -> Iterator[Row]:
         message = ""
         with Watch() as watch:
             try:
-                DrBO("bic-ev", knowledge=Knowledge.from_mapping(parts), settings=QUICK, random_state=case).fit(frame)
+                knowledge = Knowledge.from_mapping(parts)
+                DrBO(score="bic-ev", knowledge=knowledge, settings=QUICK, random_state=case).fit(frame)
             except KnowledgeError as error:
                 message = error.message
         row = {"refused": bool(message), "named": words in message}

@@ -38,7 +38,7 @@ SCORES = {"standardised": "bic-nv", "raw": "bic-ev"}
 def ours(data: Simulated, score: Score, penalty: float, seconds: float | None, seed: int) -> Row:
     """Fit the estimator and return its part of the row."""
     options = {"penalty": penalty}
-    model = DrBO(score.name, time_limit=seconds, random_state=seed, score_options=options, exact=False)
+    model = DrBO(score=score.name, time_limit=seconds, random_state=seed, score_options=options, exact=False)
     start = time.perf_counter()
     result = model.fit(data.X).result_
     spent = time.perf_counter() - start
@@ -79,7 +79,7 @@ def run(
     limit: Annotated[float, "seconds after which a rival is stopped"] = 300.0,
 ) -> Iterator[Row]:
     """Yield the rows of every method on every data set."""
-    DrBO(SCORES[data], random_state=0, exact=False).fit(np.random.default_rng(0).normal(size=(50, 4)))
+    DrBO(score=SCORES[data], random_state=0, exact=False).fit(np.random.default_rng(0).normal(size=(50, 4)))
     with Worker() as worker:
         for graph in graphs:
             for seed in seeds:

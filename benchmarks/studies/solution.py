@@ -71,7 +71,7 @@ def one_run(graph: str, n: int, seed: int) -> Row:
     kind, score, pruner = CASES.get(graph, CASES["30ER8"])
     data = simulate(graph, kind, n=n, seed=seed)  # type: ignore[arg-type]
     watch = Watch(data.X, data.dag, pruner, seed)
-    model = DrBO(score, random_state=seed, prune=pruner, device="cpu", callbacks=[watch])
+    model = DrBO(score=score, random_state=seed, prune=pruner, device="cpu", callbacks=[watch])
     model.fit(data.X)
     seconds, cpu_seconds = watch.elapsed()
     reached = {level: watch.reached[level].round(3).tolist() for level in LEVELS if level in watch.reached}

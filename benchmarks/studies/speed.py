@@ -2,7 +2,6 @@
 
     python -m benchmarks speed                                    # iteration times beside the bare layer-1 product
     python -m benchmarks speed --part growth                      # over nodes and over past evaluations
-    python -m benchmarks speed --part together                    # several data sets as one program, beside one alone
     python -m benchmarks speed --part curves --graphs 20ER4,30ER8 # fast rules against the paper's, pair by pair
 
 Fast rules: shared masks and the statistics of the training batch; the paper's: a mask per row and BatchNorm over all
@@ -28,18 +27,16 @@ from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.scores.linear import BicEV
 from drbo.search.bayes.screen import screened
-from drbo.search.loop import Search, run
-from drbo.search.paper.lockstep import Lockstep
+from drbo.search.loop import ProposalSearch
 from drbo.search.recombine import Recombiner
 from drbo.search.stopping import Limits, Recorder
+from drbo.search.strategy import new_search
 from drbo.settings import Settings
 
 RULES = {"fast": {"masks": "shared", "batch_norm": "training"}, "paper": {}}
 #: (graph, candidates) of the iteration table; the graph decides only what the scores look like.
 CASES = ("10ER2:10000", "30ER8:10000", "30ER8:100000", "100ER2:10000", "100ER2:100000")
 WARM_UP, REPEATS = 4, 5
-#: Cases of the table of several data sets, and how many of them.
-JOINT_CASES, JOINT = ("10ER2:10000", "10ER2:100000", "30ER8:10000", "30ER8:100000"), (1, 2, 5, 10)
 #: Evaluations at which a learning curve is read.
 STEPS = tuple(64 * 2**k for k in range(20))
 #: From this many nodes on, networks see this many candidate parents.
@@ -48,21 +45,22 @@ Cases = Annotated[Names, "graph:candidates"]
 Rules = Annotated[Names, "fast, paper"]
 
 
-def new_search(
+def paper_search(
     graph: str, seed: int, device: str, changes: dict[str, Any], candidate_parents: int | None = None
-) -> Search:
+) -> ProposalSearch:
     """Return a search on simulated data, with the rules of the paper but for the changes."""
     values = simulate(graph, n=1_000, seed=seed).X
     score = BicEV(Table.from_array(values))
     settings = Settings.preset("paper").with_(max_evals=10**9, **changes)
     constraints = screened(values, candidate_parents) if candidate_parents else None
-    return Search(score, settings, constraints=constraints, seed=seed, device=device)
+    search = new_search(score, settings, constraints=constraints, seed=seed, device=device)
+    assert isinstance(search, ProposalSearch)
+    return search
 
 
-def timed(state: Search | Lockstep) -> np.ndarray:
+def timed(state: ProposalSearch) -> np.ndarray:
     """Return the wall seconds (row 0) and CPU seconds (row 1) of propose, evaluate and learn in one iteration."""
-    states = state.states if isinstance(state, Lockstep) else [state]
-    device = states[0].generator.device
+    device = state.proposer.generator.device
     clock = [_now(device)]
     vectors = state.propose()
     clock.append(_now(device))
@@ -70,12 +68,11 @@ def timed(state: Search | Lockstep) -> np.ndarray:
     clock.append(_now(device))
     state.learn(batch)
     clock.append(_now(device))
-    for each in states:
-        each.iteration += 1  # in the first iteration a design is proposed, not the surrogate's choice
+    state.rounds += 1  # in the first round a design is proposed, not the surrogate's choice
     return np.diff(clock, axis=0).T
 
 
-def best_of(state: Search | Lockstep, warm_up: int = WARM_UP) -> np.ndarray:
+def best_of(state: ProposalSearch, warm_up: int = WARM_UP) -> np.ndarray:
     """Return the wall (row 0) and CPU (row 1) milliseconds of the parts, each of the best of a few iterations."""
     for _ in range(warm_up):
         timed(state)
@@ -99,7 +96,7 @@ def part_columns(parts: np.ndarray) -> dict[str, float]:
 
 def bare_product(nodes: int, candidates: int, device: str) -> tuple[float, float]:
     """Return the seconds, and CPU seconds, of the dense layer-1 product of all candidates: the yardstick."""
-    hidden = Settings().hidden
+    hidden = Settings().paper.hidden
     generator = torch.Generator(device).manual_seed(0)
     inputs = torch.randint(2, (nodes, candidates, nodes), generator=generator, device=device).float()
     weights = torch.rand(nodes, nodes, hidden, generator=generator, device=device)
@@ -124,7 +121,7 @@ def iteration(cases: Cases = CASES, rules: Rules = ("fast",), device: Device = D
     """Time the iterations of each case."""
     for case, rule in ((case, rule) for case in cases for rule in rules):
         graph, candidates = case.split(":")[0], int(case.split(":")[1])
-        state = new_search(graph, 100, device, {"n_candidates": candidates, **RULES[rule]})
+        state = paper_search(graph, 100, device, {"n_candidates": candidates, **RULES[rule]})
         nodes, parts = state.evaluator.score.n_nodes, best_of(state)
         total = float(parts[0].sum())
         bare, bare_cpu = (1e3 * value for value in bare_product(nodes, candidates, device))
@@ -142,48 +139,16 @@ def iteration(cases: Cases = CASES, rules: Rules = ("fast",), device: Device = D
         }
 
 
-@study("speed_together", "graph candidates rules data_sets device", cases=("5ER1:200",), data_sets=(1, 2))
-def together(
-    cases: Cases = JOINT_CASES,
-    rules: Rules = ("fast",),
-    data_sets: Annotated[Numbers, "numbers of data sets"] = JOINT,
-    device: Device = DEVICE,
-) -> Iterator[Row]:
-    """Time the iterations of several data sets in lockstep, beside those of a search alone."""
-    for case, rule in ((case, rule) for case in cases for rule in rules):
-        graph, candidates = case.split(":")[0], int(case.split(":")[1])
-        changes = {"n_candidates": candidates, **RULES[rule]}
-        alone = new_search(graph, 100, device, changes)
-        nodes, one = alone.evaluator.score.n_nodes, float(best_of(alone)[0].sum())
-        bare = 1e3 * bare_product(nodes, candidates, device)[0]
-        for count in data_sets:
-            parts = best_of(Lockstep([new_search(graph, 100 + k, device, changes) for k in range(count)]))
-            total = float(parts[0].sum())
-            yield {
-                "graph": graph,
-                "candidates": candidates,
-                "rules": rule,
-                "nodes": nodes,
-                "data_sets": count,
-                **part_columns(parts),
-                "together_ms": round(total, 1),
-                "alone_ms": round(one, 1),
-                "one_by_one_ms": round(count * one, 1),
-                "times_one": round(total / one, 2),
-                "bare_product_ms": round(bare, 1),
-            }
-
-
 def growth_row(over: str, nodes: int, past: int, candidates: int, device: str) -> Row:
     """Time iterations of a search of a given size that has a given past."""
     screening = SCREENED if nodes >= SCREEN_FROM else None
     changes = {"n_candidates": candidates, **RULES["fast"]}
-    state = new_search(f"{nodes}ER2", 100, device, changes, screening)
+    state = paper_search(f"{nodes}ER2", 100, device, changes, screening)
     for _ in range(2):
         timed(state)
     while len(state.proposer.history) < past:  # DAGs of the trust region, evaluated as the search would
         n = min(2_000, past - len(state.proposer.history))
-        vectors = state.proposer.region.candidates(state.proposer.center, n, state.generator).vectors()
+        vectors = state.proposer.region.candidates(state.proposer.center, n, state.proposer.generator).vectors()
         batch = state.evaluator.evaluate(state.proposer.space.decode(vectors).cpu().numpy())
         state.proposer.history.append(batch.dags, batch.local)
     parts = best_of(state, warm_up=0)
@@ -229,7 +194,7 @@ def curve_rows(graph: str, seed: int, rules: str, candidates: int, evals: int, d
     score, scale = BicEV(Table.from_array(data.X)), 1_000 * len(data.dag)
     settings = Settings.preset("paper").with_(max_evals=evals, n_candidates=candidates, **RULES[rules])
     recorder, start = Recorder(), time.perf_counter()
-    run(Search(score, settings, seed=seed, device=device), [recorder, Limits(settings)])
+    new_search(score, settings, seed=seed, device=device).run([recorder, Limits(settings)])
     seconds = time.perf_counter() - start
     truth = dag_score(score, data.dag) / scale
     spent, best = recorder.columns()["n_evals"], recorder.columns()["best"] / scale

@@ -78,7 +78,7 @@ def timed(name: str, n_rows: int, evals: int, batch: int = 8) -> Row:
     x = simulate(GRAPH, model="gp", n=n_rows, seed=100).X
     with place(name) as executor:
         start = time.perf_counter()
-        settings = Settings(max_evals=evals, batch_size=batch)
+        settings = Settings(max_evals=evals).with_(batch_size=batch)
         result = DrBO(score="gp", settings=settings, random_state=0, executor=executor).fit(x).result_
         seconds = time.perf_counter() - start
     return {

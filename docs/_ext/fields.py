@@ -23,7 +23,11 @@ class Fields(SphinxDirective):
         module, _, name = self.arguments[0].partition(":")
         owner = getattr(import_module(module), name)
         if any(field.metadata for field in fields(owner)):
-            return [_table(["name", "default", "allowed", "paper", "meaning"], [_knob(f) for f in fields(owner)])]
+            return [
+                _table(
+                    ["name", "default", "allowed", "paper", "meaning"], [_knob(f) for f in fields(owner) if f.metadata]
+                )
+            ]
         comments = dict(COMMENTED.findall(inspect.getsource(owner)))
         rows: list[list[Cell]] = [[_code(f.name), comments.get(f.name, "")] for f in fields(owner)]
         return [_table(["name", "what it holds"], rows)]

@@ -1,15 +1,18 @@
-"""What stands behind "auto": score, penalty, pruner and route for a table, with the reasons in words."""
+"""What stands behind "auto": score, penalty and pruner for a table, with the reasons in words."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
 
 from drbo.claims.kci import MAX_ROWS
-from drbo.claims.prune import BY_MOMENTS
+from drbo.claims.prune import BY_MOMENTS, PRUNERS
+from drbo.data.missing import POLICIES
 from drbo.data.table import Table
 from drbo.errors import SettingsError
+from drbo.knowledge import Knowledge
 from drbo.scores.auto import choose_score
 from drbo.scores.base import SCORES, Score, score_class
 from drbo.scores.bge import BGe
@@ -43,21 +46,92 @@ def chance_parents(table: Table) -> float:
     return float((table.n_columns - 1) * chi2.sf(np.log(table.n_rows), 1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Choices:
     """What was asked for; its methods say what that means for a table.
 
+    The fields are parameters of :class:`drbo.DrBO`.
+
     Examples
     --------
-    >>> Choices(score="auto", score_options=None, preset="default", prune="auto", max_evals=None).pruner(BicNV)
+    >>> Choices(score="auto").pruner(BicNV)
     'f-test'
     """
 
-    score: Any
-    score_options: dict[str, Any] | None
-    preset: str
-    prune: str
-    max_evals: int | None
+    score: Any = "auto"
+    score_options: dict[str, Any] | None = None
+    preset: str = "default"
+    prune: str = "auto"
+    max_evals: int | None = None
+    time_limit: float | None = None
+    settings: Settings | None = None
+    exact: bool | str | None = None
+    knowledge: Knowledge | None = None
+    missing: str = "error"
+    imputations: int = 10
+    checkpoint: str | Path | None = None
+
+    def check(self) -> None:
+        """Refuse what does not depend on the data."""
+        if self.prune != "auto" and self.prune not in PRUNERS:
+            raise SettingsError(
+                f"prune must be one of auto, {', '.join(PRUNERS)}, got {self.prune!r}", hint="the default is 'auto'"
+            )
+        if not isinstance(self.knowledge, Knowledge | None):
+            raise SettingsError(
+                f"knowledge must be a Knowledge object, got {type(self.knowledge).__name__}",
+                hint="create one with Knowledge(...) or Knowledge.from_mapping(...)",
+            )
+        if self.missing not in POLICIES:
+            raise SettingsError(
+                f"missing must be one of {', '.join(POLICIES)}, got {self.missing!r}", hint="the default is 'error'"
+            )
+        if self.missing == "impute" and (not isinstance(self.imputations, int) or self.imputations < 2):
+            raise SettingsError(
+                f"imputations must be a whole number of at least 2, got {self.imputations!r}", hint="the default is 10"
+            )
+        if self.missing == "drop" and self.has_targets:
+            raise SettingsError(
+                "targets has one row per row of the table, but missing='drop' removes rows",
+                hint="drop the rows with missing values from both the table and targets yourself",
+            )
+        if self.missing == "impute" and self.checkpoint is not None:
+            raise SettingsError(
+                "checkpoint saves a single search, but missing='impute' runs several", hint="omit checkpoint"
+            )
+
+    @property
+    def has_targets(self) -> bool:
+        """Whether rows that were set by intervention are given."""
+        return (self.score_options or {}).get("targets") is not None
+
+    def merged_settings(self) -> tuple[Settings, list[str]]:
+        """Merge preset, settings and keywords; also return, in words, which keywords override a setting."""
+        if not isinstance(self.settings, Settings | None):
+            raise SettingsError(
+                f"settings must be a Settings object, got {type(self.settings).__name__}",
+                hint="create one with Settings(...) or Settings.preset(...).with_(...)",
+            )
+        preset = Settings.preset(self.preset)
+        chosen, clashes = preset if self.settings is None else self.settings, []
+        for name in ("max_evals", "time_limit"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            given = getattr(self.settings, name, value)
+            if given not in (value, getattr(Settings(), name)):
+                clashes.append(f"{name}={value} overrides {name}={given} from the settings")
+            chosen = chosen.with_(**{name: value})
+        if self.exact is not None:
+            words = {True: "on", False: "off"}
+            chosen = chosen.with_(exact=words[self.exact] if isinstance(self.exact, bool) else self.exact)
+        return chosen, clashes
+
+    @property
+    def seconds(self) -> float | None:
+        """The time limit as it was given, not yet checked."""
+        given = getattr(self.settings, "time_limit", None) if self.time_limit is None else self.time_limit
+        return given if isinstance(given, int | float) else None
 
     def of_score(self, table: Table) -> tuple[Any, dict[str, Any], tuple[str, ...]]:
         """Return the score, its options and why it was chosen."""
@@ -90,16 +164,6 @@ class Choices:
         return "ebic", (
             "penalty ebic: no test of each edge follows, so the penalty also accounts for the number of possible edges"
         )
-
-    def route(self, score: Score, settings: Settings) -> tuple[Literal["orders", "surrogate", "paper"], str]:
-        """Return the route of a fit, and why: what the score declares decides, never a clock."""
-        if settings.route != "auto":
-            return settings.route, f"route {settings.route}: set by the settings, the preset or an earlier fit"
-        if self.rationed(settings):
-            return "surrogate", "route surrogate: the number of evaluations is limited"
-        if score.cheap:
-            return "orders", f"route orders: local scores of {score.name} are cheap for this table"
-        return "surrogate", f"route surrogate: {score.name} does not declare its local scores cheap for this table"
 
     def rationed(self, settings: Settings) -> bool:
         """Tell whether evaluations are to be spent sparingly: someone gave a number."""

@@ -78,6 +78,11 @@ class Deadline:
         """Return the seconds that are left; infinity without a limit, never less than 0."""
         return 0.0 if self.over() else max(0.0, self._end() - time.monotonic())
 
+    def share(self, count: int) -> float | None:
+        """Return the seconds for one of several parts that are still to be done; None: there is no limit."""
+        left = self.left()
+        return None if left == math.inf else left / count
+
     def stop(self, reason: str = "interrupted") -> None:
         """End the run now; may be called from any thread, and from the handler of a signal."""
         self._asked = self._asked or reason

@@ -11,7 +11,7 @@ from drbo.data.table import Table
 from drbo.knowledge import Constraints
 from drbo.scores.base import build_score
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.loop import Outcome
+from drbo.search.outcome import Outcome
 from drbo.settings import Settings
 
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result as CommandResult
 
 from drbo.cli.estimate import ENDED, SKIPPED, TRIAL_ITERATIONS, Trial
-from drbo.search.loop import Progress
+from drbo.search.outcome import Progress
 from drbo.settings import Settings
 
 Run = Callable[..., CommandResult]

@@ -335,7 +335,7 @@ def test_settings_and_budget_are_merged_before_the_estimator_sees_them() -> None
     }
     arguments = fit_arguments(options)
     settings = arguments["settings"]
-    assert (settings.hidden, settings.max_evals, settings.space) == (16, 12, "low-rank")
+    assert (settings.paper.hidden, settings.max_evals, settings.paper.space) == (16, 12, "low-rank")
     assert "max_evals" not in arguments
     plain = fit_arguments(options | {"changes": ()})
     assert plain["max_evals"] == 12

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from drbo.cli.progress import BarWatch, LineWatch, Watch, clock_time, counting, watch_for
-from drbo.search.loop import Progress
+from drbo.search.outcome import Progress
 from drbo.settings import Settings
 
 Fast = tuple[str, ...]
@@ -26,8 +26,8 @@ class Clock:
         return self.now
 
 
-def _progress(iteration: int, n_evals: int, best: float = -1.0) -> Progress:
-    return Progress(iteration, n_evals, 2 * n_evals, best, DAG)
+def _progress(iteration: int, n_evals: int, best: float = -1.0, limit: int | None = 400) -> Progress:
+    return Progress(iteration, n_evals, 2 * n_evals, best, DAG, limit)
 
 
 def test_the_time_left_follows_the_speed_so_far() -> None:
@@ -54,9 +54,9 @@ def test_a_search_over_orders_ends_when_its_patience_does(n_evals: int) -> None:
     clock = Clock()
     watch = Watch(Settings(max_evals=2_000, order_patience=40), clock)
     if n_evals > 2_000:
-        watch(_progress(1, 64, best=-9.0))
+        watch(_progress(1, 64, best=-9.0, limit=None))
     for iteration in range(2, 12):  # nothing better after the second
-        watch(_progress(iteration, n_evals + iteration, best=-2.0))
+        watch(_progress(iteration, n_evals + iteration, best=-2.0, limit=None))
     clock.now += 22
     assert watch.state(_progress(11, 5_000)) == (pytest.approx(9 / 40), pytest.approx(2 * 31))
     assert (
@@ -70,7 +70,7 @@ def test_a_line_every_few_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     watch = LineWatch(Settings(max_evals=1_000), clock)
     for second in range(1, 11):
         clock.now += 1
-        watch(Progress(second, 50 * second, 90 * second, -7.125 / second, DAG))
+        watch(Progress(second, 50 * second, 90 * second, -7.125 / second, DAG, 1_000))
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
@@ -84,9 +84,9 @@ def test_no_time_left_is_claimed_when_nothing_new_is_evaluated(capsys: pytest.Ca
     clock = Clock()
     watch = LineWatch(Settings(max_evals=1_000), clock)
     for iteration in range(1, 6):
-        watch(Progress(iteration, 9, 12, -1.0, DAG))
+        watch(Progress(iteration, 9, 12, -1.0, DAG, 1_000))
     clock.now += 60
-    watch(Progress(6, 9, 12, -1.0, DAG))
+    watch(Progress(6, 9, 12, -1.0, DAG, 1_000))
     assert capsys.readouterr().err == "search: 9 of 1,000 evaluations, best score -1.00, nothing new in 5 rounds\n"
 
 

@@ -145,7 +145,7 @@ def _killed(place: str, *words: Any) -> None:
 def test_a_run_that_is_killed_in_its_first_second_starts_again(run: Run, chain: Path) -> None:
     words = ("fit", chain, "--score", "bge", "--seed", 3, "--require", "rain->wet", "-q")
     assert run(*words, "-o", "whole").exit_code == 0
-    _killed("drbo.estimator.build_score", *words, "-o", "run")
+    _killed("drbo.problem.build_score", *words, "-o", "run")
     assert Path("run/checkpoint/table.npz").stat().st_mode & 0o077 == 0
     done = run("resume", "run")
     assert done.exit_code == 0, done.output
@@ -229,7 +229,7 @@ def test_two_do_not_write_into_one_run(run: Run, chain: Path, interrupted: str) 
 
 @pytest.mark.filterwarnings("default")
 def test_the_lock_of_a_killed_run_is_taken_over_in_words(run: Run, chain: Path) -> None:
-    _killed("drbo.estimator.build_score", "fit", chain, "-o", "run", "-q")
+    _killed("drbo.problem.build_score", "fit", chain, "-o", "run", "-q")
     assert Path("run/drbo.lock").exists()
     done = run("resume", "run")
     assert done.exit_code == 0, done.output

@@ -212,13 +212,13 @@ def size(n_nodes: int = 100, n_dags: int = 50_000) -> dict[str, Any]:
     from drbo.scores.base import Families
     from drbo.scores.linear import BicEV
     from drbo.search.checkpoint import files as checkpoint
-    from drbo.search.loop import Search
+    from drbo.search.strategy import new_search
     from drbo.settings import Settings
 
     rng = np.random.default_rng(0)
     data = Table.from_array(simulate(f"{n_nodes}ER2", n=300, seed=0).X)
     settings = Settings.preset("paper").with_(n_candidates=1_000)
-    state = Search(BicEV(data), settings, seed=1)
+    state = new_search(BicEV(data), settings, seed=1)
     center = np.triu(rng.random((n_nodes, n_nodes)) < 0.05, 1)
     keys: dict[bytes, float] = {}
     for _ in range(n_dags // 1000):
@@ -232,7 +232,7 @@ def size(n_nodes: int = 100, n_dags: int = 50_000) -> dict[str, Any]:
         n_bytes = checkpoint.save(Path(place), state, {})
         saved = time.perf_counter() - start
         start = time.perf_counter()
-        found = Search(BicEV(data), settings, seed=1)
+        found = new_search(BicEV(data), settings, seed=1)
         checkpoint.load(Path(place)).restore(found)
         loaded = time.perf_counter() - start
     assert len(found.evaluator._values) == len(keys)

@@ -563,6 +563,7 @@ def _read_toml(raw: bytes, folder: Path) -> None:
 def _read_checkpoint(raw: bytes, folder: Path) -> None:
     """Read a saved search and put its state into a fresh one; ``attack`` lets such searches go on, too."""
     from drbo import DrBO
+    from drbo.problem import prepare
     from drbo.search.checkpoint import files as checkpoint
     from drbo.search.checkpoint.saver import Saved
     from tests.faults.forge import bases
@@ -582,7 +583,7 @@ def _read_checkpoint(raw: bytes, folder: Path) -> None:
     saved = Saved.load(folder)
     given = saved.arguments()
     if given["settings"].to_dict() in [base.about["parameters"]["settings"] for base in bases().values()]:
-        DrBO(**given)._case(*saved.data(), given["settings"], saved)
+        prepare(DrBO(**given)._request(), saved.data(), saved)
 
 
 def _read_config(raw: bytes, folder: Path) -> None:

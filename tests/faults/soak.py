@@ -83,7 +83,7 @@ def search(rng: np.random.Generator) -> str:
             if "checkpoint" in options:
                 model = DrBO.resume(options["checkpoint"], max_evals=5)
             if rng.random() < 0.1:
-                model.resample(x, n=2)
+                model.bootstrap(x, n=2)
             Result.load(model.result_.save(Path(folder) / "result")).summary()
         except DrboError as error:  # a random table may be refused: constant columns, too few rows
             words += f" refused: {error.message:.60}"

@@ -175,7 +175,7 @@ def test_a_score_that_misbehaves_is_named(score, words):
 
 
 def test_a_score_that_hangs_is_cut_off():
-    settings = Settings(max_evals=24, batch_size=24, score_timeout=0.2)
+    settings = Settings(max_evals=24, score_timeout=0.2)
     with ThreadPoolExecutor(3) as pool, pytest.raises(ScoreError, match=r"did not return within 0\.2 s"):
         _fit(score=Hanging, settings=settings, max_evals=None, executor=pool)
 

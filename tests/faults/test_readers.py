@@ -20,6 +20,7 @@ from drbo.data.check import check_table
 from drbo.data.read import read_table
 from drbo.errors import DataError, DrboError, ResultError
 from drbo.result.export import read_graph, write_graph
+from drbo.settings import PAPER_NAMES
 from tests.faults import bombs, fuzz
 from tests.results import make_result
 
@@ -194,11 +195,11 @@ def test_any_mapping_is_knowledge_or_refused(mapping):
         Knowledge.from_mapping(mapping).compile(["a", "b", "c"])
 
 
-@given(st.dictionaries(st.sampled_from([*Settings().to_dict(), "nonsense"]), values, max_size=4))
+@given(st.dictionaries(st.sampled_from([*Settings().to_dict(), *PAPER_NAMES, "nonsense"]), values, max_size=4))
 @settings(max_examples=300, deadline=None)
 def test_any_mapping_is_settings_or_refused(mapping):
     with contextlib.suppress(DrboError):
-        Settings().with_(**mapping)
+        Settings.from_dict(mapping)
 
 
 @given(st.binary(max_size=300) | st.text(max_size=200).map(str.encode))

@@ -236,7 +236,7 @@ class TestInTheEstimator:
         ],
     )
     def test_the_penalty_is_strict_where_no_test_follows(self, score, prune, penalty, rng):
-        result = DrBO(score, prune=prune, max_evals=10, random_state=0).fit(rng.normal(size=(60, 3))).result_
+        result = DrBO(score=score, prune=prune, max_evals=10, random_state=0).fit(rng.normal(size=(60, 3))).result_
         assert result.scoring.options == {"penalty": penalty}
         word = "ebic" if penalty == "ebic" else "1"
         assert sum(reason.startswith(f"penalty {word}: ") for reason in result.reasons) == 1
@@ -251,7 +251,7 @@ class TestInTheEstimator:
             def local_one(self, node, parents):
                 return 0.5 * len(parents)
 
-        result = DrBO(Flat, max_evals=20, random_state=0).fit(rng.normal(size=(30, 3))).result_
+        result = DrBO(score=Flat, max_evals=20, random_state=0).fit(rng.normal(size=(30, 3))).result_
         assert result.scoring.options == {}
         assert result.dag.sum() == 3  # every edge pays
 
@@ -260,7 +260,7 @@ class TestInTheEstimator:
         [("bic-nv", "f-test"), ("bge", "f-test"), ("splines", "cam-sequential"), ("gp", "none"), ("mixed", "none")],
     )
     def test_the_test_that_fits_the_score_prunes(self, score, pruner, rng):
-        result = DrBO(score, max_evals=10, random_state=0).fit(bent(100, 3, rng)).result_
+        result = DrBO(score=score, max_evals=10, random_state=0).fit(bent(100, 3, rng)).result_
         assert result.pruner == pruner
 
     @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ class TestWrongScore:
     )
     def test_numbers(self, score, values, message, hint, rng):
         with pytest.raises(ScoreError) as caught:
-            DrBO(score, random_state=0).fit(values(rng))
+            DrBO(score=score, random_state=0).fit(values(rng))
         assert message in caught.value.message
         assert score in caught.value.message
         assert hint in caught.value.hint
@@ -329,7 +329,7 @@ class TestWrongScore:
     def test_categories(self, score, rng):
         frame = pd.DataFrame({"x": rng.normal(size=40), "town": rng.choice(["Oslo", "Rom"], 40)})
         with pytest.raises(ScoreError, match="column 'town' is categorical") as caught:
-            DrBO(score, random_state=0).fit(frame)
+            DrBO(score=score, random_state=0).fit(frame)
         assert "score='auto'" in caught.value.hint
 
     def test_many_rows_are_no_problem_for_auto(self):

@@ -7,28 +7,34 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
-from drbo.search import loop
-from drbo.search.bayes import propose
+from drbo.search import strategy
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.loop import Search, run
+from drbo.search.paper.acquire import Acquisition
 from drbo.search.stopping import Limits, Recorder
+from drbo.search.strategy import new_search
 from drbo.settings import Settings
 
 pytestmark = pytest.mark.floats
 
 #: Settings that make an iteration cheap.
-SMALL = {"batch_size": 8, "n_candidates": 200, "hidden": 8, "n_draws": 4, "n_grads": 2, "n_replay": 32}
+SMALL = {"climbs": 4, "batch_size": 8, "n_candidates": 200, "hidden": 8, "n_draws": 4, "n_grads": 2, "n_replay": 32}
 #: Rounding of a score: 1e-9 of the rows that it is a sum over, a thousand at most. The next best DAG is further away.
 ROUNDING = 1e-6
-#: The paper's way to propose, in a search that is otherwise the default.
-REGION = {"route": "paper", "surrogate": "dropout"}
+#: The paper's way to propose, by fast rules in a space of all DAGs, in a search that is otherwise the default.
+FAST = {"masks": "shared", "batch_norm": "training", "standardize_targets": True}
+REGION = {"route": "paper", "space": "full-rank", **FAST}
+
+
+def _words(changes):
+    """Return what differs from the default, or from the paper's way to propose."""
+    words = [f"{name}={value}" for name, value in changes.items() if REGION.get(name) != value]
+    return " ".join([changes.get("route", "surrogate"), *words])
 
 
 def _small(preset="default", **changes):
@@ -95,7 +101,7 @@ class Recording(Evaluator):
 
 @pytest.fixture
 def recording(monkeypatch):
-    monkeypatch.setattr(loop, "Evaluator", Recording)
+    monkeypatch.setattr(strategy, "Evaluator", Recording)
 
 
 # The search finds the best.
@@ -112,7 +118,7 @@ def test_the_default_search_finds_the_best_of_all_five_node_dags(kind, five_node
         table = _table(seed=seed)
         best = _best_score(five_node_dags, table, kind)
         limits = Limits(chosen.with_(target_score=best - ROUNDING))
-        outcome = run(Search(kind(table), chosen, seed=seed), [limits])
+        outcome = new_search(kind(table), chosen, seed=seed).run([limits])
         assert outcome.best.scores[0] <= best + ROUNDING
         assert outcome.n_evals <= 300
         found += bool(outcome.best.scores[0] >= best - ROUNDING)
@@ -123,8 +129,7 @@ def test_the_default_search_finds_the_best_of_all_five_node_dags(kind, five_node
     "changes",
     [
         {},
-        {"surrogate": "dropout"},
-        {"surrogate": "none"},
+        {"surrogate": False},
         {"polish": False},
         {"skip_known": False},
         {"skip_known": False, "recombine": False},
@@ -143,7 +148,7 @@ def test_the_default_search_finds_the_best_of_all_five_node_dags(kind, five_node
         {**REGION, "dropout": 0.0},
         {**REGION, "region_restart": False},
     ],
-    ids=str,
+    ids=_words,
 )
 def test_every_way_to_search_finds_the_best_of_four_nodes(changes):
     """With one of two seeds: a way without polish misses it in one search of ten, and rounding decides in which."""
@@ -161,7 +166,7 @@ def _distances(changes, seeds):
     """Return how far the best DAG of each search is from the best of all, at most 0."""
     table = _table(d=4, seed=3)
     best = _best_score(_all_dags(4), table, BicEV)
-    outcomes = [run(Search(BicEV(table), _small(max_evals=400, **changes), seed=seed)) for seed in seeds]
+    outcomes = [new_search(BicEV(table), _small(max_evals=400, **changes), seed=seed).run() for seed in seeds]
     distances = [outcome.best.scores[0] - best for outcome in outcomes]
     assert max(distances) < ROUNDING
     return distances
@@ -172,7 +177,7 @@ def _distances(changes, seeds):
 def test_the_search_runs_on_a_gpu(preset):
     table = _table(d=4, seed=3)
     best = _best_score(_all_dags(4), table, BicEV)
-    outcome = run(Search(BicEV(table), _small(preset, max_evals=600), seed=1, device="cuda"))
+    outcome = new_search(BicEV(table), _small(preset, max_evals=600), seed=1, device="cuda").run()
     assert outcome.best.scores[0] == pytest.approx(best, abs=ROUNDING)
 
 
@@ -182,7 +187,7 @@ def test_the_papers_loop_improves_on_its_first_design():
     for seed in range(3):
         recorder = Recorder()
         chosen = _small("paper", n_candidates=1000, max_evals=200, rank=4)
-        outcome = run(Search(BicEV(_table(d=8, seed=seed)), chosen, seed=seed), [recorder])
+        outcome = new_search(BicEV(_table(d=8, seed=seed)), chosen, seed=seed).run([recorder])
         trace = recorder.columns()["best"]
         assert outcome.found_by == "trust region"
         gains.append(trace[-1] - trace[0])
@@ -195,7 +200,7 @@ def test_the_smallest_problem(kind):
     table = _table(d=2, seed=1)
     best = _best_score(_all_dags(2), table, kind)
     for changes in ({}, REGION, {**REGION, "space": "low-rank"}, {**REGION, "skip_known": False}):
-        outcome = run(Search(kind(table), _small(max_evals=50, **changes)))
+        outcome = new_search(kind(table), _small(max_evals=50, **changes)).run()
         assert outcome.best.scores[0] == pytest.approx(best)
         assert outcome.n_local <= 4
         assert outcome.stopped == "no new DAG to evaluate in 25 rounds"
@@ -206,16 +211,16 @@ def test_the_smallest_problem(kind):
 
 @pytest.mark.parametrize("max_evals", [1, 15, 16, 17, 32, 50])
 def test_the_papers_preset_spends_exactly_its_budget(max_evals, recording):
-    state = Search(BicEV(_table()), _small("paper", batch_size=16, max_evals=max_evals))
-    outcome = run(state)
+    state = new_search(BicEV(_table()), _small("paper", batch_size=16, max_evals=max_evals))
+    outcome = state.run()
     assert outcome.n_evals == max_evals == len(state.evaluator.seen) == len(state.proposer.history)
     assert outcome.stopped.startswith(f"budget exhausted: {max_evals} evaluations")
 
 
 @pytest.mark.parametrize("max_evals", [1, 20, 50])
 def test_only_unknown_dags_cost_by_default(max_evals, recording):
-    state = Search(BicEV(_table(d=9)), _small(max_evals=max_evals, polish=False))
-    outcome = run(state)
+    state = new_search(BicEV(_table(d=9)), _small(max_evals=max_evals, polish=False))
+    outcome = state.run()
     known, costly = set(), 0
     for dag in state.evaluator.seen:
         keys = set(Families.from_dags(dag[None]).keys())
@@ -232,12 +237,10 @@ def test_no_settings_overspend(data):
         return data.draw(st.sampled_from(values))
 
     masks, skip_known, route = pick("row", "shared"), pick(True, False), pick("surrogate", "paper")
-    chosen = Settings(
-        route=route,
-        surrogate="dropout" if route == "paper" else pick("gp", "dropout", "none"),
+    chosen = Settings(route=route, max_evals=pick(1, 3, 20), max_local=pick(None, 4, 15)).with_(
+        surrogate=pick(True, False),
+        climbs=pick(1, 3),
         first_design=pick(None, 1, 7),
-        max_evals=pick(1, 3, 20),
-        max_local=pick(None, 4, 15),
         count_known=pick(True, False),
         space=pick("low-rank", "full-rank"),
         rank=pick(1, 5),
@@ -262,7 +265,7 @@ def test_no_settings_overspend(data):
     kind, d = pick(BicNV, BicEV), pick(2, 4)
     score = kind(_table(d=d))
     recorder = Recorder()
-    outcome = run(Search(score, chosen, seed=pick(0, 1)), [recorder])
+    outcome = new_search(score, chosen, seed=pick(0, 1)).run([recorder])
     assert 1 <= outcome.n_evals <= chosen.max_evals
     assert outcome.n_local <= (chosen.max_local or np.inf)
     assert is_acyclic(outcome.best.dags[0])
@@ -272,14 +275,14 @@ def test_no_settings_overspend(data):
 
 
 def test_a_batch_larger_than_the_candidates():
-    outcome = run(Search(BicNV(_table()), _small(batch_size=64, n_candidates=5, max_evals=80)))
+    outcome = new_search(BicNV(_table()), _small(**REGION, batch_size=64, n_candidates=5, max_evals=80)).run()
     assert outcome.n_evals <= 80
 
 
 def test_too_few_local_scores_for_one_dag_are_refused():
     with pytest.raises(SettingsError, match="max_local must be at least the number of columns, 5, got 4"):
-        Search(BicNV(_table()), Settings(max_local=4))
-    assert run(Search(BicNV(_table()), _small(max_local=5))).n_local == 5
+        new_search(BicNV(_table()), Settings(max_local=4))
+    assert new_search(BicNV(_table()), _small(max_local=5)).run().n_local == 5
 
 
 # The same again.
@@ -287,9 +290,9 @@ def test_too_few_local_scores_for_one_dag_are_refused():
 
 def _course(chosen, callbacks=(), d=7, seed=0, **options):
     """Everything a run decides: every evaluated DAG, the trace, the answer."""
-    state = Search(BicEV(_table(d=d)), chosen, seed=seed, **options)
+    state = new_search(BicEV(_table(d=d)), chosen, seed=seed, **options)
     recorder = Recorder()
-    outcome = run(state, [recorder, *callbacks])
+    outcome = state.run([recorder, *callbacks])
     columns = recorder.columns()
     trace = np.column_stack([columns[name] for name in ("n_evals", "n_local", "best")])
     return np.stack(state.evaluator.seen), trace, outcome.best.dags[0]
@@ -299,7 +302,11 @@ def _same(first, second):
     return all(a.shape == b.shape and bool((a == b).all()) for a, b in zip(first, second, strict=True))
 
 
-@pytest.mark.parametrize("changes", [{}, {"replay": "reservoir", "masks": "row"}, {"acquisition": "ucb"}], ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {**REGION, "replay": "reservoir", "masks": "row"}, {**REGION, "acquisition": "ucb"}],
+    ids=["climbs", "reservoir and a mask per row", "ucb"],
+)
 def test_the_seed_decides(changes, recording):
     chosen = _small(max_evals=60, **changes)
     first = _course(chosen, seed=4)
@@ -310,9 +317,11 @@ def test_the_seed_decides(changes, recording):
 def test_a_reservoir_is_kept_when_asked_for():
     for replay, kept in (("reservoir", 10), ("uniform", 0)):
         chosen = _small(max_evals=60, replay=replay, n_replay=10, **REGION)
-        state = Search(BicEV(_table(d=7)), chosen)
-        run(state)
-        rows = state.proposer.history.training_rows(1, chosen.with_(replay="reservoir"), state.generator)[0, 1:]
+        state = new_search(BicEV(_table(d=7)), chosen)
+        state.run()
+        rows = state.proposer.history.training_rows(1, chosen.with_(replay="reservoir"), state.proposer.generator)[
+            0, 1:
+        ]
         assert len(rows) == len(set(rows.tolist())) == kept
 
 
@@ -345,15 +354,16 @@ def test_watching_changes_nothing(recording):
 def test_memory_does_not_change_the_answer(preset, recording, monkeypatch):
     """Candidates are cut into pieces where all of them would be too large."""
     pieces = []
-    original = propose.Acquisition.in_pieces
+    original = Acquisition.in_pieces
 
     def counted(self, piece, *others):
         calls = []
         original(self, lambda first, last: (calls.append(first), piece(first, last)), *others)
         pieces.append(len(calls))
 
-    monkeypatch.setattr(propose.Acquisition, "in_pieces", counted)
-    chosen = _small(preset, n_candidates={"default": 25_000, "paper": 15_000}[preset], max_evals=32, **REGION)
+    monkeypatch.setattr(Acquisition, "in_pieces", counted)
+    rules = REGION if preset == "default" else {}
+    chosen = _small(preset, n_candidates={"default": 25_000, "paper": 15_000}[preset], max_evals=32, **rules)
     whole = _course(chosen)
     assert set(pieces) == {1}
     pieces.clear()
@@ -377,7 +387,7 @@ def test_a_callback_ends_the_search_and_the_first_reason_wins():
         lambda progress: "enough" if progress.iteration == 2 else None,
         lambda progress: "later" if progress.iteration == 2 else None,
     ]
-    outcome = run(Search(BicNV(_table(d=8)), _small(max_evals=500)), callbacks)
+    outcome = new_search(BicNV(_table(d=8)), _small(max_evals=500)).run(callbacks)
     assert outcome.stopped == "enough"
     assert told == [1, 2]
 
@@ -393,7 +403,7 @@ def test_a_callback_ends_the_search_and_the_first_reason_wins():
 def test_limits_end_the_search(changes, stopped):
     chosen = _small(max_evals=10_000, skip_known=False, count_known=True, **changes)
     recorder = Recorder()
-    outcome = run(Search(BicNV(_table()), chosen), [recorder, Limits(chosen)])
+    outcome = new_search(BicNV(_table()), chosen).run([recorder, Limits(chosen)])
     assert outcome.stopped == stopped
     trace = recorder.columns()["best"]
     if "patience" in changes:
@@ -412,7 +422,7 @@ def test_an_interrupt_returns_the_best_so_far():
         if progress.iteration == 3:
             raise KeyboardInterrupt
 
-    outcome = run(Search(BicNV(_table(d=8)), _small(max_evals=500)), [interrupted])
+    outcome = new_search(BicNV(_table(d=8)), _small(max_evals=500)).run([interrupted])
     assert outcome.stopped == "interrupted"
     assert len(seen) == 3
     assert outcome.best.scores[0] == seen[-1].best
@@ -435,11 +445,11 @@ class Interrupted(BicNV):
 
 def test_an_interrupt_inside_an_evaluation():
     seen = []
-    outcome = run(Search(Interrupted(_table(d=8), at=3), _small(max_evals=500)), [seen.append])
+    outcome = new_search(Interrupted(_table(d=8), at=3), _small(max_evals=500)).run([seen.append])
     assert outcome.stopped == "interrupted"
     assert outcome.best.scores[0] == seen[-1].best
     with pytest.raises(KeyboardInterrupt):  # there is nothing to return yet
-        run(Search(Interrupted(_table(d=8), at=1), _small()))
+        new_search(Interrupted(_table(d=8), at=1), _small()).run()
 
 
 def test_other_errors_are_not_swallowed():
@@ -447,13 +457,13 @@ def test_other_errors_are_not_swallowed():
         raise RuntimeError("broken callback")
 
     with pytest.raises(RuntimeError, match="broken callback"):
-        run(Search(BicNV(_table()), _small(max_evals=20)), [broken])
+        new_search(BicNV(_table()), _small(max_evals=20)).run([broken])
 
 
 @pytest.mark.parametrize("changes", [{}, {"recombine": False, "polish": False}], ids=str)
 def test_the_search_ends_when_everything_is_known(changes):
     """Known DAGs are free: without a rule of its own for this the budget would never be spent."""
-    outcome = run(Search(BicNV(_table(d=3)), _small(max_evals=5_000, skip_known=False, **changes)))
+    outcome = new_search(BicNV(_table(d=3)), _small(max_evals=5_000, skip_known=False, **changes)).run()
     assert outcome.stopped == "no new DAG to evaluate in 25 rounds"
     assert outcome.n_local <= 12
 
@@ -465,7 +475,7 @@ NAMES = [f"x{i}" for i in range(6)]
 
 @pytest.mark.parametrize(
     "ways",
-    [{}, {"surrogate": "none"}, {**REGION, "space": "low-rank"}, {**REGION, "space": "full-rank"}],
+    [{}, {"surrogate": False}, {**REGION, "space": "low-rank"}, {**REGION, "space": "full-rank"}],
     ids=["climb", "jumps", "low-rank", "full-rank"],
 )
 @pytest.mark.parametrize(
@@ -481,9 +491,9 @@ NAMES = [f"x{i}" for i in range(6)]
 )
 def test_every_evaluated_dag_obeys_the_knowledge(knowledge, ways, recording):
     constraints = knowledge.compile(NAMES)
-    state = Search(BicNV(_table(d=6)), _small(max_evals=60, **ways), constraints=constraints)
+    state = new_search(BicNV(_table(d=6)), _small(max_evals=60, **ways), constraints=constraints)
     progress = []
-    outcome = run(state, [progress.append])
+    outcome = state.run([progress.append])
     shown = [step.best_dag for step in progress]
     for dag in [*state.evaluator.seen, *shown, outcome.best.dags[0]]:
         assert is_acyclic(dag)
@@ -495,18 +505,8 @@ def test_an_answer_outside_the_low_rank_space_is_kept():
     """At rank 1 an empty graph of many nodes has no vector: recombination may find it all the same."""
     rng = np.random.default_rng(0)
     table = Table.from_array(rng.normal(size=(400, 6)))
-    outcome = run(Search(BicNV(table, penalty=20), _small(space="low-rank", rank=1, max_evals=300, **REGION)))
+    outcome = new_search(
+        BicNV(table, penalty=20), _small(**REGION | {"space": "low-rank", "rank": 1, "max_evals": 300})
+    ).run()
     assert outcome.best.dags[0].sum() <= 1
     assert outcome.found_by == "recombination"
-
-
-def test_a_device_that_is_too_small_is_named(monkeypatch):
-    state = Search(BicNV(Table.from_array(simulate("5ER2", n=50, seed=0).X)), Settings(max_evals=100))
-
-    def full():
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    monkeypatch.setattr(state, "propose", full)
-    with pytest.raises(SettingsError, match="does not fit into the memory of cpu") as caught:
-        run(state)
-    assert "lower n_candidates" in caught.value.hint

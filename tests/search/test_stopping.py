@@ -1,6 +1,6 @@
 import numpy as np
 
-from drbo.search.loop import Progress
+from drbo.search.outcome import Progress
 from drbo.search.stopping import Asked, Limits, Recorder
 from drbo.settings import Settings
 

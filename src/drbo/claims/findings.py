@@ -20,7 +20,7 @@ from drbo.search.evaluation.evaluator import Evaluated, Evaluator
 from drbo.search.exact.family_tables import MAX_NODES, FamilyTables, all_tables, compiled_work, known_tables, legal_rows
 from drbo.search.exact.proof import Certificate, certify, certify_large, check_size, fits
 from drbo.search.exact.useful_parents import Effort, can_enumerate
-from drbo.search.loop import Outcome
+from drbo.search.outcome import Outcome
 
 Floats = npt.NDArray[np.float64]
 
@@ -190,7 +190,7 @@ def _alternatives(findings: Findings, tables: FamilyTables, score: Score, best: 
 
 def _better(findings: Findings, evaluator: Evaluator, best: Evaluated) -> Evaluated | None:
     """Return the best class made of known families where it beats the best DAG of the search: it costs nothing."""
-    if not evaluator.settings.recombine:
+    if not evaluator.settings.parts.recombine:
         return None
     top = max(findings.classes, key=lambda other: other.score)
     better = evaluator.recombined(top.dag)

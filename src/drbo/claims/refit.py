@@ -1,6 +1,5 @@
 """Fitting a resample of a table: the same score, settings, knowledge and pruning, with nothing else around it."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +13,10 @@ from drbo.deadline import current
 from drbo.knowledge import Constraints
 from drbo.scores.base import Score, build_score
 from drbo.search.bayes.screen import screened
-from drbo.search.loop import Outcome, Search, run
 from drbo.search.orders.search import OrderSearch
-from drbo.search.paper.lockstep import group_size, grouped, run_together
+from drbo.search.outcome import Outcome, Search
 from drbo.search.stopping import Limits
+from drbo.search.strategy import new_search
 from drbo.settings import Settings
 
 #: Rounds of shaken orders without a better score that end the search of a resample with a warm start.
@@ -53,22 +52,16 @@ class TableRefit:
     def __call__(self, rows: npt.NDArray[np.intp], seed: int) -> npt.NDArray[np.bool_]:
         """Return the equivalence class under the knowledge, or the DAG where the score tells its members apart."""
         score, table = self._scored(rows)
-        if self.settings.route == "orders":
-            return self._graph(score, table, self._ordered(score, seed))
-        state = self._search(score, table, seed)
-        return self._graph(score, table, run(state, [Limits(self.settings)]))
+        return self._graph(score, table, self._search(score, table, seed).run([Limits(self.settings)]))
 
-    def many(self, draws: Sequence[tuple[npt.NDArray[np.intp], int]]) -> Iterator[npt.NDArray[np.bool_]]:
-        """Yield the graphs of resamples, each rows and a seed; on a GPU several are searched as one program."""
-        size = group_size(self.table.n_columns, self.settings, self.device)
-        if size == 1:
-            yield from (self(rows, seed) for rows, seed in draws)
-            return
-        for group in grouped(draws, lambda _: (None, size)):
-            scored = [self._scored(rows) for rows, _ in group]
-            states = [self._search(*each, seed) for each, (_, seed) in zip(scored, group, strict=True)]
-            outcomes = run_together(states, [[Limits(self.settings)] for _ in states])
-            yield from (self._graph(*each, outcome) for each, outcome in zip(scored, outcomes, strict=True))
+    def _search(self, score: Score, table: Table, seed: int) -> Search:
+        settings, limits = self.settings, self.constraints
+        if settings.route == "orders" and self.start is not None:
+            settings = settings.with_(order_patience=WARM_CLIMBS)
+            return OrderSearch(score, settings, constraints=limits, seed=seed, start=self.start, max_searches=1)
+        if settings.route != "orders" and settings.candidate_parents is not None:
+            limits = screened(table.complete_rows.values, settings.candidate_parents, limits)
+        return new_search(score, settings, constraints=limits, seed=seed, device=self.device)
 
     def _scored(self, rows: npt.NDArray[np.intp]) -> tuple[Score, Table]:
         table = self.table.take(rows, np.arange(self.table.n_columns))
@@ -76,18 +69,6 @@ class TableRefit:
         if options.get("targets") is not None:
             options["targets"] = options["targets"][rows]
         return build_score(self.name, table, options), table
-
-    def _ordered(self, score: Score, seed: int) -> Outcome:
-        settings = self.settings if self.start is None else self.settings.with_(order_patience=WARM_CLIMBS)
-        search = OrderSearch(score, settings, constraints=self.constraints, seed=seed, start=self.start)
-        if self.start is not None:
-            search.max_searches = 1
-        return search.run([Limits(settings)])
-
-    def _search(self, score: Score, table: Table, seed: int) -> Search:
-        limits, most = self.constraints, self.settings.candidate_parents
-        limits = limits if most is None else screened(table.complete_rows.values, most, limits)
-        return Search(score, self.settings, constraints=limits, seed=seed, device=self.device)
 
     def _graph(self, score: Score, table: Table, outcome: Outcome) -> npt.NDArray[np.bool_]:
         """Prune what was found and put its columns back into their places."""

@@ -269,8 +269,7 @@ def _refitted(refit: Refit, draws: "_Draws", executor: Executor | None) -> Itera
         return
     current().check()
     if executor is None:
-        many = getattr(refit, "many", None)
-        yield from (refit(rows, seed) for rows, seed in draws) if many is None else many(draws)
+        yield from (refit(rows, seed) for rows, seed in draws)
     else:
         from drbo.search.evaluation.spread import spread  # brings torch, which a saved result does without
 

@@ -61,7 +61,7 @@ def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -
             )
         model = DrBO.like(result, missing=options["missing"])
         with counting("resamples", quiet=quiet) as progress:
-            found = model.effects(frame, source, target, n=options["bootstrap"], progress=progress)
+            found = model.fit(frame).effects(frame, source, target, n=options["bootstrap"], progress=progress)
     if not quiet and found.basis.startswith("conditional"):
         say("note: the graph was learned from these rows, so the intervals are too narrow; use new rows or --bootstrap")
     show(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else found.summary(), machine=as_json)

@@ -15,7 +15,7 @@ from drbo.settings import Settings
 if TYPE_CHECKING:
     import pandas as pd
 
-    from drbo.search.loop import Progress
+    from drbo.search.outcome import Progress
 
 #: The trial ends after so many iterations, or so many seconds.
 TRIAL_ITERATIONS, TRIAL_SECONDS = 8, 20.0

@@ -32,7 +32,7 @@ from drbo.cli.output import (
 )
 from drbo.cli.plan import RESAMPLES, Plan
 from drbo.cli.progress import clock_time, counting, watch_for
-from drbo.deadline import current
+from drbo.deadline import Deadline, current
 from drbo.errors import SettingsError, TimeLimitError
 from drbo.settings import PRESETS, Settings
 
@@ -329,9 +329,9 @@ def search(
     with watch_for(run_settings(arguments), quiet=quiet) as watch:
         run.announce = watch.interrupted
         model = DrBO(**arguments, callbacks=[watch])
-        if seeds is None:
+        with Deadline(None if seeds is None else current().share(seeds)):
             model.fit(frame, sample_weight=weights)
-        else:
+        if seeds is not None:
             model.stability(frame, seeds, sample_weight=weights)
     if resampling is not None and model.result_.stopped != "interrupted":
         refit(model, frame, resampling | {"sample_weight": weights}, quiet=quiet)
@@ -353,7 +353,7 @@ def refit(model: Any, rows: Any, wish: dict[str, Any], *, quiet: bool) -> None:
         save_result(model.result_, wish["keep"].parent)  # the graph is safe before hours of resamples begin
     with counting("resamples", quiet=quiet) as progress:
         try:
-            model.resample(rows, progress=progress, executor=executor, **wish)
+            model.bootstrap(rows, progress=progress, executor=executor, **wish)
         except TimeLimitError as error:  # the graph itself is there
             model.result_ = replace(model.result_, reasons=(*model.result_.reasons, error.message))
 

@@ -1,7 +1,6 @@
 """``drbo init``: a commented configuration to start from."""
 
 from collections.abc import Iterable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from drbo.cli.messages import OutputError, plain, say
 from drbo.cli.options import NOT_IN_FILES
 from drbo.cli.output import writing
 from drbo.errors import SettingsError
-from drbo.settings import Settings
+from drbo.settings import public_settings
 
 #: Options of 'drbo fit' that the file does not list: those about this one call, and what has a table of its own.
 LEFT_OUT = {
@@ -83,9 +82,9 @@ def _options(parameters: Iterable[click.Parameter]) -> list[str]:
 
 def _settings() -> list[str]:
     lines = []
-    for knob in fields(Settings):
-        value = "..." if knob.default is None else _toml(knob.default)
-        lines.append(f"# {knob.name} = {value}  # {knob.metadata['meaning']}")
+    for name, about in public_settings().items():
+        value = "..." if about["default"] is None else _toml(about["default"])
+        lines.append(f"# {name} = {value}  # {about['meaning']}")
     return lines
 
 

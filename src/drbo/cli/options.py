@@ -4,7 +4,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from drbo.errors import SettingsError
-from drbo.settings import Settings
+from drbo.settings import public_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,10 +152,10 @@ def score_options(command: F) -> F:
 
 def score_choice(table: "Table", name: str, penalty: float | str | None) -> tuple[Any, dict[str, Any], tuple[str, ...]]:
     """Return the score that a fit of this table would use, its options, and why."""
-    from drbo.estimator import DrBO
+    from drbo.choices import Choices
 
     options = None if penalty is None else {"penalty": penalty}
-    return DrBO(score=name, score_options=options).score_choice(table)
+    return Choices(score=name, score_options=options).of_score(table)
 
 
 def own_score(context: click.Context, _: click.Parameter, name: str | None) -> str | None:
@@ -300,10 +299,10 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> parse_settings(["dropout=0.3", "recombine=false", "max_local=none"])
-    {'dropout': 0.3, 'recombine': False, 'max_local': None}
+    >>> parse_settings(["dropout=0.3", "region_restart=false", "max_local=none"])
+    {'dropout': 0.3, 'region_restart': False, 'max_local': None}
     """
-    knobs = {knob.name: knob.metadata for knob in fields(Settings)}
+    knobs = public_settings()
     found: dict[str, Any] = {}
     for pair in pairs:
         name, equals, word = (part.strip() for part in pair.partition("="))

@@ -13,7 +13,7 @@ from drbo.cli.interrupts import STOPPING
 from drbo.cli.messages import say
 
 if TYPE_CHECKING:
-    from drbo.search.loop import Progress
+    from drbo.search.outcome import Progress
     from drbo.settings import Settings
 
 LINE_SECONDS = 3.0  # between two lines where there is no terminal
@@ -27,10 +27,10 @@ class Watch:
     Examples
     --------
     >>> import numpy as np
-    >>> from drbo.search.loop import Progress
+    >>> from drbo.search.outcome import Progress
     >>> from drbo.settings import Settings
     >>> watch = Watch(Settings(max_evals=100), clock=iter([0.0, 30.0]).__next__)
-    >>> progress = Progress(1, 25, 90, -7.0, np.zeros((2, 2), dtype=bool))
+    >>> progress = Progress(1, 25, 90, -7.0, np.zeros((2, 2), dtype=bool), limit=100)
     >>> watch(progress)
     >>> watch.words(progress)
     '25 of 100 evaluations, best score -7.00, at most 1 min 30 s left'
@@ -57,9 +57,7 @@ class Watch:
         """Take note of an iteration; never ends the search."""
         if progress.proving:
             return
-        # Routes surrogate and paper spend a batch at a time, within the budget. Patience alone bounds route orders.
-        is_more_than_a_batch = not self.has_result and progress.n_evals > self.settings.batch_size
-        self._counts_climbs |= is_more_than_a_batch or progress.n_evals > self.settings.max_evals
+        self._counts_climbs = progress.limit is None  # patience alone bounds route orders
         self._idle = self._idle + 1 if progress.n_evals == self._n_evals else 0
         self._n_evals = progress.n_evals
         if progress.best > self._best:

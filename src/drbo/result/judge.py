@@ -277,8 +277,7 @@ def _path(
         if current().over():
             break
         score = build_score(name, table, {**options, "penalty": penalty})
-        search = OrderSearch(score, Settings(order_patience=PATIENCE), seed=seed, start=start)
-        search.max_searches = 1
+        search = OrderSearch(score, Settings(order_patience=PATIENCE), seed=seed, start=start, max_searches=1)
         start = search.run().best.dags[0]
         if current().over():  # it was cut short
             break

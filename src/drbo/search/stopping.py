@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
-from drbo.search.loop import Callback, Progress
+from drbo.search.outcome import Callback, Progress
 from drbo.search.state import LARGEST, MOST, Fields, State
 from drbo.settings import Settings
 

@@ -11,7 +11,7 @@ from benchmarks.methods.variants import NOISE, VARIANTS, draw_posterior
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.scores.linear import BicEV
-from drbo.search.loop import Search, run
+from drbo.search.strategy import new_search
 from drbo.settings import Settings
 
 
@@ -20,8 +20,9 @@ def started():
     def start(variant, evals=24):
         score = BicEV(Table.from_array(simulate("4ER1", n=100, seed=100).X), penalty=1.0)
         settings = Settings.preset("paper").with_(max_evals=evals, batch_size=8, n_candidates=32, n_replay=4)
-        state = Search(score, settings, seed=0)
-        state.proposer = VARIANTS[variant](state.evaluator, settings, state.constraints, state.rng, state.generator)
+        state = new_search(score, settings, seed=0)
+        generator = state.proposer.generator
+        state.proposer = VARIANTS[variant](state.evaluator, settings, state.constraints, state.rng, generator)
         return state
 
     return start
@@ -30,13 +31,13 @@ def started():
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_variant_spends_the_same_evaluations_and_finds_a_dag(started, variant):
     state = started(variant)
-    assert run(state).n_evals == 24
+    assert state.run().n_evals == 24
     assert np.isfinite(state.best.scores[0])
 
 
 def test_the_direct_network_sees_whole_dags_and_whole_scores(started):
     state = started("direct", evals=8)
-    run(state)
+    state.run()
     history = state.proposer.history
     dags = history.parents(torch.arange(8))[0].numpy().astype(bool).reshape(8, 4, 4)
     scores = [dag_score(state.evaluator.score, dag) for dag in dags]
@@ -45,10 +46,10 @@ def test_the_direct_network_sees_whole_dags_and_whole_scores(started):
 
 def test_a_pass_of_the_retraining_covers_every_evaluation(started):
     state = started("retrained")
-    run(state)
+    state.run()
     history, settings = state.proposer.history, state.settings
     history._left = torch.empty(0, dtype=torch.int64)
-    rows = history.training_rows(8, settings.with_(n_grads=2), state.generator)
+    rows = history.training_rows(8, settings.with_(n_grads=2), state.proposer.generator)
     assert sorted(rows.flatten().tolist()) == list(range(24))
 
 

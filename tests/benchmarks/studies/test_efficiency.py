@@ -5,7 +5,7 @@ from drbo.settings import Settings
 
 def test_every_part_is_a_setting():
     for _, changes in SWITCHED.values():
-        assert isinstance(Settings(**changes), Settings)
+        assert isinstance(Settings().with_(**changes), Settings)
 
 
 def test_a_small_run_counts_what_it_spends():

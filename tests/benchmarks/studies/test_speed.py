@@ -15,21 +15,12 @@ def test_a_row_of_the_iteration_table(monkeypatch):
 
 
 def test_only_the_first_timed_iteration_proposes_a_design(monkeypatch):
-    state = speed.new_search("5ER1", 0, "cpu", {"n_candidates": 200})
+    state = speed.paper_search("5ER1", 0, "cpu", {"n_candidates": 200})
     designs, first = [], state.proposer.first
     monkeypatch.setattr(state.proposer, "first", lambda room: designs.append(room) or first(room))
     for _ in range(3):
         speed.timed(state)
     assert len(designs) == 1
-
-
-def test_rows_of_several_data_sets(monkeypatch):
-    monkeypatch.setattr(speed, "REPEATS", 2)
-    rows = list(speed.together(("5ER1:200",), ("fast",), (1, 3), "cpu"))
-    assert [row["data_sets"] for row in rows] == [1, 3]
-    for row in rows:
-        assert row["one_by_one_ms"] == pytest.approx(row["data_sets"] * row["alone_ms"], abs=0.2)
-        assert row["times_one"] == pytest.approx(row["together_ms"] / row["alone_ms"], rel=0.1)
 
 
 def test_a_row_of_the_growth_table(monkeypatch):

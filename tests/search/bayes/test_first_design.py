@@ -1,35 +1,8 @@
 import numpy as np
-import pytest
-import torch
-from scipy.stats import kstest
 
 from drbo.graph import is_acyclic
 from drbo.knowledge import Constraints, Knowledge
-from drbo.search.bayes.first_design import latin_hypercube, repaired
-
-
-@pytest.mark.parametrize(("n", "dim"), [(1, 1), (1, 30), (64, 3), (7, 270)])
-def test_every_coordinate_has_one_point_in_each_of_n_strips(n, dim, rng):
-    points = latin_hypercube(n, dim, rng)
-    assert points.shape == (n, dim)
-    assert points.dtype == torch.float32
-    assert float(points.abs().max()) <= 1.0
-    strips = np.floor((points.double().numpy() + 1) / 2 * n).clip(0, n - 1)
-    assert (np.sort(strips, axis=0) == np.arange(n)[:, None]).all()
-
-
-def test_points_are_uniform_and_coordinates_unrelated():
-    points = np.concatenate([latin_hypercube(16, 4, np.random.default_rng(seed)).numpy() for seed in range(200)])
-    for coordinate in points.T:
-        assert kstest(coordinate, "uniform", args=(-1, 2)).pvalue > 1e-3
-    off_diagonal = np.corrcoef(points, rowvar=False) - np.eye(4)
-    assert np.abs(off_diagonal).max() < 0.1
-
-
-def test_the_generator_decides():
-    first, again, other = (latin_hypercube(8, 5, np.random.default_rng(seed)) for seed in (3, 3, 4))
-    assert torch.equal(first, again)
-    assert not torch.equal(first, other)
+from drbo.search.bayes.first_design import random_dags, repaired
 
 
 class TestRepaired:
@@ -52,3 +25,16 @@ class TestRepaired:
             assert limits.violations(made) == []
             assert is_acyclic(made)
             assert not (made & ~dag & ~limits.required).any()
+
+
+class TestRandomDags:
+    def test_the_sparsest_graph_comes_first(self, rng):
+        limits = Knowledge(required=["x3 -> x0"], forbidden=["x1 -> x2"]).compile([f"x{k}" for k in range(8)])
+        dags = random_dags(30, limits, rng)
+        assert (dags[0] == limits.required).all()
+        assert all(is_acyclic(dag) and limits.violations(dag) == [] for dag in dags)
+
+    def test_densities_differ(self, rng):
+        edges = random_dags(60, Constraints.none(8), rng).sum(axis=(1, 2))
+        assert edges.min() == 0
+        assert edges.max() > 14  # of 28

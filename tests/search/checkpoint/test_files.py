@@ -14,8 +14,9 @@ from drbo.scores.bge import BGe
 from drbo.scores.linear import BicNV
 from drbo.search.checkpoint import files as checkpoint
 from drbo.search.checkpoint.files import MANIFEST, PREVIOUS, load, save
-from drbo.search.loop import Search
+from drbo.search.loop import ProposalSearch
 from drbo.search.orders.search import OrderSearch
+from drbo.search.strategy import new_search
 from drbo.settings import Settings
 
 SMALL = {"max_evals": 200, "batch_size": 8, "n_candidates": 200}
@@ -32,7 +33,7 @@ def _step(state):
 
 @pytest.fixture
 def saved(table, tmp_path):
-    state = Search(BGe(table), Settings(**SMALL), seed=3)
+    state = new_search(BGe(table), Settings().with_(**SMALL), seed=3)
     _step(state)
     save(tmp_path, state, {"seed": 3, "seconds": 10.0, "n_evals": 16})
     _step(state)
@@ -145,7 +146,7 @@ def _forge(folder, change, **members):
 
 def test_no_attribute_of_a_search_can_be_replaced(saved, table):
     for name in ("evaluate", "__class__", "builtins.exec", "score.local", "proposer.propose"):
-        fresh = Search(BGe(table), Settings(**SMALL), seed=3)
+        fresh = new_search(BGe(table), Settings().with_(**SMALL), seed=3)
         before = {key: id(value) for key, value in vars(fresh).items()}
         _forge(saved, lambda plain, name=name: plain.update({name: {"given": ["__globals__", "exec"]}}))
         with pytest.raises(CheckpointError, match="unknown field"):
@@ -163,11 +164,11 @@ def test_the_way_in_of_version_1_leads_nowhere(saved, table):
         {"sequence": "list", "items": ["open('canary', 'w')"], "size": None},
     ]
     skeleton = np.frombuffer(json.dumps(nodes).encode(), dtype=np.uint8)
-    fresh = Search(BGe(table), Settings(**SMALL), seed=3)
+    fresh = new_search(BGe(table), Settings().with_(**SMALL), seed=3)
     _forge(saved, lambda plain: None, skeleton=skeleton)
     with pytest.raises(CheckpointError, match=r"unknown field 'skeleton.npy'"):
         load(saved).restore(fresh)
     _forge(saved, lambda plain: None, fields=skeleton)
     with pytest.raises(CheckpointError, match="must contain a JSON object"):
         load(saved).restore(fresh)
-    assert fresh.evaluate.__func__ is Search.evaluate
+    assert fresh.evaluate.__func__ is ProposalSearch.evaluate

@@ -14,11 +14,11 @@ from drbo.scores.bge import BGe
 from drbo.search.checkpoint import files as checkpoint
 from drbo.search.checkpoint.files import MANIFEST
 from drbo.search.checkpoint.saver import LARGEST_SHARE, Course, Saved, Saver, begin
-from drbo.search.loop import Search
 from drbo.search.stopping import Limits, Recorder
+from drbo.search.strategy import new_search
 from drbo.settings import Settings
 
-SETTINGS = Settings(max_evals=40, batch_size=8, n_candidates=100)
+SETTINGS = Settings(max_evals=40).with_(batch_size=8, n_candidates=100)
 
 PARAMETERS = {
     **{"preset": "default", "prune": "auto", "device": "cpu", "on_constant": "error", "on_collinear": "error"},
@@ -43,7 +43,7 @@ def table(rng):
 @pytest.fixture
 def course(rng):
     score = BGe(Table.from_array(rng.normal(size=(30, 3))))
-    return Course(Search(score, SETTINGS, seed=1), Recorder(), Limits(SETTINGS))
+    return Course(new_search(score, SETTINGS, seed=1), Recorder(), Limits(SETTINGS))
 
 
 def _saver(folder, course, table, clock=None):
@@ -55,10 +55,11 @@ def _saver(folder, course, table, clock=None):
 def test_the_table_and_what_is_known_about_it_come_back(tmp_path, course, table):
     _saver(tmp_path / "deep" / "run", course, table)
     saved = Saved.load(tmp_path / "deep" / "run")
-    columns, again, notes = saved.data()
+    prepared = saved.data()
+    again = prepared.table
     assert (again.values == table.values).all()
     assert (again.names, again.kinds, again.levels) == (table.names, table.kinds, table.levels)
-    assert (columns, notes) == (["a", "b", "c", "dropped"], ("note",))
+    assert (prepared.columns, prepared.notes) == (["a", "b", "c", "dropped"], ("note",))
     saved.check_data(table)
     with pytest.raises(CheckpointError, match="not the one"):
         saved.check_data(Table.from_array(table.values + 1))
@@ -139,7 +140,7 @@ def test_a_folder_that_goes_away_in_mid_run_is_a_warning_and_comes_back(tmp_path
 def test_clocks_go_on(tmp_path, course, table):
     course.recorder.start_at(50.0)
     _saver(tmp_path, course, table)
-    fresh = Course(Search(course.state.evaluator.score, SETTINGS, seed=1), Recorder(), Limits(SETTINGS))
+    fresh = Course(new_search(course.state.evaluator.score, SETTINGS, seed=1), Recorder(), Limits(SETTINGS))
     again = Saved.load(tmp_path).course(fresh)
     assert 50.0 <= again.recorder.seconds < 60.0
 
@@ -210,9 +211,12 @@ LEFT_OUT = object()
         (_set("parameters", "random_state", 1.5), "random_state must be a whole number"),
         (_set("parameters", "score_options", []), "score_options must be a JSON object"),
         (_set("parameters", "callbacks", ["os.system"]), "unknown field 'parameters.callbacks'"),
-        (_set("parameters", "settings", {}), "have no 'acquisition'"),
+        (_set("parameters", "settings", {}), "have no 'candidate_parents'"),
         (_set("parameters", "settings", "__class__", 1), "have the unknown '__class__'"),
-        (_set("parameters", "settings", "dropout", "x"), "dropout must be"),
+        (_set("parameters", "settings", "paper", "dropout", "x"), "dropout must be"),
+        (_set("parameters", "settings", "paper", "x"), "have no 'acquisition'"),
+        (_set("parameters", "settings", "parts", "__class__", 1), "have the unknown '__class__'"),
+        (_set("parameters", "settings", "paper", "rank", 10**400), "rank of the saved search must be at most"),
         (_set("parameters", "settings", "time_limit", 10**400), "time_limit of the saved search must be at most"),
         (_set("parameters", "knowledge", {"tiers": 5}), "the knowledge of the saved search: tiers must be a list"),
         (_set("parameters", "knowledge", {"__init__": 5}), "no field '__init__'"),

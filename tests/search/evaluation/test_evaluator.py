@@ -62,14 +62,14 @@ def test_only_dags_with_an_unknown_family_cost(table):
     chain[2, 0, 1] = chain[2, 0, 2] = True
     evaluator.evaluate(chain[:2])
     assert evaluator.n_evals == 2
-    assert evaluator.exhausted
+    assert evaluator.down_to(0)
     assert len(evaluator.evaluate(chain)) == 2  # the third has an unknown family: cut
     assert len(evaluator.evaluate(chain[:2])) == 2  # known DAGs stay free
     assert evaluator.n_evals == 2
 
 
 def test_the_papers_count_counts_every_dag(table):
-    evaluator = Evaluator(BicNV(table), Settings(max_evals=3, count_known=True))
+    evaluator = Evaluator(BicNV(table), Settings(max_evals=3).with_(count_known=True))
     empty = np.zeros((5, 4, 4), dtype=bool)
     assert len(evaluator.evaluate(empty)) == 3
     assert evaluator.n_evals == 3

@@ -8,9 +8,8 @@ from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.paper import acquire
-from drbo.search.paper.acquire import Acquisition, additive_prices, drawn_scores, new_dags, rank_draws
+from drbo.search.paper.acquire import Acquisition, drawn_scores, new_dags, rank_draws
 from drbo.search.paper.history import History
-from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.networks import DropoutSurrogate
 from drbo.search.paper.region import Candidates
 from drbo.search.paper.space import FullRankSpace, LowRankSpace
@@ -22,6 +21,8 @@ D, C = 5, 40
 #: Rounding of single precision in a few dozen additions, as a share of the magnitudes that are added. A score may be
 #: small where they are large: it says nothing about its own rounding.
 ROUNDING = 1e-5
+
+FAST = {"masks": "shared", "batch_norm": "training", "standardize_targets": True}
 
 
 def _generator(seed=0):
@@ -39,7 +40,7 @@ class Scene:
     """A search after its first batch: everything that the acquisition is handed."""
 
     def __init__(self, rng, score=BicNV, low_rank=False, d=D, options=None, **changes):
-        self.settings = Settings(**{"hidden": 8, "n_draws": 4, "batch_size": 6, **changes})
+        self.settings = Settings().with_(**{**FAST, "hidden": 8, "n_draws": 4, "batch_size": 6, **changes})
         values = rng.normal(size=(60, d)) @ (np.eye(d) + np.triu(np.ones((d, d)), 1))
         self.score = score(Table.from_array(values), **(options or {}))
         self.space = LowRankSpace(d, 3) if low_rank else FullRankSpace(d)
@@ -135,7 +136,7 @@ def _rules(masks):
 
 def _way(scene, masks):
     """Return the function from vectors to scores that a search with these masks uses."""
-    return scene.rows if masks == "row" else lambda vectors: scene.drawn(vectors, scene.settings.n_draws)
+    return scene.rows if masks == "row" else lambda vectors: scene.drawn(vectors, scene.settings.paper.n_draws)
 
 
 @pytest.mark.parametrize("masks", ["row", "shared"])
@@ -196,22 +197,9 @@ def test_a_device_without_room_for_one_piece_is_an_error(rng, monkeypatch):
         scene.drawn(scene.vectors(rng), 3)
 
 
-def test_prices_that_add_up_are_found(rng):
-    table = Table.from_array(rng.normal(size=(60, D)))
-    inputs = Inputs.all_nodes(D)
-    prior = rng.normal(size=(D, D))
-    prices = additive_prices(BicNV(table, penalty="ebic", edge_prior=prior), inputs)
-    assert prices is not None
-    score = BicNV(table, penalty="ebic", edge_prior=prior)
-    families = Families.from_sets(D, [(0, (1, 3)), (2, ()), (4, (0, 1, 2, 3))])
-    for node, parents, price in zip(families.nodes, families.parents, score.family_price(families), strict=True):
-        assert prices[0][node] + prices[1][node] @ parents == pytest.approx(price, rel=1e-5)
-
-
 def test_prices_that_do_not_add_up_are_asked_for(rng):
-    table = Table.from_array(rng.normal(size=(60, D)))
-    assert additive_prices(CountsPairs(table), Inputs.all_nodes(D)) is None
     scene = Scene(rng, CountsPairs)
+    assert scene.acquisition.prices is None
     candidates = _candidates(scene.vectors(rng))
     _, price = scene.acquisition.compiled(candidates, scene.surrogate.draw(2, _generator()))
     dags = scene.space.decode(candidates.vectors()).numpy()
@@ -222,7 +210,7 @@ def test_prices_that_do_not_add_up_are_asked_for(rng):
 def test_ucb_ranks_by_mean_and_spread(rng):
     scores = torch.as_tensor(rng.normal(size=(6, 9)))
     for beta in (0.0, 1.5):
-        settings = Settings(acquisition="ucb", ucb_beta=beta)
+        settings = Settings().with_(acquisition="ucb", ucb_beta=beta)
         bound = scores.numpy().mean(axis=0) + beta * scores.numpy().std(axis=0)
         expected = np.argsort(-bound)
         assert rank_draws(scores[None], 4, settings)[0].tolist() == expected[:4].tolist()
@@ -265,7 +253,7 @@ def test_the_papers_rule_is_the_top_of_one_draw(rng):
     vectors = scene.vectors(rng)
     scores = scene.rows(vectors, 3)
     chosen = _places(scene.choose(vectors), vectors)
-    assert len(set(chosen)) == scene.settings.batch_size
+    assert len(set(chosen)) == scene.settings.paper.batch_size
     assert torch.equal(scores[chosen], scores.sort(descending=True).values[: len(chosen)])  # ties may change places
 
 
@@ -280,7 +268,7 @@ def test_what_is_chosen_is_new_and_within_the_batch(acquisition, masks, rng):
     scene = Scene(rng, acquisition=acquisition, masks=masks)
     vectors = torch.cat([scene.vectors(rng), scene.vectors(rng, 3).repeat(10, 1)])
     chosen = scene.choose(vectors)
-    assert 0 < len(chosen) <= scene.settings.batch_size
+    assert 0 < len(chosen) <= scene.settings.paper.batch_size
     assert new_dags(chosen, scene.space, scene.evaluator).all()
     rows = {tuple(row) for row in vectors.tolist()}
     assert all(tuple(row) in rows for row in chosen.tolist())

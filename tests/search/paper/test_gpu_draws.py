@@ -30,7 +30,7 @@ TIERS = Knowledge(tiers=[NAMES[:10], NAMES[10:30], NAMES[30:]], forbidden=["x1 -
 @pytest.mark.parametrize("knowledge", [None, FEW, TIERS], ids=["none", "few parents", "tiers"])
 @pytest.mark.parametrize("low_rank", [True, False])
 def test_fused_values_are_the_batched_ones(knowledge, low_rank, rng):
-    d, settings = len(NAMES), Settings(hidden=24, dropout=0.3, n_candidates=100)
+    d, settings = len(NAMES), Settings().with_(hidden=24, dropout=0.3, n_candidates=100)
     constraints = knowledge.compile(NAMES) if knowledge else Constraints.none(d)
     space = LowRankSpace(d, 5, constraints) if low_rank else FullRankSpace(d, constraints)
     inputs, generator = Inputs.allowed(constraints), torch.Generator(DEVICE).manual_seed(0)
@@ -50,7 +50,10 @@ def test_fused_values_are_the_batched_ones(knowledge, low_rank, rng):
 
 def test_several_searches_in_one_kernel(rng):
     """Searches whose nodes have different candidate parents, against each one's own batched values."""
-    settings, generators = Settings(hidden=24, dropout=0.3), [torch.Generator(DEVICE).manual_seed(k) for k in range(3)]
+    settings, generators = (
+        Settings().with_(hidden=24, dropout=0.3),
+        [torch.Generator(DEVICE).manual_seed(k) for k in range(3)],
+    )
     limits = [FEW.compile(NAMES), FEW.compile(NAMES[::-1]), TIERS.compile(NAMES)]
     spaces = [LowRankSpace(len(NAMES), 5, each) for each in limits]
     inputs = [Inputs.allowed(each) for each in limits]
@@ -126,7 +129,7 @@ def test_moves_beyond_the_sobol_sequence_are_uniform(rng):
 @pytest.mark.parametrize("penalties", [(1.0, 1.0), (1.0, 2.0)], ids=["alike", "not alike"])
 @pytest.mark.parametrize("rows", [60, 90], ids=["as many rows", "more rows"])
 def test_drawn_scores_are_those_without_the_kernel(penalties, rows, rng, monkeypatch):
-    d, settings = len(NAMES), Settings(hidden=24, dropout=0.3, n_draws=5)
+    d, settings = len(NAMES), Settings().with_(hidden=24, dropout=0.3, n_draws=5)
     generators = [torch.Generator(DEVICE).manual_seed(k) for k in range(2)]
     surrogate = DropoutSurrogate.joined([DropoutSurrogate(d, settings, each) for each in generators])
     tables = [Table.from_array(rng.normal(size=(n, d))) for n in (60, rows)]
@@ -139,7 +142,7 @@ def test_drawn_scores_are_those_without_the_kernel(penalties, rows, rng, monkeyp
     for fuse in (True, False):
         monkeypatch.setattr(Acquisition, "can_fuse", fuse)
         again = [torch.Generator(DEVICE).manual_seed(7 + k) for k in range(2)]
-        found.append(drawn_scores(searches, candidates, settings.n_draws, again).cpu().numpy())
+        found.append(drawn_scores(searches, candidates, settings.paper.n_draws, again).cpu().numpy())
     assert found[0].shape == (2, 5, 70)
     assert found[0] == pytest.approx(found[1], rel=1e-4, abs=0.05)
     assert np.ptp(found[1], axis=2).min() > 1  # candidates differ by far more

@@ -28,7 +28,7 @@ def networks(inputs, settings, seed):
 @pytest.mark.parametrize("limits", [[None], [None, None], [FEW]], ids=["one search", "two searches", "few parents"])
 def test_fused_steps_are_the_batched_ones(limits, rng):
     d, n, steps, hidden = len(NAMES), 70, 2, 24
-    settings = Settings(hidden=hidden, dropout=0.2, learning_rate=0.05)
+    settings = Settings().with_(hidden=hidden, dropout=0.2, learning_rate=0.05)
     inputs = [Inputs.allowed(each.compile(NAMES)) if each else Inputs.all_nodes(d) for each in limits]
     parts = [networks(each, settings, seed) for seed, each in enumerate(inputs)]
     batched, fused = (DropoutSurrogate.joined(parts) for _ in range(2))

@@ -27,11 +27,11 @@ def test_replay_draws_past_rows_only(rng):
     history = History(3, CPU)
     history.append(np.zeros((10, 3, 3), dtype=bool), np.zeros((10, 3)))
     generator = torch.Generator().manual_seed(0)
-    settings = Settings(n_grads=2)
+    settings = Settings().with_(n_grads=2)
     assert history.training_rows(10, settings, generator).tolist() == 2 * [list(range(10))]
     history.append(np.zeros((4, 3, 3), dtype=bool), np.zeros((4, 3)))
     steps = history.training_rows(4, settings.with_(n_replay=500), generator)
-    assert steps.shape == (2, 500 + settings.batch_size)
+    assert steps.shape == (2, 500 + settings.paper.batch_size)
     for rows in steps:
         assert rows[:4].tolist() == [10, 11, 12, 13]
         assert set(rows[4:].tolist()) == set(range(10))
@@ -43,7 +43,7 @@ def test_reservoir_is_a_uniform_sample():
     hits = np.zeros(40)
     for seed in range(400):
         history, rng = History(2, CPU), np.random.default_rng(seed)
-        settings = Settings(n_replay=10, replay="reservoir")
+        settings = Settings().with_(n_replay=10, replay="reservoir")
         for _ in range(5):
             history.append(np.zeros((8, 2, 2), dtype=bool), np.zeros((8, 2)))
             history.update_reservoir(8, settings, rng)

@@ -28,7 +28,7 @@ def _reference(net, node, parents, mask):
     """The same network by torch's own layers, for one node."""
     p = {name: value[node] for name, value in net._p.items()}
     z = parents @ p["w1"] + p["b1"]
-    a = torch.relu(z * mask / (1 - net.settings.dropout))
+    a = torch.relu(z * mask / (1 - net.settings.paper.dropout))
     norm = nn.functional.batch_norm(a, None, None, p["gamma"], p["beta"], training=True, eps=module.BATCH_NORM_EPS)
     return norm @ p["w2"] + p["b2"]
 
@@ -40,7 +40,7 @@ class Twin:
         self.net, self.settings = net, net.settings
         self.leaves = net.flat.clone().requires_grad_()
         self.shapes = {name: tuple(value.shape) for name, value in net._p.items()}
-        self.adam = torch.optim.Adam([self.leaves], lr=net.settings.learning_rate)
+        self.adam = torch.optim.Adam([self.leaves], lr=net.settings.paper.learning_rate)
 
     @property
     def _p(self):
@@ -54,7 +54,7 @@ class Twin:
 
 
 def test_batched_training_steps_equal_autograd_with_adam(rng):
-    net = DropoutSurrogate(D, Settings(hidden=H, dropout=0.3), _generator())
+    net = DropoutSurrogate(D, Settings().with_(hidden=H, dropout=0.3), _generator())
     twin = Twin(net)
     dags, local = _batch(rng)
     parents = torch.as_tensor(dags.transpose(2, 0, 1), dtype=torch.float32)
@@ -75,7 +75,7 @@ def test_batched_training_steps_equal_autograd_with_adam(rng):
 
 def _trained(rng, monkeypatch, batched, **changes):
     """Train on learnable values and return the networks; ``batched``: as on a GPU."""
-    net = DropoutSurrogate(D, Settings(hidden=H, n_replay=64, **changes), _generator())
+    net = DropoutSurrogate(D, Settings().with_(hidden=H, n_replay=64, **changes), _generator())
     if batched:
 
         def step(codes, values, generator):
@@ -117,7 +117,7 @@ def test_threads_do_not_change_the_answer(monkeypatch):
 
 @pytest.mark.parametrize("batch_norm", ["candidates", "training"])
 def test_sample_rows_equals_the_definition(rng, monkeypatch, batch_norm):
-    net = DropoutSurrogate(D, Settings(hidden=H, dropout=0.4, masks="row", batch_norm=batch_norm), _generator())
+    net = DropoutSurrogate(D, Settings().with_(hidden=H, dropout=0.4, masks="row", batch_norm=batch_norm), _generator())
     dags, _ = _batch(rng)
     parents = torch.as_tensor(dags.transpose(2, 0, 1))
     masks = torch.as_tensor(rng.random((D, N, H)) > 0.4)
@@ -136,7 +136,7 @@ def test_sample_rows_equals_the_definition(rng, monkeypatch, batch_norm):
 
 def test_masks_of_rows_do_not_depend_on_which_nodes_come_together(rng):
     """Also where the masks of a node do not fill whole words of random bits."""
-    net = DropoutSurrogate(D, Settings(hidden=5, dropout=0.4, masks="row"), _generator())
+    net = DropoutSurrogate(D, Settings().with_(hidden=5, dropout=0.4, masks="row"), _generator())
     parents = torch.as_tensor(_batch(rng, 7)[0].transpose(2, 0, 1))
     whole, generator = net.sample_rows(torch.arange(D), parents, _generator(3)), _generator(3)
     parts = [net.sample_rows(nodes, parents[nodes], generator) for nodes in torch.arange(D).split([1, 2, 1])]
@@ -145,7 +145,7 @@ def test_masks_of_rows_do_not_depend_on_which_nodes_come_together(rng):
 
 def test_a_draw_is_one_function(rng):
     """Equal parent sets have equal values under one draw, and the draws scatter around the mean."""
-    net = DropoutSurrogate(D, Settings(hidden=H, dropout=0.5), _generator())
+    net = DropoutSurrogate(D, Settings().with_(hidden=H, dropout=0.5), _generator())
     history = History(D, torch.device("cpu"))
     dags, local = _batch(rng)
     history.append(dags, local)
@@ -166,15 +166,15 @@ def test_a_draw_is_one_function(rng):
 
 
 def test_masks_are_kept_with_the_right_probability():
-    net = DropoutSurrogate(D, Settings(hidden=H, dropout=0.3), _generator())
+    net = DropoutSurrogate(D, Settings().with_(hidden=H, dropout=0.3), _generator())
     kept = net._kept(torch.Size((100, 1003)), _generator(3))
     assert kept.double().mean() == pytest.approx(0.7, abs=0.005)
-    assert DropoutSurrogate(D, Settings(dropout=0.0), _generator())._kept(torch.Size((99,)), _generator()).all()
+    assert DropoutSurrogate(D, Settings().with_(dropout=0.0), _generator())._kept(torch.Size((99,)), _generator()).all()
 
 
 def test_networks_learn_local_scores(rng):
     """After training, predictions of held-out DAGs follow an additive truth."""
-    settings = Settings(hidden=32, dropout=0.1, n_replay=256, learning_rate=0.05)
+    settings = Settings().with_(hidden=32, dropout=0.1, n_replay=256, learning_rate=0.05)
     effect = rng.normal(size=(D, D))
 
     def truth(dags):
@@ -195,7 +195,7 @@ def test_networks_learn_local_scores(rng):
 
 
 def test_predictions_stay_near_the_known_range(rng):
-    net, history = DropoutSurrogate(D, Settings(hidden=H), _generator()), History(D, torch.device("cpu"))
+    net, history = DropoutSurrogate(D, Settings().with_(hidden=H), _generator()), History(D, torch.device("cpu"))
     dags, local = _batch(rng)
     history.append(dags, local)
     net.update(history, N, _generator())
@@ -212,7 +212,7 @@ def test_networks_over_few_candidate_parents(rng):
         allowed[max(0, node - 2) : node, node] = True
     known = Knowledge(forbidden=[(f"x{i}", f"x{j}") for i, j in np.argwhere(~allowed) if i != j])
     inputs = Inputs.allowed(known.compile([f"x{i}" for i in range(6)]))
-    net = DropoutSurrogate(6, Settings(hidden=32, dropout=0.1, learning_rate=0.05), _generator(), inputs)
+    net = DropoutSurrogate(6, Settings().with_(hidden=32, dropout=0.1, learning_rate=0.05), _generator(), inputs)
     history = History(6, torch.device("cpu"), inputs)
     assert net._p["w1"].shape == (6, 2, 32)
     for _ in range(20):
@@ -227,7 +227,7 @@ def test_networks_over_few_candidate_parents(rng):
 
 
 def _some(seeds, **changes):
-    settings = Settings(**{"hidden": H, "dropout": 0.3, "n_replay": 40, "batch_size": N, **changes})
+    settings = Settings().with_(**{"hidden": H, "dropout": 0.3, "n_replay": 40, "batch_size": N, **changes})
     return [DropoutSurrogate(D, settings, _generator(seed)) for seed in seeds]
 
 

@@ -39,14 +39,14 @@ def test_doubles_after_successes_and_halves_after_failures():
 
 @pytest.mark.parametrize(("restart", "length"), [(True, 2.0), (False, 0.01)])
 def test_below_the_smallest_length(restart, length):
-    region = TrustRegion(4, Settings(region_restart=restart, region_failures=1))
+    region = TrustRegion(4, Settings().with_(region_restart=restart, region_failures=1))
     for _ in range(7):  # 1 / 2**7 < 0.01
         region.update(improved=False)
     assert region.length == length
 
 
 def test_candidates_stay_in_the_region_and_in_the_domain():
-    region = TrustRegion(50, Settings(region_start=0.25))
+    region = TrustRegion(50, Settings().with_(region_start=0.25))
     center = torch.linspace(-1, 1, 50)
     vectors = region.candidates(center, 2000, _generator()).vectors()
     assert vectors.abs().max() <= 1
@@ -54,7 +54,7 @@ def test_candidates_stay_in_the_region_and_in_the_domain():
 
 
 def test_every_candidate_moves_and_every_coordinate_can_move():
-    region = TrustRegion(60, Settings(moved_coordinates=1.0))
+    region = TrustRegion(60, Settings().with_(moved_coordinates=1.0))
     center = torch.zeros(60)
     moved = region.candidates(center, 5000, _generator()).vectors() != center
     assert moved.any(dim=1).all()
@@ -115,7 +115,7 @@ def test_points_are_the_scrambled_sobol_sequence_with_a_digital_shift():
 
 
 def test_candidates_list_their_moves_in_order():
-    candidates = TrustRegion(40, Settings(moved_coordinates=3.0)).candidates(torch.zeros(40), 500, _generator())
+    candidates = TrustRegion(40, Settings().with_(moved_coordinates=3.0)).candidates(torch.zeros(40), 500, _generator())
     moved = candidates.coordinate.numpy()
     assert len(candidates) == 500
     assert (np.diff(np.sort(moved, axis=1), axis=1)[np.sort(moved, axis=1)[:, 1:] < 40] > 0).all()  # each once
@@ -125,7 +125,7 @@ def test_candidates_list_their_moves_in_order():
 
 
 def test_several_regions_have_the_candidates_they_would_have_alone():
-    regions, alone = ([TrustRegion(30, Settings(moved_coordinates=4.0)) for _ in range(3)] for _ in range(2))
+    regions, alone = ([TrustRegion(30, Settings().with_(moved_coordinates=4.0)) for _ in range(3)] for _ in range(2))
     centers = torch.linspace(-1, 1, 90).view(3, 30)
     for region, same, length in zip(regions, alone, (0.1, 1.0, 2.0), strict=True):
         region.length = same.length = length

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-from dataclasses import fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from drbo.deadline import current
 from drbo.result.report.content import Content
 from drbo.result.report.drawing import Drawing, convergence_svg
 from drbo.result.result import Result
-from drbo.settings import Settings
+from drbo.settings import public_settings
 
 HERE = files("drbo.result.report")
 NOTEBOOK_EDGES = 12
@@ -148,15 +147,14 @@ def setting_rows(settings: dict[str, Any]) -> list[dict[str, Any]]:
 
     Examples
     --------
-    >>> setting_rows({"rank": 8, "dropout": 0.3})[0]["name"]
+    >>> setting_rows({"max_evals": 2000, "paper": {"dropout": 0.3}})[0]["name"]
     'dropout'
     """
-    knobs = {knob.name: knob for knob in fields(Settings)}
-    rows = []
-    for name, value in settings.items():
-        knob = knobs.get(name)
-        changed = knob is not None and value != knob.default
-        meaning = knob.metadata["meaning"] if knob else ""
+    known, rows = public_settings(), []
+    flat = {name: value for name, value in settings.items() if name not in ("paper", "parts")}
+    for name, value in (flat | settings.get("paper", {})).items():
+        changed = name in known and value != known[name]["default"]
+        meaning = known[name]["meaning"] if name in known else ""
         rows.append({"name": name, "value": _word(value), "changed": changed, "meaning": meaning})
     return sorted(rows, key=lambda row: not row["changed"])
 

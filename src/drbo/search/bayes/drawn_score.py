@@ -12,12 +12,9 @@ from drbo.search.bayes import climb
 from drbo.search.bayes.climb import Drawn, Known, Rules
 from drbo.search.bayes.surrogate import GpSurrogate
 from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.evaluation.prices import additive_prices
 from drbo.search.orders.climb import OrderClimb
 from drbo.search.orders.gains import ScoreSteps
-from drbo.search.paper.acquire import additive_prices
-from drbo.search.paper.history import History
-from drbo.search.paper.inputs import Inputs
-from drbo.search.paper.networks import RANGE_MARGIN, DropoutSurrogate
 from drbo.search.state import LARGEST, Fields, State
 from drbo.settings import Settings
 
@@ -28,58 +25,6 @@ TEMPERATURE = 0.7
 #: Nodes from which on known families bound draws. With fewer, draws that promise too much find what would be missed:
 #: with 5 nodes 4 of 120 optima were missed with bounds, 1 without.
 BOUNDED_FROM = 13
-
-
-class _Networks:
-    """The paper's dropout networks, drawn from as functions that can be climbed."""
-
-    def __init__(self, n_nodes: int, settings: Settings, generator: torch.Generator) -> None:
-        inputs = Inputs.all_nodes(n_nodes)
-        self.history = History(n_nodes, generator.device, inputs)
-        self.surrogate = DropoutSurrogate(n_nodes, settings, generator, inputs)
-        self.generator = generator
-
-    def capture(self) -> State:
-        """Return the state."""
-        return {"history": self.history.capture(), "surrogate": self.surrogate.capture()}
-
-    def restore(self, fields: Fields) -> None:
-        """Set the state."""
-        self.history.restore(fields.part("history"))
-        self.surrogate.restore(fields.part("surrogate"))
-
-    def learn(self, dags: npt.NDArray[np.bool_], values: Floats) -> None:
-        """Train on evaluated DAGs (B, d, d) and the values (B, d) of their families."""
-        self.history.append(dags, values)
-        self.surrogate.update(self.history, len(dags), self.generator)
-
-    def draw(self, n: int) -> Drawn:
-        """Draw n functions: one dropout mask per network and function."""
-        networks, d = self.surrogate, self.surrogate.n_nodes
-        draws = networks.draw(n, self.generator)
-        spread, mean = _numpy(networks.spread), _numpy(networks.mean)  # (d, 1)
-        margin = RANGE_MARGIN * (networks.high - networks.low)
-        return Drawn(
-            signs=np.empty((d, 0)),
-            starts=np.zeros(d + 1, dtype=np.int64),
-            decay=np.ones((d, d + 1)),
-            members=np.empty((d, d, 0)),
-            offset=np.repeat((mean + spread * _numpy(draws.offset)).T, n, axis=0),
-            slope=np.zeros((n, d, d)),
-            weight=np.empty((n, 0)),
-            amplitude=np.empty((n, d, 0)),
-            hidden=_numpy(draws.weight1),
-            bias=_numpy(draws.bias1),
-            output=np.ascontiguousarray(_numpy(draws.output).transpose(2, 0, 1) * spread),
-            relative=np.empty((n, 0)),
-            low=_numpy(networks.low - margin)[:, 0],
-            high=_numpy(networks.high + margin)[:, 0],
-            truth=np.empty(0),
-        )
-
-
-def _numpy(tensor: torch.Tensor) -> Floats:
-    return tensor.to("cpu", torch.float64).numpy()
 
 
 def _empty_table(code: npt.NDArray[np.uint64]) -> Known:
@@ -134,23 +79,16 @@ class Landscape:
     """The surrogate and the table of known families, kept up to date with the evaluator."""
 
     def __init__(
-        self,
-        evaluator: Evaluator,
-        settings: Settings,
-        constraints: Constraints,
-        rng: np.random.Generator,
-        generator: torch.Generator,
+        self, evaluator: Evaluator, settings: Settings, constraints: Constraints, rng: np.random.Generator
     ) -> None:
         score, d = evaluator.score, evaluator.score.n_nodes
-        self.evaluator, self.settings, self.rng, self.generator = evaluator, settings, rng, generator
-        self.constraints = constraints
-        relative = score.relative() if settings.surrogate == "gp" and settings.relative else None
-        self._networks = _Networks(d, settings, generator) if settings.surrogate == "dropout" else None
-        prices = additive_prices(score, Inputs.all_nodes(d))
+        self.evaluator, self.settings, self.constraints, self.rng = evaluator, settings, constraints, rng
+        relative = score.relative() if settings.parts.surrogate and settings.parts.relative else None
+        prices = additive_prices(score)
         self._price = None if prices is None else np.ascontiguousarray(prices[1].T, dtype=np.float64)
-        nested = settings.bounds and score.nested and d >= BOUNDED_FROM
+        nested = settings.parts.bounds and score.nested and d >= BOUNDED_FROM
         nested = nested and self._price is not None  # the values are without prices then
-        self._process = GpSurrogate(d, relative is not None, nested) if settings.surrogate == "gp" else None
+        self._process = GpSurrogate(d, relative is not None, nested) if settings.parts.surrogate else None
         self._known_values = np.empty(0)  # what the surrogate learned of the families that it has seen
         code = rng.integers(1, 2**63, size=(d, d + 1), dtype=np.uint64)
         self.known = _empty_table(code)
@@ -192,8 +130,7 @@ class Landscape:
     def capture(self) -> State:
         """Return the state; tables of values are filled again when it is restored, or when they are needed."""
         process = self._process.capture() if self._process else None
-        networks = self._networks.capture() if self._networks else None
-        return {"values": self._known_values, "process": process, "networks": networks}
+        return {"values": self._known_values, "process": process}
 
     def restore(self, fields: Fields) -> None:
         """Set the state; the evaluator has its own already."""
@@ -206,8 +143,6 @@ class Landscape:
         if fields.expect("process", self._process is not None) and self._process:
             cheap = self._cheap.values if self._cheap else None
             self._process.restore(fields.part("process"), families, values, cheap)
-        if fields.expect("networks", self._networks is not None) and self._networks:
-            self._networks.restore(fields.part("networks"))
 
     def climb(
         self, starts: npt.NDArray[np.bool_], boldness: float = 1.0, bounded: bool = True
@@ -256,16 +191,7 @@ class Landscape:
         return climb.shares(functions, draw, nodes, parents, self.rules, self.known, cheap)
 
     def _draw(self, count: int, boldness: float) -> Drawn | None:
-        if self._process:
-            return self._process.draw(count, self.rng, boldness * TEMPERATURE)
-        return self._networks.draw(count) if self._networks else None
-
-    def learn(self, batch: Evaluated) -> None:
-        """Train networks on a batch of evaluated DAGs; a process learns from families, when it is asked next."""
-        if self._networks and len(batch):
-            level = self.evaluator.score.level_of(torch.as_tensor(batch.local[0]))
-            values = self._values(Families.from_dags(batch.dags), batch.local.ravel(), level)
-            self._networks.learn(batch.dags, values.reshape(batch.local.shape))
+        return self._process.draw(count, self.rng, boldness * TEMPERATURE) if self._process else None
 
     def jump(self, dag: npt.NDArray[np.bool_], pairs: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Return a DAG with some pairs changed, within the knowledge."""

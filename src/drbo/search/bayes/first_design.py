@@ -2,29 +2,15 @@
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from scipy.stats import qmc
-from torch import Tensor
 
 from drbo.graph import descendants, topological_order
 from drbo.knowledge import Constraints
-from drbo.search.paper.space import FullRankSpace
 
 #: Random DAGs have up to this many edges per node, and at most this share of all pairs.
 MAX_DEGREE, MAX_DENSITY = 8.0, 0.7
-
-
-def latin_hypercube(n: int, dim: int, rng: np.random.Generator) -> Tensor:
-    """Return n vectors (n, dim) in [-1, 1], evenly spread along every coordinate (paper, App. C.1).
-
-    Examples
-    --------
-    >>> points = latin_hypercube(4, 3, np.random.default_rng(0))
-    >>> sorted(((points[:, 0] + 1) * 2).int().tolist())
-    [0, 1, 2, 3]
-    """
-    unit = qmc.LatinHypercube(dim, rng=rng).random(n)
-    return torch.as_tensor(2 * unit - 1, dtype=torch.float32)
+#: Potentials lie in [-1, 1]: this offset puts every tier behind the one before it.
+TIER_STEP = np.float32(3.0)
 
 
 def repaired(
@@ -63,11 +49,41 @@ def random_dags(n: int, constraints: Constraints, rng: np.random.Generator) -> n
     >>> random_dags(3, Constraints.none(4), np.random.default_rng(0)).sum(axis=(1, 2))[0]
     np.int64(0)
     """
-    space = FullRankSpace(len(constraints.names), constraints)
-    vectors = latin_hypercube(n, space.dim, rng)
-    most = min(MAX_DENSITY, 2 * MAX_DEGREE / max(1, space.n_nodes - 1))
-    density = most * torch.as_tensor(rng.permutation(n) + 1, dtype=torch.float32) / n
+    d = len(constraints.names)
+    upper = np.triu_indices(d, 1)
+    vectors = (2 * qmc.LatinHypercube(d + len(upper[0]), rng=rng).random(n) - 1).astype(np.float32)
+    most = min(MAX_DENSITY, 2 * MAX_DEGREE / max(1, d - 1))
+    density = np.float32(most) * (rng.permutation(n) + 1).astype(np.float32) / np.float32(n)
     density[0] = 0.0
     # A link is uniform on [-1, 1]: lowered by 1 - 2 density it is above 0 with that probability.
-    vectors[:, space.n_nodes :] -= 1.0 - 2.0 * density[:, None]
-    return space.decode(vectors).numpy()
+    links = np.zeros((n, d, d), dtype=np.float32)
+    links[:, upper[0], upper[1]] = vectors[:, d:] - (1.0 - 2.0 * density)[:, None]
+    links += links.transpose(0, 2, 1)
+    return np.stack([_linked(*each, constraints) for each in zip(vectors[:, :d], links, strict=True)])
+
+
+def _linked(
+    potential: npt.NDArray[np.float32],  # (d,) nodes come in its order, as far as the knowledge allows
+    links: npt.NDArray[np.float32],  # (d, d) above 0 where a pair is linked, larger where it is linked more strongly
+    constraints: Constraints,
+) -> npt.NDArray[np.bool_]:
+    """Return the DAG of linked pairs that obeys the knowledge."""
+    place = np.argsort(_order(potential, constraints))
+    dag = (place[:, None] < place[None, :]) & (links > 0)
+    dag = dag & constraints.allowed | constraints.required
+    for node in np.flatnonzero(dag.sum(axis=0) > constraints.max_parents):
+        strength = np.where(dag[:, node], links[:, node], -np.inf)
+        strength[constraints.required[:, node]] = np.inf
+        dag[np.argsort(-strength, kind="stable")[constraints.max_parents[node] :], node] = False
+    return dag
+
+
+def _order(potential: npt.NDArray[np.float32], constraints: Constraints) -> npt.NDArray[np.intp]:
+    """Return the nodes by rising potential, behind their required parents and, where all have tiers, by tiers."""
+    tier, required = constraints.tier, constraints.required
+    lifted = potential + TIER_STEP * tier.astype(np.float32) if (tier > 0).all() else potential.copy()
+    order = np.array(topological_order(required))  # breaks ties
+    for node in order:
+        lifted[node] = max([lifted[node], *lifted[required[:, node]]])
+    found: npt.NDArray[np.intp] = order[np.argsort(lifted[order], kind="stable")]
+    return found

@@ -14,12 +14,13 @@ import numpy.typing as npt
 
 from drbo.data.check import recheck
 from drbo.data.files import MAX_ARRAY_BYTES, file_digest, read_bytes, read_member, refusing, stored_archive, write_file
+from drbo.data.prepare import Prepared
 from drbo.data.table import Table, is_large
 from drbo.errors import CheckpointError, DataError, DrboError, ResultError
 from drbo.knowledge import Knowledge
 from drbo.search.checkpoint import files as checkpoint
 from drbo.search.checkpoint import request
-from drbo.search.loop import Progress
+from drbo.search.outcome import Progress, Search
 from drbo.search.state import HINT, Fields, State
 from drbo.search.stopping import Limits, Recorder
 from drbo.settings import Settings
@@ -40,7 +41,7 @@ MOST_SECONDS = 1e11
 class Course:
     """A search with the callbacks that remember its past: all that must come back."""
 
-    state: Any  # Search or OrderSearch
+    state: Search
     recorder: Recorder
     limits: Limits
 
@@ -144,9 +145,9 @@ class Saved:
             table = _read_table(path, raw, about)
         return cls(table, about, state)
 
-    def data(self) -> tuple[list[str], Table, tuple[str, ...]]:
+    def data(self) -> Prepared:
         """Return the names of all columns, the checked table, and the notes of the check."""
-        return list(self.about["columns"]), self.table, tuple(self.about["notes"])
+        return Prepared(list(self.about["columns"]), self.table, tuple(self.about["notes"]))
 
     @property
     def data_about(self) -> dict[str, Any]:
@@ -282,20 +283,27 @@ def _check_about(about: Fields) -> None:
 
 def _settings(given: dict[str, Any]) -> Settings:
     """Return the settings of a saved search; all of them must be there."""
-    known = Settings().to_dict()
-    if given.keys() != known.keys():
-        name = min(given.keys() ^ known.keys())
+    _check_settings(given, Settings().to_dict())
+    try:
+        return Settings.from_dict(given)
+    except DrboError as error:
+        raise CheckpointError(f"the settings of the saved search: {error.message}", hint=error.hint) from error
+
+
+def _check_settings(given: Any, known: dict[str, Any]) -> None:
+    """Refuse settings of other names, or whole numbers that are too large."""
+    names = set(given) if isinstance(given, dict) else set()
+    if names != known.keys():
+        name = min(names ^ known.keys())
         raise CheckpointError(
             f"the settings of the saved search have {'no' if name in known else 'the unknown'} setting {name!r:.80}",
             hint=HINT,
         )
     for name, value in given.items():
-        if isinstance(value, int) and abs(value) > MOST_SETTING:
+        if isinstance(known[name], dict):
+            _check_settings(value, known[name])
+        elif isinstance(value, int) and abs(value) > MOST_SETTING:
             raise CheckpointError(f"{name} of the saved search must be at most {MOST_SETTING}", hint=HINT)
-    try:
-        return Settings(**given)
-    except DrboError as error:
-        raise CheckpointError(f"the settings of the saved search: {error.message}", hint=error.hint) from error
 
 
 def _knowledge(given: dict[str, Any]) -> Knowledge:

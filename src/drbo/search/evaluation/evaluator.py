@@ -10,6 +10,7 @@ import torch
 from drbo.deadline import no_deadline
 from drbo.knowledge import Constraints
 from drbo.scores.base import Families, Score
+from drbo.search.evaluation.budget import Budget
 from drbo.search.evaluation.remote import Workers, family_words, local_scores
 from drbo.search.state import LARGEST, Fields, State
 from drbo.settings import Settings
@@ -30,6 +31,11 @@ class Evaluated:
 
     def __len__(self) -> int:
         return len(self.dags)
+
+    def best(self) -> "Evaluated":
+        """Return the DAG with the highest score; of several, the first."""
+        top = [int(np.argmax(self.scores))]
+        return Evaluated(self.dags[top], self.local[top], self.scores[top])
 
     def capture(self) -> State:
         """Return the state of one DAG; an evaluator knows its local scores."""
@@ -53,8 +59,11 @@ class Evaluator:
     (1, 1, 3)
     """
 
-    def __init__(self, score: Score, settings: Settings, executor: Executor | None = None) -> None:
+    def __init__(
+        self, score: Score, settings: Settings, executor: Executor | None = None, budget: Budget | None = None
+    ) -> None:
         self.score = score
+        self.budget = budget or Budget.of(settings, score.n_nodes)
         self.workers = None if executor is None else Workers(score, executor, settings.score_timeout)
         self.settings = settings
         self.n_evals = 0
@@ -108,17 +117,9 @@ class Evaluator:
         self._charged += count
         self.n_evals += -(-count // self.score.n_nodes)
 
-    @property
-    def exhausted(self) -> bool:
-        """No further evaluation may be spent."""
-        return self.down_to(0)
-
     def down_to(self, reserve: int) -> bool:
-        """Tell whether no more than a reserve of evaluations, each of all families, is left of the budget."""
-        max_local, kept_local = self.settings.max_local, reserve * self.score.n_nodes
-        return self.n_evals + reserve >= self.settings.max_evals or (
-            max_local is not None and self.n_local + kept_local >= max_local
-        )
+        """Tell whether no more than a reserve of evaluations is left of the budget."""
+        return self.budget.is_spent(self.n_evals, self.n_local, reserve)
 
     def is_known(self, keys: list[bytes]) -> list[bool]:
         """Tell which families have been scored."""
@@ -127,17 +128,14 @@ class Evaluator:
     def evaluate(self, dags: npt.NDArray[np.bool_]) -> Evaluated:
         """Return the true scores of the DAGs (B, d, d), cut where the budget ends."""
         keys = Families.from_dags(dags).keys()
-        d, kept, new = dags.shape[1], 0, set[bytes]()
+        budget, d, kept, new = self.budget, dags.shape[1], 0, set[bytes]()
         while kept < len(dags):
             missing = {key for key in keys[kept * d : (kept + 1) * d] if key not in self._values} - new
-            over_local = (
-                self.settings.max_local is not None
-                and bool(missing)
-                and (self.n_local + len(new) + len(missing) > self.settings.max_local)
-            )
-            if (missing or self.settings.count_known) and (self.n_evals >= self.settings.max_evals or over_local):
+            counts = bool(missing) or budget.count_known
+            over_local = bool(missing) and len(new) + len(missing) > budget.local_left(self.n_local)
+            if counts and (budget.evals_left(self.n_evals) <= 0 or over_local):
                 break
-            self.n_evals += bool(missing) or self.settings.count_known
+            self.n_evals += counts
             new |= missing
             kept += 1
         self._compute(new)
@@ -146,9 +144,7 @@ class Evaluator:
 
     def affordable(self, families: Families) -> npt.NDArray[np.intp]:
         """Return the rows whose families are known or fit, in this order, into what is left of the budget."""
-        left = (self.settings.max_evals - self.n_evals) * families.n_nodes
-        if self.settings.max_local is not None:
-            left = min(left, self.settings.max_local - self.n_local)
+        left = self.budget.families_left(self.n_evals, self.n_local)
         rows, new = [], set[bytes]()
         for row, key in enumerate(families.keys()):
             if key not in self._values and key not in new:

@@ -6,27 +6,24 @@ too: two searches that end at the same score are a reason to stop. They know not
 ones are shaken at the same time, each in a thread, and end where they would have ended one after the other.
 """
 
-from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from drbo.deadline import Deadline, OutOfTimeError, search_time
 from drbo.graph import topological_order
 from drbo.knowledge import Constraints
 from drbo.scores.base import Score
 from drbo.scores.linear import BicEV
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
-from drbo.search.loop import Callback, Outcome, Progress
+from drbo.search.evaluation.budget import Budget
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.ascent import SAME, Ascent, Order
 from drbo.search.orders.climb import OrderClimb
+from drbo.search.outcome import Search
 from drbo.search.state import LARGEST, Fields, State
 from drbo.settings import Settings
 from drbo.threads import available, one_blas_thread, together
 
-#: Families are counted, not rationed, on this route: time_limit and order_patience bound it.
-NO_LIMIT = 2**62
 #: Searches from unrelated orders, at most; they end earlier when two agree.
 MAX_SEARCHES = 3
 #: Searches under way at a time: it takes two to agree.
@@ -42,7 +39,7 @@ def abreast(n_nodes: int) -> int:
     return ABREAST if n_nodes < MANY_NODES else 1
 
 
-class OrderSearch:
+class OrderSearch(Search):
     """Climbs over orders for any decomposable score, within the knowledge.
 
     Examples
@@ -64,52 +61,21 @@ class OrderSearch:
         constraints: Constraints | None = None,
         seed: int = 0,
         start: npt.NDArray[np.bool_] | None = None,  # (d, d) a DAG whose order is climbed from first
+        max_searches: int = MAX_SEARCHES,
     ) -> None:
-        self.score = score
-        self.settings = settings
-        self.constraints = constraints or Constraints.none(score.n_nodes)
-        self.seed = seed
-        self.deadline = Deadline()  # another one in each run
-        self.evaluator = Evaluator(score, settings.with_(max_evals=NO_LIMIT, max_local=None, count_known=False))
-        self.start = start
-        self.max_searches = MAX_SEARCHES
-        self.best: Evaluated | None = None
+        evaluator = Evaluator(score, settings, budget=Budget(score.n_nodes))
+        super().__init__(evaluator, settings, constraints or Constraints.none(score.n_nodes))
+        self.score, self.seed, self.start = score, seed, start
+        self.found_by = "order search"
+        self.max_searches = max_searches
+        self._climbs: dict[Ascent, OrderClimb] = {}  # what was computed on the way: not part of the state
         self.ascents: list[Ascent] = []  # under way
         self.begun = 0
         self.ends: list[float] = []  # the scores where searches ended
-        self.rounds = 0
-        self.whole = True  # False: interrupted within a round, not to be saved
 
-    def run(self, callbacks: Iterable[Callback] = ()) -> Outcome:
-        """Search from unrelated orders until two searches agree, or the last one ends."""
-        callbacks = list(callbacks)
-        with search_time(self.settings.time_limit) as self.deadline:
-            self.deadline.promise()
-            for ascent in self.ascents:
-                ascent.deadline = self.deadline
-            try:
-                stopped = self._until_stopped(callbacks)
-            except OutOfTimeError:
-                self.whole = False
-                stopped = str(self.deadline.reason)
-            except KeyboardInterrupt:
-                self.whole = False
-                if self.best is None:
-                    raise
-                stopped = "interrupted"
-        if self.best is None:  # there was no time for a climb
-            self.best = self.evaluator.answer(self.constraints.required)
-        return Outcome(self.best, "order search", self.evaluator.n_evals, self.evaluator.n_local, stopped)
-
-    def _until_stopped(self, callbacks: list[Callback]) -> str:
-        """Make rounds until there is a reason to stop; return it."""
-        climbs: dict[Ascent, OrderClimb] = {}
-        stopped = self._finished()
-        while stopped is None:
-            self._round(climbs)
-            self.deadline.least = 0.0  # there is a graph
-            stopped = self._call(callbacks) or self._finished() or self.deadline.reason
-        return stopped
+    def release(self) -> None:
+        """Forget the parent sets that were computed."""
+        self._climbs.clear()
 
     def capture(self) -> State:
         """Return the state between two rounds."""
@@ -141,18 +107,19 @@ class OrderSearch:
             self.ascents.append(self._ascent(order, rng, side if self.begun <= side else 1))
             self.ascents[-1].restore(part)
 
-    def _round(self, climbs: dict[Ascent, OrderClimb]) -> None:
+    def make_round(self) -> None:
         """Shake every search that is under way, or begin some; take leave of those that ended.
 
-        ``climbs`` only remember what was computed. Shaking computes and nothing else; all scores are taken here, one
-        search after the other.
+        Shaking computes and nothing else; all scores are taken here, one search after the other.
         """
+        climbs = self._climbs
         if not self.ascents:
             for ascent in self._new():
                 climbs[ascent] = ascent.begin()
                 self._take(ascent)
         else:
             for ascent in self.ascents:
+                ascent.deadline = self.deadline
                 climbs[ascent] = climbs.get(ascent) or ascent.stand()
             shaking = [partial(ascent.shake, climbs[ascent]) for ascent in self.ascents]
             compiled = all(climbs[ascent].compiled for ascent in self.ascents)
@@ -166,7 +133,6 @@ class OrderSearch:
                 self.ends.append(ascent.score)
                 self.ascents.remove(ascent)
                 del climbs[ascent]
-        self.rounds += 1
 
     def _new(self) -> list[Ascent]:
         """Return the searches to begin with: two, or one more where they did not agree."""
@@ -187,7 +153,7 @@ class OrderSearch:
         if self.best is None or ascent.score > self.best.scores[0]:
             self.best = ascent.found
 
-    def _finished(self) -> str | None:
+    def finished(self) -> str | None:
         """Return why no further search is needed, if so."""
         if self.best is None:
             return None
@@ -211,15 +177,6 @@ class OrderSearch:
             return rng.permutation(self.score.n_nodes)
         with one_blas_thread():
             return _top_down(*self.score.groups[0])
-
-    def _call(self, callbacks: list[Callback]) -> str | None:
-        """Tell the callbacks how it stands; return why the search must stop."""
-        assert self.best is not None
-        evaluator = self.evaluator
-        score, dag = float(self.best.scores[0]), self.best.dags[0].copy()  # a callback may keep or change it
-        progress = Progress(self.rounds, evaluator.n_evals, evaluator.n_local, score, dag)
-        reasons = [callback(progress) for callback in callbacks]
-        return next((reason for reason in reasons if reason), None)
 
 
 def _top_down(log_variance: npt.NDArray[np.float64], correlation: npt.NDArray[np.float64]) -> Order:

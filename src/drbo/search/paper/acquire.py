@@ -8,8 +8,9 @@ from torch import Tensor
 
 from drbo import _core
 from drbo.errors import SettingsError
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Families
 from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.evaluation.prices import additive_prices
 from drbo.search.paper.cuda_graphs import has_triton
 from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.networks import BATCH_NORM_EPS, Draws, DropoutSurrogate
@@ -26,8 +27,6 @@ LOOK_FURTHER = 1_024
 CACHED_BYTES = 2**24
 #: Candidates at a time, at least: every piece makes the tables of all networks.
 LEAST_PIECE = 1_024
-#: Random families on which a price is compared with the sum of its parents'.
-PRICE_CHECKS = 16
 
 
 class Acquisition:
@@ -49,7 +48,7 @@ class Acquisition:
         self.first, self.score = first, evaluator.score
         inputs, nodes = surrogate.inputs, slice(first, first + space.n_nodes)
         self.inputs = Inputs(inputs.parents[nodes], inputs.place[nodes])
-        self.prices = additive_prices(self.score, self.inputs)
+        self.prices = additive_prices(self.score, self.inputs.parents)
         self._on_device: tuple[Tensor, ...] | None = None  # tables of the fused kernel
         self.memory = settings.max_memory * 2**30 / 2  # bytes of one piece of work; halved when the device has less
 
@@ -59,9 +58,9 @@ class Acquisition:
 
     def pick(self, candidates: Candidates, ranked: Tensor) -> Tensor:
         """Return the vectors of the best candidates, with ``skip_known`` of those alone that are new."""
-        settings, batch = self.settings, self.settings.batch_size
+        settings, batch = self.settings, self.settings.paper.batch_size
         vectors = candidates.vectors(ranked)
-        if settings.skip_known:
+        if settings.parts.skip_known:
             vectors = vectors[new_dags(vectors, self.space, self.evaluator)]
             if len(vectors) == 0:  # the favourites are known: take what else is new
                 vectors = self._anything_new(candidates)
@@ -73,7 +72,7 @@ class Acquisition:
         for start in range(0, len(candidates), LOOK_FURTHER):
             piece = candidates.vectors(slice(start, start + LOOK_FURTHER))
             found = torch.cat([found, piece[new_dags(piece, self.space, self.evaluator)]])
-            if len(found) >= self.settings.batch_size:
+            if len(found) >= self.settings.paper.batch_size:
                 break
         return found[new_dags(found, self.space, self.evaluator)] if len(found) else found
 
@@ -96,7 +95,7 @@ class Acquisition:
             local[first:last] = self.surrogate.to_local(nodes + self.first, drawn)
             price[first:last] = self.score.price(nodes, parents, local.dtype)
 
-        self.in_pieces(piece, d, 4 * n * (3 * self.settings.hidden + 3 * d + 3), generator)
+        self.in_pieces(piece, d, 4 * n * (3 * self.settings.paper.hidden + 3 * d + 3), generator)
         return local, price
 
     def compiled_rows(self, candidates: Candidates, generator: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -116,13 +115,13 @@ class Acquisition:
         _core.network_samples(
             codes.numpy(),
             networks.parameters(),
-            (moments[:, :0] if rules.batch_norm == "candidates" else moments).numpy(),
+            (moments[:, :0] if rules.paper.batch_norm == "candidates" else moments).numpy(),
             networks.scale.numpy(),
             int(torch.randint(2**62, (1,), generator=generator)),
-            rules.dropout,
+            rules.paper.dropout,
             BATCH_NORM_EPS,
             local.numpy(),
-            crew(n * d * rules.hidden),
+            crew(n * d * rules.paper.hidden),
         )
         return local, price
 
@@ -224,14 +223,14 @@ def choose(
     The searches have the same settings and number of nodes, and their networks are those of one surrogate.
     """
     settings = searches[0].settings
-    wanted = settings.batch_size * (SHORTLIST if settings.skip_known else 1)
-    if settings.masks == "row" and settings.acquisition == "thompson":
+    wanted = settings.paper.batch_size * (SHORTLIST if settings.parts.skip_known else 1)
+    if settings.paper.masks == "row" and settings.paper.acquisition == "thompson":
         ranked = []
         for search, each, generator in zip(searches, candidates, generators, strict=True):
             scores = search.row_scores(each, generator)
             ranked.append(scores.topk(min(wanted, len(scores))).indices)
     else:
-        ranked = rank_draws(drawn_scores(searches, candidates, settings.n_draws, generators), wanted, settings)
+        ranked = rank_draws(drawn_scores(searches, candidates, settings.paper.n_draws, generators), wanted, settings)
     return [search.pick(each, rows) for search, each, rows in zip(searches, candidates, ranked, strict=True)]
 
 
@@ -244,7 +243,7 @@ def drawn_scores(
     """Return the scores (K, S, C) of each search's candidates under S functions drawn from its posterior."""
     first, count = searches[0], len(searches)
     draws = first.surrogate.draw(n_draws, *generators)
-    d, hidden = first.space.n_nodes, first.settings.hidden
+    d, hidden = first.space.n_nodes, first.settings.paper.hidden
     scores = candidates[0].value.new_empty(count, n_draws, len(candidates[0]))
     way, floats, at_most = Acquisition.batched, d * (3 * d + 3 * hidden + 4 * n_draws), float("inf")
     fused = all(search.can_fuse for search in searches)
@@ -290,29 +289,6 @@ def fused_values(
     return local[:, :, :n].transpose(1, 2), price[:, :n]
 
 
-def additive_prices(score: Score, inputs: Inputs) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the price of no parents (d,) and what each input adds (d, m); None where prices do not add up.
-
-    Whether they do is seen on random parent sets of all sizes.
-    """
-    d, m = inputs.n_nodes, inputs.n_inputs
-    rng = np.random.default_rng(0)
-    empty, each = np.empty(d, np.float32), np.empty((d, m), np.float32)
-    for node in range(d):
-        members = inputs.parents[node]
-        random = rng.random((PRICE_CHECKS, m)) < rng.random((PRICE_CHECKS, 1))
-        sets = np.concatenate([np.zeros((1, m), bool), np.eye(m, dtype=bool), random])
-        sets &= (members >= 0) & (members != node)
-        parents = np.zeros((len(sets), d), bool)
-        parents[:, members[members >= 0]] = sets[:, members >= 0]
-        prices = score.price(torch.tensor([node]), torch.as_tensor(parents)[None])[0].numpy()
-        gains = prices[1 : m + 1] - prices[0]
-        if not np.allclose(prices[0] + sets @ gains, prices, rtol=1e-6, atol=1e-6):
-            return None
-        empty[node], each[node] = prices[0], gains
-    return empty, each
-
-
 def rank_draws(
     scores: Tensor,  # (K, S, C)
     wanted: int,
@@ -323,8 +299,8 @@ def rank_draws(
     Draws that agree name fewer than ``wanted``: the batch is then smaller, and the networks learn sooner. On 20ER4 and
     30ER8 that finds better DAGs with the same number of evaluations than a batch filled with their later choices.
     """
-    if settings.acquisition == "ucb":
-        bound = scores.mean(1) + settings.ucb_beta * scores.std(1, correction=0)
+    if settings.paper.acquisition == "ucb":
+        bound = scores.mean(1) + settings.paper.ucb_beta * scores.std(1, correction=0)
         return list(bound.topk(min(wanted, bound.shape[1]), dim=1).indices)
     per_draw = min(-(-2 * wanted // scores.shape[1]), scores.shape[2])
     favourites = scores.topk(per_draw, dim=2).indices.transpose(1, 2)  # first choices of all draws, then second

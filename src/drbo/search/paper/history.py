@@ -86,12 +86,12 @@ class History:
         Where the newest are fewer than a batch the replay is larger. The number of rows is then the same in every
         iteration, which a recorded training step needs.
         """
-        first_new, steps = self._size - n_new, settings.n_grads
+        first_new, steps = self._size - n_new, settings.paper.n_grads
         newest = torch.arange(first_new, self._size, device=self.device).expand(steps, -1)
-        if first_new == 0 or settings.n_replay == 0:
+        if first_new == 0 or settings.paper.n_replay == 0:
             return newest
-        if settings.replay == "uniform":
-            count = settings.n_replay + max(0, settings.batch_size - n_new)
+        if settings.paper.replay == "uniform":
+            count = settings.paper.n_replay + max(0, settings.paper.batch_size - n_new)
             past = torch.randint(first_new, (steps, count), generator=generator, device=self.device)
         else:
             past = self._reservoir.expand(steps, -1)
@@ -101,9 +101,9 @@ class History:
         """Let the newest rows enter a uniform sample of fixed size of all rows (Vitter 1985, algorithm R)."""
         kept = self._reservoir.tolist()
         for row in range(self._size - n_new, self._size):
-            if len(kept) < settings.n_replay:
+            if len(kept) < settings.paper.n_replay:
                 kept.append(row)
-            elif (place := int(rng.integers(row + 1))) < settings.n_replay:
+            elif (place := int(rng.integers(row + 1))) < settings.paper.n_replay:
                 kept[place] = row
         self._reservoir = torch.tensor(kept, dtype=torch.int64, device=self.device)
 

@@ -79,13 +79,13 @@ class DropoutSurrogate:
         self, n_nodes: int, settings: Settings, generator: torch.Generator, inputs: Inputs | None = None
     ) -> None:
         self._allocate(inputs or Inputs.all_nodes(n_nodes), settings, generator.device)
-        m, h = self.inputs.n_inputs, settings.hidden
+        m, h = self.inputs.n_inputs, settings.paper.hidden
         for name, fan_in in (("w1", m), ("b1", m), ("w2", h), ("b2", h)):  # the usual start of a linear layer
             self._p[name].uniform_(-(fan_in**-0.5), fan_in**-0.5, generator=generator)
         self._p["gamma"].fill_(1.0)
 
     def _allocate(self, inputs: Inputs, settings: Settings, device: torch.device, searches: int = 1) -> None:
-        d, m, h = inputs.n_nodes, inputs.n_inputs, settings.hidden
+        d, m, h = inputs.n_nodes, inputs.n_inputs, settings.paper.hidden
         self.inputs, self.n_nodes, self.settings, self.device, self.searches = inputs, d, settings, device, searches
         self.compiled = device.type == "cpu"
         shapes = {"w1": (d, m, h), "b1": (d, h), "gamma": (d, h), "beta": (d, h), "w2": (d, h), "b2": (d, 1)}
@@ -164,7 +164,7 @@ class DropoutSurrogate:
             history.training_rows(count, self.settings, generator)
             for history, count, generator in zip(histories, n_new, generators, strict=True)
         ]
-        if self.settings.n_grads == 0:
+        if self.settings.paper.n_grads == 0:
             return
         if self.compiled:
             (history,), (generator,) = histories, generators
@@ -189,7 +189,7 @@ class DropoutSurrogate:
                 fresh = history.values[:, past : len(history)]
                 low, high = fresh.amin(1, True), fresh.amax(1, True)
                 scale[:2] = [low, high] if past == 0 else [torch.minimum(scale[0], low), torch.maximum(scale[1], high)]
-            if self.settings.standardize_targets and len(history).bit_length() != past.bit_length():
+            if self.settings.paper.standardize_targets and len(history).bit_length() != past.bit_length():
                 known = history.local(torch.arange(len(history), device=self.device))
                 scale[2:] = [known.mean(1, True), known.std(1, correction=0, keepdim=True).clamp(min=MIN_SPREAD)]
             scales.append(scale)
@@ -209,9 +209,9 @@ class DropoutSurrogate:
             self.parameters(),
             _core.Networks(*(value.numpy() for value in self._g.values())),
             int(torch.randint(2**62, (1,), generator=generator)),
-            self.settings.dropout,
+            self.settings.paper.dropout,
             BATCH_NORM_EPS,
-            crew(values.numel() * self.settings.hidden),
+            crew(values.numel() * self.settings.paper.hidden),
         )
         clip = min(1.0, GRAD_CLIP / (float(np.sqrt(squares.sum(dtype=np.float64))) + 1e-6))
         rate, correction = self._corrections()
@@ -231,7 +231,7 @@ class DropoutSurrogate:
     def _corrections(self) -> tuple[float, float]:
         """Count a step; return Adam's rate and the factor of the second moment, corrected for their start at 0."""
         self.steps += 1
-        rate = self.settings.learning_rate / (1 - ADAM_BETAS[0] ** self.steps)
+        rate = self.settings.paper.learning_rate / (1 - ADAM_BETAS[0] ** self.steps)
         return rate, 1 / (1 - ADAM_BETAS[1] ** self.steps)
 
     def _batched_steps(
@@ -247,11 +247,12 @@ class DropoutSurrogate:
         codes = codes.unflatten(1, (count, n)).transpose(0, 1)  # (G, d, N, bytes)
         targets = torch.cat([history.local(rows) for history, rows in pairs]).sub_(self.mean).div_(self.spread)
         targets = targets.unflatten(1, (count, n)).transpose(0, 1)
-        units = count * self.n_nodes // self.searches * n * self.settings.hidden
+        units = count * self.n_nodes // self.searches * n * self.settings.paper.hidden
         coins = self._coins(units, *generators).view(self.searches, count, -1)
         corrections = torch.tensor([self._corrections() for _ in range(count)], device=self.device)
         arguments = (codes, targets, coins, corrections)
-        full = n == self.settings.batch_size + self.settings.n_replay  # else a rare size: not worth a recording
+        rules = self.settings.paper
+        full = n == rules.batch_size + rules.n_replay  # else a rare size: not worth a recording
         if self.device.type != "cuda" or not full:
             self._steps(*arguments)
             return
@@ -264,14 +265,14 @@ class DropoutSurrogate:
         """Do the same as :meth:`_steps` in two kernels a step."""
         from drbo.search.paper import gpu_train as fused_train  # compiled by Triton: only where it is used
 
-        keep = 1.0 / (1.0 - self.settings.dropout)
+        keep = 1.0 / (1.0 - self.settings.paper.dropout)
         rules = fused_train.Rules(self._threshold, keep, BATCH_NORM_EPS, GRAD_CLIP, ADAM_BETAS, ADAM_EPS)
         parts = (self.flat, self.moment1, self.moment2, self._gradient)
-        sizes = (self.inputs.n_inputs, self.settings.hidden)
+        sizes = (self.inputs.n_inputs, self.settings.paper.hidden)
         fused_train.train(parts, codes, targets, coins, corrections, *sizes, rules)
 
     def _steps(self, codes: Tensor, targets: Tensor, coins: Tensor, corrections: Tensor) -> None:
-        shape = (self.n_nodes, targets.shape[2], self.settings.hidden)
+        shape = (self.n_nodes, targets.shape[2], self.settings.paper.hidden)
         for code, target, coin, correction in zip(codes, targets, coins.unbind(1), corrections, strict=True):
             kept = (coin >= self._threshold).view(shape)
             self._gradients(self.inputs.unpack(code), target, kept)
@@ -289,7 +290,7 @@ class DropoutSurrogate:
         respect to a is v (r - mean r - (a - mu) q / sigma) for the residuals r and q = mean(r (a - mu)) / sigma.
         """
         p, g, n = self._p, self._g, parents.shape[1]
-        keep = 1.0 / (1.0 - self.settings.dropout)
+        keep = 1.0 / (1.0 - self.settings.paper.dropout)
         act = torch.baddbmm(p["b1"][:, None, :], parents, p["w1"]).relu_()
         act *= kept
         act *= keep
@@ -340,7 +341,7 @@ class DropoutSurrogate:
     @property
     def _threshold(self) -> int:
         """A unit is kept whose coin is at least this."""
-        return round(self.settings.dropout * 2**16) - 2**15
+        return round(self.settings.paper.dropout * 2**16) - 2**15
 
     def _kept(self, shape: torch.Size, generator: torch.Generator) -> Tensor:
         """Draw a mask of kept units."""
@@ -367,7 +368,7 @@ class DropoutSurrogate:
             act = torch.baddbmm(b1[:, None, :], self.inputs.unpack(codes), w1).relu_()
             mean, second = act.mean(1), act.square().mean(1)
         self.activation_mean = mean
-        self.activation_var = (second / (1.0 - self.settings.dropout) - mean.square()).clamp(min=0.0)
+        self.activation_var = (second / (1.0 - self.settings.paper.dropout) - mean.square()).clamp(min=0.0)
 
     def draw(self, n: int, *generators: torch.Generator) -> Draws:
         """Draw n functions from the posterior, of each search with its own generator."""
@@ -377,7 +378,7 @@ class DropoutSurrogate:
         offset = offset - (self.activation_mean * v).sum(1, keepdim=True)
         shape = torch.Size((len(v) // self.searches, v.shape[1], n))
         kept = torch.cat([self._kept(shape, generator) for generator in generators])
-        output = v[:, :, None] * kept / (1.0 - self.settings.dropout)
+        output = v[:, :, None] * kept / (1.0 - self.settings.paper.dropout)
         return Draws(p["w1"], p["b1"], output, offset, self.inputs)
 
     def sample_rows(self, nodes: Tensor, parents: Tensor, generator: torch.Generator) -> Tensor:
@@ -387,8 +388,8 @@ class DropoutSurrogate:
         act = torch.baddbmm(p["b1"][:, None, :], seen, p["w1"]).relu_()
         coins = self._coins(act[0].numel(), *[generator] * len(act))  # node by node, whichever nodes come together
         act *= (coins >= self._threshold).view(act.shape)
-        act *= 1.0 / (1.0 - self.settings.dropout)
-        if self.settings.batch_norm == "candidates":
+        act *= 1.0 / (1.0 - self.settings.paper.dropout)
+        if self.settings.paper.batch_norm == "candidates":
             var, mu = _moments(act)
         else:
             var, mu = self.activation_var[nodes], self.activation_mean[nodes]

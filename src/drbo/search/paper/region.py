@@ -83,25 +83,26 @@ class TrustRegion:
     _directions: Tensor | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
-        self.length = self.settings.region_start
+        self.length = self.settings.paper.region_start
 
     def update(self, improved: bool) -> None:
         """Double after successes in a row, halve after failures in a row; below the smallest, start again or stay."""
         self.successes = self.successes + 1 if improved else 0
         self.failures = 0 if improved else self.failures + 1
-        if self.successes == self.settings.region_successes:
-            self.length = min(2 * self.length, self.settings.region_max)
-        elif self.failures == self.settings.region_failures:
+        if self.successes == self.settings.paper.region_successes:
+            self.length = min(2 * self.length, self.settings.paper.region_max)
+        elif self.failures == self.settings.paper.region_failures:
             self.length /= 2
         else:
             return
         self.successes = self.failures = 0
-        if self.length < self.settings.region_min:
-            self.length = self.settings.region_max if self.settings.region_restart else self.settings.region_min
+        if self.length < self.settings.paper.region_min:
+            rules = self.settings.paper
+            self.length = rules.region_max if rules.region_restart else rules.region_min
 
     def restart(self) -> None:
         """Start again at the largest length: nothing new is left in the region."""
-        self.length = self.settings.region_max
+        self.length = self.settings.paper.region_max
         self.successes = self.failures = 0
 
     def capture(self) -> State:
@@ -111,7 +112,7 @@ class TrustRegion:
     def restore(self, fields: Fields) -> None:
         """Set the state."""
         settings = self.settings
-        self.length = fields.number("length", 0.0, max(settings.region_start, settings.region_max))
+        self.length = fields.number("length", 0.0, max(settings.paper.region_start, settings.paper.region_max))
         self.successes, self.failures = fields.integer("successes"), fields.integer("failures")
         self.seed = fields.integer("seed", 0, 2**31 - 1) if fields.has("seed") else None
         self._directions = None
@@ -151,7 +152,7 @@ def around(
     lengths = torch.tensor([[region.length] for region in regions], device=device)
     low = (centers - lengths).clamp(min=-1.0)
     width = (centers + lengths).clamp(max=1.0) - low
-    probability = min(1.0, first.settings.moved_coordinates / first.dim)
+    probability = min(1.0, first.settings.paper.moved_coordinates / first.dim)
     sobol = [region.sobol(n, generator, device) for region, generator in zip(regions, generators, strict=True)]
     directions, shift = (torch.stack(parts) for parts in zip(*sobol, strict=True))
     draw = _moved_compiled if device.type == "cpu" else _moved_fused if has_triton(device) else _moved
@@ -168,7 +169,7 @@ def moves_kept(dim: int, settings: Settings) -> int:
     >>> moves_kept(10, Settings()), moves_kept(270, Settings())
     (10, 65)
     """
-    expected = min(float(dim), settings.moved_coordinates)
+    expected = min(float(dim), settings.paper.moved_coordinates)
     return min(dim, int(expected + 10 * expected**0.5 + 1))
 
 

@@ -13,7 +13,7 @@ D, H, N = 11, 6, 40
 
 
 def _scene(rng, dropout):
-    net = DropoutSurrogate(D, Settings(hidden=H, dropout=dropout), torch.Generator().manual_seed(0))
+    net = DropoutSurrogate(D, Settings().with_(hidden=H, dropout=dropout), torch.Generator().manual_seed(0))
     history = History(D, torch.device("cpu"))
     history.append(rng.random((60, D, D)) < 0.4, 5 + 2 * rng.normal(size=(60, D)))
     net.mean += 5.0

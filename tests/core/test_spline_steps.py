@@ -9,7 +9,7 @@ from drbo.metrics import shd
 from drbo.scores.splines import SplineScore
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.gains import Expansion, ScoreSteps, steps_of
-from drbo.search.orders.search import NO_LIMIT, OrderSearch
+from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
 
 D = 8
@@ -30,7 +30,7 @@ def test_steps_are_those_of_the_score_itself(case, constraints, rng):
         options["targets"] = np.arange(len(values))[:, None] < np.where(np.arange(D) % 2, 40, 0)
     if case == "few values":
         values[:, 0], values[:, 1] = np.sign(values[:, 0]), np.round(values[:, 1])
-    evaluator = Evaluator(SplineScore(Table.from_array(values), **options), Settings(max_evals=NO_LIMIT))
+    evaluator = Evaluator(SplineScore(Table.from_array(values), **options), Settings(max_evals=2**62))
     compiled, plain = steps_of(evaluator, constraints, None), ScoreSteps(evaluator, constraints)
     for size in range(6):
         nodes = rng.integers(D, size=12)

@@ -1,0 +1,117 @@
+"""From what a user passes to ``fit`` to a checked table: columns, missing values and weights."""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.data.audit import audit_time
+from drbo.data.check import check_table
+from drbo.data.missing import complete_rows, missing_cells, note, table_policy
+from drbo.data.moments import effective_rows
+from drbo.data.read import as_frame
+from drbo.data.table import Table
+from drbo.data.weights import checked_weights, weights_in_words
+from drbo.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A checked table, the names of all columns that were given, and what there is to say about them."""
+
+    columns: list[str]
+    table: Table
+    notes: tuple[str, ...] = ()
+
+    def warned_of_time(self) -> "Prepared":
+        """Warn of rows in the order of time, which no score takes into account; return the same with the notes."""
+        found = audit_time(self.table)
+        for finding in found:
+            if finding.serious:
+                warnings.warn(finding.text, stacklevel=3)
+        return replace(self, notes=(*self.notes, *(finding.text for finding in found)))
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How a table is made ready for a fit.
+
+    Parameters
+    ----------
+    missing : what to do with missing values, one of :data:`drbo.data.missing.POLICIES`.
+    on_constant, on_collinear : what to do with columns that carry no information of their own.
+    has_targets : the score has options that are given row by row, so that no row may be left out.
+
+    Examples
+    --------
+    >>> frame = {"a": [1.0, 2.5, np.nan, 4.0], "b": [2.0, 1.0, 3.0, 0.5]}
+    >>> import pandas as pd
+    >>> Preparation(missing="drop").prepare(pd.DataFrame(frame)).table.n_rows
+    3
+    """
+
+    missing: str = "error"
+    on_constant: str = "error"
+    on_collinear: str = "error"
+    has_targets: bool = False
+
+    def prepare(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> Prepared:
+        """Return the checked table of a fit."""
+        frame = as_frame(X)
+        weights = None if sample_weight is None else self._weights(sample_weight, frame)
+        if weights is not None:
+            frame, weights = frame.loc[weights > 0], weights[weights > 0]
+        missing, policy = missing_cells(frame), table_policy(self.missing)
+        policies: dict[str, Any] = {"on_constant": self.on_constant, "on_collinear": self.on_collinear}
+        table, notes = check_table(frame, **policies, missing=policy)
+        if self.missing == "em" and table.incomplete and "categorical" in table.kinds:
+            name = table.names[table.kinds.index("categorical")]
+            raise DataError(
+                f"column '{name}' is categorical, but missing=\"em\" requires numeric columns",
+                hint='use missing="impute" or missing="drop"',
+            )
+        if missing.any() and policy == "keep":
+            worth = (
+                f"; the effective sample size is {effective_rows(table.values):.1f} rows"
+                if self.missing == "em"
+                else ""
+            )
+            notes = (note(frame, missing, self.missing) + worth, *notes)
+        if weights is not None:
+            weights = weights[complete_rows(frame)] if self.missing == "drop" else weights
+            table, notes = replace(table, weights=weights), (*notes, weights_in_words(weights))
+        return Prepared(list(frame.columns), table, tuple(notes))
+
+    def again(self, frame: "pd.DataFrame", names: "Sequence[str]", sample_weight: npt.ArrayLike | None = None) -> Table:
+        """Return the named columns, checked, with missing values and weights treated as in the fit."""
+        used = self.used_rows(frame, sample_weight)
+        policy: Any = "keep" if self.missing == "em" else "error"
+        table, _ = check_table(frame.loc[used, list(names)], on_collinear="keep", missing=policy)
+        weights = None if sample_weight is None else self._weights(sample_weight, frame)
+        return table if weights is None else replace(table, weights=weights[used])
+
+    def used_rows(self, frame: "pd.DataFrame", sample_weight: npt.ArrayLike | None) -> npt.NDArray[np.bool_]:
+        """Return (n,) True for the rows that a fit of this table uses."""
+        used = np.ones(len(frame), dtype=bool)
+        if sample_weight is not None:
+            used &= checked_weights(sample_weight, len(frame)) > 0
+        if self.missing == "drop":
+            used[used] = complete_rows(frame.loc[used])
+        return used
+
+    def _weights(self, sample_weight: npt.ArrayLike, frame: "pd.DataFrame") -> npt.NDArray[np.float64] | None:
+        """Return checked weights; None where all rows count once, which is the same as no weights."""
+        weights = checked_weights(sample_weight, len(frame))
+        if (weights == 0).any() and self.has_targets:
+            raise SettingsError(
+                "targets has one row per row of the table, but rows of weight 0 are dropped",
+                hint="drop these rows from the table, the weights and targets yourself",
+            )
+        return None if (weights == 1).all() else weights

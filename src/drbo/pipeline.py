@@ -1,0 +1,320 @@
+"""From a checked table to a result: prepare the problem, search, look back on what was found, and tell it."""
+
+import hashlib
+import platform
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+import drbo
+from drbo.claims.findings import Findings, claims_of, look_back
+from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
+from drbo.claims.refit import TableRefit
+from drbo.data.audit import audit, audit_arrows
+from drbo.data.canonical import Canonical
+from drbo.data.facts import Audit, Finding
+from drbo.data.impute import imputations
+from drbo.data.lock import locked
+from drbo.data.prepare import Prepared
+from drbo.data.table import Table
+from drbo.deadline import Deadline, OutOfTimeError, current, finishing
+from drbo.errors import SettingsError
+from drbo.graph import dag_to_cpdag
+from drbo.problem import Problem, Request, ScoreChoice, prepare, where
+from drbo.result.pooling import pooled
+from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace, was_cut_short
+from drbo.result.result import Result
+from drbo.scores.base import Families, Score, build_score
+from drbo.scores.linear import BicNV
+from drbo.search.checkpoint.saver import Saved, Saver, begin, make_folder
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.outcome import Callback, Outcome, Progress
+from drbo.search.stopping import Asked
+from drbo.settings import Settings
+
+#: The last steps of a fit take about as long as the first ones, which are timed: so much of the time limit is kept back
+#: for them, and at most this share of it.
+MOST_KEPT_BACK = 0.25
+#: Tables of more columns or cells are not looked at once more when the time is over.
+MANY_COLUMNS, MANY_CELLS = 200, 2 * 10**6
+#: What a run leaves out when the time is over.
+NO_MARGINS = "margins and alternative equivalence classes were not computed: time ran out"
+NO_DIGEST = "the table was not hashed, so it cannot be recognised later as the data of this fit: time ran out"
+NO_CHECKPOINT = "the search was not saved: time ran out before it began"
+NO_TIME_FOR_A_BOUND = "no bound was found before time ran out; raise time_limit"
+NO_PRUNING = "weak edges were not removed: time ran out before they were tested"
+NO_AUDIT = "the table was not audited: time ran out"
+#: What a run says that was asked for a proof and has none.
+NO_BOUND = (
+    "no bound was found, because too many parent sets can be part of a best graph; lower max_parents in the "
+    "knowledge, raise max_memory or time_limit, or raise the penalty of the score"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A result, and the score that it was found with."""
+
+    result: Result
+    choice: ScoreChoice
+
+
+def fit(request: Request, data: Prepared, saved: Saved | None = None) -> Fitted:
+    """Search a checked table, or completed copies of it."""
+    if request.choices.missing == "impute" and data.table.incomplete:
+        return _fit_completed(request, data)
+    return _fit_table(request, data, saved)
+
+
+def _fit_completed(request: Request, data: Prepared) -> Fitted:
+    """Fit completed copies of a table; keep the most typical result, with the shares of all."""
+    m, results, choice = request.choices.imputations, list[Result](), None
+    for k, copy in enumerate(imputations(data.table, m, request.seed)):
+        with Deadline(current().share(m - k)):
+            fitted = _fit_table(request, replace(data, table=copy), None, choice)  # one score for all copies
+        results.append(fitted.result)
+        choice = fitted.choice
+        if current().over():
+            break
+    result = pooled(results, "imputation", request.seed, asked=m)
+    result = replace(result, table=replace(result.table, sha256=data.table.digest()))
+    return Fitted(result, fitted.choice)
+
+
+def _fit_table(
+    request: Request, data: Prepared, saved: Saved | None = None, choice: ScoreChoice | None = None
+) -> Fitted:
+    """Search a checked table; what was asked for is saved first, if there is a folder for it."""
+    about = {"columns": data.columns, "notes": list(data.notes), "versions": versions()}
+    with _saved_first(request, data.table, about, saved):
+        problem = prepare(request, data, saved, choice)
+        deadline = current()
+        prepared = time.monotonic() - deadline.began
+        deadline.keep_back(min(prepared, MOST_KEPT_BACK * (prepared + deadline.left())))
+        return Fitted(tell(problem, search(problem, about)), problem.choice)
+
+
+@contextmanager
+def _saved_first(request: Request, table: Table, about: dict[str, Any], saved: Saved | None) -> Iterator[None]:
+    """Hold the lock of the checkpoint's folder; save a new search there before it starts."""
+    if request.folder is None or (saved is None and table.is_hurried):  # no time to write it
+        yield
+        return
+    about["parameters"] = _parameters(request, request.settings)
+    make_folder(request.folder)
+    with locked(request.folder):
+        about |= begin(request.folder, table, about) if saved is None else saved.data_about
+        yield
+
+
+def search(problem: Problem, about: dict[str, Any]) -> Outcome:
+    """Run a search, saved every so often, with what is known about it, if there is a folder for it."""
+    request, course, saver = problem.request, problem.course, None
+    callbacks: list[Callback] = [course.recorder, course.limits, *request.callbacks]
+    if request.folder is not None and "table_sha256" not in about:
+        warnings.warn(NO_CHECKPOINT, stacklevel=2)
+    elif request.folder is not None:
+        about = about | {"parameters": _parameters(request, problem.settings)}
+        saver = Saver(request.folder, course, problem.table, about)
+        callbacks.append(saver)
+    outcome = course.state.run(callbacks)
+    if saver is not None and course.state.whole:
+        saver.try_to_save()
+    return outcome
+
+
+def _parameters(request: Request, settings: Settings) -> dict[str, Any]:
+    return request.parameters | {"settings": settings.to_dict(), "random_state": request.seed}
+
+
+def tell(problem: Problem, outcome: Outcome) -> Result:
+    """Look back on a search that is over, prune what it found, and tell all about it."""
+    outcome, findings, notes = _looked_back(problem, outcome)
+    late = current().over()
+    pruned, pruned_score, pruner, more = _pruned(problem, outcome)
+    table, job, score, request = problem.table, problem.job, problem.score, problem.request
+    unhashed = table.large and (late or problem.is_hurried)
+    notes = (*problem.data.notes, *notes, *more, *([NO_DIGEST] if unhashed else []))
+    weights, standardised = linear_weights(table.rows_or_moments, pruned) if isinstance(score, BicNV) else (None, None)
+    return Result(
+        names=table.names,
+        dag=pruned,
+        pruned_score=pruned_score,
+        pruner=pruner,
+        weights=weights,
+        standardised_weights=standardised,
+        scoring=Scoring(
+            name=score.name,
+            equivalent=score.score_equivalent,
+            options=_plain_options(problem.choice.options),
+            assumption=_assumption(score),
+        ),
+        search=_search_record(problem, outcome),
+        proof=findings.proof,
+        claims=claims_of(findings, job.columns, table.names),
+        knowledge=request.knowledge,
+        table=TableRecord(
+            n_rows=table.n_rows,
+            sha256="" if unhashed else job.digest(),
+            audit=_audited(table, pruned, score.score_equivalent, late),
+        ),
+        provenance=Provenance(settings=problem.settings.to_dict(), seed=request.seed, versions=versions()),
+        call=request.call,
+        reasons=(*problem.reasons, *notes, *request.notes),
+    )
+
+
+def _search_record(problem: Problem, outcome: Outcome) -> SearchRecord:
+    """Return the best DAG of the search, over the given columns, and how it was found."""
+    job, best, recorder = problem.job, outcome.best, problem.course.recorder
+    course: dict[str, Any] = dict(recorder.columns())
+    return SearchRecord(
+        dag=job.restored(best.dags[0]),
+        score=float(best.scores[0]),
+        local=job.restored_vector(best.local[0]),
+        price=job.restored_vector(problem.score.family_price(Families.from_dags(best.dags))),
+        found_by=outcome.found_by,
+        stopped=_stopped(outcome.stopped, current().reason),
+        n_evals=outcome.n_evals,
+        n_local=outcome.n_local,
+        seconds=recorder.seconds,
+        trace=Trace(**course),
+    )
+
+
+def _looked_back(problem: Problem, outcome: Outcome) -> tuple[Outcome, Findings, tuple[str, ...]]:
+    """Return the outcome with a proof, margins and other classes where there are any, and what there is to say."""
+    evaluator, settings, notes = problem.course.state.evaluator, problem.settings, list[str]()
+    with suppress(OutOfTimeError), finishing():
+        if (doubt := evaluator.doubt(outcome.best)) is not None:
+            warnings.warn(doubt, stacklevel=2)
+            notes.append(doubt)
+    exact = "off" if was_cut_short(outcome.stopped) else settings.exact  # the user or the clock ended the search
+    rationed = problem.request.choices.rationed(settings)
+    best = float(outcome.best.scores[0]), outcome.best.dags[0].copy()
+    progress = Progress(len(problem.course.recorder), outcome.n_evals, outcome.n_local, *best, proving=True)
+    asked = Asked(problem.request.callbacks, progress)
+    outcome, findings = look_back(outcome, evaluator, problem.limits, exact, rationed, current().left(), asked)
+    late = current().over()
+    if late and findings.margins is None:
+        notes.append(NO_MARGINS)
+    if exact == "on" and findings.certificate is None:
+        notes.append(NO_TIME_FOR_A_BOUND if late else NO_BOUND)
+        warnings.warn(notes[-1], stacklevel=2)
+    return outcome, findings, tuple(notes)
+
+
+def _pruned(problem: Problem, outcome: Outcome) -> tuple[npt.NDArray[np.bool_], float, str, tuple[str, ...]]:
+    """Prune the best DAG; return it over the given columns, its score, the pruner, and what there is to say."""
+    job, dag = problem.job, outcome.best.dags[0]
+    pruner = problem.request.choices.pruner(type(problem.score))
+    if pruner == "none":
+        return job.restored(dag), float(outcome.best.scores[0]), pruner, ()
+    required = problem.constraints.permuted(job.columns).required
+    data = job.table.rows_or_moments if pruner in BY_MOMENTS else job.table.values
+    try:
+        with finishing():
+            kept, _ = prune(pruner, data, dag, required=required, threshold=problem.settings.prune_threshold)
+            evaluator = problem.course.state.evaluator
+            local = evaluator.families(Families.from_dags(kept[None]))[None]
+            return job.restored(kept), float(evaluator.scores(kept[None], local)[0]), pruner, ()
+    except OutOfTimeError:
+        return job.restored(dag), float(outcome.best.scores[0]), "none", (NO_PRUNING,)
+
+
+def refit_of(fitted: Fitted, request: Request, table: Table, columns: list[str], *, warm: bool) -> TableRefit:
+    """Return what fits a resample of a table that was just fitted; columns are those that were passed in."""
+    name, result = _named_score(fitted), fitted.result
+    settings = Settings.from_dict(result.settings)
+    job = Canonical(table, columns, result.seed, movable=True, sort_rows=False)
+    options = where(name, request.device, settings) | job.ordered_options(fitted.choice.options)
+    return TableRefit(
+        name=name,
+        options=options,
+        table=job.table,
+        constraints=request.knowledge.compile(result.names).permuted(job.columns),
+        settings=settings,
+        pruner=result.pruner,
+        columns=job.columns,
+        start=result.search.dag[np.ix_(job.columns, job.columns)] if warm else None,
+        device=request.device,
+    )
+
+
+def resampling_plan(
+    result: Result,
+    kind: str,
+    block: int | None,
+    clusters: npt.ArrayLike | None,
+    warm: bool,
+    weights: npt.NDArray[np.float64] | None,
+) -> str:
+    """Return a digest of all that decides the graphs of resamples."""
+    settings = {**result.settings, "time_limit": None}  # a longer limit does not make finished resamples invalid
+    groups = None if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1].tolist()
+    parts = (
+        *(result.table.sha256, result.names, result.seed, result.score_name, result.scoring.options, settings),
+        *(result.knowledge.to_mapping(), result.pruner, result.provenance.versions, kind, block, groups, warm),
+        *(() if weights is None else weights.tolist()),
+    )
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def score_on(fitted: Fitted, table: Table, columns: list[str]) -> float:
+    """Return the score of a learned graph on another table; rows set by intervention do not count."""
+    job = Canonical(table, columns, fitted.result.seed, movable=True)
+    options = {key: value for key, value in fitted.choice.options.items() if key != "targets"}
+    score = build_score(_named_score(fitted), job.table, job.ordered_options(options))
+    dag = fitted.result.dag[np.ix_(job.columns, job.columns)]
+    return float(Evaluator(score, Settings()).evaluate(dag[None]).scores[0])
+
+
+def _named_score(fitted: Fitted) -> str | type[Score]:
+    """Return the score of a fit, to be built on other rows."""
+    name = fitted.choice.name
+    if not isinstance(name, (str, type)):
+        raise SettingsError("a score object is bound to its own data", hint="give the score by name or as a class")
+    return name
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that decide the numbers of a result."""
+    return {
+        "drbo": drbo.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "torch": torch.__version__,
+    }
+
+
+def _stopped(search: str, run: str | None) -> str:
+    """Return why the search ended, and, where the run had to end before all was said about it, why that was."""
+    return search if run is None or was_cut_short(search) else f"{search}; {run} afterwards"
+
+
+def _assumption(score: Score) -> str:
+    return "rows with interventions" if score.targets is not None else score.assumption
+
+
+def _audited(table: Table, dag: npt.NDArray[np.bool_], is_class: bool, late: bool) -> Audit:
+    """Return what the table looks like, and what that means for the arrows of a graph."""
+    if late and (table.n_columns > MANY_COLUMNS or table.values.size > MANY_CELLS):
+        return Audit(findings=(Finding("time limit", NO_AUDIT, serious=False),))
+    found = audit(table)
+    settled = dag_to_cpdag(dag) if is_class else dag
+    return replace(found, findings=(*found.findings, *audit_arrows(table, dag, settled & ~settled.T)))
+
+
+def _plain_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the score's options for the record: arrays as their shape."""
+    return {
+        name: value if isinstance(value, (str, int, float, bool, type(None))) else f"array {np.shape(value)}"
+        for name, value in options.items()
+    }

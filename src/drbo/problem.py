@@ -1,0 +1,201 @@
+"""A fit as it was asked for, and the search that it stands for: score, knowledge, route and start are settled here."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.utils import check_random_state
+
+from drbo.choices import Choices
+from drbo.data.canonical import Canonical, checked_matrix
+from drbo.data.prepare import Prepared
+from drbo.data.table import Table
+from drbo.deadline import current
+from drbo.errors import DataError, SettingsError
+from drbo.graph import check_dag
+from drbo.knowledge import Constraints, Knowledge
+from drbo.scores.base import Score, build_score, score_class
+from drbo.scores.gp import KernelScore
+from drbo.scores.named import score_label
+from drbo.search.bayes.first_design import repaired
+from drbo.search.bayes.screen import screened
+from drbo.search.checkpoint.saver import Course, Saved
+from drbo.search.exact.proof import check_size
+from drbo.search.outcome import Callback
+from drbo.search.stopping import Limits, Recorder
+from drbo.search.strategy import choose_route, new_search
+from drbo.settings import Settings
+
+#: Said of a run that had no time to put rows and columns in order.
+NO_ORDER = "rows and columns were not sorted, so their order may decide ties: time ran out"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Request:
+    """A fit as it was asked for."""
+
+    choices: Choices
+    settings: Settings
+    seed: int
+    device: str = "cpu"
+    executor: Executor | None = None
+    callbacks: Sequence[Callback] = ()
+    start: npt.ArrayLike | None = None  # (d, d) over all columns that were given
+    call: str = ""  # the line that repeats it
+    parameters: dict[str, Any]  # of the estimator, as JSON knows them, where the search is saved
+    notes: tuple[str, ...] = ()  # what there is to say about the parameters
+
+    @property
+    def knowledge(self) -> Knowledge:
+        return self.choices.knowledge or Knowledge()
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the search is saved."""
+        return None if self.choices.checkpoint is None else Path(self.choices.checkpoint)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreChoice:
+    """A score by name, as a class or ready made, with its options and why it was chosen."""
+
+    name: Any
+    options: dict[str, Any]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Problem:
+    """A search that is ready to run, and what its result will tell."""
+
+    request: Request
+    data: Prepared
+    settings: Settings  # with the route
+    choice: ScoreChoice
+    reasons: tuple[str, ...]  # of the choice of the score and of the route
+    job: Canonical
+    constraints: Constraints  # over the columns of the table
+    limits: Constraints  # over the canonical columns, with the screening
+    score: Score
+    course: Course
+
+    @property
+    def table(self) -> Table:
+        return self.data.table
+
+    @property
+    def is_hurried(self) -> bool:
+        """The time was over before rows and columns were put in order."""
+        return NO_ORDER in self.reasons
+
+
+def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice: ScoreChoice | None = None) -> Problem:
+    """Choose score and route, and return a search that is ready to run."""
+    table, settings, choices = data.table, request.settings, request.choices
+    choice = choice or ScoreChoice(*choices.of_score(table))
+    choices.check_pruner(table)
+    hurried = saved is None and table.is_hurried
+    movable = isinstance(choice.name, (str, type)) and not hurried
+    job = Canonical(table, data.columns, request.seed, movable=movable)
+    constraints = request.knowledge.compile(table.names)
+    options = where(choice.name, request.device, settings) | job.ordered_options(choice.options)
+    score = build_score(choice.name, job.table, options)
+    if settings.exact == "on":
+        check_size(score, settings.max_memory)
+    current().promise()
+    limits = constraints.permuted(job.columns)
+    route, why = choose_route(score, settings, choices.rationed(settings))
+    settings = settings.with_(route=route)  # resamples, resumed searches and fits like this one take it again
+    if route != "orders" and settings.candidate_parents is not None:
+        limits = screened(job.table.complete_rows.values, settings.candidate_parents, limits)
+    state = new_search(
+        score, settings, constraints=limits, seed=request.seed, device=request.device, executor=request.executor,
+        start=_start(request, data, job, limits),
+    )  # fmt: skip
+    course = Course(state, Recorder(), Limits(settings))
+    return Problem(
+        request=request, data=data, settings=settings, choice=choice, job=job, constraints=constraints, limits=limits,
+        reasons=(*choice.reasons, why, *([NO_ORDER] if hurried else [])), score=score,
+        course=course if saved is None else saved.course(course),
+    )  # fmt: skip
+
+
+def _start(request: Request, data: Prepared, job: Canonical, limits: Constraints) -> npt.NDArray[np.bool_] | None:
+    """Return the given start over the canonical columns, within the knowledge."""
+    if request.start is None:
+        return None
+    given = checked_matrix("start", request.start, (len(data.columns), len(data.columns)))
+    try:
+        dag = check_dag(given, data.columns)
+    except DataError as error:
+        raise SettingsError(f"start: {error.message}", hint=error.hint) from error
+    places = job.kept[job.columns]
+    return repaired(dag[np.ix_(places, places)], limits)
+
+
+def where(name: Any, device: str, settings: Settings) -> dict[str, Any]:
+    """Return the options of scores that factorise kernels: the device, which is worth a GPU, and the memory."""
+    kind = score_class(name) if isinstance(name, str) else name
+    if not (isinstance(kind, type) and issubclass(kind, KernelScore)):
+        return {}
+    return {"device": device, "max_memory": settings.max_memory}
+
+
+def device_of(name: str) -> str:
+    """Return where networks and kernels are computed."""
+    if name not in ("auto", "cpu", "cuda"):
+        raise SettingsError(f"device must be auto, cpu or cuda, got {name!r}", hint="the default is 'auto'")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise SettingsError("device 'cuda' is not available here", hint="use device='auto' or 'cpu'")
+    return ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed of a run: the given int, or one drawn from the given source."""
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise SettingsError(f"random_state must be at least 0, got {random_state}", hint="use 0, 1, 2, ...")
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise SettingsError(
+            f"random_state must be a whole number, a numpy generator or None, got {random_state!r}",
+            hint="an int makes the result reproducible",
+        ) from error
+
+
+def plain_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of the estimator as JSON knows them, for a search that is resumed."""
+    names = ("preset", "prune", "device", "on_constant", "on_collinear", "missing")
+    options = {name: np.asarray(value).tolist() for name, value in (given["score_options"] or {}).items()}
+    return {
+        **{name: given[name] for name in names},
+        "score": score_label(given["score"]),
+        "score_options": options or None,
+        "knowledge": (given["knowledge"] or Knowledge()).to_mapping(),
+        "start": None if given["start"] is None else np.argwhere(np.asarray(given["start"])).tolist(),
+    }
+
+
+def call_of(given: Mapping[str, Any], defaults: Mapping[str, Any], seed: int) -> str:
+    """Return the line of Python that repeats a fit; what only watches or speeds it up is left out."""
+    words = []
+    for name, value in (dict(given) | {"random_state": seed}).items():
+        if name in ("callbacks", "executor", "device", "checkpoint") or value is defaults[name]:
+            continue
+        if name != "random_state" and isinstance(value, (str, int, float)) and value == defaults[name]:
+            continue
+        shown = value.changes() if isinstance(value, Settings) else repr(value)
+        shown = "start" if name == "start" else shown  # a matrix: the reader knows which
+        words.append(f"{name}={shown}")
+    return f"DrBO({', '.join(words)}).fit(table)"

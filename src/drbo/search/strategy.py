@@ -1,0 +1,70 @@
+"""Which search runs: decided once, by what the score declares and what was asked for, never by a clock."""
+
+from concurrent.futures import Executor
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.knowledge import Constraints
+from drbo.scores.base import Score
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.loop import ProposalSearch, Proposer
+from drbo.search.orders.search import OrderSearch
+from drbo.search.outcome import Search
+from drbo.settings import Settings
+
+Route = Literal["orders", "surrogate", "paper"]
+
+
+def choose_route(score: Score, settings: Settings, rationed: bool) -> tuple[Route, str]:
+    """Return the route of a search, and why; ``rationed``: evaluations are to be spent sparingly."""
+    if settings.route != "auto":
+        return settings.route, f"route {settings.route}: set by the settings, the preset or an earlier fit"
+    if rationed:
+        return "surrogate", "route surrogate: the number of evaluations is limited"
+    if score.cheap:
+        return "orders", f"route orders: local scores of {score.name} are cheap for this table"
+    return "surrogate", f"route surrogate: {score.name} does not declare its local scores cheap for this table"
+
+
+def new_search(
+    score: Score,
+    settings: Settings,
+    *,
+    constraints: Constraints | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+    executor: Executor | None = None,
+    start: npt.NDArray[np.bool_] | None = None,
+) -> Search:
+    """Return the search of a route; ``"auto"`` stands for the surrogate.
+
+    Parameters
+    ----------
+    constraints : what every graph obeys; None: anything goes.
+    device : of the networks of route paper.
+    executor : computes local scores on the other routes than orders; None: this process does.
+    start : (d, d) a DAG within the constraints to search from.
+    """
+    limits = constraints or Constraints.none(score.n_nodes)
+    if settings.route == "orders":
+        return OrderSearch(score, settings, constraints=limits, seed=seed, start=start)
+    rng, evaluator = np.random.default_rng(seed), Evaluator(score, settings, executor)
+    proposer = _proposer(evaluator, settings, limits, rng, device)
+    return ProposalSearch(evaluator, settings, limits, proposer, rng, start)
+
+
+def _proposer(
+    evaluator: Evaluator, settings: Settings, limits: Constraints, rng: np.random.Generator, device: str
+) -> Proposer:
+    own_seed = int(rng.integers(2**62))
+    if settings.route == "paper":
+        import torch
+
+        from drbo.search.paper.propose import RegionProposer
+
+        return RegionProposer(evaluator, settings, limits, rng, torch.Generator(device).manual_seed(own_seed))
+    from drbo.search.bayes.propose import ClimbProposer
+
+    return ClimbProposer(evaluator, settings, limits, rng)

@@ -1,0 +1,166 @@
+"""From a checked table to a result, seen through the estimator."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from drbo import DrBO, Knowledge, Settings
+from drbo.claims.findings import look_back
+from drbo.data.simulate import simulate
+from drbo.data.table import Table
+from drbo.deadline import Deadline, current
+from drbo.scores.base import Families
+from drbo.scores.linear import BicEV, BicNV
+
+NAMES = ["rain", "sprinkler", "wet", "slippery", "fall"]
+WEIGHTS = np.zeros((5, 5))
+WEIGHTS[[0, 1, 2, 3, 0], [2, 2, 3, 4, 1]] = [1.5, -1.0, 2.0, 1.2, 0.8]
+SMALL = Settings(climbs=4)
+#: A budget takes the route surrogate; without one a linear score is climbed over orders.
+ROUTES = pytest.mark.parametrize("max_evals", [60, None], ids=["surrogate", "orders"])
+
+
+def _frame(seed=0, n=400):
+    noise = np.random.default_rng(seed).normal(size=(n, 5))
+    return pd.DataFrame(noise @ np.linalg.inv(np.eye(5) - WEIGHTS), columns=NAMES)
+
+
+def _model(**options):
+    usual = {"score": "bic-ev", "max_evals": 60, "random_state": 0, "settings": SMALL, "prune": "f-test"}
+    return DrBO(**{**usual, **options})
+
+
+def _edges(model):
+    """The learned edges by name."""
+    return set(model.graph_.edges)
+
+
+def _true_score(kind, frame, dag, **options):
+    """Score a graph over the columns of a frame, without search and without canonical order."""
+    score = kind(Table.from_array(frame.to_numpy(), list(frame.columns)), **options)
+    families = Families.from_dags(np.asarray(dag, dtype=bool)[None])
+    local, price = score.local(families), score.family_price(families)
+    return float(score.combine(torch.as_tensor(local), torch.as_tensor(price))), local, price
+
+
+@ROUTES
+@pytest.mark.parametrize(("name", "kind"), [("bic-ev", BicEV), ("bic-nv", BicNV)])
+def test_scores_are_those_of_the_graphs(name, kind, max_evals):
+    """Computed again on the table as it was given: values, parts and their order."""
+    frame = _frame()
+    result = _model(score=name, score_options={"penalty": 0.1}, max_evals=max_evals).fit(frame).result_
+    total, local, price = _true_score(kind, frame, result.searched_dag, penalty=0.1)
+    assert result.score == pytest.approx(total, abs=1e-8)
+    assert result.local == pytest.approx(local, abs=1e-10)
+    assert result.price == pytest.approx(price, abs=1e-10)
+    pruned, _, _ = _true_score(kind, frame, result.dag, penalty=0.1)
+    assert result.pruned_score == pytest.approx(pruned, abs=1e-8)
+    assert (result.searched_dag & ~result.dag).any()  # with hardly a penalty there is something to prune
+
+
+def test_the_record_says_how_it_was_found():
+    frame = _frame()
+    result = _model(score_options={"penalty": 2, "edge_prior": np.zeros((5, 5))}).fit(frame).result_
+    assert (result.score_name, result.score_equivalent, result.pruner) == ("bic-ev", False, "f-test")
+    assert result.scoring.options == {"penalty": 2, "edge_prior": "array (5, 5)"}
+    assert (result.seed, result.table.n_rows) == (0, 400)
+    assert result.settings == SMALL.with_(max_evals=60, route="surrogate").to_dict()
+    assert set(result.provenance.versions) >= {"drbo", "python", "numpy", "torch"}
+    assert result.search.found_by
+    assert result.stopped
+    trace = result.trace
+    assert (trace["n_evals"].iloc[-1], trace["n_local"].iloc[-1]) == (result.n_evals, result.n_local)
+    assert result.n_evals <= 60
+    assert trace["best"].is_monotonic_increasing
+    assert trace["best"].iloc[-1] == result.score
+    assert (trace["seconds"] >= 0).all()
+
+
+@pytest.mark.parametrize("reason", ["time limit of 5 s reached", "interrupted"])
+def test_a_run_that_ends_after_the_search_says_so(monkeypatch, reason):
+    """The search ended by itself, but not what follows it: the graph may miss a proof or the pruning."""
+
+    def late(*arguments):
+        found = look_back(*arguments)
+        current().stop(reason)
+        return found
+
+    monkeypatch.setattr("drbo.pipeline.look_back", late)
+    with Deadline():
+        result = _model(max_evals=20).fit(_frame()).result_
+    assert result.stopped.startswith("budget exhausted: 20 evaluations")
+    assert result.stopped.endswith(f"; {reason} afterwards")
+    assert result.cut_short
+
+
+@ROUTES
+@pytest.mark.parametrize("prune", ["f-test", "threshold"])
+def test_required_edges_are_never_pruned(prune, max_evals, rng):
+    frame = pd.DataFrame(rng.normal(size=(100, 4)), columns=list("abcd"))
+    knowledge = Knowledge(required=["c -> a"], forbidden=["a -> b"])
+    options = {"score": "bic-nv", "prune": prune, "max_evals": max_evals}
+    model = _model(knowledge=knowledge, **options).fit(frame)
+    assert ("c", "a") in _edges(model)
+    assert ("a", "b") not in _edges(model)
+    assert _edges(_model(**options).fit(frame)) == set()
+
+
+@pytest.mark.parametrize("score", ["bic-nv", "bge", "bic-ev"])
+def test_small_tables_of_cheap_scores_are_solved_and_explained(score):
+    result = DrBO(score=score, random_state=0).fit(_frame()).result_
+    assert (result.gap, result.proof.valid_for) == (0.0, "all DAGs on 5 columns")
+    assert result.proof.upper_bound == pytest.approx(result.score)
+    table = result.edges()
+    kept = table["margin_removed"].to_numpy()
+    assert (kept > 0).all()
+    turned = table.loc[table["reason"] == "tie", "margin_reversed"]
+    assert (turned == 0).all()
+    if score == "bic-ev":
+        assert result.posterior is None
+        assert "assumption: equal noise variances" in set(table["reason"])
+    else:
+        assert ((result.posterior >= 0) & (result.posterior <= 1)).all()
+        assert table["posterior"].min() > 0.2
+    assert result.top[0].behind == 0 < result.top[1].behind
+
+
+def test_exact_is_off_where_evaluations_are_rationed_unless_asked_for():
+    assert _model(max_evals=3).fit(_frame()).result_.proof is None
+    assert DrBO(score="bge", random_state=0, exact=False).fit(_frame()).result_.proof is None
+    asked = _model(max_evals=3, exact=True).fit(_frame()).result_
+    assert asked.gap == 0
+    assert asked.n_local >= 5 * 16
+
+
+def test_a_large_sparse_graph_is_proved_and_a_dense_one_says_that_no_bound_was_reached():
+    small = Settings(max_memory=0.01, order_patience=1)
+    wide = np.random.default_rng(0).normal(size=(200, 21))
+    wide[:, 1] += wide[:, 0]
+    for exact in (True, "auto"):
+        model = DrBO(score="bic-ev" if exact is True else "bic-nv", exact=exact, random_state=0, settings=small)
+        assert model.fit(wide).result_.gap == 0
+        assert model.result_.proof.valid_for == "all DAGs on 21 columns"
+    dense = simulate("21ER8", "linear", n=300, seed=0).X
+    with pytest.warns(UserWarning, match="no bound was found, because too many parent sets"):
+        found = DrBO(score="bic-ev", exact=True, random_state=0, settings=small).fit(dense).result_
+    assert found.proof is None
+    assert any("no bound" in reason for reason in found.reasons)
+
+
+def test_what_is_known_does_not_depend_on_the_order_of_the_columns():
+    frame = _frame()
+    other = frame[[NAMES[k] for k in (3, 1, 4, 0, 2)]]
+    one, two = (DrBO(score="bge", random_state=0).fit(table).result_ for table in (frame, other))
+    columns = [two.names.index(name) for name in one.names]
+    np.testing.assert_allclose(two.posterior[np.ix_(columns, columns)], one.posterior, atol=1e-9)
+    assert [entry.score for entry in one.top] == pytest.approx([entry.score for entry in two.top])
+
+
+def test_knowledge_shows_in_the_class_and_the_reasons():
+    known = Knowledge(tiers=[["rain"], ["sprinkler"]])
+    result = DrBO(score="bge", random_state=0, knowledge=known).fit(_frame()).result_
+    assert result.proof.valid_for == "all DAGs on 5 columns that satisfy the knowledge"
+    assert result.why()["rain", "sprinkler"] == "knowledge: sprinkler -> rain is ruled out"
+    assert not result.mpdag[1, 0]
+    assert result.cpdag[1, 0]
