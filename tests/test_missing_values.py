@@ -77,14 +77,15 @@ def test_em_uses_more_of_the_table_than_dropping():
 
 def test_em_can_be_resampled():
     holed = _holed()
-    found = DrBO(score="bic-nv", missing="em", random_state=0).bootstrap(holed, n=5)
+    found = DrBO(score="bic-nv", missing="em", random_state=0).fit(holed).bootstrap(holed, n=5)
     assert found.adjacent[2, 3] == 1.0
 
 
 def test_dropped_rows_leave_their_clusters():
     holed = _holed()
     groups = np.arange(len(holed)) // 10
-    found = DrBO(score="bic-nv", missing="drop", random_state=0).bootstrap(holed, n=3, kind="cluster", clusters=groups)
+    model = DrBO(score="bic-nv", missing="drop", random_state=0).fit(holed)
+    found = model.bootstrap(holed, n=3, kind="cluster", clusters=groups)
     assert found.adjacent[2, 3] == 1.0
 
 

@@ -3,7 +3,6 @@
 Each is the paper's proposer with one part replaced; everything else is drbo's own code.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -50,18 +49,15 @@ class ShuffledHistory(History):
 class RetrainedSurrogate(DropoutSurrogate):
     """Networks that start anew in every iteration and take ``n_grads`` passes over all evaluations."""
 
-    def update_all(
-        self, histories: Sequence[History], n_new: Sequence[int], generators: Sequence[torch.Generator]
-    ) -> None:
+    def update(self, history: History, n_new: int, generator: torch.Generator) -> None:
         """Forget everything and train."""
-        (history,), (generator,) = histories, generators
         self.flat.copy_(DropoutSurrogate(self.n_nodes, self.settings, generator, self.inputs).flat)
         self.moment1.zero_()
         self.moment2.zero_()
         self.steps = 0
         size = self.settings.paper.batch_size + self.settings.paper.n_replay
         for _ in range(max(1, len(history) // size)):
-            super().update_all(histories, n_new, generators)
+            super().update(history, n_new, generator)
 
 
 class RetrainingProposer(RegionProposer):

@@ -89,7 +89,7 @@ def test_json_holds_the_whole_answer(chain: Path, fit: Fit) -> None:
     assert found["seconds"] >= 0
     assert found["stopped"]
     assert isinstance(found["reasons"], list)
-    assert found["settings"]["n_candidates"] == 200
+    assert found["settings"]["paper"]["n_candidates"] == 200
 
 
 def test_the_same_command_gives_the_same_answer(chain: Path, fit: Fit) -> None:
@@ -250,7 +250,7 @@ def test_time_limit_and_preset(run: Run, chain: Path) -> None:
     assert done.exit_code == 0
     found = json.loads(done.stdout)
     assert found["stopped"] == "time limit of 0.001 s reached"
-    assert (found["score_name"], found["n_evals"], found["settings"]["batch_size"]) == ("bic-ev", 64, 64)
+    assert (found["score_name"], found["n_evals"], found["settings"]["paper"]["batch_size"]) == ("bic-ev", 64, 64)
 
 
 def test_hostile_names_do_not_reach_the_terminal(run: Run, chain: Path, fast: Fast, fit: Fit) -> None:

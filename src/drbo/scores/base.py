@@ -247,13 +247,6 @@ class Score:
         """Return the scores (...) of DAGs from the local values and prices (..., d) of their families."""
         return sum_nodes(self.share(local, price))
 
-    def combines_like(self, other: "Score") -> bool:
-        """Tell whether :meth:`combine` of another score is certain to give the same result for the same values."""
-        plain = all(
-            type(score).combine is Score.combine and type(score).share is Score.share for score in (self, other)
-        )
-        return self is other or (plain and isinstance(self.gain, float) and self.gain == other.gain)
-
     def share(self, local: Tensor, price: Tensor, level: float | None = None, nodes: Tensor | None = None) -> Tensor:
         """Return the contribution of each family to an additive form of the score.
 

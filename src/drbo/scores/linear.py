@@ -196,10 +196,6 @@ class BicEV(BicNV):
             mean = log_sum_exp(local + log_share.to(local))
         return -total * mean + sum_nodes(price)
 
-    def combines_like(self, other: Score) -> bool:
-        """Tell whether the other one has the same rows behind each node."""
-        return isinstance(other, BicEV) and np.array_equal(self.n_rows, other.n_rows)
-
     def share(self, local: Tensor, price: Tensor, level: float | None = None, nodes: Tensor | None = None) -> Tensor:
         """Return the additive bound ``-(n / level) MSE_i + price``: with M the mean MSE, -ln M >= 1 - ln s - M / s."""
         if level is None:

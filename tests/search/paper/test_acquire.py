@@ -8,7 +8,7 @@ from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.paper import acquire
-from drbo.search.paper.acquire import Acquisition, drawn_scores, new_dags, rank_draws
+from drbo.search.paper.acquire import Acquisition, new_dags, rank_draws
 from drbo.search.paper.history import History
 from drbo.search.paper.networks import DropoutSurrogate
 from drbo.search.paper.region import Candidates
@@ -60,7 +60,7 @@ class Scene:
         return self.acquisition.choose(_candidates(vectors), _generator(seed))
 
     def drawn(self, vectors, n_draws, seed=5):
-        return drawn_scores([self.acquisition], [_candidates(vectors)], n_draws, [_generator(seed)])[0]
+        return self.acquisition.drawn_scores(_candidates(vectors), n_draws, _generator(seed))
 
     def rows(self, vectors, seed=5):
         return self.acquisition.row_scores(_candidates(vectors), _generator(seed))
@@ -213,21 +213,21 @@ def test_ucb_ranks_by_mean_and_spread(rng):
         settings = Settings().with_(acquisition="ucb", ucb_beta=beta)
         bound = scores.numpy().mean(axis=0) + beta * scores.numpy().std(axis=0)
         expected = np.argsort(-bound)
-        assert rank_draws(scores[None], 4, settings)[0].tolist() == expected[:4].tolist()
-        assert rank_draws(scores[None], 100, settings)[0].tolist() == expected.tolist()
+        assert rank_draws(scores, 4, settings.paper).tolist() == expected[:4].tolist()
+        assert rank_draws(scores, 100, settings.paper).tolist() == expected.tolist()
 
 
 def test_draws_name_their_favourites_in_turn():
     scores = torch.tensor([[3.0, 1.0, 0.0, 4.0, 5.0], [4.0, 6.0, 0.0, 1.0, 5.0]])
     # First choices 4 and 1, second choices 3 and 4 (named already), third choices 0 and 0.
-    assert rank_draws(scores[None], 3, Settings())[0].tolist() == [4, 1, 3]
-    assert rank_draws(scores[None], 4, Settings())[0].tolist() == [4, 1, 3, 0]
-    assert sorted(rank_draws(scores[None], 100, Settings())[0].tolist()) == [0, 1, 2, 3, 4]
+    assert rank_draws(scores, 3, Settings().paper).tolist() == [4, 1, 3]
+    assert rank_draws(scores, 4, Settings().paper).tolist() == [4, 1, 3, 0]
+    assert sorted(rank_draws(scores, 100, Settings().paper).tolist()) == [0, 1, 2, 3, 4]
 
 
 def test_draws_that_agree_name_fewer(rng):
     scores = torch.as_tensor(rng.normal(size=50)).repeat(16, 1)
-    ranked = rank_draws(scores[None], 20, Settings())[0]
+    ranked = rank_draws(scores, 20, Settings().paper)
     assert ranked.tolist() == np.argsort(-scores[0].numpy())[:3].tolist()  # 2 * 20 / 16, rounded up
 
 

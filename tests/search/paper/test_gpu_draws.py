@@ -14,10 +14,10 @@ from drbo.data.table import Table
 from drbo.knowledge import Constraints, Knowledge
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.paper.acquire import Acquisition, drawn_scores, fused_values
+from drbo.search.paper.acquire import Acquisition
 from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.networks import DropoutSurrogate
-from drbo.search.paper.region import SOBOL_BITS, Moves, TrustRegion, _moved_fused, around
+from drbo.search.paper.region import SOBOL_BITS, Moves, TrustRegion, _moved_fused
 from drbo.search.paper.space import FullRankSpace, LowRankSpace
 from drbo.settings import Settings
 
@@ -41,108 +41,72 @@ def test_fused_values_are_the_batched_ones(knowledge, low_rank, rng):
     center = torch.as_tensor(rng.uniform(-1, 1, space.dim), dtype=torch.float32, device=DEVICE)
     candidates = TrustRegion(space.dim, settings).candidates(center, 100, generator)
     draws = surrogate.draw(5, generator)
-    fused, batched = fused_values([acquisition], [candidates], draws), acquisition.batched(candidates, draws)
+    fused, batched = acquisition.fused(candidates, draws), acquisition.batched(candidates, draws)
     for ours, theirs in zip(fused, batched, strict=True):
         assert ours.shape == theirs.shape
         assert ours.cpu().numpy() == pytest.approx(theirs.cpu().numpy(), abs=2e-4)
     assert np.unique(fused[0].cpu().numpy()).size > 300
 
 
-def test_several_searches_in_one_kernel(rng):
-    """Searches whose nodes have different candidate parents, against each one's own batched values."""
-    settings, generators = (
-        Settings().with_(hidden=24, dropout=0.3),
-        [torch.Generator(DEVICE).manual_seed(k) for k in range(3)],
-    )
-    limits = [FEW.compile(NAMES), FEW.compile(NAMES[::-1]), TIERS.compile(NAMES)]
-    spaces = [LowRankSpace(len(NAMES), 5, each) for each in limits]
-    inputs = [Inputs.allowed(each) for each in limits]
-    assert len({each.n_inputs for each in inputs}) > 1
-    parts = [DropoutSurrogate(len(NAMES), settings, g, i) for g, i in zip(generators, inputs, strict=True)]
-    surrogate = DropoutSurrogate.joined(parts)
-    table = Table.from_array(rng.normal(size=(60, len(NAMES))))
-    scores = [BicNV(table, penalty=penalty) for penalty in (1.0, 2.0, 3.0)]
-    searches = [
-        Acquisition(space, surrogate, Evaluator(score, settings), settings, k * len(NAMES))
-        for k, (space, score) in enumerate(zip(spaces, scores, strict=True))
-    ]
-    centers = torch.as_tensor(rng.uniform(-1, 1, (3, spaces[0].dim)), dtype=torch.float32, device=DEVICE)
-    regions = [TrustRegion(spaces[0].dim, settings) for _ in spaces]
-    candidates, draws = around(regions, centers, 70, generators), surrogate.draw(5, *generators)
-    found = fused_values(searches, candidates, draws)
-    parts = zip(*(part.split(len(NAMES)) for part in found), strict=True)
-    for search, each, ours in zip(searches, candidates, parts, strict=True):
-        for mine, theirs in zip(ours, search.batched(each, draws), strict=True):
-            assert mine.shape == theirs.shape
-            assert mine.cpu().numpy() == pytest.approx(theirs.cpu().numpy(), abs=2e-4)
-
-
-def _cubes(dim, rng):
-    low = torch.as_tensor(rng.uniform(-1, 0, (2, dim)), dtype=torch.float32, device=DEVICE)
-    return low, torch.as_tensor(rng.uniform(0.1, 1, (2, dim)), dtype=torch.float32, device=DEVICE)
+def _cube(dim, rng):
+    low = torch.as_tensor(rng.uniform(-1, 0, dim), dtype=torch.float32, device=DEVICE)
+    return low, torch.as_tensor(rng.uniform(0.1, 1, dim), dtype=torch.float32, device=DEVICE)
 
 
 @pytest.mark.parametrize("probability", [0.05, 1.0])
 def test_moves_are_points_of_the_sobol_sequence(probability, rng):
     dim, n, room = 40, 300, 40
-    low, width = _cubes(dim, rng)
-    regions = [TrustRegion(dim, Settings()) for _ in range(2)]
-    generators = [torch.Generator(DEVICE).manual_seed(k) for k in range(2)]
-    sobol = [region.sobol(n, g, torch.device(DEVICE)) for region, g in zip(regions, generators, strict=True)]
-    directions, shift = (torch.stack(parts) for parts in zip(*sobol, strict=True))
-    moved = _moved_fused(Moves(n, room, probability, low, width, directions, shift), generators)
-    for k, (coordinate, value) in enumerate(moved):
-        coordinate, value = coordinate.cpu().numpy(), value.cpu().numpy()
-        row, place = np.nonzero(coordinate < dim)
-        at = coordinate[row, place]
-        digits = shift[k].cpu().numpy()[at]
-        for bit in range(directions.shape[2]):
-            digits ^= np.where((row ^ (row >> 1)) >> bit & 1, directions[k, :, bit].cpu().numpy()[at], 0)
-        expected = low[k].cpu().numpy()[at] + width[k].cpu().numpy()[at] * (digits + 0.5) / 2**SOBOL_BITS
-        assert value[row, place] == pytest.approx(expected, abs=1e-5)
-        assert (coordinate[:, 0] < dim).all()  # at least one moves
-        assert (np.diff(coordinate, axis=1)[coordinate[:, 1:] < dim] > 0).all()  # none twice
-        if probability == 1.0:
-            assert (coordinate == np.arange(dim)).all()
-        else:  # each as often as it should, a lone forced one apart
-            several = (coordinate < dim).sum(1) > 1
-            shares = np.bincount(at[several[row]], minlength=dim) / n
-            assert shares.mean() == pytest.approx(probability, abs=0.01)
-            assert shares.max() < 4 * probability
-    assert not torch.equal(moved[0][1], moved[1][1])
+    low, width = _cube(dim, rng)
+    generator = torch.Generator(DEVICE).manual_seed(0)
+    directions, shift = TrustRegion(dim, Settings()).sobol(n, generator, torch.device(DEVICE))
+    moves = Moves(n, room, probability, low, width, directions, shift)
+    coordinate, value = (part.cpu().numpy() for part in _moved_fused(moves, generator))
+    row, place = np.nonzero(coordinate < dim)
+    at = coordinate[row, place]
+    digits = shift.cpu().numpy()[at]
+    for bit in range(directions.shape[1]):
+        digits ^= np.where((row ^ (row >> 1)) >> bit & 1, directions[:, bit].cpu().numpy()[at], 0)
+    expected = low.cpu().numpy()[at] + width.cpu().numpy()[at] * (digits + 0.5) / 2**SOBOL_BITS
+    assert value[row, place] == pytest.approx(expected, abs=1e-5)
+    assert (coordinate[:, 0] < dim).all()  # at least one moves
+    assert (np.diff(coordinate, axis=1)[coordinate[:, 1:] < dim] > 0).all()  # none twice
+    if probability == 1.0:
+        assert (coordinate == np.arange(dim)).all()
+    else:  # each as often as it should, a lone forced one apart
+        several = (coordinate < dim).sum(1) > 1
+        shares = np.bincount(at[several[row]], minlength=dim) / n
+        assert shares.mean() == pytest.approx(probability, abs=0.01)
+        assert shares.max() < 4 * probability
+        assert not torch.equal(_moved_fused(moves, generator)[0].cpu(), torch.as_tensor(coordinate))  # drawn anew
 
 
 def test_moves_beyond_the_sobol_sequence_are_uniform(rng):
-    low, width = _cubes(30, rng)
-    none = torch.empty(2, 30, 0, dtype=torch.int32, device=DEVICE)
-    generators = [torch.Generator(DEVICE).manual_seed(k) for k in range(2)]
-    shift = torch.empty(2, 30, dtype=torch.int32, device=DEVICE)
-    moved = _moved_fused(Moves(400, 30, 0.5, low, width, none, shift), generators)
-    coordinate, value = (part.cpu().numpy() for part in moved[1])
+    low, width = _cube(30, rng)
+    none = torch.empty(30, 0, dtype=torch.int32, device=DEVICE)
+    shift = torch.empty(30, dtype=torch.int32, device=DEVICE)
+    moved = _moved_fused(Moves(400, 30, 0.5, low, width, none, shift), torch.Generator(DEVICE).manual_seed(1))
+    coordinate, value = (part.cpu().numpy() for part in moved)
     at = np.minimum(coordinate, 29)
-    unit = ((value - low[1].cpu().numpy()[at]) / width[1].cpu().numpy()[at])[coordinate < 30]
+    unit = ((value - low.cpu().numpy()[at]) / width.cpu().numpy()[at])[coordinate < 30]
     assert unit.min() > -1e-5
     assert unit.max() < 1 + 1e-5
     assert np.histogram(unit, 10)[0] == pytest.approx(len(unit) / 10, rel=0.15)
 
 
-@pytest.mark.parametrize("penalties", [(1.0, 1.0), (1.0, 2.0)], ids=["alike", "not alike"])
-@pytest.mark.parametrize("rows", [60, 90], ids=["as many rows", "more rows"])
-def test_drawn_scores_are_those_without_the_kernel(penalties, rows, rng, monkeypatch):
+@pytest.mark.parametrize("kind", [BicNV, BicEV])
+def test_drawn_scores_are_those_without_the_kernel(kind, rng, monkeypatch):
     d, settings = len(NAMES), Settings().with_(hidden=24, dropout=0.3, n_draws=5)
-    generators = [torch.Generator(DEVICE).manual_seed(k) for k in range(2)]
-    surrogate = DropoutSurrogate.joined([DropoutSurrogate(d, settings, each) for each in generators])
-    tables = [Table.from_array(rng.normal(size=(n, d))) for n in (60, rows)]
-    scores = [BicEV(table, penalty=penalty) for table, penalty in zip(tables, penalties, strict=True)]
-    space = LowRankSpace(d, 5)
-    searches = [Acquisition(space, surrogate, Evaluator(s, settings), settings, k * d) for k, s in enumerate(scores)]
-    centers = torch.as_tensor(rng.uniform(-1, 1, (2, space.dim)), dtype=torch.float32, device=DEVICE)
-    candidates = around([TrustRegion(space.dim, settings) for _ in searches], centers, 70, generators)
+    generator, space = torch.Generator(DEVICE).manual_seed(0), LowRankSpace(d, 5)
+    surrogate = DropoutSurrogate(d, settings, generator)
+    evaluator = Evaluator(kind(Table.from_array(rng.normal(size=(60, d)))), settings)
+    acquisition = Acquisition(space, surrogate, evaluator, settings)
+    center = torch.as_tensor(rng.uniform(-1, 1, space.dim), dtype=torch.float32, device=DEVICE)
+    candidates = TrustRegion(space.dim, settings).candidates(center, 70, generator)
     found = []
     for fuse in (True, False):
         monkeypatch.setattr(Acquisition, "can_fuse", fuse)
-        again = [torch.Generator(DEVICE).manual_seed(7 + k) for k in range(2)]
-        found.append(drawn_scores(searches, candidates, settings.paper.n_draws, again).cpu().numpy())
-    assert found[0].shape == (2, 5, 70)
+        again = torch.Generator(DEVICE).manual_seed(7)
+        found.append(acquisition.drawn_scores(candidates, settings.paper.n_draws, again).cpu().numpy())
+    assert found[0].shape == (5, 70)
     assert found[0] == pytest.approx(found[1], rel=1e-4, abs=0.05)
-    assert np.ptp(found[1], axis=2).min() > 1  # candidates differ by far more
+    assert np.ptp(found[1], axis=1).min() > 1  # candidates differ by far more

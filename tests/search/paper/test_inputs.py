@@ -44,18 +44,3 @@ def test_the_constraints_are_left_alone():
     before = constraints.allowed.copy()
     Inputs.allowed(constraints)
     assert (constraints.allowed == before).all()
-
-
-def test_inputs_of_several_tables_stand_one_after_the_other(rng):
-    tiers = Knowledge(tiers=[list("ab"), list("cdefgh")], forbid_within_tiers=True).compile(NAMES)
-    few, all_nodes = Inputs.allowed(tiers), Inputs.all_nodes(8)
-    wide = few.widened(8)
-    both = Inputs.joined([wide, all_nodes])
-    assert (both.n_nodes, both.n_inputs, both.is_complete, wide.is_complete) == (16, 8, False, False)
-    assert Inputs.joined([all_nodes, all_nodes]).is_complete
-    dags = (rng.random((5, 8, 8)) < 0.5) & tiers.allowed
-    parents = torch.as_tensor(dags.transpose(2, 0, 1))
-    for part, first in ((wide, 0), (all_nodes, 8)):
-        nodes = torch.arange(8)
-        assert torch.equal(both.gather(nodes + first, parents), part.gather(nodes, parents))
-        assert (part.unpack(torch.as_tensor(part.encode(dags))) == part.gather(nodes, parents)).all()

@@ -81,7 +81,7 @@ def _trained(rng, monkeypatch, batched, **changes):
         def step(codes, values, generator):
             batch = History(D, torch.device("cpu"))
             batch.codes, batch.values = codes, values
-            net._batched_steps([batch], [torch.arange(values.shape[1])[None]], [generator])
+            net._batched_steps(batch, torch.arange(values.shape[1])[None], generator)
 
         monkeypatch.setattr(net, "_compiled_step", step)
     history = History(D, torch.device("cpu"))
@@ -122,7 +122,7 @@ def test_sample_rows_equals_the_definition(rng, monkeypatch, batch_norm):
     parents = torch.as_tensor(dags.transpose(2, 0, 1))
     masks = torch.as_tensor(rng.random((D, N, H)) > 0.4)
     coins = torch.where(masks, net._threshold, net._threshold - 1).flatten(1)
-    monkeypatch.setattr(net, "_coins", lambda size, *generators: coins)
+    monkeypatch.setattr(net, "_coins", lambda size, generator, times: coins)
     drawn = net.sample_rows(torch.arange(D), parents, _generator())
     for node in range(D):
         if batch_norm == "candidates":
@@ -224,71 +224,3 @@ def test_networks_over_few_candidate_parents(rng):
     drawn = net.to_local(nodes, net.draw(32, _generator(5)).local(nodes, parents)).mean(-1).T.numpy()
     for node in range(2, 6):
         assert np.corrcoef(drawn[:, node], dags.sum(1)[:, node])[0, 1] > 0.95
-
-
-def _some(seeds, **changes):
-    settings = Settings().with_(**{"hidden": H, "dropout": 0.3, "n_replay": 40, "batch_size": N, **changes})
-    return [DropoutSurrogate(D, settings, _generator(seed)) for seed in seeds]
-
-
-def test_joined_networks_have_the_gradients_and_steps_that_each_has_alone(rng):
-    alone = _some(range(3))
-    whole = DropoutSurrogate.joined(alone)
-    parents = torch.as_tensor(rng.random((3 * D, N, D)) < 0.5).float()
-    targets = torch.as_tensor(rng.normal(size=(3 * D, N)), dtype=torch.float32)
-    targets[D : 2 * D] *= 1000.0  # its gradient is clipped, those of the others are not
-    masks = torch.as_tensor(rng.random((3 * D, N, H)) > 0.3)
-    whole._gradients(parents, targets, masks)
-    for k, own in enumerate(alone):
-        nodes = slice(k * D, (k + 1) * D)
-        own._gradients(parents[nodes], targets[nodes], masks[nodes])
-        for name, value in own._g.items():
-            assert torch.allclose(whole._g[name][nodes], value, rtol=1e-4, atol=1e-6)
-        own._adam(torch.tensor(own._corrections()))
-    norms = [float(torch.cat([g.flatten() for g in own._g.values()]).norm()) for own in alone]
-    assert norms[1] == pytest.approx(module.GRAD_CLIP, rel=1e-3)
-    whole._adam(torch.tensor(whole._corrections()))
-    for k, own in enumerate(alone):
-        nodes = slice(k * D, (k + 1) * D)
-        for name, value in own._g.items():  # clipped by its own norm
-            assert torch.allclose(whole._g[name][nodes], value, rtol=1e-3, atol=1e-6)
-
-
-def _trained_on(net, searches, counts):
-    """Train networks of some searches, with histories and generators of their own, on a first and a second batch."""
-    histories, generators = [History(D, torch.device("cpu")) for _ in searches], [_generator(10 + k) for k in searches]
-    for sizes in ([N] * len(searches), [counts[k] for k in searches]):
-        for k, history, size in zip(searches, histories, sizes, strict=True):
-            dags, local = _batch(np.random.default_rng([k, len(history)]), size)
-            history.append(dags, local)
-        net.update_all(histories, sizes, generators)
-
-
-def test_joined_networks_train_as_each_would_alone():
-    """The same random numbers, rows and statistics, also where batches differ in size; up to rounding."""
-    counts = [N, 7, 20]
-    joined, alone = (
-        DropoutSurrogate.joined(_some(range(3))),
-        [DropoutSurrogate.joined([net]) for net in _some(range(3))],
-    )
-    _trained_on(joined, range(3), counts)
-    for k, net in enumerate(alone):
-        _trained_on(net, [k], counts)
-    for k, net in enumerate(alone):
-        own = joined.part(k)
-        assert own.steps == net.steps == 20
-        for ours, theirs in zip(own._state(), net._state(), strict=True):
-            assert ours.shape == theirs.shape
-        nodes, parents = torch.arange(D), torch.as_tensor(_batch(np.random.default_rng(0))[0].transpose(2, 0, 1))
-        ours, theirs = (each.draw(3, _generator(k)).local(nodes, parents) for each in (own, net))
-        assert torch.allclose(ours, theirs, atol=0.05)
-        assert torch.allclose(own.scale, net.scale, rtol=1e-4)
-
-
-def test_joined_networks_are_drawn_with_the_masks_of_each():
-    alone = _some(range(2))
-    whole = DropoutSurrogate.joined(alone).draw(6, _generator(7), _generator(8))
-    for k, net in enumerate(alone):
-        own = net.draw(6, _generator(7 + k))
-        assert torch.equal(whole.output[k * D : (k + 1) * D], own.output)
-        assert torch.equal(whole.offset[k * D : (k + 1) * D], own.offset)

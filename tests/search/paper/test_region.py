@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from drbo.search.paper import region as module
-from drbo.search.paper.region import SOBOL_MAX_DIM, TrustRegion, around
+from drbo.search.paper.region import SOBOL_MAX_DIM, TrustRegion
 from drbo.settings import Settings
 
 
@@ -122,16 +122,3 @@ def test_candidates_list_their_moves_in_order():
     assert ((moved < 40).sum(axis=1) == (candidates.vectors() != 0).sum(1).numpy()).all()
     rows = torch.tensor([7, 3])
     assert torch.equal(candidates.vectors(rows), candidates.vectors()[rows])
-
-
-def test_several_regions_have_the_candidates_they_would_have_alone():
-    regions, alone = ([TrustRegion(30, Settings().with_(moved_coordinates=4.0)) for _ in range(3)] for _ in range(2))
-    centers = torch.linspace(-1, 1, 90).view(3, 30)
-    for region, same, length in zip(regions, alone, (0.1, 1.0, 2.0), strict=True):
-        region.length = same.length = length
-    found = around(regions, centers, 200, [_generator(k) for k in range(3)])
-    for k, each in enumerate(found):
-        own = alone[k].candidates(centers[k], 200, _generator(k))
-        assert torch.equal(each.vectors(), own.vectors())
-        assert torch.equal(each.coordinate, own.coordinate)
-        assert (each.vectors() - centers[k]).abs().max() <= regions[k].length + 1e-6

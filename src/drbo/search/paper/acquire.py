@@ -1,6 +1,6 @@
 """The acquisition: which candidates of the trust region are worth a true evaluation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -12,11 +12,10 @@ from drbo.scores.base import Families
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.prices import additive_prices
 from drbo.search.paper.cuda_graphs import has_triton
-from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.networks import BATCH_NORM_EPS, Draws, DropoutSurrogate
 from drbo.search.paper.region import Candidates
 from drbo.search.paper.space import Space
-from drbo.settings import Settings
+from drbo.settings import PaperSettings, Settings
 from drbo.threads import crew
 
 #: Candidates looked at more closely (known families, duplicates), as a multiple of the batch.
@@ -42,29 +41,28 @@ class Acquisition:
         surrogate: DropoutSurrogate,
         evaluator: Evaluator,
         settings: Settings,
-        first: int = 0,  # of its networks, among those of the surrogate: it may hold those of several searches
     ) -> None:
         self.space, self.surrogate, self.evaluator, self.settings = space, surrogate, evaluator, settings
-        self.first, self.score = first, evaluator.score
-        inputs, nodes = surrogate.inputs, slice(first, first + space.n_nodes)
-        self.inputs = Inputs(inputs.parents[nodes], inputs.place[nodes])
+        self.score, self.inputs = evaluator.score, surrogate.inputs
         self.prices = additive_prices(self.score, self.inputs.parents)
         self._on_device: tuple[Tensor, ...] | None = None  # tables of the fused kernel
         self.memory = settings.max_memory * 2**30 / 2  # bytes of one piece of work; halved when the device has less
 
     def choose(self, candidates: Candidates, generator: torch.Generator) -> Tensor:
         """Return the vectors (at most B, dim) to evaluate next, best first."""
-        return choose([self], [candidates], [generator])[0]
-
-    def pick(self, candidates: Candidates, ranked: Tensor) -> Tensor:
-        """Return the vectors of the best candidates, with ``skip_known`` of those alone that are new."""
-        settings, batch = self.settings, self.settings.paper.batch_size
+        rules, skip_known = self.settings.paper, self.settings.parts.skip_known
+        wanted = rules.batch_size * (SHORTLIST if skip_known else 1)
+        if rules.masks == "row" and rules.acquisition == "thompson":
+            scores = self.row_scores(candidates, generator)
+            ranked = scores.topk(min(wanted, len(scores))).indices
+        else:
+            ranked = rank_draws(self.drawn_scores(candidates, rules.n_draws, generator), wanted, rules)
         vectors = candidates.vectors(ranked)
-        if settings.parts.skip_known:
+        if skip_known:
             vectors = vectors[new_dags(vectors, self.space, self.evaluator)]
             if len(vectors) == 0:  # the favourites are known: take what else is new
                 vectors = self._anything_new(candidates)
-        return vectors[:batch]
+        return vectors[: rules.batch_size]
 
     def _anything_new(self, candidates: Candidates) -> Tensor:
         """Return the first new DAGs among the candidates."""
@@ -91,8 +89,8 @@ class Acquisition:
         def piece(first: int, last: int) -> None:
             nodes = torch.arange(first, last, device=vectors.device)
             parents = self.space.parents(vectors, nodes)
-            drawn = self.surrogate.sample_rows(nodes + self.first, parents, generator)
-            local[first:last] = self.surrogate.to_local(nodes + self.first, drawn)
+            drawn = self.surrogate.sample_rows(nodes, parents, generator)
+            local[first:last] = self.surrogate.to_local(nodes, drawn)
             price[first:last] = self.score.price(nodes, parents, local.dtype)
 
         self.in_pieces(piece, d, 4 * n * (3 * self.settings.paper.hidden + 3 * d + 3), generator)
@@ -125,6 +123,25 @@ class Acquisition:
         )
         return local, price
 
+    def drawn_scores(self, candidates: Candidates, n_draws: int, generator: torch.Generator) -> Tensor:
+        """Return the scores (S, C) of the candidates under S functions drawn from the posterior."""
+        draws = self.surrogate.draw(n_draws, generator)
+        d, hidden = self.space.n_nodes, self.settings.paper.hidden
+        scores = candidates.value.new_empty(n_draws, len(candidates))
+        way, floats, at_most = self.batched, d * (3 * d + 3 * hidden + 4 * n_draws), float("inf")
+        if self.can_fuse:
+            way, floats = self.fused, 2 * self.space.dim + d * (4 * n_draws + 1)
+        elif self.surrogate.compiled:
+            way, floats = self.compiled, d * (4 * n_draws + 1)
+            at_most = max(CACHED_BYTES, 4 * floats * LEAST_PIECE)
+
+        def piece(start: int, end: int) -> None:
+            local, price = way(candidates[start:end], draws)
+            scores[:, start:end] = self.score.combine(local.permute(1, 2, 0), price.T[:, None, :]).T
+
+        self.in_pieces(piece, scores.shape[1], 4 * floats, generator, at_most)
+        return scores
+
     @property
     def can_fuse(self) -> bool:
         """Whether one kernel can decode and price these candidates."""
@@ -133,9 +150,9 @@ class Acquisition:
     def batched(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
         """Return drawn local values (d, C, S) and prices (d, C), by batched matrix products."""
         nodes = torch.arange(self.space.n_nodes, device=candidates.center.device)
-        parents, networks = self.space.parents(candidates.vectors(), nodes), nodes + self.first
-        seen = draws.inputs.gather(networks, parents).to(draws.weight1.dtype)
-        local = self.surrogate.to_local(networks, draws.values(networks, seen))
+        parents = self.space.parents(candidates.vectors(), nodes)
+        seen = draws.inputs.gather(nodes, parents).to(draws.weight1.dtype)
+        local = self.surrogate.to_local(nodes, draws.values(nodes, seen))
         if self.prices is None:
             return local, self.score.price(nodes, parents, local.dtype)
         empty, each = (torch.as_tensor(part, device=seen.device) for part in self.prices)
@@ -159,6 +176,19 @@ class Acquisition:
             crew(local.numel()),
         )
         return local, self.compiled_price(candidates, codes)
+
+    def fused(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
+        """Return the same by one GPU kernel."""
+        from drbo.search.paper import gpu_draws  # compiled by Triton: only where it is used
+
+        n, device = len(candidates), candidates.center.device
+        parents, rows, *prices = self.tables(device)
+        columns = gpu_draws.as_columns(candidates.center, candidates.coordinate, candidates.value)
+        if self.space.has_tiers:
+            columns[: self.space.n_nodes] += self.space.tier_steps(device)[:, None]
+        function = (draws.weight1, draws.bias1, draws.output, draws.offset, self.surrogate.scale)
+        local, price = gpu_draws.draw_values(columns, self.space.layout[0], parents, rows, function, tuple(prices))
+        return local[:, :, :n].transpose(1, 2), price[:, :n]
 
     def compiled_price(
         self,
@@ -215,100 +245,23 @@ class Acquisition:
                 first += step
 
 
-def choose(
-    searches: Sequence[Acquisition], candidates: Sequence[Candidates], generators: Sequence[torch.Generator]
-) -> list[Tensor]:
-    """Return, for each of the searches, the vectors (at most B, dim) to evaluate next, best first.
-
-    The searches have the same settings and number of nodes, and their networks are those of one surrogate.
-    """
-    settings = searches[0].settings
-    wanted = settings.paper.batch_size * (SHORTLIST if settings.parts.skip_known else 1)
-    if settings.paper.masks == "row" and settings.paper.acquisition == "thompson":
-        ranked = []
-        for search, each, generator in zip(searches, candidates, generators, strict=True):
-            scores = search.row_scores(each, generator)
-            ranked.append(scores.topk(min(wanted, len(scores))).indices)
-    else:
-        ranked = rank_draws(drawn_scores(searches, candidates, settings.paper.n_draws, generators), wanted, settings)
-    return [search.pick(each, rows) for search, each, rows in zip(searches, candidates, ranked, strict=True)]
-
-
-def drawn_scores(
-    searches: Sequence[Acquisition],
-    candidates: Sequence[Candidates],
-    n_draws: int,
-    generators: Sequence[torch.Generator],
-) -> Tensor:
-    """Return the scores (K, S, C) of each search's candidates under S functions drawn from its posterior."""
-    first, count = searches[0], len(searches)
-    draws = first.surrogate.draw(n_draws, *generators)
-    d, hidden = first.space.n_nodes, first.settings.paper.hidden
-    scores = candidates[0].value.new_empty(count, n_draws, len(candidates[0]))
-    way, floats, at_most = Acquisition.batched, d * (3 * d + 3 * hidden + 4 * n_draws), float("inf")
-    fused = all(search.can_fuse for search in searches)
-    if fused:
-        floats = 2 * first.space.dim + d * (4 * n_draws + 1)
-    elif first.surrogate.compiled:
-        way, floats = Acquisition.compiled, d * (4 * n_draws + 1)
-        at_most = max(CACHED_BYTES, 4 * floats * LEAST_PIECE)
-    # Searches whose values are combined at once.
-    size = count if fused and all(search.score.combines_like(first.score) for search in searches) else 1
-
-    def piece(start: int, end: int) -> None:
-        parts = [each[start:end] for each in candidates]
-        if fused:  # of all searches at once, one after the other
-            local, price = (part.unflatten(0, (-1, d)) for part in fused_values(searches, parts, draws))
-            values = list(zip(local.split(size), price.split(size), strict=True))
-        else:
-            pairs = (way(search, part, draws) for search, part in zip(searches, parts, strict=True))
-            values = [(local[None], price[None]) for local, price in pairs]
-        for search, (local, price), found in zip(searches[::size], values, scores.split(size), strict=True):
-            drawn = search.score.combine(local.permute(0, 2, 3, 1), price.transpose(1, 2)[:, :, None, :])
-            found[:, :, start:end] = drawn.transpose(1, 2)
-
-    first.in_pieces(piece, scores.shape[2], 4 * floats * count, generators[0], at_most)
-    return scores
-
-
-def fused_values(
-    searches: Sequence[Acquisition], candidates: Sequence[Candidates], draws: Draws
-) -> tuple[Tensor, Tensor]:
-    """Return what :meth:`Acquisition.batched` does for each search, one after the other, by one GPU kernel for all."""
-    from drbo.search.paper import gpu_draws as fused_draws  # compiled by Triton: only where it is used
-
-    first, n, device = searches[0], len(candidates[0]), candidates[0].center.device
-    tables = zip(*(search.tables(device) for search in searches), strict=True)
-    parents, rows, empty, each = (torch.cat(parts) for parts in tables)
-    columns = fused_draws.as_columns([(part.center, part.coordinate, part.value) for part in candidates])
-    for search, own in zip(searches, columns, strict=True):
-        if search.space.has_tiers:
-            own[: search.space.n_nodes] += search.space.tier_steps(device)[:, None]
-    function = (draws.weight1, draws.bias1, draws.output, draws.offset, first.surrogate.scale)
-    local, price = fused_draws.draw_values(columns, first.space.layout[0], parents, rows, function, (empty, each))
-    return local[:, :, :n].transpose(1, 2), price[:, :n]
-
-
 def rank_draws(
-    scores: Tensor,  # (K, S, C)
+    scores: Tensor,  # (S, C)
     wanted: int,
-    settings: Settings,
-) -> list[Tensor]:
-    """Return, for each of K searches, candidates, best first: by UCB, or the draws' favourites in turn, each once.
+    rules: PaperSettings,
+) -> Tensor:
+    """Return candidates, best first: by UCB, or the draws' favourites in turn, each once.
 
     Draws that agree name fewer than ``wanted``: the batch is then smaller, and the networks learn sooner. On 20ER4 and
     30ER8 that finds better DAGs with the same number of evaluations than a batch filled with their later choices.
     """
-    if settings.paper.acquisition == "ucb":
-        bound = scores.mean(1) + settings.paper.ucb_beta * scores.std(1, correction=0)
-        return list(bound.topk(min(wanted, bound.shape[1]), dim=1).indices)
-    per_draw = min(-(-2 * wanted // scores.shape[1]), scores.shape[2])
-    favourites = scores.topk(per_draw, dim=2).indices.transpose(1, 2)  # first choices of all draws, then second
-    ranked = []
-    for named in favourites.flatten(1).cpu().numpy():
-        _, first = np.unique(named, return_index=True)
-        ranked.append(torch.as_tensor(named[np.sort(first)][:wanted], device=scores.device))
-    return ranked
+    if rules.acquisition == "ucb":
+        bound = scores.mean(0) + rules.ucb_beta * scores.std(0, correction=0)
+        return bound.topk(min(wanted, len(bound))).indices
+    per_draw = min(-(-2 * wanted // len(scores)), scores.shape[1])
+    named = scores.topk(per_draw, dim=1).indices.T.flatten().cpu().numpy()  # first choices of all draws, then second
+    _, first = np.unique(named, return_index=True)
+    return torch.as_tensor(named[np.sort(first)][:wanted], device=scores.device)
 
 
 def new_dags(vectors: Tensor, space: Space, evaluator: Evaluator) -> Tensor:

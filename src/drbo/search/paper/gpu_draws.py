@@ -1,6 +1,5 @@
 """Candidates and their drawn values, a GPU kernel each: parent sets and hidden layers never leave the chip."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -14,13 +13,13 @@ BLOCK, PARENTS, MOVERS = 64, 32, 128
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _moves(  # type: ignore[no-untyped-def]
-    low,  # (K, dim)
-    width,  # (K, dim)
-    directions,  # (K, dim, BITS) int32
-    shift,  # (K, dim) int32
-    seeds,  # (K,)
-    coordinate,  # (K, room, C) int32
-    value,  # (K, room, C)
+    low,  # (dim,)
+    width,  # (dim,)
+    directions,  # (dim, BITS) int32
+    shift,  # (dim,) int32
+    seeds,  # (1,)
+    coordinate,  # (room, C) int32
+    value,  # (room, C)
     log_stay,  # logarithm of the probability that a coordinate stays
     unit,  # of a Sobol point
     n_candidates,
@@ -29,9 +28,8 @@ def _moves(  # type: ignore[no-untyped-def]
     BITS: tl.constexpr,  # 0: plain uniform points
     BLOCK: tl.constexpr,
 ):
-    search = tl.program_id(1)
     c = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    real, gray, seed = c < n_candidates, c ^ (c >> 1), tl.load(seeds + search)
+    real, gray, seed = c < n_candidates, c ^ (c >> 1), tl.load(seeds)
     reached = tl.full((BLOCK,), -1, tl.int32)
     forced = (tl.rand(seed, room * n_candidates + c) * dim).to(tl.int32)
     for move in range(room):
@@ -39,7 +37,7 @@ def _moves(  # type: ignore[no-untyped-def]
         gap = tl.log(1.0 - tl.rand(seed, number)) / log_stay  # geometric, rounded down
         reached = tl.minimum(reached + 1 + tl.minimum(gap, dim + 0.0).to(tl.int32), dim)
         moved = tl.where((move == 0) & (reached == dim), tl.minimum(forced, dim - 1), reached)
-        place = search * dim + tl.minimum(moved, dim - 1)  # free places get some value
+        place = tl.minimum(moved, dim - 1)  # free places get some value
         if BITS == 0:
             point = tl.rand(seed, (room + 1) * n_candidates + number)
         else:
@@ -47,7 +45,7 @@ def _moves(  # type: ignore[no-untyped-def]
             for bit in tl.static_range(BITS):
                 digits ^= tl.where((gray >> bit) & 1 == 1, tl.load(directions + place * BITS + bit), 0)
             point = (digits.to(tl.float32) + 0.5) * unit
-        at = (search * room + move).to(tl.int64) * n_candidates + c
+        at = (tl.zeros((BLOCK,), tl.int64) + move) * n_candidates + c
         tl.store(coordinate + at, moved, mask=real)
         tl.store(value + at, tl.load(low + place) + tl.load(width + place) * point, mask=real)
 
@@ -56,23 +54,23 @@ def move(
     n: int,
     room: int,
     log_stay: float,
-    cubes: tuple[Tensor, Tensor],  # low and width (K, dim)
-    sobol: tuple[Tensor, Tensor],  # directions (K, dim, bits) and shift (K, dim)
+    cube: tuple[Tensor, Tensor],  # low and width (dim,)
+    sobol: tuple[Tensor, Tensor],  # directions (dim, bits) and shift (dim,)
     unit: float,
-    seeds: Tensor,  # (K,) int64
+    seed: Tensor,  # (1,) int64
 ) -> tuple[Tensor, Tensor]:
-    """Return moved coordinates (K, room, n), free places dim, and their new values."""
-    (count, dim), bits = cubes[0].shape, sobol[0].shape[2]
-    coordinate, value = seeds.new_empty(count, room, n, dtype=torch.int32), cubes[0].new_empty(count, room, n)
-    arrays = [tensor.contiguous() for tensor in (*cubes, *sobol, seeds)]
-    grid = (triton.cdiv(n, MOVERS), count)
+    """Return moved coordinates (room, n), free places dim, and their new values."""
+    dim, bits = sobol[0].shape
+    coordinate, value = seed.new_empty(room, n, dtype=torch.int32), cube[0].new_empty(room, n)
+    arrays = [tensor.contiguous() for tensor in (*cube, *sobol, seed)]
+    grid = (triton.cdiv(n, MOVERS),)
     _moves[grid](*arrays, coordinate, value, log_stay, unit, n, dim, room, BITS=bits, BLOCK=MOVERS)
     return coordinate, value
 
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _values(  # type: ignore[no-untyped-def]
-    vectors,  # (K, dim, C)
+    vectors,  # (dim, C)
     parents,  # (d, m) int32: the parent behind an input; -1: none
     rows,  # (d, m) int32: row of the parent's embedding, or of the pair's number
     weight1,  # (d, m, h)
@@ -85,9 +83,7 @@ def _values(  # type: ignore[no-untyped-def]
     local,  # (d, S, C)
     price,  # (d, C)
     n_candidates,
-    dim,
-    n_nodes,  # of one search
-    n_networks,  # of all
+    n_nodes,
     n_hidden,
     n_draws,
     n_inputs: tl.constexpr,
@@ -97,25 +93,23 @@ def _values(  # type: ignore[no-untyped-def]
     BLOCK: tl.constexpr,
     PARENTS: tl.constexpr,
 ):
-    network = tl.program_id(0)
-    node = network % n_nodes
+    node = tl.program_id(0)
     c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     real = c < n_candidates
     unit, draw = tl.arange(0, HIDDEN), tl.arange(0, DRAWS)
     size = n_candidates.to(tl.int64)
-    vectors += network // n_nodes * dim * size
     height = tl.load(vectors + node * size + c, mask=real, other=0.0)
-    hidden = tl.load(bias1 + network * n_hidden + unit, mask=unit < n_hidden, other=0.0)[:, None]
+    hidden = tl.load(bias1 + node * n_hidden + unit, mask=unit < n_hidden, other=0.0)[:, None]
     hidden = hidden + tl.zeros((HIDDEN, BLOCK), tl.float32)
-    total = tl.load(empty + network) + tl.zeros((BLOCK,), tl.float32)
+    total = tl.load(empty + node) + tl.zeros((BLOCK,), tl.float32)
     for start in range(0, n_inputs, PARENTS):
         q = start + tl.arange(0, PARENTS)
-        parent = tl.load(parents + network * n_inputs + q, mask=q < n_inputs, other=-1)
+        parent = tl.load(parents + node * n_inputs + q, mask=q < n_inputs, other=-1)
         there = (parent >= 0)[:, None] & real[None, :]
         other = tl.load(
             vectors + tl.maximum(parent, 0).to(tl.int64)[:, None] * size + c[None, :], mask=there, other=0.0
         )
-        row = tl.load(rows + network * n_inputs + q, mask=q < n_inputs, other=0).to(tl.int64)
+        row = tl.load(rows + node * n_inputs + q, mask=q < n_inputs, other=0).to(tl.int64)
         if RANK == 0:
             link = tl.load(vectors + row[:, None] * size + c[None, :], mask=there, other=-1.0)
         else:
@@ -124,7 +118,7 @@ def _values(  # type: ignore[no-untyped-def]
                 own = tl.load(vectors + (n_nodes + node * RANK + k) * size + c, mask=real, other=0.0)
                 link += own[None, :] * tl.load(vectors + (row[:, None] + k) * size + c[None, :], mask=there, other=0.0)
         chosen = tl.where(there & (other < height[None, :]) & (link > 0), 1.0, 0.0)
-        place = network * n_inputs + q
+        place = node * n_inputs + q
         inside = q < n_inputs
         cost = tl.load(each + place, mask=inside, other=0.0)
         total += tl.sum(chosen * cost[:, None], axis=0)
@@ -136,38 +130,35 @@ def _values(  # type: ignore[no-untyped-def]
         hidden += tl.dot(w, chosen, input_precision="tf32x3")
     hidden = tl.maximum(hidden, 0.0)
     v = tl.load(
-        output + (network * n_hidden + unit[None, :]) * n_draws + draw[:, None],
+        output + (node * n_hidden + unit[None, :]) * n_draws + draw[:, None],
         mask=(unit < n_hidden)[None, :] & (draw < n_draws)[:, None],
         other=0.0,
     )
-    value = tl.dot(v, hidden, input_precision="tf32x3") + tl.load(offset + network)
-    value = tl.load(scale + network) + tl.load(scale + n_networks + network) * value
-    value = tl.maximum(value, tl.load(scale + 2 * n_networks + network))
-    value = tl.minimum(value, tl.load(scale + 3 * n_networks + network))
-    at = (network * n_draws + draw[:, None]) * size + c[None, :]
+    value = tl.dot(v, hidden, input_precision="tf32x3") + tl.load(offset + node)
+    value = tl.load(scale + node) + tl.load(scale + n_nodes + node) * value
+    value = tl.maximum(value, tl.load(scale + 2 * n_nodes + node))
+    value = tl.minimum(value, tl.load(scale + 3 * n_nodes + node))
+    at = (node * n_draws + draw[:, None]) * size + c[None, :]
     tl.store(local + at, value, mask=(draw < n_draws)[:, None] & real[None, :])
-    tl.store(price + network * size + c, total, mask=real)
+    tl.store(price + node * size + c, total, mask=real)
 
 
 def draw_values(
-    vectors: Tensor,  # (K, dim, C): candidates of K searches as columns; potentials in their tiers
+    vectors: Tensor,  # (dim, C): candidates as columns; potentials in their tiers
     rank: int,
-    parents: Tensor,  # (d, m) int32; d: the nodes of all searches, one after the other
+    parents: Tensor,  # (d, m) int32
     rows: Tensor,  # (d, m) int32
     function: tuple[Tensor, ...],  # weight1 (d, m, h), bias1 (d, h), output (d, h, S), offset (d, 1), scale (4, d)
-    prices: tuple[Tensor, Tensor],  # (d,), (d, m)
+    prices: tuple[Tensor, ...],  # (d,), (d, m)
 ) -> tuple[Tensor, Tensor]:
     """Return the drawn local values (d, S, C) and the prices (d, C) of candidates."""
-    count, dim, n = vectors.shape
-    (d, m), (h, n_draws) = parents.shape, function[2].shape[1:]
+    n, (d, m), (h, n_draws) = vectors.shape[1], parents.shape, function[2].shape[1:]
     local, price = vectors.new_empty(d, n_draws, n), vectors.new_empty(d, n)
     tensors: list[Any] = [vectors, parents, rows, *function, *prices, local, price]
     grid = (d, triton.cdiv(n, BLOCK))  # nodes first: blocks that run together share their candidates
     _values[grid](
         *(tensor.contiguous() for tensor in tensors),
         n,
-        dim,
-        d // count,
         d,
         h,
         n_draws,
@@ -183,16 +174,15 @@ def draw_values(
 
 
 def as_columns(
-    candidates: Sequence[tuple[Tensor, Tensor, Tensor]],  # of each search: center (dim,), coordinate, value (C, room)
+    center: Tensor,  # (dim,)
+    coordinate: Tensor,  # (C, room)
+    value: Tensor,  # (C, room)
 ) -> Tensor:
-    """Return candidates written out as columns (K, dim + 1, C or a few more), the centre where there are more.
+    """Return candidates written out as columns (dim + 1, C or a few more), the centre where there are more.
 
     Rows of a whole number of blocks begin at addresses from which the kernel can load several numbers at once; without
     that it is many times slower.
     """
-    centers, coordinates, values = (
-        torch.stack(parts) for parts in zip(*((center, at.T, to.T) for center, at, to in candidates), strict=True)
-    )
-    room = -(-coordinates.shape[2] // BLOCK) * BLOCK
-    columns = nn.functional.pad(centers, (0, 1))[:, :, None].repeat(1, 1, room)
-    return columns.scatter_(1, coordinates.long(), values)
+    room = -(-len(coordinate) // BLOCK) * BLOCK
+    columns = nn.functional.pad(center, (0, 1))[:, None].repeat(1, room)
+    return columns.scatter_(0, coordinate.T.long(), value.T)

@@ -18,7 +18,7 @@ class Rules(NamedTuple):
     threshold: int  # a unit is kept whose coin is at least this
     keep: float  # factor of a kept unit
     eps: float  # of the batch norm
-    clip: float  # largest norm of a search's gradient
+    clip: float  # largest norm of the gradient
     betas: tuple[float, float]  # of Adam
     adam_eps: float
 
@@ -38,13 +38,11 @@ def _gradients(  # type: ignore[no-untyped-def]
     squares,  # (d,): squared norm of each network's gradient
     codes,  # (G, d, N, bytes) uint8
     targets,  # (G, d, N)
-    coins,  # (K, G, d / K, N, h) int16
+    coins,  # (G, d, N, h) int16
     act,  # (d, N, h): activations, then the gradient with respect to what goes into them
     residual,  # (d, N)
     step,
-    n_steps,
-    n_nodes,  # of one search
-    n_networks,  # of all
+    n_nodes,
     n_rows,
     n_bytes,
     n_hidden,
@@ -60,18 +58,17 @@ def _gradients(  # type: ignore[no-untyped-def]
     network = tl.program_id(0)
     unit, q = tl.arange(0, HIDDEN), tl.arange(0, INPUTS)
     real = unit < n_hidden
-    side = n_networks * n_hidden
-    small = n_networks * n_inputs * n_hidden + network * n_hidden  # where its first vector begins
-    last = n_networks * n_inputs * n_hidden + 4 * side + network  # where its one number is
+    side = n_nodes * n_hidden
+    small = n_nodes * n_inputs * n_hidden + network * n_hidden  # where its first vector begins
+    last = n_nodes * n_inputs * n_hidden + 4 * side + network  # where its one number is
     b1 = tl.load(flat + small + unit, mask=real, other=0.0)
     gamma = tl.load(flat + small + side + unit, mask=real, other=0.0)
     beta = tl.load(flat + small + 2 * side + unit, mask=real, other=0.0)
     w2 = tl.load(flat + small + 3 * side + unit, mask=real, other=0.0)
-    number = (step * n_networks + network).to(tl.int64)
+    number = (step * n_nodes + network).to(tl.int64)
     codes += number * n_rows * n_bytes
     targets += number * n_rows
-    search, node = network // n_nodes, network % n_nodes
-    coins += ((search * n_steps + step) * n_nodes + node).to(tl.int64) * n_rows * n_hidden
+    coins += number * n_rows * n_hidden
     act += network.to(tl.int64) * n_rows * n_hidden
     residual += network * n_rows
 
@@ -159,7 +156,6 @@ def _adam(  # type: ignore[no-untyped-def]
     corrections,  # (G, 2): rate and factor of the second moment
     step,
     n_nodes,
-    n_networks,
     n_hidden,
     clip,
     beta1,
@@ -169,19 +165,18 @@ def _adam(  # type: ignore[no-untyped-def]
     NODES: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Clip the norm of a search's gradient and take a step of Adam: a block of w1 of one network, or all its rest."""
+    """Clip the norm of the gradient and take a step of Adam: a block of w1 of one network, or all its rest."""
     network, block = tl.program_id(0), tl.program_id(1)
-    of_search = tl.arange(0, NODES)
-    first = network // n_nodes * n_nodes
-    norm = tl.sqrt(tl.sum(tl.load(squares + first + of_search, mask=of_search < n_nodes, other=0.0), axis=0))
+    node = tl.arange(0, NODES)
+    norm = tl.sqrt(tl.sum(tl.load(squares + node, mask=node < n_nodes, other=0.0), axis=0))
     shrink = tl.minimum(clip / (norm + 1e-6), 1.0)
-    large, side = n_inputs * n_hidden, n_networks * n_hidden
+    large, side = n_inputs * n_hidden, n_nodes * n_hidden
     index = block * BLOCK + tl.arange(0, BLOCK)
     if block < tl.cdiv(large, BLOCK):
         at, real = network * large + index, index < large
     else:
         rest = index - tl.cdiv(large, BLOCK) * BLOCK
-        at = n_networks * large + rest // n_hidden * side
+        at = n_nodes * large + rest // n_hidden * side
         at += tl.where(rest < 4 * n_hidden, network * n_hidden + rest % n_hidden, network)
         real = rest < 4 * n_hidden + 1
     g = tl.load(gradient + at, mask=real, other=0.0) * shrink
@@ -200,7 +195,7 @@ def train(
     parts: tuple[Tensor, Tensor, Tensor, Tensor],  # parameters, both moments and gradient, each flat
     codes: Tensor,  # (G, d, N, bytes) uint8
     targets: Tensor,  # (G, d, N)
-    coins: Tensor,  # (K, G, units) int16
+    coins: Tensor,  # (G, units) int16
     corrections: Tensor,  # (G, 2)
     n_inputs: int,
     n_hidden: int,
@@ -208,7 +203,7 @@ def train(
 ) -> None:
     """Take G steps of Adam; all tensors are contiguous."""
     flat, moment1, moment2, gradient = parts
-    (n_steps, d, n_rows, n_bytes), searches = codes.shape, len(coins)
+    n_steps, d, n_rows, n_bytes = codes.shape
     squares, residual = flat.new_empty(d), flat.new_empty(d, n_rows)
     act = flat.new_empty(d, n_rows, n_hidden)
     blocks = triton.cdiv(n_inputs * n_hidden, BLOCK) + triton.cdiv(4 * n_hidden + 1, BLOCK)
@@ -216,11 +211,11 @@ def train(
     for step in range(n_steps):
         _gradients[(d,)](
             flat, gradient, squares, codes, targets, coins, act, residual,
-            step, n_steps, d // searches, d, n_rows, n_bytes, n_hidden, rules.threshold, rules.keep, rules.eps,
+            step, d, n_rows, n_bytes, n_hidden, rules.threshold, rules.keep, rules.eps,
             n_inputs=n_inputs, HIDDEN=hidden, ROWS=ROWS, INPUTS=INPUTS, num_warps=WARPS,
         )  # fmt: skip
         _adam[(d, blocks)](
             flat, gradient, squares, moment1, moment2, corrections,
-            step, d // searches, d, n_hidden, rules.clip, *rules.betas, rules.adam_eps,
-            n_inputs=n_inputs, NODES=triton.next_power_of_2(d // searches), BLOCK=BLOCK,
+            step, d, n_hidden, rules.clip, *rules.betas, rules.adam_eps,
+            n_inputs=n_inputs, NODES=triton.next_power_of_2(d), BLOCK=BLOCK,
         )  # fmt: skip

@@ -1,6 +1,5 @@
 """Which parents a node's network sees, and how parent sets are kept: as bits, most significant first."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,15 +29,6 @@ class Inputs:
 
     parents: npt.NDArray[np.int32]  # (d, m): the parent behind each input of a node; -1: none
     place: npt.NDArray[np.int32]  # (d, d): the input of node j that parent i has, at [j, i]; -1: not allowed
-
-    @classmethod
-    def joined(cls, parts: Sequence["Inputs"]) -> "Inputs":
-        """Return the inputs (K d, m) of several tables, node after node; a parent is one of the node's own table."""
-        return cls(np.concatenate([part.parents for part in parts]), np.concatenate([part.place for part in parts]))
-
-    def widened(self, n_inputs: int) -> "Inputs":
-        """Return the same with room for more inputs, none behind the further ones."""
-        return Inputs(np.pad(self.parents, ((0, 0), (0, n_inputs - self.n_inputs)), constant_values=-1), self.place)
 
     @classmethod
     def all_nodes(cls, n_nodes: int) -> "Inputs":

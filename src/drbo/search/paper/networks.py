@@ -7,9 +7,7 @@ For node i (paper, Sec. 4.3), with x the 0/1 parent vector and m a dropout mask:
 One stochastic pass is one draw from an approximate posterior of the local score.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -70,24 +68,15 @@ class DropoutSurrogate:
 
     Parameters and Adam's moments are each one flat tensor. A training step is compiled for the CPU; on a GPU it is a
     handful of batched operations, replayed as one graph.
-
-    The networks of several searches can be joined: K d networks are trained and sampled as one program, each search's
-    as they would be alone, with random numbers from its own generator.
     """
 
     def __init__(
         self, n_nodes: int, settings: Settings, generator: torch.Generator, inputs: Inputs | None = None
     ) -> None:
-        self._allocate(inputs or Inputs.all_nodes(n_nodes), settings, generator.device)
-        m, h = self.inputs.n_inputs, settings.paper.hidden
-        for name, fan_in in (("w1", m), ("b1", m), ("w2", h), ("b2", h)):  # the usual start of a linear layer
-            self._p[name].uniform_(-(fan_in**-0.5), fan_in**-0.5, generator=generator)
-        self._p["gamma"].fill_(1.0)
-
-    def _allocate(self, inputs: Inputs, settings: Settings, device: torch.device, searches: int = 1) -> None:
-        d, m, h = inputs.n_nodes, inputs.n_inputs, settings.paper.hidden
-        self.inputs, self.n_nodes, self.settings, self.device, self.searches = inputs, d, settings, device, searches
-        self.compiled = device.type == "cpu"
+        self.inputs = inputs or Inputs.all_nodes(n_nodes)
+        self.n_nodes, self.settings, self.device = self.inputs.n_nodes, settings, generator.device
+        self.compiled = self.device.type == "cpu"
+        d, m, h, device = self.n_nodes, self.inputs.n_inputs, settings.paper.hidden, self.device
         shapes = {"w1": (d, m, h), "b1": (d, h), "gamma": (d, h), "beta": (d, h), "w2": (d, h), "b2": (d, 1)}
         sizes = [torch.Size(shape).numel() for shape in shapes.values()]
         self.flat, self.moment1, self.moment2, self._gradient = torch.zeros(4, sum(sizes), device=device)
@@ -101,41 +90,12 @@ class DropoutSurrogate:
         self.high = torch.full((d, 1), torch.inf, device=device)
         self.activation_mean = torch.zeros(d, h, device=device)
         self.activation_var = torch.ones(d, h, device=device)
-
-    @classmethod
-    def joined(cls, parts: Sequence["DropoutSurrogate"]) -> "DropoutSurrogate":
-        """Return the networks of several searches as one program; they must have taken equally many steps."""
-        first = parts[0]
-        inputs = Inputs.joined([part.inputs.widened(max(part.inputs.n_inputs for part in parts)) for part in parts])
-        whole = cls.__new__(cls)
-        whole._allocate(inputs, first.settings, first.device, sum(part.searches for part in parts))
-        whole.compiled, whole.steps = False, first.steps
-        ends = np.cumsum([0, *(part.n_nodes for part in parts)]).tolist()
-        for part, nodes in zip(parts, (slice(*ends) for ends in pairwise(ends)), strict=True):
-            for ours, theirs in zip(whole._state(), part._state(), strict=True):
-                ours[nodes][tuple(slice(size) for size in theirs.shape)].copy_(theirs)
-        return whole
-
-    def part(self, number: int) -> "DropoutSurrogate":
-        """Return a copy of the networks of one of the searches."""
-        size = self.n_nodes // self.searches
-        nodes = slice(number * size, (number + 1) * size)
-        one = type(self).__new__(type(self))
-        one._allocate(Inputs(self.inputs.parents[nodes], self.inputs.place[nodes]), self.settings, self.device)
-        one.compiled, one.steps = self.compiled, self.steps
-        for ours, theirs in zip(one._state(), self._state(), strict=True):
-            ours.copy_(theirs[nodes])
-        return one
-
-    def _state(self) -> list[Tensor]:
-        """Return what training changes, network by network."""
-        shapes = {name: tuple(value.shape) for name, value in self._p.items()}
-        sizes = [value.numel() for value in self._p.values()]
-        flats = (_views(getattr(self, name), shapes, sizes).values() for name in MOVED)
-        return [*(view for views in flats for view in views), *(getattr(self, name) for name in MEASURED)]
+        for name, fan_in in (("w1", m), ("b1", m), ("w2", h), ("b2", h)):  # the usual start of a linear layer
+            self._p[name].uniform_(-(fan_in**-0.5), fan_in**-0.5, generator=generator)
+        self._p["gamma"].fill_(1.0)
 
     def capture(self) -> State:
-        """Return the state of the networks of one search."""
+        """Return the state."""
         return {"steps": self.steps} | {name: getattr(self, name).cpu().numpy() for name in (*MOVED, *MEASURED)}
 
     def restore(self, fields: Fields) -> None:
@@ -153,47 +113,31 @@ class DropoutSurrogate:
 
     def update(self, history: History, n_new: int, generator: torch.Generator) -> None:
         """Train on the newest DAGs and a replay of past ones (paper, Sec. 4.5)."""
-        self.update_all([history], [n_new], [generator])
-
-    def update_all(
-        self, histories: Sequence[History], n_new: Sequence[int], generators: Sequence[torch.Generator]
-    ) -> None:
-        """Train the networks of each search on its own DAGs; one without a new DAG rehearses past ones."""
-        self._rescale(histories, n_new)
-        batches = [
-            history.training_rows(count, self.settings, generator)
-            for history, count, generator in zip(histories, n_new, generators, strict=True)
-        ]
+        self._rescale(history, n_new)
+        batches = history.training_rows(n_new, self.settings, generator)
         if self.settings.paper.n_grads == 0:
             return
         if self.compiled:
-            (history,), (generator,) = histories, generators
-            for rows in batches[0]:
+            for rows in batches:
                 ordered = rows.sort().values  # gathered once, in the order of memory: a long past costs no more
                 codes, values = history.codes.index_select(1, ordered), history.values.index_select(1, ordered)
                 self._compiled_step(codes, values, generator)
         else:
-            sizes = [rows.shape[1] for rows in batches]
-            if len(set(sizes)) > 1:  # a first batch that the budget cut, if ever
-                batches = [rows[:, torch.arange(max(sizes), device=self.device) % rows.shape[1]] for rows in batches]
-            self._batched_steps(histories, batches, generators)
-        self._measure_activations(histories, [rows[-1] for rows in batches])
+            self._batched_steps(history, batches, generator)
+        self._measure_activations(history, batches[-1])
 
-    def _rescale(self, histories: Sequence[History], n_new: Sequence[int]) -> None:
+    def _rescale(self, history: History, n_new: int) -> None:
         """Keep the range of known values; set their mean and spread while there are few, then at each doubling."""
-        size, scales = self.n_nodes // self.searches, []
-        for k, (history, count) in enumerate(zip(histories, n_new, strict=True)):
-            nodes, past = slice(k * size, (k + 1) * size), len(history) - count
-            scale = [part[nodes] for part in (self.low, self.high, self.mean, self.spread)]
-            if count:
-                fresh = history.values[:, past : len(history)]
-                low, high = fresh.amin(1, True), fresh.amax(1, True)
-                scale[:2] = [low, high] if past == 0 else [torch.minimum(scale[0], low), torch.maximum(scale[1], high)]
-            if self.settings.paper.standardize_targets and len(history).bit_length() != past.bit_length():
-                known = history.local(torch.arange(len(history), device=self.device))
-                scale[2:] = [known.mean(1, True), known.std(1, correction=0, keepdim=True).clamp(min=MIN_SPREAD)]
-            scales.append(scale)
-        self.low, self.high, self.mean, self.spread = (torch.cat(parts) for parts in zip(*scales, strict=True))
+        past = len(history) - n_new
+        fresh = history.values[:, past : len(history)]
+        low, high = fresh.amin(1, True), fresh.amax(1, True)
+        if past:
+            low, high = torch.minimum(self.low, low), torch.maximum(self.high, high)
+        self.low, self.high = low, high
+        if self.settings.paper.standardize_targets and len(history).bit_length() != past.bit_length():
+            known = history.local(torch.arange(len(history), device=self.device))
+            self.mean = known.mean(1, True)
+            self.spread = known.std(1, correction=0, keepdim=True).clamp(min=MIN_SPREAD)
 
     def _compiled_step(
         self,
@@ -235,20 +179,18 @@ class DropoutSurrogate:
         return rate, 1 / (1 - ADAM_BETAS[1] ** self.steps)
 
     def _batched_steps(
-        self, histories: Sequence[History], batches: Sequence[Tensor], generators: Sequence[torch.Generator]
+        self,
+        history: History,
+        batches: Tensor,  # (G, N)
+        generator: torch.Generator,
     ) -> None:
-        """Take one Adam step per row of ``batches``, (G, N) of each search, with batched operations; on a GPU a graph.
-
-        Coins are kept search by search, (K, G, units), as they are drawn.
-        """
-        count, n = batches[0].shape
-        pairs = [(history, rows.flatten()) for history, rows in zip(histories, batches, strict=True)]
-        codes = torch.cat([history.codes[:, rows] for history, rows in pairs])
-        codes = codes.unflatten(1, (count, n)).transpose(0, 1)  # (G, d, N, bytes)
-        targets = torch.cat([history.local(rows) for history, rows in pairs]).sub_(self.mean).div_(self.spread)
+        """Take one Adam step per row of ``batches`` with batched operations; on a GPU as a graph."""
+        (count, n), rows = batches.shape, batches.flatten()
+        codes = history.codes[:, rows].unflatten(1, (count, n)).transpose(0, 1)  # (G, d, N, bytes)
+        targets = history.local(rows).sub_(self.mean).div_(self.spread)
         targets = targets.unflatten(1, (count, n)).transpose(0, 1)
-        units = count * self.n_nodes // self.searches * n * self.settings.paper.hidden
-        coins = self._coins(units, *generators).view(self.searches, count, -1)
+        units = count * self.n_nodes * n * self.settings.paper.hidden
+        coins = self._coins(units, generator).view(count, -1)
         corrections = torch.tensor([self._corrections() for _ in range(count)], device=self.device)
         arguments = (codes, targets, coins, corrections)
         rules = self.settings.paper
@@ -273,7 +215,7 @@ class DropoutSurrogate:
 
     def _steps(self, codes: Tensor, targets: Tensor, coins: Tensor, corrections: Tensor) -> None:
         shape = (self.n_nodes, targets.shape[2], self.settings.paper.hidden)
-        for code, target, coin, correction in zip(codes, targets, coins.unbind(1), corrections, strict=True):
+        for code, target, coin, correction in zip(codes, targets, coins, corrections, strict=True):
             kept = (coin >= self._threshold).view(shape)
             self._gradients(self.inputs.unpack(code), target, kept)
             self._adam(correction)
@@ -299,7 +241,7 @@ class DropoutSurrogate:
         v = p["gamma"] * p["w2"] * inv_sigma
         offset = (p["beta"] * p["w2"]).sum(1, keepdim=True) + p["b2"] - (mu * v).sum(1, keepdim=True)
         residual = torch.baddbmm(offset[:, :, None], act, v[:, :, None])[:, :, 0] - targets  # (d, N)
-        residual *= 2.0 * self.searches / targets.numel()  # the loss is the mean over rows and nodes of a search
+        residual *= 2.0 / targets.numel()  # the loss is the mean over rows and nodes
         total = residual.sum(1, keepdim=True)
         centred = (torch.bmm(residual[:, None, :], act)[:, 0] - mu * total) * inv_sigma  # sum of r xhat, (d, h)
         g["gamma"].copy_(centred * p["w2"])
@@ -318,23 +260,18 @@ class DropoutSurrogate:
         self,
         correction: Tensor,  # (2,): rate and factor of the second moment
     ) -> None:
-        """Clip the norm of each search's gradient and take one step of Adam (Kingma & Ba 2015)."""
+        """Clip the norm of the gradient and take one step of Adam (Kingma & Ba 2015)."""
         gradient, (beta1, beta2) = self._gradient, ADAM_BETAS
-        several = self.searches > 1
-        parts = [part.view(self.searches, -1) for part in (self._g.values() if several else [gradient])]
-        norms = torch.stack([torch.linalg.vector_norm(part, dim=1) for part in parts])
-        clip = (GRAD_CLIP / (torch.linalg.vector_norm(norms, dim=0) + 1e-6)).clamp(max=1.0)  # (K,)
-        for part in parts:
-            part *= clip[:, None]
+        gradient *= (GRAD_CLIP / (torch.linalg.vector_norm(gradient) + 1e-6)).clamp(max=1.0)
         self.moment1.lerp_(gradient, 1 - beta1)
         self.moment2.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         root = (self.moment2 * correction[1]).sqrt_().add_(ADAM_EPS)
         self.flat.sub_((self.moment1 * correction[0]).div_(root))
 
-    def _coins(self, size: int, *generators: torch.Generator) -> Tensor:
-        """Return 16 random bits for each of ``size`` units (K, size): drawing is most of the cost of dropout."""
-        words = torch.empty(len(generators), (size + 3) // 4, dtype=torch.int64, device=self.device)
-        for row, generator in zip(words, generators, strict=True):
+    def _coins(self, size: int, generator: torch.Generator, times: int = 1) -> Tensor:
+        """Return 16 random bits for each of ``size`` units (times, size): drawing is most of the cost of dropout."""
+        words = torch.empty(times, (size + 3) // 4, dtype=torch.int64, device=self.device)
+        for row in words:
             row.random_(-(2**63), None, generator=generator)
         return words.view(torch.int16)[:, :size]
 
@@ -347,11 +284,10 @@ class DropoutSurrogate:
         """Draw a mask of kept units."""
         return (self._coins(shape.numel(), generator) >= self._threshold).view(shape)
 
-    def _measure_activations(self, histories: Sequence[History], batches: Sequence[Tensor]) -> None:
+    def _measure_activations(self, history: History, rows: Tensor) -> None:
         """Set the statistics that draws normalise with: of the last training batch, averaged over masks."""
         w1, b1 = self._p["w1"], self._p["b1"]
         if self.compiled:
-            (history,), (rows,) = histories, batches
             mean, second = torch.empty_like(b1), torch.empty_like(b1)
             _core.activation_moments(
                 history.codes.numpy(),
@@ -363,21 +299,18 @@ class DropoutSurrogate:
                 crew(len(rows) * b1.numel()),
             )
         else:
-            pairs = zip(histories, batches, strict=True)
-            codes = torch.cat([history.codes[:, rows] for history, rows in pairs])
-            act = torch.baddbmm(b1[:, None, :], self.inputs.unpack(codes), w1).relu_()
+            act = torch.baddbmm(b1[:, None, :], history.parents(rows), w1).relu_()
             mean, second = act.mean(1), act.square().mean(1)
         self.activation_mean = mean
         self.activation_var = (second / (1.0 - self.settings.paper.dropout) - mean.square()).clamp(min=0.0)
 
-    def draw(self, n: int, *generators: torch.Generator) -> Draws:
-        """Draw n functions from the posterior, of each search with its own generator."""
+    def draw(self, n: int, generator: torch.Generator) -> Draws:
+        """Draw n functions from the posterior."""
         p = self._p
         v = p["gamma"] * p["w2"] * (self.activation_var + BATCH_NORM_EPS).rsqrt()
         offset = (p["beta"] * p["w2"]).sum(1, keepdim=True) + p["b2"]
         offset = offset - (self.activation_mean * v).sum(1, keepdim=True)
-        shape = torch.Size((len(v) // self.searches, v.shape[1], n))
-        kept = torch.cat([self._kept(shape, generator) for generator in generators])
+        kept = self._kept(torch.Size((*v.shape, n)), generator)
         output = v[:, :, None] * kept / (1.0 - self.settings.paper.dropout)
         return Draws(p["w1"], p["b1"], output, offset, self.inputs)
 
@@ -386,7 +319,7 @@ class DropoutSurrogate:
         p = {name: value[nodes] for name, value in self._p.items()}
         seen = self.inputs.gather(nodes, parents).to(p["w1"].dtype)
         act = torch.baddbmm(p["b1"][:, None, :], seen, p["w1"]).relu_()
-        coins = self._coins(act[0].numel(), *[generator] * len(act))  # node by node, whichever nodes come together
+        coins = self._coins(act[0].numel(), generator, len(act))  # node by node, whichever nodes come together
         act *= (coins >= self._threshold).view(act.shape)
         act *= 1.0 / (1.0 - self.settings.paper.dropout)
         if self.settings.paper.batch_norm == "candidates":

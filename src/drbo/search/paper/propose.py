@@ -15,7 +15,7 @@ from drbo.search.paper.acquire import Acquisition
 from drbo.search.paper.history import History
 from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.networks import DropoutSurrogate
-from drbo.search.paper.region import TrustRegion, around, moves_kept
+from drbo.search.paper.region import TrustRegion, moves_kept
 from drbo.search.paper.space import FullRankSpace, LowRankSpace, Space, latin_hypercube
 from drbo.search.state import Fields, State, torch_state
 from drbo.settings import Settings
@@ -82,7 +82,7 @@ class RegionProposer:
         """Return the best candidates of the region around the best DAG, by a drawn score."""
         assert self.center is not None  # learn() has seen the first design
         with self._memory():
-            candidates = around([self.region], self.center[None], self.settings.paper.n_candidates, [self.generator])[0]
+            candidates = self.region.candidates(self.center, self.settings.paper.n_candidates, self.generator)
             return self._decoded(self.acquisition.choose(candidates, self.generator)[:count])
 
     def learn(self, batch: Evaluated, best: Evaluated, improved: bool) -> None:

@@ -1,7 +1,6 @@
 """The trust region: where candidates are drawn, and how it grows and shrinks (paper, App. C.1)."""
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -48,15 +47,15 @@ class Candidates:
 
 
 class Moves(NamedTuple):
-    """What the moves of candidates of K regions are drawn from: cubes, and a Sobol sequence each."""
+    """What the moves of candidates are drawn from: a cube, and a Sobol sequence."""
 
-    n: int  # candidates of each region
+    n: int  # candidates
     room: int  # moved coordinates of a candidate, at most
     probability: float
-    low: Tensor  # (K, dim)
-    width: Tensor  # (K, dim)
-    directions: Tensor  # (K, dim, bits)
-    shift: Tensor  # (K, dim)
+    low: Tensor  # (dim,)
+    width: Tensor  # (dim,)
+    directions: Tensor  # (dim, bits)
+    shift: Tensor  # (dim,)
 
 
 @dataclass
@@ -68,7 +67,7 @@ class TrustRegion:
 
     Examples
     --------
-    >>> region = TrustRegion(dim=4, settings=Settings(region_failures=1))
+    >>> region = TrustRegion(dim=4, settings=Settings().with_(region_failures=1))
     >>> region.update(improved=False)
     >>> region.length
     0.5
@@ -124,7 +123,14 @@ class TrustRegion:
         generator: torch.Generator,
     ) -> Candidates:
         """Return n candidates around the centre."""
-        return around([self], center[None], n, [generator])[0]
+        device = center.device
+        low = (center - self.length).clamp(min=-1.0)
+        width = (center + self.length).clamp(max=1.0) - low
+        probability = min(1.0, self.settings.paper.moved_coordinates / self.dim)
+        draw = _moved_compiled if device.type == "cpu" else _moved_fused if has_triton(device) else _moved
+        sobol = self.sobol(n, generator, device)
+        moves = Moves(n, moves_kept(self.dim, self.settings), probability, low, width, *sobol)
+        return Candidates(center, *draw(moves, generator))
 
     def sobol(self, n: int, generator: torch.Generator, device: torch.device) -> tuple[Tensor, Tensor]:
         """Return direction numbers (dim, bits) of one scrambled sequence, and a digital shift (dim,) drawn anew."""
@@ -141,26 +147,6 @@ class TrustRegion:
         return self._directions[:, :bits].contiguous(), shift
 
 
-def around(
-    regions: Sequence[TrustRegion],
-    centers: Tensor,  # (K, dim)
-    n: int,
-    generators: Sequence[torch.Generator],
-) -> list[Candidates]:
-    """Return n candidates of each of K regions of the same dimension, with random numbers from its own generator."""
-    first, device = regions[0], centers.device
-    lengths = torch.tensor([[region.length] for region in regions], device=device)
-    low = (centers - lengths).clamp(min=-1.0)
-    width = (centers + lengths).clamp(max=1.0) - low
-    probability = min(1.0, first.settings.paper.moved_coordinates / first.dim)
-    sobol = [region.sobol(n, generator, device) for region, generator in zip(regions, generators, strict=True)]
-    directions, shift = (torch.stack(parts) for parts in zip(*sobol, strict=True))
-    draw = _moved_compiled if device.type == "cpu" else _moved_fused if has_triton(device) else _moved
-    room = moves_kept(first.dim, first.settings)
-    moved = draw(Moves(n, room, probability, low, width, directions, shift), generators)
-    return [Candidates(center, *each) for center, each in zip(centers, moved, strict=True)]
-
-
 def moves_kept(dim: int, settings: Settings) -> int:
     """Return the room for moved coordinates: ten standard deviations of their number; more would never be seen.
 
@@ -173,71 +159,61 @@ def moves_kept(dim: int, settings: Settings) -> int:
     return min(dim, int(expected + 10 * expected**0.5 + 1))
 
 
-def _moved_compiled(moves: Moves, generators: Sequence[torch.Generator]) -> list[tuple[Tensor, Tensor]]:
-    """Return, of K regions, moved coordinates (n, room), free places dim, and their new values; on the CPU."""
+def _moved_compiled(moves: Moves, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Return moved coordinates (n, room), free places dim, and their new values; on the CPU."""
     n, room, probability, low, width, directions, shift = moves
-    moved = []
-    for k, generator in enumerate(generators):
-        seed = int(torch.randint(2**62, (1,), generator=generator))
-        coordinate, value = torch.empty(n, room, dtype=torch.int32), torch.empty(n, room)
-        _core.region_moves(
-            low[k].numpy(),
-            width[k].numpy(),
-            probability,
-            directions[k].numpy().view(np.uint32),
-            shift[k].numpy().view(np.uint32),
-            seed,
-            coordinate.numpy(),
-            value.numpy(),
-            crew(n * room),
-        )
-        moved.append((coordinate, value))
-    return moved
+    coordinate, value = torch.empty(n, room, dtype=torch.int32), torch.empty(n, room)
+    _core.region_moves(
+        low.numpy(),
+        width.numpy(),
+        probability,
+        directions.numpy().view(np.uint32),
+        shift.numpy().view(np.uint32),
+        int(torch.randint(2**62, (1,), generator=generator)),
+        coordinate.numpy(),
+        value.numpy(),
+        crew(n * room),
+    )
+    return coordinate, value
 
 
-def _moved_fused(moves: Moves, generators: Sequence[torch.Generator]) -> list[tuple[Tensor, Tensor]]:
+def _moved_fused(moves: Moves, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Return the same in one kernel; other random numbers."""
-    from drbo.search.paper import gpu_draws as fused_draws  # compiled by Triton: only where it is used
+    from drbo.search.paper import gpu_draws  # compiled by Triton: only where it is used
 
     n, room, probability, low, width, directions, shift = moves
-    seeds = torch.cat([torch.randint(2**62, (1,), generator=each, device=low.device) for each in generators])
+    seed = torch.randint(2**62, (1,), generator=generator, device=low.device)
     log_stay = math.log1p(-probability) if probability < 1.0 else -math.inf
-    moved = fused_draws.move(n, room, log_stay, (low, width), (directions, shift), 2.0**-SOBOL_BITS, seeds)
-    return list(zip(*(part.transpose(1, 2) for part in moved), strict=True))
+    coordinate, value = gpu_draws.move(n, room, log_stay, (low, width), (directions, shift), 2.0**-SOBOL_BITS, seed)
+    return coordinate.T, value.T
 
 
-def _moved(moves: Moves, generators: Sequence[torch.Generator]) -> list[tuple[Tensor, Tensor]]:
+def _moved(moves: Moves, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Return the same as :func:`_moved_compiled`, with batched operations; other random numbers.
 
     Candidates are columns inside: sums along columns are much quicker on a GPU.
     """
     n, room, probability, low, width, directions, shift = moves
-    device, (count, dim) = low.device, low.shape
-
-    def each(draw: Callable[[torch.Generator], Tensor]) -> Tensor:
-        return torch.stack([draw(generator) for generator in generators])
-
-    uniform = each(lambda g: torch.rand(room, n, generator=g, device=device, dtype=torch.float64))  # (K, room, n)
+    device, dim = low.device, len(low)
+    uniform = torch.rand(room, n, generator=generator, device=device, dtype=torch.float64)
     if probability < 1.0:  # gaps between moved coordinates are geometric
         gaps = (torch.log1p(-uniform) / math.log1p(-probability)).clamp_(max=dim).to(torch.int32) + 1
     else:
-        gaps = torch.ones(count, room, n, dtype=torch.int32, device=device)
-    coordinate = (gaps.cumsum(1, dtype=torch.int32) - 1).clamp_(max=dim)
-    forced = each(lambda g: torch.randint(dim, (n,), generator=g, device=device, dtype=torch.int32))
-    coordinate[:, 0] = torch.where(coordinate[:, 0] < dim, coordinate[:, 0], forced)
-    # The coordinates of all regions in a row; free places get some value.
-    place = coordinate.clamp(max=dim - 1).long() + dim * torch.arange(count, device=device)[:, None, None]
-    if directions.shape[2] == 0:
-        unit = each(lambda g: torch.rand(room, n, generator=g, device=device))
+        gaps = torch.ones(room, n, dtype=torch.int32, device=device)
+    coordinate = (gaps.cumsum(0, dtype=torch.int32) - 1).clamp_(max=dim)
+    forced = torch.randint(dim, (n,), generator=generator, device=device, dtype=torch.int32)
+    coordinate[0] = torch.where(coordinate[0] < dim, coordinate[0], forced)
+    place = coordinate.clamp(max=dim - 1).long()  # free places get some value
+    if directions.shape[1] == 0:
+        unit = torch.rand(room, n, generator=generator, device=device)
     else:
         row = torch.arange(n, device=device)
-        gray, digits, numbers = row ^ (row >> 1), shift.flatten()[place], directions.flatten(0, 1)
-        for start in range(0, numbers.shape[1], 8):
-            table = _byte_table(numbers[:, start : start + 8])
-            digits ^= table[((gray >> start) % (len(table) // len(numbers))) * len(numbers) + place]
+        gray, digits = row ^ (row >> 1), shift[place]
+        for start in range(0, directions.shape[1], 8):
+            table = _byte_table(directions[:, start : start + 8])
+            digits ^= table[((gray >> start) % (len(table) // dim)) * dim + place]
         unit = (digits.to(torch.float32) + 0.5) * 2.0**-SOBOL_BITS
-    value = low.flatten()[place] + width.flatten()[place] * unit
-    return list(zip(coordinate.transpose(1, 2), value.transpose(1, 2), strict=True))
+    return coordinate.T, (low[place] + width[place] * unit).T
 
 
 def _byte_table(
