@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "arrays.h"
@@ -27,30 +28,35 @@ using Ints = In<std::int64_t, 1>;
 // Distinct rows of a table that some nodes share.
 struct Rows {
   In<std::int32_t, 2> codes;  // (d, u) levels
-  std::vector<std::int64_t> repeats;
+  std::vector<std::int32_t> repeats;
   const std::int32_t* column(std::size_t node) const { return codes.data() + node * codes.shape(1); }
 };
 
-// Values of a function of a count, each computed once until the function changes.
-class Memo {
+// Counts below this have a place in tables of functions of a count.
+constexpr std::int64_t TABLED = 1 << 16;
+
+// ln Gamma(N + a) for counts N, each computed once until a changes.
+class LogGammas {
  public:
-  void forget() { ++now_; }
-  template <class Function>
-  double at(std::int64_t count, const Function& function) {
-    constexpr std::int64_t MOST = 1 << 16;
-    if (count >= MOST) return function(static_cast<double>(count));
+  void set(double a) {
+    a_ = a;
+    ++now_;
+  }
+  double at(std::int64_t count) {
+    if (count >= TABLED) return log_gamma(static_cast<double>(count) + a_);
     if (count >= static_cast<std::int64_t>(value_.size())) value_.resize(count + 1), known_.resize(count + 1);
     if (known_[count] != now_) {
       known_[count] = now_;
-      value_[count] = function(static_cast<double>(count));
+      value_[count] = log_gamma(static_cast<double>(count) + a_);
     }
     return value_[count];
   }
 
  private:
+  double a_ = 0.0;
   std::vector<double> value_;
   std::vector<std::uint64_t> known_;
-  std::uint64_t now_ = 1;
+  std::uint64_t now_ = 0;
 };
 
 // Room for one expansion in each thread.
@@ -58,7 +64,7 @@ struct Room {
   std::vector<std::int32_t> config, finer, number;
   std::vector<std::int64_t> cells, totals;
   std::vector<std::uint8_t> member;
-  Memo logs, priors;
+  LogGammas log_gammas;
 };
 
 class CountSteps final : public Steps {
@@ -86,7 +92,14 @@ class CountSteps final : public Steps {
     require_shape(allowed, "allowed", {d, d});
     require_shape(required, "required", {d, d});
     require_shape(max_parents, "max_parents", {d});
-    for (std::size_t g = 0; g < codes.size(); ++g) rows_.push_back(checked(codes[g], repeats[g]));
+    std::int64_t most = 0;
+    for (std::size_t g = 0; g < codes.size(); ++g) {
+      rows_.push_back(checked(codes[g], repeats[g]));
+      most = std::max(most, std::accumulate(rows_[g].repeats.begin(), rows_[g].repeats.end(), std::int64_t{0}));
+    }
+    x_log_x_.resize(std::min(most + 1, TABLED));  // of 0 and 1 it is 0
+    for (std::size_t x = 2; x < x_log_x_.size(); ++x)
+      x_log_x_[x] = static_cast<double>(x) * std::log(static_cast<double>(x));
   }
 
   std::size_t n_nodes() const override { return group_.shape(0); }
@@ -140,9 +153,10 @@ class CountSteps final : public Steps {
     require(static_cast<std::int64_t>(n) < MOST_ROWS, "there are too many rows");
     for (std::size_t row = 0; row < n; ++row) {
       const double count = repeats.data()[row];
-      require(count >= 1 && count < 0x1p53 && count == std::floor(count), "repeats must be whole numbers above 0");
+      require(count >= 1 && count < static_cast<double>(MOST_ROWS) && count == std::floor(count),
+              "repeats must be whole numbers above 0");
     }
-    return {codes, std::vector<std::int64_t>(repeats.data(), repeats.data() + n)};
+    return {codes, std::vector<std::int32_t>(repeats.data(), repeats.data() + n)};
   }
 
   const Rows& of(std::size_t node) const { return rows_[group_.data()[node]]; }
@@ -182,60 +196,80 @@ class CountSteps final : public Steps {
     const std::int64_t levels = cardinalities_.data()[by];
     const std::int32_t* const column = of(node).column(by);
     room.number.assign(seen * levels, -1);
-    std::int32_t count = 0;
+    std::int32_t* const number = room.number.data();
+    std::int32_t used = 0;
     for (std::size_t row = 0; row < config.size(); ++row) {
-      std::int32_t& name = room.number[config[row] * levels + column[row]];
-      if (name < 0) name = count++;
+      std::int32_t& name = number[config[row] * levels + column[row]];
+      if (name < 0) name = used++;
       config[row] = name;
     }
-    return count;
+    return used;
   }
 
-  // The log-likelihood of a column given configurations, split by another column (-1: by none), or its BDeu evidence.
+  // Counts the levels of a column in configurations, split by another column (-1: by none), numbered in the order of
+  // the rows; sets cells and totals.
+  void count(std::size_t node, const std::vector<std::int32_t>& config, std::int64_t seen, std::int64_t by,
+             Room& room) const {
+    const Rows& rows = of(node);
+    const std::size_t n = config.size();
+    const std::int64_t levels = cardinalities_.data()[node], split = by < 0 ? 1 : cardinalities_.data()[by];
+    room.number.assign(seen * split, -1);
+    room.cells.resize(std::min(seen * split, static_cast<std::int64_t>(n)) * levels);
+    const std::int32_t* const __restrict column = rows.column(node);
+    const std::int32_t* const __restrict other = by < 0 ? nullptr : rows.column(by);
+    const std::int32_t* const __restrict coarse = config.data();
+    const std::int32_t* const __restrict repeats = rows.repeats.data();
+    std::int32_t* const __restrict number = room.number.data();
+    std::int64_t* const __restrict cells = room.cells.data();
+    std::int64_t used = 0;
+    for (std::size_t row = 0; row < n; ++row) {
+      const std::int64_t key = other ? coarse[row] * split + other[row] : coarse[row];
+      std::int64_t name = number[key];
+      if (name < 0) {
+        number[key] = static_cast<std::int32_t>(used);
+        name = used++;
+        std::fill_n(cells + name * levels, levels, 0);
+      }
+      cells[name * levels + column[row]] += repeats[row];
+    }
+    room.cells.resize(used * levels);
+    room.totals.assign(used, 0);
+    for (std::int64_t name = 0; name < used; ++name)
+      for (std::int64_t level = 0; level < levels; ++level) room.totals[name] += cells[name * levels + level];
+  }
+
+  // The log-likelihood of a column given such configurations, or its BDeu evidence.
   double fit(std::size_t node, const std::vector<std::int32_t>& config, std::int64_t seen, std::int64_t by,
              double possible, Room& room) const {
-    const Rows& rows = of(node);
-    const std::int64_t levels = cardinalities_.data()[node], split = by < 0 ? 1 : cardinalities_.data()[by];
-    const std::int32_t* const column = rows.column(node);
-    const std::int32_t* const other = by < 0 ? column : rows.column(by);
-    room.number.assign(seen * split, -1);
-    room.cells.clear();
-    room.totals.clear();
-    std::int32_t count = 0;
-    for (std::size_t row = 0; row < config.size(); ++row) {
-      std::int32_t& name = room.number[by < 0 ? config[row] : config[row] * split + other[row]];
-      if (name < 0) {
-        name = count++;
-        room.cells.resize(count * levels);
-        room.totals.push_back(0);
-      }
-      room.cells[name * levels + column[row]] += rows.repeats[row];
-      room.totals[name] += rows.repeats[row];
-    }
+    count(node, config, seen, by, room);
     double value = 0.0;
     if (ess_ == 0) {
-      const auto term = [](double count) { return count * std::log(count); };
-      for (const std::int64_t cell : room.cells)
-        if (cell > 1) value += room.logs.at(cell, term);
-      for (const std::int64_t total : room.totals)
-        if (total > 1) value -= room.logs.at(total, term);
+      for (const std::int64_t cell : room.cells) value += x_log_x(cell);
+      for (const std::int64_t total : room.totals) value -= x_log_x(total);
       return value;
     }
     const double log_a = std::log(ess_) - std::log(possible);  // a itself may underflow
-    value = sum(value, room.cells, log_a - std::log(static_cast<double>(levels)), 1.0, room.priors);
-    return sum(value, room.totals, log_a, -1.0, room.priors);
+    value = sum(value, room.cells, log_a - std::log(cards(node)), 1.0, room.log_gammas);
+    return sum(value, room.totals, log_a, -1.0, room.log_gammas);
+  }
+
+  double x_log_x(std::int64_t x) const {
+    return x < static_cast<std::int64_t>(x_log_x_.size()) ? x_log_x_[x]
+                                                          : static_cast<double>(x) * std::log(static_cast<double>(x));
   }
 
   // Adds the sum of lnG(N + a) - lnG(a) over the counts N above 0.
-  double sum(double value, const std::vector<std::int64_t>& counts, double log_a, double sign, Memo& memo) const {
+  double sum(double value, const std::vector<std::int64_t>& counts, double log_a, double sign,
+             LogGammas& gammas) const {
     const double a = std::exp(log_a), offset = log_a - log_gamma(1.0 + a);
-    memo.forget();
+    gammas.set(a);
     for (const std::int64_t count : counts)
-      if (count > 0) value += sign * (memo.at(count, [a](double n) { return log_gamma(n + a); }) + offset);
+      if (count > 0) value += sign * (gammas.at(count) + offset);
     return value;
   }
 
   std::vector<Rows> rows_;
+  std::vector<double> x_log_x_;
   Ints group_, cardinalities_;
   double ess_;  // equivalent sample size of BDeu; 0: the log-likelihood
   double gain_;
