@@ -194,9 +194,9 @@ def test_inputs_are_checked_and_not_changed():
     assert np.array_equal(dag, graph)
     with pytest.raises(DataError, match="missing or infinite"):
         prune_cam(np.where(values > 2, np.nan, values) * np.inf, dag)
-    with pytest.raises(DataError, match=r"dag must be \(3, 3\)"):
+    with pytest.raises(DataError, match=r"dag must have shape \(3, 3\)"):
         prune_cam(values, dag[:2])
-    with pytest.raises(DataError, match=r"required must be \(3, 3\)"):
+    with pytest.raises(DataError, match=r"required must have shape \(3, 3\)"):
         prune_cam(values, dag, required=[[True]])
     with pytest.raises(SettingsError, match=r"alpha must be in \(0, 1\], got 0"):
         prune_cam(values, dag, alpha=0)

@@ -112,7 +112,7 @@ def test_no_code_is_loaded_because_a_result_names_it(run: Run, tables: tuple[Pat
     assert learned_again.exit_code == 0, learned_again.stderr
     assert "they are split" in learned_again.stderr
     other = run("judge", str(seen), str(folder), "--score", "bic-nv", "--no-path")
-    assert (other.exit_code, "names the score 'Fewest', got 'bic-nv'" in other.stderr) == (2, True)
+    assert (other.exit_code, "names the score 'Fewest', but 'bic-nv' was given" in other.stderr) == (2, True)
 
 
 def test_a_forged_result_loads_nothing(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:

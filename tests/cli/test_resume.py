@@ -25,7 +25,7 @@ def _course(folder: str) -> list[Any]:
     return [
         result.dag.tolist(),
         result.score,
-        result.local.tolist(),
+        result.search.local.tolist(),
         trace,
         result.stopped,
         result.settings["max_evals"],
@@ -96,7 +96,7 @@ def test_no_code_is_loaded_because_a_saved_search_names_it(
     assert "add --score interrupting:Score" in done.stderr
     for other in ("bge", "other:Score"):
         done = run("resume", interrupted, "--score", other)
-        assert (done.exit_code, f"'interrupting:Score', got '{other}'" in done.stderr) == (2, True)
+        assert (done.exit_code, f"'interrupting:Score', but '{other}' was given" in done.stderr) == (2, True)
     assert not Path("sprung").exists()
 
 

@@ -79,7 +79,7 @@ def fingerprint(result: Any) -> str:
     """Return all that a search did, as text; the clock is no part of it."""
     trace = {name: column.tolist() for name, column in result.trace.items() if name != "seconds"}
     parts = [result.dag.tolist(), result.searched_dag.tolist(), result.score, result.pruned_score]
-    return json.dumps([*parts, result.local.tolist(), trace, result.stopped, result.n_evals, result.n_local])
+    return json.dumps([*parts, result.search.local.tolist(), trace, result.stopped, result.n_evals, result.n_local])
 
 
 def state_digest(folder: Path) -> str:

@@ -32,7 +32,7 @@ X = simulate("5ER2", model="gp", n=80, seed=3).X
 def _fingerprint(model):
     result = model.result_
     trace = {name: column.tolist() for name, column in result.trace.items() if name != "seconds"}
-    return json.dumps([result.score, result.dag.tolist(), result.local.tolist(), trace, result.stopped])
+    return json.dumps([result.score, result.dag.tolist(), result.search.local.tolist(), trace, result.stopped])
 
 
 @pytest.fixture(scope="module")

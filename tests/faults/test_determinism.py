@@ -38,7 +38,7 @@ def _fingerprint(model):
     result = getattr(model, "result_", model)
     trace = {name: column.tolist() for name, column in result.trace.items() if name != "seconds"}
     route = result.settings["route"]
-    return json.dumps([result.score, result.dag.tolist(), result.local.tolist(), trace, result.stopped, route])
+    return json.dumps([result.score, result.dag.tolist(), result.search.local.tolist(), trace, result.stopped, route])
 
 
 def _edges(matrix, names):

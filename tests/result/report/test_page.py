@@ -160,7 +160,7 @@ class TestInTheBrowser:
         opened.run("new Promise(done => setTimeout(done, 50))")
         assert opened.run("document.getElementById('details-title').textContent") == "rain → slip"
         details = opened.run("document.getElementById('details-list').textContent")
-        assert "settled" in details
+        assert "determined" in details
         assert "+0.90" in details
         assert opened.run("document.querySelector('#edge-table tr.chosen td').textContent") == "rain"
 
