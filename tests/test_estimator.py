@@ -698,7 +698,7 @@ def test_a_search_with_a_score_of_ones_own_goes_on_if_it_is_given_again(rng, tmp
     DrBO(score=OwnScore, checkpoint=tmp_path, **small).fit(x)
     with pytest.raises(SettingsError, match=r"names the score '.*:OwnScore', but drbo does not load code"):
         DrBO.resume(tmp_path)
-    with pytest.raises(SettingsError, match=r"names the score '.*:OwnScore', got 'bge'"):
+    with pytest.raises(SettingsError, match=r"names the score '.*:OwnScore', but 'bge' was given"):
         DrBO.resume(tmp_path, score="bge")
     again = DrBO.resume(tmp_path, score=OwnScore, max_evals=4)
     assert again.result_.score_name == "OwnScore"

@@ -115,7 +115,7 @@ def test_descendants_and_layers_agree_with_networkx():
         ([[0, np.nan], [0, 0]], "only 0 and 1, got nan"),
         ([[0, 0], [0, 1]], "self-loop: wet -> wet"),
         ([[0, 1], [1, 0]], "cycle: rain -> wet -> rain"),
-        (np.zeros((3, 3)), "3 nodes but 2 names"),
+        (np.zeros((3, 3)), "3 nodes, but 2 names"),
     ],
 )
 def test_bad_dags_are_refused_by_name(matrix, message):

@@ -233,7 +233,7 @@ def test_none_allows_every_dag():
     limits = Constraints.none(4)
     assert limits.is_trivial
     assert limits.violations(np.triu(np.ones((4, 4)), 1)) == []
-    with pytest.raises(DataError, match="3 nodes but 4 names"):
+    with pytest.raises(DataError, match="3 nodes, but 4 names"):
         limits.violations(np.zeros((3, 3)))
     with pytest.raises(DataError, match="cycle: x0 -> x1 -> x0"):
         limits.violations(np.eye(4, k=1) + np.eye(4, k=-1))
@@ -315,8 +315,8 @@ def test_names_with_arrows_go_in_pairs():
         (lambda: Knowledge(required=["a b"]), "required: an edge must be 'a -> b' or a pair of names, got 'a b'"),
         (lambda: Knowledge(required=["a->b->c"]), "got 'a->b->c'"),
         (lambda: Knowledge(required=["->b"]), "got '->b'"),
-        (lambda: Knowledge(forbidden=[("a", "b", "c")]), "forbidden: an edge is"),
-        (lambda: Knowledge(forbidden=[("a", 1)]), "forbidden: an edge is"),
+        (lambda: Knowledge(forbidden=[("a", "b", "c")]), "forbidden: an edge must be"),
+        (lambda: Knowledge(forbidden=[("a", 1)]), "forbidden: an edge must be"),
         (lambda: Knowledge(forbidden="a -> b"), "forbidden must be a list, got 'a -> b'"),
         (lambda: Knowledge(required=["a -> a"]), "'a -> a' is an edge from a variable to itself"),
         (lambda: Knowledge(roots="age"), "roots must be a list, got 'age'"),
@@ -329,7 +329,7 @@ def test_names_with_arrows_go_in_pairs():
         (lambda: Knowledge(max_parents=1.5), "got 1.5"),
         (lambda: Knowledge(max_parents=True), "got True"),
         (lambda: Knowledge(max_parents={"a": "2"}), "max_parents of 'a' must be a whole number >= 0, got '2'"),
-        (lambda: Knowledge.from_strings(require=["a=>b"]), "require: an edge is"),
+        (lambda: Knowledge.from_strings(require=["a=>b"]), "require: an edge must be"),
         (lambda: Knowledge.from_strings(tiers="a,;b"), "tier 1 must contain names of variables, got ''"),
         (lambda: Knowledge.from_mapping({"require": []}), "no field 'require'"),
     ],
@@ -344,7 +344,7 @@ def test_unknown_keys_list_the_allowed_ones():
         Knowledge.from_mapping({"tier": [], "banned": []})
     assert "'tier', 'banned'" in caught.value.message
     assert caught.value.hint == (
-        "allowed: forbidden, required, tiers, forbid_within_tiers, roots, leaves, max_parents, context"
+        "allowed are forbidden, required, tiers, forbid_within_tiers, roots, leaves, max_parents, context"
     )
 
 

@@ -312,7 +312,7 @@ class TestWrongScore:
                 "bic-discrete",
                 lambda rng: rng.normal(size=(50, 3)),
                 "is continuous: it has 50 distinct values in 50 rows",
-                "bins",
+                "bin the column",
             ),
             ("gp", lambda rng: rng.normal(size=(20_000, 3)), "at most 4000 rows, got 20000", "score='splines'"),
             ("gp-nv", lambda rng: rng.normal(size=(20_000, 3)), "at most 4000 rows, got 20000", "score='splines'"),

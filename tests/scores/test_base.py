@@ -227,7 +227,11 @@ def test_targets_without_a_single_intervention_change_nothing(table):
         ({"penalty": 1e308}, SettingsError, r"penalty must be at most 1e\+100, got 1e\+308"),
         ({"edge_prior": np.full((3, 3), -np.inf)}, SettingsError, "edge_prior must be a finite"),
         ({"edge_prior": np.full((3, 3), 1e308)}, SettingsError, r"log-odds of size at most 1e\+100"),
-        ({"targets": np.zeros((30, 2))}, SettingsError, r"targets must be a \(30, 3\) table .*, got shape \(30, 2\)"),
+        (
+            {"targets": np.zeros((30, 2))},
+            SettingsError,
+            r"targets must be a boolean \(30, 3\) array, got shape \(30, 2\)",
+        ),
         ({"targets": np.full((30, 3), 2)}, SettingsError, "boolean"),
         ({"targets": np.arange(90).reshape(30, 3) > 6}, ScoreError, "node 'b' has only 2 rows without intervention"),
     ],

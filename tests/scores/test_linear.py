@@ -126,7 +126,7 @@ def test_a_covariance_is_as_good_as_the_data(kind, rng):
         ([[1.0, 0.0], [0.0, 0.0]], 50, None, "got one <= 0 at position 1"),
         ([[1.0, 2.0], [2.0, 1.0]], 50, None, "positive semi-definite"),
         (np.eye(2), 2, None, "n_rows must be at least 3, got 2"),
-        (np.eye(2), 50, ["a"], "covariance has 2 columns, got 1 names"),
+        (np.eye(2), 50, ["a"], "covariance has 2 columns, but 1 names were given"),
     ],
 )
 def test_what_is_no_covariance_is_refused(covariance, n, names, message):

@@ -44,7 +44,7 @@ def test_no_code_is_loaded_because_a_file_names_it(trap):
     with pytest.raises(SettingsError, match="does not load code that only a file names") as caught:
         score_of_file("trap:Score", None, "f")
     assert "add score='trap:Score'" in caught.value.hint
-    with pytest.raises(SettingsError, match=r"names the score 'trap:Score', got 'bge'"):
+    with pytest.raises(SettingsError, match=r"names the score 'trap:Score', but 'bge' was given"):
         score_of_file("trap:Score", "bge", "f")
     with pytest.raises(SettingsError, match=r"names the score 'trap:Score', got 'tests.*:Plain'"):
         score_of_file("trap:Score", Plain, "f")

@@ -96,7 +96,7 @@ def test_words_of_the_bound():
 
 def test_words_of_the_bound_after_a_screening():
     values = np.random.default_rng(0).normal(size=(30, 4))
-    assert valid_for(screened(values, 2)) == "all DAGs on 4 columns, parents among 2 candidates"
+    assert valid_for(screened(values, 2)) == "all DAGs on 4 columns, with parents among 2 candidates"
     known = Knowledge(roots=["x0"]).compile(NAMES)
     words = "all DAGs on 4 columns that satisfy the knowledge, with parents among 1 candidates"
     assert valid_for(screened(values, 1, known)) == words
