@@ -124,7 +124,10 @@ def test_the_lower_limit_is_the_limit(name):
         ({"route": "networks"}, "route must be one of auto, orders, surrogate, paper, got 'networks'"),
         ({"paper": {"rank": 3}}, "paper must be a PaperSettings, got {'rank': 3}"),
         ({"masks": "shared"}, "masks='shared' requires batch_norm='training'"),
-        ({"recombine": False}, "skip_known=True requires recombine=True, because DAGs built from scored families"),
+        (
+            {"recombine": False},
+            "skip_known=True requires recombine=True, else DAGs of scored families would be ignored",
+        ),
     ],
 )
 def test_a_bad_value_is_named_with_what_is_allowed(changes, message):

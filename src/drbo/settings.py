@@ -168,8 +168,7 @@ class Parts(_Checked):
         super().__post_init__()
         if self.skip_known and not self.recombine:
             raise SettingsError(
-                "skip_known=True requires recombine=True, because DAGs built from scored families would never "
-                "be considered",
+                "skip_known=True requires recombine=True, else DAGs of scored families would be ignored",
                 hint="set recombine=True, or skip_known=False",
             )
 

@@ -105,7 +105,7 @@ def load(folder: Path) -> Result:
         reader = _Reader(path, arrays)
         result: Result = reader.record(Result, content)
         if reader.arrays:
-            raise ResultError(f"{path} lists arrays of a record that is not there: {', '.join(reader.arrays)}")
+            raise ResultError(f"{path} lists arrays of a missing record: {', '.join(reader.arrays)}")
         return result
 
 
@@ -134,7 +134,7 @@ def _sizes(names: Any, about: _About, path: Path) -> dict[str, int]:
     """Return the sizes that all arrays of a result have, checked before one is read."""
     unknown = [name for name in about.arrays if name not in ARRAYS]
     if unknown:
-        raise ResultError(f"{path}: arrays names {unknown[0]!r:.80}, which is not known", hint=CHANGED)
+        raise ResultError(f"{path}: arrays contains the unknown array {unknown[0]!r:.80}", hint=CHANGED)
     if type(names) is not list or not 1 <= len(names) <= MAX_NODES:
         raise ResultError(f"{path}: names must be a list of 1 to {MAX_NODES} names, got {names!r:.80}")
     if not 0 <= about.trace_length <= MAX_TRACE:
