@@ -82,7 +82,7 @@ class Result:
             raise ResultError("the confidence is about other variables than this result")
         strange = {name for other in self.claims.classes for edge in other.edges for name in edge} - set(self.names)
         if strange:
-            raise ResultError(f"claims.classes has an edge of {min(strange)!r:.80}, which is not a column")
+            raise ResultError(f"claims.classes has an edge with {min(strange)!r:.80}, which is not a column")
         try:
             _ = self._constraints
         except KnowledgeError as error:
