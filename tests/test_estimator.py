@@ -234,7 +234,7 @@ def test_the_order_of_rows_and_columns_does_not_matter(score, max_evals, rng):
         assert second.result_.table.sha256 == first.result_.table.sha256
         pd.testing.assert_series_equal(second.result_.trace["best"], first.result_.trace["best"])
         place = [NAMES.index(name) for name in columns]
-        assert (second.result_.local == first.result_.local[place]).all()
+        assert (second.result_.search.local == first.result_.search.local[place]).all()
         assert second.weights_ == pytest.approx(first.weights_[np.ix_(place, place)])
 
 

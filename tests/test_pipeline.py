@@ -52,8 +52,8 @@ def test_scores_are_those_of_the_graphs(name, kind, max_evals):
     result = _model(score=name, score_options={"penalty": 0.1}, max_evals=max_evals).fit(frame).result_
     total, local, price = _true_score(kind, frame, result.searched_dag, penalty=0.1)
     assert result.score == pytest.approx(total, abs=1e-8)
-    assert result.local == pytest.approx(local, abs=1e-10)
-    assert result.price == pytest.approx(price, abs=1e-10)
+    assert result.search.local == pytest.approx(local, abs=1e-10)
+    assert result.search.price == pytest.approx(price, abs=1e-10)
     pruned, _, _ = _true_score(kind, frame, result.dag, penalty=0.1)
     assert result.pruned_score == pytest.approx(pruned, abs=1e-8)
     assert (result.searched_dag & ~result.dag).any()  # with hardly a penalty there is something to prune
