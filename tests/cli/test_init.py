@@ -49,7 +49,7 @@ def test_the_command_line_wins(run: Run, chain: Path) -> None:
     )
     assert run("fit", "--config", "run.toml", "-q").exit_code == 0
     first = Result.load("out")
-    assert (first.seed, first.settings["order_patience"], first.knowledge) == (5, 3, {"forbidden": [["wet", "rain"]]})
+    assert (first.seed, first.settings["order_patience"], first.knowledge.forbidden) == (5, 3, (("wet", "rain"),))
     assert run("fit", "--config", "run.toml", "--seed", 7, "--force", "-q").exit_code == 0
     assert Result.load("out").seed == 7
 

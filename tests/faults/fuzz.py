@@ -388,12 +388,13 @@ def _fields_mutant(state: bytes, rng: random.Random) -> bytes:
 def _request_seeds() -> list[bytes]:
     """Return what a search was asked for, as DrBO saves it before it starts."""
     from drbo import DrBO, Knowledge, Settings
+    from drbo.problem import plain_parameters
 
     model = DrBO(score="bge", knowledge=Knowledge(roots=["a"]), start=np.triu(np.ones((3, 3)), 1))
     own = DrBO(score="os:system", preset="paper", score_options={"penalty": 2.0})
     abouts = [
         {"columns": ["a", "b", "c"], "notes": ["n"], "versions": {"numpy": "2"}, "seconds": 0.0, "n_evals": 0}
-        | {"parameters": each._parameters(Settings(), 0)}
+        | {"parameters": plain_parameters(each.get_params()) | {"settings": Settings().to_dict(), "random_state": 0}}
         for each in (model, own)
     ]
     return [json.dumps(about).encode() for about in abouts]

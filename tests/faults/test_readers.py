@@ -130,7 +130,7 @@ def test_a_file_too_large_to_read(tmp_path):
     for name in ("t.csv", "t.npy"):
         with (tmp_path / name).open("wb") as stream:
             stream.truncate(2**40)
-        _refused(lambda name=name: read_table(tmp_path / name), "takes more than")
+        _refused(lambda name=name: read_table(tmp_path / name), "needs more than")
 
 
 def test_a_table_that_is_too_wide(tmp_path):

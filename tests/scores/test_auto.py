@@ -186,7 +186,7 @@ class TestChoiceByShape:
         assert reasons[1] == f"{expected} and 12 columns"
 
     @pytest.mark.parametrize(
-        ("shape", "words"), [((40, 3), "takes 50 rows"), ((400, 101), "more than 100"), ((99, 20), "takes 100 rows")]
+        ("shape", "words"), [((40, 3), "needs 50 rows"), ((400, 101), "more than 100"), ((99, 20), "needs 100 rows")]
     )
     def test_what_cannot_be_tested_is_said(self, shape, words, rng):
         name, reasons = choose_score(Table.from_array(rng.normal(size=shape)))
