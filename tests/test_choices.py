@@ -77,8 +77,8 @@ def test_keywords_override_the_settings_and_settings_the_preset():
     assert Choices(preset="paper", settings=Settings(max_evals=5)).merged_settings()[0] == Settings(max_evals=5)
     chosen, clashes = Choices(settings=Settings(max_evals=5), max_evals=7, exact=True).merged_settings()
     assert chosen == Settings(max_evals=7, exact="on")
-    assert clashes == ["max_evals=7 overrides max_evals=5 of the settings"]
-    with pytest.raises(SettingsError, match="settings must be a Settings, got dict"):
+    assert clashes == ["max_evals=7 overrides max_evals=5 from the settings"]
+    with pytest.raises(SettingsError, match="settings must be a Settings object, got dict"):
         Choices(settings={"max_evals": 5}).merged_settings()
 
 

@@ -35,12 +35,11 @@ def test_a_trial_ends_the_search_and_leaves_out_its_first_iterations(monkeypatch
     assert local == pytest.approx(10)
 
 
-def test_one_slow_iteration_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_slow_iterations_tell_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     trial = Trial(start=0.0)
-    monkeypatch.setattr("time.monotonic", lambda: 50.0)
-    assert trial(_progress(1, 64)) is None
-    monkeypatch.setattr("time.monotonic", lambda: 80.0)
-    assert trial(_progress(2, 128)) == ENDED
+    for number, seconds in ((1, 50.0), (2, 80.0)):
+        monkeypatch.setattr("time.monotonic", lambda seconds=seconds: seconds)
+        assert trial(_progress(number, 64 * number)) is None
     assert trial.pace[0] == pytest.approx(30 / 64)
 
 

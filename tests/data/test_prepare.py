@@ -22,7 +22,7 @@ def test_missing_values_follow_the_policy():
     assert Preparation(missing="drop").prepare(HOLED).table.n_rows == 4
     kept = Preparation(missing="em").prepare(HOLED)
     assert (kept.table.n_rows, kept.table.incomplete) == (5, True)
-    assert "it counts as" in kept.notes[0]
+    assert "the effective sample size is" in kept.notes[0]
 
 
 def test_em_is_for_numbers():
@@ -50,7 +50,7 @@ def test_weights_of_one_are_no_weights():
 
 
 def test_rows_of_weight_0_clash_with_targets():
-    with pytest.raises(SettingsError, match="targets are given row by row"):
+    with pytest.raises(SettingsError, match="targets has one row per row of the table"):
         Preparation(has_targets=True).prepare(HOLED.dropna(), [1, 0, 1, 1])
 
 

@@ -44,7 +44,7 @@ def answer(score: str, frame: Any) -> str:
     budget = KERNEL_EVALS if score in KERNELS else None
     result = DrBO(score=score, max_evals=budget, random_state=1).fit(frame).result_
     numbers = [result.dag, result.searched_dag, np.array([result.score, result.pruned_score]), result.search.local]
-    numbers += [column for name, column in result.trace.items() if name != "seconds"]
+    numbers += [column.to_numpy() for name, column in result.trace.items() if name != "seconds"]
     words = [result.settings["route"], result.search.found_by, result.stopped]
     return hashlib.sha256(b"".join(part.tobytes() for part in numbers) + repr(words).encode()).hexdigest()
 

@@ -32,7 +32,7 @@ def test_a_limit_that_is_not_reached_changes_nothing(name):
 
 def test_resamples_with_a_limit_that_is_not_reached():
     shares = [
-        DrBO(score="bic-nv", random_state=0, time_limit=limit).bootstrap(table(), n=6).directed.tolist()
+        DrBO(score="bic-nv", random_state=0, time_limit=limit).fit(table()).bootstrap(table(), n=6).directed.tolist()
         for limit in (None, 3600.0)
     ]
     assert shares[0] == shares[1]
@@ -137,10 +137,11 @@ def test_judge_tells_what_it_left_out():
 
 def test_effects_and_resamples_without_time():
     values = simulate("5ER2", n=100, seed=1).X
+    model = DrBO(score="bic-nv", random_state=0, time_limit=0.0).fit(values)
     with pytest.raises(TimeLimitError, match="no resample was finished"):
-        DrBO(score="bic-nv", random_state=0, time_limit=0.0).bootstrap(values, n=5)
+        model.bootstrap(values, n=5)
     with pytest.raises(TimeLimitError, match="no resample was finished"):
-        DrBO(score="bic-nv", random_state=0, time_limit=0.0).effects(values, "x0", "x1", n=5)
+        model.effects(values, "x0", "x1", n=5)
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs the peak of a process's memory")

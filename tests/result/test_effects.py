@@ -122,13 +122,14 @@ def test_knowledge_closes_a_set():
 
 def test_bootstrap_graphs_widen_the_interval_to_what_the_graph_leaves_open():
     x = _rows(0, n=200)
-    found = DrBO(score="bic-nv", random_state=0).effects(x, "c", "d", n=20)
+    found = DrBO(score="bic-nv", random_state=0).fit(x).effects(x, "c", "d", n=20)
     one = found.effects[0]
     assert "20 bootstrap resamples" in found.basis
     assert one.low < 2.0 < one.high
     assert one.share_nonzero == 1.0
     assert "resamples" in found.summary()
-    open_ = DrBO(score="bic-nv", random_state=0).effects(x[["a", "c"]], "a", "c", n=10).effects[0]
+    pair = x[["a", "c"]]
+    open_ = DrBO(score="bic-nv", random_state=0).fit(pair).effects(pair, "a", "c", n=10).effects[0]
     assert open_.low == 0.0
     assert open_.share_nonzero == 0.0
 

@@ -69,7 +69,7 @@ def test_it_is_saved_in_the_present_format(tmp_path):
 def test_settings_have_their_present_names(tmp_path):
     before = {"route": "networks", "proposals": "region", "rank": 3}
     folder = changed(tmp_path / "run", settings=before, reasons=[])
-    assert Result.load(folder).settings == {"route": "paper", "rank": 3}
+    assert Result.load(folder).settings == {"route": "paper", "paper": {"rank": 3}, "parts": {}}
 
 
 def test_a_result_without_insight_opens(tmp_path):

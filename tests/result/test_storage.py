@@ -191,7 +191,7 @@ class TestHostileFiles:
         [
             ({"names": ["a", "b", "c", 4]}, r"'names\[3\]' must be str, got 4"),
             ({"claims": {"classes": [{"score": 0, "behind": 0, "edges": [["a"]]}]}}, r"edges\[0\]' must be"),
-            ({"claims": {"classes": [{"score": 0, "behind": 0, "edges": [["a", "z"]]}]}}, "edge of 'z'"),
+            ({"claims": {"classes": [{"score": 0, "behind": 0, "edges": [["a", "z"]]}]}}, "an edge with 'z'"),
             ({"claims": {"margins": None}}, "arrays of a missing record: claims.margins.removed"),
             ({"knowledge": {"roots": ["z"]}}, "knowledge: "),
             ({"knowledge": {"strange": 1}}, "knowledge has no field 'strange'"),

@@ -36,7 +36,7 @@ def test_scores_of_drbo_may_come_from_a_file():
     assert not any(is_built_in(name) for name in ("bge:bge", "drbo.scores.bge:BGe", "", "os:system"))
     assert score_of_file("bge", None, "f") == "bge"
     assert score_of_file("bge", "bge", "f") == "bge"
-    with pytest.raises(SettingsError, match=r"f names the score 'bge', got 'bic-nv'"):
+    with pytest.raises(SettingsError, match=r"f names the score 'bge', but 'bic-nv' was given"):
         score_of_file("bge", "bic-nv", "f")
 
 
@@ -46,7 +46,7 @@ def test_no_code_is_loaded_because_a_file_names_it(trap):
     assert "add score='trap:Score'" in caught.value.hint
     with pytest.raises(SettingsError, match=r"names the score 'trap:Score', but 'bge' was given"):
         score_of_file("trap:Score", "bge", "f")
-    with pytest.raises(SettingsError, match=r"names the score 'trap:Score', got 'tests.*:Plain'"):
+    with pytest.raises(SettingsError, match=r"names the score 'trap:Score', but 'tests.*:Plain' was given"):
         score_of_file("trap:Score", Plain, "f")
     assert not trap.exists()
     assert score_of_file("trap:Score", "trap:Score", "f") == "trap:Score"

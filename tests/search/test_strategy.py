@@ -30,7 +30,7 @@ def test_cheap_scores_climb_over_orders_unless_evaluations_are_rationed(table):
 def test_a_given_route_is_taken(table, route, rationed):
     found, why = choose_route(BicNV(table), Settings(route=route), rationed)
     assert found == route
-    assert "given by the settings" in why
+    assert "set by the settings" in why
 
 
 def test_a_score_that_is_not_declared_cheap_takes_the_surrogate(table):

@@ -224,7 +224,7 @@ def edge_posterior(
     --------
     >>> probability, prior = edge_posterior(np.log([[1.0, 1.0], [1.0, 2.0]]))
     >>> probability.round(6).tolist(), prior
-    ([[0.0, 0.5], [0.25, 0.0]], 'every DAG alike')
+    ([[0.0, 0.5], [0.25, 0.0]], 'uniform over DAGs')
     """
     from drbo.claims import dag_sums  # compiled: only where it is used
 

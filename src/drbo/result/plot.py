@@ -75,7 +75,7 @@ def draw(
     --------
     >>> axes = draw([[0, 1], [0, 0]], names=["rain", "wet $treet"], weights=[[0, 0.8], [0, 0]], ax=Figure().subplots())
     >>> [text.get_text() for text in axes.texts]
-    ['rain', 'wet $treet', 'positive', 'width: size of the standardised weight']
+    ['rain', 'wet $treet', 'positive', 'line width: absolute standardised weight']
     """
     dag, labels, values, mask = _parts(graph, names, weights, undirected)
     widths = box_widths(labels)
@@ -158,7 +158,7 @@ def plot_compare(
     --------
     >>> axes = plot_compare([[0, 1], [0, 0]], [[0, 0], [1, 0]], names=["a", "b"], ax=Figure().subplots())
     >>> [text.get_text() for text in axes.texts]
-    ['a', 'b', 'reversed, drawn as learned: 1']
+    ['a', 'b', 'reversed (drawn as learned): 1']
     """
     if isinstance(learned, Result):
         names = learned.names if names is None else names

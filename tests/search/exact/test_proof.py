@@ -114,7 +114,7 @@ def test_too_many_columns_are_refused():
     own = [Own(Table.from_array(values[:, :d])) for d in (18, 20, 21)]
     check_size(own[0], 1.0)
     check_size(own[1], 4.0)
-    with pytest.raises(SettingsError, match=r"5\.8 GiB for 21 columns with score 'custom', max_memory is 4"):
+    with pytest.raises(SettingsError, match=r"5\.8 GiB for 21 columns with score 'custom', but max_memory is 4"):
         check_size(own[2], 4.0)  # the evaluator keeps every family
     assert fits(build_score("bic-nv", Table.from_array(values[:, :23])), 4.0)
     assert not fits(build_score("bic-nv", Table.from_array(values[:, :24])), 4.0)

@@ -81,7 +81,8 @@ def test_candidates_that_cannot_be_held_are_refused_before_anything_is_spent(cha
     settings = Settings().with_(**SMALL | huge)
     need = candidates_gib(new_space(D, settings), settings)
     assert need > settings.max_memory
-    with pytest.raises(SettingsError, match=f"100000000 candidates of .* numbers need {need:.1f} GiB, max_memory is 4"):
+    words = f"100000000 candidates of .* numbers need {need:.1f} GiB, but max_memory is 4"
+    with pytest.raises(SettingsError, match=words):
         made(**huge)
 
 
@@ -92,6 +93,6 @@ def test_a_device_that_is_too_small_is_named(monkeypatch):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(proposer.acquisition, "choose", full)
-    with pytest.raises(SettingsError, match="does not fit into the memory of cpu") as caught:
+    with pytest.raises(SettingsError, match="does not fit into the memory of device 'cpu'") as caught:
         proposer.propose(best, 4)
     assert "lower n_candidates" in caught.value.hint

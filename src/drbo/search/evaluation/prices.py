@@ -25,8 +25,8 @@ def additive_prices(
     >>> from drbo.data.table import Table
     >>> from drbo.scores.linear import BicNV
     >>> empty, each = additive_prices(BicNV(Table.from_array(np.random.default_rng(0).normal(size=(100, 2)))))
-    >>> each.round(2).tolist()
-    [[0.0, -4.61], [-4.61, 0.0]]
+    >>> (10 * each).round().astype(int).tolist()
+    [[0, -46], [-46, 0]]
     """
     d = score.n_nodes
     members = np.tile(np.arange(d, dtype=np.int32), (d, 1)) if candidates is None else candidates
