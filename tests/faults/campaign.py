@@ -14,7 +14,9 @@ Each trial adds its outcome to ``outcome.json`` beside this file; the page is wr
 """
 
 import argparse
+import contextlib
 import hashlib
+import io
 import json
 import os
 import platform
@@ -26,6 +28,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -122,13 +125,45 @@ def kill_once(name: str, folder: Path, seconds: float) -> str:
         try:
             return fingerprint(DrBO.resume(folder / "run").result_) + state_digest(folder / "run")
         except CheckpointError as error:
-            if (
-                "does not contain a saved search" not in error.message
-            ):  # killed before the first save: nothing was done yet
+            if "does not contain a saved search" not in error.message:  # else killed before the first save
                 raise
             return everything(name, folder / "run")
 
-    child = in_child(lambda: everything(name, folder / "run"), folder / "first")
+    return _killed(lambda: everything(name, folder / "run"), go_on, folder, seconds)
+
+
+def kill_bootstrap_once(folder: Path, seconds: float) -> str:
+    """Start a fit with a bootstrap on the command line, kill it after some time, resume it; return what was found."""
+
+    def go_on() -> str:
+        if not (folder / "run").exists():  # killed before anything was saved
+            return bootstrapped("fit", folder)
+        return bootstrapped("resume", folder)
+
+    return _killed(lambda: bootstrapped("fit", folder), go_on, folder, seconds)
+
+
+def bootstrapped(command: str, folder: Path) -> str:
+    """Fit a table with resamples, or resume that, by the command line; return the fingerprint with all frequencies."""
+    from drbo import Result
+    from drbo.cli import main
+
+    np.save(folder / "table.npy", table())
+    run = str(folder / "run")
+    words = ["fit", str(folder / "table.npy"), "-o", run, "--bootstrap", "60", "--seed", "1", "-q"]
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+        main(words if command == "fit" else ["resume", run, "-q"])
+    result = Result.load(Path(run))
+    found = result.confidence
+    if found is None:
+        return ""
+    shares = [part.tolist() for part in (found.directed, found.undirected, found.path)]
+    return fingerprint(result) + json.dumps([found.n, shares])
+
+
+def _killed(start: Callable[[], str], go_on: Callable[[], str], folder: Path, seconds: float) -> str:
+    """Start work in a process, kill it after some time, go on with it in another one; return its answer."""
+    child = in_child(start, folder / "first")
     time.sleep(seconds)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -142,20 +177,27 @@ def kills(times: int, seed: int = 0) -> list[dict[str, Any]]:
     import torch
 
     torch.set_num_threads(1)
-    return [_kills_of(name, times, random.Random(f"{seed} {name}")) for name in SEARCHES]
+    rows = [
+        _kills_of(name, times, partial(everything, name), partial(kill_once, name), random.Random(f"{seed} {name}"))
+        for name in SEARCHES
+    ]
+    rng = random.Random(f"{seed} bootstrap")
+    return [*rows, _kills_of("bootstrap", times, partial(bootstrapped, "fit"), kill_bootstrap_once, rng)]
 
 
-def _kills_of(name: str, times: int, rng: random.Random) -> dict[str, Any]:
-    for _ in range(2):  # once for the compiler: what it made goes along with a fork, as long as there are no threads
+def _kills_of(
+    name: str, times: int, run: Callable[[Path], str], kill: Callable[[Path, float], str], rng: random.Random
+) -> dict[str, Any]:
+    for _ in range(2):  # once to load all modules, which a forked process has then
         with tempfile.TemporaryDirectory() as place:
             start = time.monotonic()
-            expected = everything(name, Path(place))
+            expected = run(Path(place))
             whole = time.monotonic() - start
     same, moments = 0, []
     for _ in range(times):
         with tempfile.TemporaryDirectory() as place:
             moments.append(rng.random())
-            same += kill_once(name, Path(place), moments[-1] * whole) == expected
+            same += kill(Path(place), moments[-1] * whole) == expected
     note = f"kills at {min(moments):.0%} to {max(moments):.0%} of a run of {whole:.1f} s"
     return {"search": name, "tried": times, "failed": times - same, "note": note}
 
