@@ -99,7 +99,7 @@ class TestGraph:
                 "claims.margins.reversed must have shape",
             ),
             ({"confidence": Confidence.of([FULL_DAG], names="abcd")}, "about other variables"),
-            ({"classes": (RankedClass(score=0.0, behind=0.0, edges=(("a", "z"),)),)}, "edge of 'z', which is not"),
+            ({"classes": (RankedClass(score=0.0, behind=0.0, edges=(("a", "z"),)),)}, "an edge with 'z', which is not"),
             ({"knowledge": Knowledge(roots=["z"])}, "knowledge: .*'z'"),
             ({"searched_dag": FULL_DAG | FULL_DAG.T}, "search.dag: .*cycle"),
             (

@@ -221,7 +221,7 @@ def test_too_many_levels_are_refused(monkeypatch):
     monkeypatch.setattr(mixed, "MAX_COLUMNS", 20)
     values = np.column_stack([np.arange(30.0), np.arange(30.0) ** 2])
     levels = (tuple(map(str, range(30))), None)
-    with pytest.raises(ScoreError, match=r"needs 30 columns .* at most 20; column 'id' alone has 30 distinct values"):
+    with pytest.raises(ScoreError, match=r"needs 30 columns, .* at most 20; column 'id' alone has 30 distinct values"):
         DegenerateGaussian(Table(values, ("id", "x"), ("categorical", "numeric"), levels))
 
 
