@@ -93,8 +93,9 @@ def _trained(rng, monkeypatch, batched, **changes):
 
 
 def test_compiled_and_batched_training_agree_without_dropout(monkeypatch):
-    compiled = _trained(np.random.default_rng(1), monkeypatch, False, dropout=0.0, learning_rate=0.01)
-    batched = _trained(np.random.default_rng(1), monkeypatch, True, dropout=0.0, learning_rate=0.01)
+    changes = {"dropout": 0.0, "learning_rate": 0.01, "standardize_targets": True}
+    compiled = _trained(np.random.default_rng(1), monkeypatch, False, **changes)
+    batched = _trained(np.random.default_rng(1), monkeypatch, True, **changes)
     assert compiled.steps == batched.steps == 120
     parents = torch.as_tensor(_batch(np.random.default_rng(2))[0].transpose(2, 0, 1))
     nodes = torch.arange(D)
