@@ -21,8 +21,9 @@ def write_report(app: Sphinx, config: Config) -> None:
         return
     path.parent.mkdir(exist_ok=True)
     sachs = load("sachs")
-    model = DrBO(score="bic-nv", random_state=0)
-    model.bootstrap(pd.DataFrame(np.log(sachs.X), columns=sachs.names), n=100)
+    table = pd.DataFrame(np.log(sachs.X), columns=sachs.names)
+    model = DrBO(score="bic-nv", random_state=0).fit(table)
+    model.bootstrap(table, n=100)
     model.result_.report(path)
 
 
