@@ -148,7 +148,7 @@ def false_edges(score: str, kind: str, n: int, seed: int, again: bool, short: bo
         "n": n,
         "seed": seed,
         "chosen": chosen,
-        "penalty": first.score_options["penalty"],
+        "penalty": first.scoring.options["penalty"],
         "pruner": first.pruner,
         "edges": int(first.dag.sum()),
         "same_in_other_units": bool((first.cpdag == results[1].cpdag).all()) if again else "",
