@@ -136,15 +136,17 @@ def kill_bootstrap_once(folder: Path, seconds: float) -> str:
     """Start a fit with a bootstrap on the command line, kill it after some time, resume it; return what was found."""
 
     def go_on() -> str:
-        if not (folder / "run").exists():  # killed before anything was saved
-            return bootstrapped("fit", folder)
-        return bootstrapped("resume", folder)
+        found = bootstrapped("resume", folder) if (folder / "run").exists() else ""
+        return found or bootstrapped("fit", folder)  # killed before the search was saved
 
     return _killed(lambda: bootstrapped("fit", folder), go_on, folder, seconds)
 
 
 def bootstrapped(command: str, folder: Path) -> str:
-    """Fit a table with resamples, or resume that, by the command line; return the fingerprint with all frequencies."""
+    """Fit a table with resamples, or resume that, by the command line; return the fingerprint with all frequencies.
+
+    Nothing: there is no result.
+    """
     from drbo import Result
     from drbo.cli import main
 
@@ -153,6 +155,8 @@ def bootstrapped(command: str, folder: Path) -> str:
     words = ["fit", str(folder / "table.npy"), "-o", run, "--bootstrap", "60", "--seed", "1", "-q"]
     with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
         main(words if command == "fit" else ["resume", run, "-q"])
+    if not Path(run, "result.json").exists():
+        return ""
     result = Result.load(Path(run))
     found = result.confidence
     if found is None:
