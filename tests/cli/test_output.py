@@ -41,6 +41,8 @@ def test_a_run_is_named_and_replaced_only_by_force_or_by_itself(folder: Path) ->
     check_folder(Path("old"), again="drbo demo")
     Path("begun").mkdir()
     Plan("drbo fit table.csv", "2025-01-01 12:00:00").save(Path("begun"))
+    Path("begun/checkpoint").mkdir()
+    Path("begun/checkpoint/request.json").write_text("{}")
     with pytest.raises(SettingsError, match=r"unfinished run, started by 'drbo fit table.csv' on 2025-01-01") as caught:
         check_folder(Path("begun"))
     assert "drbo resume begun" in (caught.value.hint or "")
@@ -122,3 +124,16 @@ def test_a_table_that_cannot_be_written(folder: Path) -> None:
         write_table(Path("table.xlsx"), NUMBERS, ["a", "b"])
     with pytest.raises(OutputError, match=r"absent/table\.csv cannot be written"):
         write_table(Path("absent/table.csv"), NUMBERS, ["a", "b"])
+
+
+def test_a_run_that_was_killed_before_its_search_was_saved_may_be_started_again(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / ".0123456789abcdef.tmp").write_bytes(b"half of a file")
+    check_folder(folder)
+    Plan("drbo fit table.csv", "2026-01-01 00:00:00").save(folder)
+    check_folder(folder)
+    (folder / "checkpoint").mkdir()
+    (folder / "checkpoint" / "request.json").write_text("{}")
+    with pytest.raises(SettingsError, match="already contains an unfinished run"):
+        check_folder(folder)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import time
@@ -38,6 +39,8 @@ FILES = ("edges.csv", PICTURE, REPORT, "result.json", "result.npz", PLAN, CLUSTE
 SEARCH_FILES = ("request.json", "checkpoint.json", "checkpoint.previous.json", "table.npz", "state-*.npz")
 #: Nodes and edges of a graph whose picture, or report, is written in a moment.
 SMALL_PICTURE, SMALL_REPORT = 120, 400
+#: A file that was being written when its program was killed.
+LEFT_OVER = re.compile(r"\.[0-9a-f]{16}\.tmp")
 
 
 def check_folder(folder: Path, *, force: bool = False, again: str = "") -> None:
@@ -51,6 +54,7 @@ def check_folder(folder: Path, *, force: bool = False, again: str = "") -> None:
         )
     try:
         names = {path.name for path in folder.iterdir()} - {LOCK} if folder.exists() else set()
+        names = {name for name in names if not LEFT_OVER.fullmatch(name)}
     except OSError as error:
         raise OutputError(
             f"'{folder}' cannot be used: {error.strerror}", hint="choose another folder with -o"
@@ -79,8 +83,8 @@ def _is_again(folder: Path, again: str) -> bool:
         plan = Plan.load(folder)
     except ResultError:  # files of other programs, or damaged ones
         return False
-    if result is None and plan is None and not any((folder / CHECKPOINT).glob("*.json")):
-        return False
+    if result is None and not any((folder / CHECKPOINT).glob("*.json")):
+        return plan is not None  # killed before its search was saved: there is nothing to lose
     if result is not None and result.call == again:
         return True
     call = result.call if result is not None else plan.call if plan is not None else ""
