@@ -16,7 +16,6 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -85,7 +84,7 @@ TIERS = Knowledge(tiers=[["x0", "x1", "x2"], ["x3", "x4", "x5", "x6", "x7"]])
 def cases() -> dict[str, Case]:
     """Return a table and the arguments of the estimator for each case."""
     sparing = {"route": _surrogate(), "max_evals": 60}
-    short = replace(Settings.preset("paper"), max_evals=640, n_candidates=500)
+    short = Settings.preset("paper").with_(max_evals=640, n_candidates=500)
     return {
         "linear, bic-ev, orders": (lambda: _linear(12, 4, 500, 0), {"score": "bic-ev"}),
         "linear, bic-nv, orders": (lambda: _linear(12, 4, 500, 1, "unequal"), {"score": "bic-nv"}),
@@ -135,7 +134,7 @@ def cases() -> dict[str, Case]:
         "paper, low rank": (lambda: _linear(8, 3, 300, 30), {"score": "bic-ev", "settings": short}),
         "paper, full rank": (
             lambda: _linear(8, 3, 300, 31),
-            {"score": "bic-nv", "settings": replace(short, space="full-rank")},
+            {"score": "bic-nv", "settings": short.with_(space="full-rank")},
         ),
     }
 
@@ -144,7 +143,7 @@ def answer(table: pd.DataFrame, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the score, the graph and what else a fit says about it."""
     settings = arguments.get("settings")
     if isinstance(settings, dict):
-        arguments = {**arguments, "settings": Settings(**settings)}
+        arguments = {**arguments, "settings": Settings().with_(**settings)}
     start = time.perf_counter()
     model = DrBO(random_state=0, prune="none", **arguments).fit(table)
     result = model.result_
