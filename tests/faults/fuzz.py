@@ -187,7 +187,8 @@ def _result_mutant(raw: bytes, pool: list[bytes], rng: random.Random) -> bytes:
         return _mutated_bytes(raw, pool, rng)
     kind = rng.randrange(3)
     if kind == 0:
-        text = _json_mutant(text.encode(), [text.encode()], rng).decode(errors="surrogateescape")
+        raw = text.encode(errors="surrogateescape")
+        text = _json_mutant(raw, [raw], rng).decode(errors="surrogateescape")
     else:
         arrays = _zip_mutant(arrays, [arrays], rng)
         if kind == 1:
