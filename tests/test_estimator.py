@@ -765,3 +765,12 @@ def test_resamples_of_the_checked_table_are_those_of_the_data(rng, tmp_path):
         for found in (again, anew):
             assert (found.directed == whole.directed).all()
             assert (found.undirected == whole.undirected).all()
+
+
+def test_resamples_draw_no_seed_from_the_source_of_the_fit():
+    source = np.random.default_rng(4)
+    model = DrBO(score="bic-nv", random_state=source).fit(_frame())
+    before = source.bit_generator.state
+    model.bootstrap(_frame(), n=2)
+    model.effects(_frame(), "rain", "wet", n=2)
+    assert source.bit_generator.state == before

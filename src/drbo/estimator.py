@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from drbo import pipeline
 from drbo.choices import Choices
+from drbo.claims.refit import TableRefit
 from drbo.claims.resampling import Confidence, Kept, bootstrap, check_resampling
 from drbo.data.prepare import Preparation
 from drbo.data.read import as_frame
@@ -23,7 +24,7 @@ from drbo.data.table import Table
 from drbo.deadline import Deadline
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
-from drbo.problem import Request, call_of, device_of, plain_parameters, seed_of
+from drbo.problem import Request, ScoreChoice, call_of, device_of, plain_parameters, seed_of
 from drbo.result.effects import Effects, resampled_effects
 from drbo.result.pooling import pooled
 from drbo.result.result import Result
@@ -86,7 +87,7 @@ class DrBO(BaseEstimator):
     """
 
     result_: Result
-    _fitted: pipeline.Fitted
+    _choice: ScoreChoice  # the score of the fit
     _columns: list[str]
 
     def __init__(
@@ -153,7 +154,8 @@ class DrBO(BaseEstimator):
                 data = data.warned_of_time()
             else:
                 data = saved.data()
-            self._fitted = pipeline.fit(request, data, saved)
+            fitted = pipeline.fit(request, data, saved)
+            self.result_, self._choice = fitted.result, fitted.choice
             self._set_fitted(data.columns, X)
         return self
 
@@ -278,7 +280,7 @@ class DrBO(BaseEstimator):
                 table, columns = self._preparation.again(frame, self.result_.names, sample_weight), list(frame.columns)
                 if clusters is not None:
                     clusters = np.asarray(clusters)[self._preparation.used_rows(frame, sample_weight)]
-            refit = pipeline.refit_of(self._fitted, self._request(), table, columns, warm=warm)
+            refit = self._refit(table, columns, warm)
             plan = pipeline.resampling_plan(self.result_, kind, block, clusters, warm, table.weights)
             found = bootstrap(
                 refit, refit.table.n_rows, self.result_.names, n=n, kind=kind, block=block, clusters=clusters,
@@ -318,7 +320,7 @@ class DrBO(BaseEstimator):
         check_is_fitted(self)
         with Deadline(self._choices.seconds):
             table = self._preparation.again(frame, self.result_.names)
-            refit = pipeline.refit_of(self._fitted, self._request(), table, list(frame.columns), warm=True)
+            refit = self._refit(table, list(frame.columns), warm=True)
             return resampled_effects(refit, table, [(source, target)], n=n, seed=self.result_.seed, progress=progress)
 
     def stability(self, X: Any, seeds: int = 10, *, sample_weight: npt.ArrayLike | None = None) -> Confidence:
@@ -356,7 +358,7 @@ class DrBO(BaseEstimator):
                 given = {**self._given(), "random_state": first + len(results), "checkpoint": None}
                 with Deadline(deadline.share(seeds - len(results))):
                     results.append(type(self)(**given).fit(X, sample_weight=sample_weight).result_)
-        self._fitted = pipeline.Fitted(pooled(results, "seeds", first, asked=seeds), self._fitted.choice)
+        self.result_ = pooled(results, "seeds", first, asked=seeds)
         self._set_fitted(self._columns, X)
         found = self.result_.confidence
         assert found is not None  # pooled results have one
@@ -378,7 +380,10 @@ class DrBO(BaseEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)  # names and number of columns
         frame = as_frame(X).set_axis(self._columns, axis=1)
         table = self._preparation.again(frame, self.result_.names, sample_weight)
-        return pipeline.score_on(self._fitted, table, self._columns)
+        return pipeline.score_on(self.result_, self._choice, table, self._columns)
+
+    def _refit(self, table: Table, columns: list[str], warm: bool) -> TableRefit:
+        return pipeline.refit_of(self.result_, self._choice, table, columns, device=device_of(self.device), warm=warm)
 
     def _check_resampled(self) -> None:
         if self.missing == "impute":
@@ -421,7 +426,7 @@ class DrBO(BaseEstimator):
         )  # fmt: skip
 
     def _set_fitted(self, columns: Any, X: Any) -> None:
-        self.result_, self._columns = self._fitted.result, list(columns)
+        self._columns = list(columns)
         self.n_features_in_ = len(columns)
         labels = getattr(X, "column_names", getattr(X, "columns", [0]))  # of pyarrow; of pandas and polars; none
         if all(isinstance(name, str) for name in labels):

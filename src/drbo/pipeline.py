@@ -229,22 +229,23 @@ def _pruned(problem: Problem, outcome: Outcome) -> tuple[npt.NDArray[np.bool_], 
         return job.restored(dag), float(outcome.best.scores[0]), "none", (NO_PRUNING,)
 
 
-def refit_of(fitted: Fitted, request: Request, table: Table, columns: list[str], *, warm: bool) -> TableRefit:
+def refit_of(
+    result: Result, choice: ScoreChoice, table: Table, columns: list[str], *, device: str, warm: bool
+) -> TableRefit:
     """Return what fits a resample of a table that was just fitted; columns are those that were passed in."""
-    name, result = _named_score(fitted), fitted.result
-    settings = Settings.from_dict(result.settings)
+    name, settings = _named_score(choice), Settings.from_dict(result.settings)
     job = Canonical(table, columns, result.seed, movable=True, sort_rows=False)
-    options = where(name, request.device, settings) | job.ordered_options(fitted.choice.options)
+    options = where(name, device, settings) | job.ordered_options(choice.options)
     return TableRefit(
         name=name,
         options=options,
         table=job.table,
-        constraints=request.knowledge.compile(result.names).permuted(job.columns),
+        constraints=result.knowledge.compile(result.names).permuted(job.columns),
         settings=settings,
         pruner=result.pruner,
         columns=job.columns,
         start=result.search.dag[np.ix_(job.columns, job.columns)] if warm else None,
-        device=request.device,
+        device=device,
     )
 
 
@@ -267,18 +268,18 @@ def resampling_plan(
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def score_on(fitted: Fitted, table: Table, columns: list[str]) -> float:
+def score_on(result: Result, choice: ScoreChoice, table: Table, columns: list[str]) -> float:
     """Return the score of a learned graph on another table; rows set by intervention do not count."""
-    job = Canonical(table, columns, fitted.result.seed, movable=True)
-    options = {key: value for key, value in fitted.choice.options.items() if key != "targets"}
-    score = build_score(_named_score(fitted), job.table, job.ordered_options(options))
-    dag = fitted.result.dag[np.ix_(job.columns, job.columns)]
+    job = Canonical(table, columns, result.seed, movable=True)
+    options = {key: value for key, value in choice.options.items() if key != "targets"}
+    score = build_score(_named_score(choice), job.table, job.ordered_options(options))
+    dag = result.dag[np.ix_(job.columns, job.columns)]
     return float(Evaluator(score, Settings()).evaluate(dag[None]).scores[0])
 
 
-def _named_score(fitted: Fitted) -> str | type[Score]:
+def _named_score(choice: ScoreChoice) -> str | type[Score]:
     """Return the score of a fit, to be built on other rows."""
-    name = fitted.choice.name
+    name = choice.name
     if not isinstance(name, (str, type)):
         raise SettingsError("a score object is bound to its own data", hint="give the score by name or as a class")
     return name
