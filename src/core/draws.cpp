@@ -3,7 +3,7 @@
 // A drawn function gives every family a value, so all d (d - 1) additions and removals of one DAG cost a few
 // matrix-vector products. With x the signs of the parents (+1: in the set), the value of node i is
 //   offset + sum over parents of slope + sum_r weight_r decay^|x - x_r| + sum_k amplitude_k (-1)^(x . member_k)
-//   + sum_h output_h max(0, bias_h + sum over parents of hidden_h) + relative c(x),
+//   + relative c(x),
 // c the value of a cheap score. Families that are known have their true value. Where a superset never fits worse, a
 // value is cut to what the known subsets and supersets allow. Every DAG on the way obeys the knowledge.
 #include <nanobind/stl/pair.h>
@@ -64,18 +64,14 @@ struct DrawnFunctions {
   Cube slope;                  // (S, d, d) by node, candidate
   Table weight;                // (S, m)
   Cube amplitude;              // (S, d, F)
-  Cube hidden;                 // (d, d, H) by node, candidate, unit
-  Table bias;                  // (d, H)
-  Cube output;                 // (S, d, H)
   Table relative;              // (S, d), or (S, 0): there is no cheap score
   Row low, high;               // (d,) values are cut to this range
   Row truth;                   // (m,) the values of the known families, or (0,): a superset may fit worse
-  std::size_t d, m, draws, features, units;
+  std::size_t d, m, draws, features;
 
   DrawnFunctions(const Table& signs_, const In<std::int64_t, 1>& starts_, const Table& decay_, const Cube& members_,
                  const Table& offset_, const Cube& slope_, const Table& weight_, const Cube& amplitude_,
-                 const Cube& hidden_, const Table& bias_, const Cube& output_, const Table& relative_, const Row& low_,
-                 const Row& high_, const Row& truth_)
+                 const Table& relative_, const Row& low_, const Row& high_, const Row& truth_)
       : signs(signs_),
         starts(starts_),
         decay(decay_),
@@ -84,9 +80,6 @@ struct DrawnFunctions {
         slope(slope_),
         weight(weight_),
         amplitude(amplitude_),
-        hidden(hidden_),
-        bias(bias_),
-        output(output_),
         relative(relative_),
         low(low_),
         high(high_),
@@ -94,8 +87,7 @@ struct DrawnFunctions {
         d(signs.shape(0)),
         m(signs.shape(1)),
         draws(offset.shape(0)),
-        features(members.shape(2)),
-        units(bias.shape(1)) {
+        features(members.shape(2)) {
     require(d >= 1, "there must be nodes");
     require_shape(starts, "starts", {d + 1});
     require_starts(starts.data(), d, m, "starts");
@@ -105,9 +97,6 @@ struct DrawnFunctions {
     require_shape(slope, "slope", {draws, d, d});
     require_shape(weight, "weight", {draws, m});
     require_shape(amplitude, "amplitude", {draws, d, features});
-    require_shape(hidden, "hidden", {d, d, units});
-    require_shape(bias, "bias", {d, units});
-    require_shape(output, "output", {draws, d, units});
     require_shape(relative, "relative", {draws, relative.shape(1) == 0 ? 0 : d});
     require_shape(low, "low", {d});
     require_shape(high, "high", {d});
@@ -167,7 +156,6 @@ struct Room {
       : x(drawn.d),
         pull(drawn.m),
         wave(drawn.features),
-        unit(drawn.units),
         out(drawn.d),
         low(drawn.d + 1),
         high(drawn.d + 1),
@@ -175,7 +163,7 @@ struct Room {
         more(drawn.m),
         one_fewer(drawn.m),
         one_more(drawn.m) {}
-  std::vector<double> x, pull, wave, unit, out, low, high, fewer, more, one_fewer, one_more;
+  std::vector<double> x, pull, wave, out, low, high, fewer, more, one_fewer, one_more;
 };
 
 // Writes the drawn value of a node with each candidate j toggled in its parent signs x; returns that of x.
@@ -184,15 +172,11 @@ WIDE double toggled_values(const DrawnFunctions& f, std::size_t node, std::size_
   const double* __restrict x = room.x.data();
   double* __restrict pull = room.pull.data();
   double* __restrict wave = room.wave.data();
-  double* __restrict unit = room.unit.data();
   const double* slope = f.slope.data() + (draw * d + node) * d;
   const double* decay = f.decay.data() + node * (d + 1);
   const double* weight = f.weight.data() + draw * f.m + first;
-  const double* output = f.output.data() + (draw * d + node) * f.units;
   const double* members = f.members.data() + node * d * f.features;
-  const double* hidden = f.hidden.data() + node * d * f.units;
   double base = f.offset.data()[draw * d + node];
-  std::copy_n(f.bias.data() + node * f.units, f.units, unit);
   std::copy_n(f.amplitude.data() + (draw * d + node) * f.features, f.features, wave);
   std::fill_n(pull, count, 0.0);
   for (std::size_t j = 0; j < d; ++j) {
@@ -200,7 +184,6 @@ WIDE double toggled_values(const DrawnFunctions& f, std::size_t node, std::size_
     if (x[j] > 0) {
       base += slope[j];
       for (std::size_t k = 0; k < f.features; ++k) wave[k] *= 1.0 - 2.0 * members[j * f.features + k];
-      for (std::size_t h = 0; h < f.units; ++h) unit[h] += hidden[j * f.units + h];
     }
     const double* sign = f.signs.data() + j * f.m + first;
     for (std::size_t r = 0; r < count; ++r) pull[r] += sign[r] * x[j];
@@ -209,23 +192,18 @@ WIDE double toggled_values(const DrawnFunctions& f, std::size_t node, std::size_
     pull[r] = weight[r] * decay[static_cast<std::size_t>((static_cast<double>(d - 1) - pull[r]) * 0.5 + 0.25)];
   const double total = sum_terms<double>(count, [&](std::size_t r) { return pull[r]; });
   const double waves = sum_terms<double>(f.features, [&](std::size_t k) { return wave[k]; });
-  const double active = sum_terms<double>(f.units, [&](std::size_t h) { return output[h] * std::max(0.0, unit[h]); });
   const double near = decay[1], far = 1.0 / decay[1];
   for (std::size_t j = 0; j < d; ++j) {
     if (j == node) continue;
     const double* sign = f.signs.data() + j * f.m + first;
     const double* member = members + j * f.features;
-    const double* own = hidden + j * f.units;
     // The sum over families that agree about j, minus those that do not.
     const double agree = x[j] * sum_terms<double>(count, [&](std::size_t r) { return sign[r] * pull[r]; });
     const double flipped = sum_terms<double>(f.features, [&](std::size_t k) { return member[k] * wave[k]; });
-    const double xj = x[j];
-    const double fired =
-        sum_terms<double>(f.units, [&](std::size_t h) { return output[h] * std::max(0.0, unit[h] - xj * own[h]); });
     room.out[j] =
-        base - x[j] * slope[j] + waves - 2.0 * flipped + 0.5 * (near * (total + agree) + far * (total - agree)) + fired;
+        base - x[j] * slope[j] + waves - 2.0 * flipped + 0.5 * (near * (total + agree) + far * (total - agree));
   }
-  return base + total + waves + active;
+  return base + total + waves;
 }
 
 // Writes the range of a node's value with each candidate j toggled in its parent signs x; last, that of x.
@@ -357,8 +335,7 @@ class DrawClimb {
 
   // Climbs until no move gains, or until a cheap score lacks: the nodes that need it stay stale.
   void run(Watch& watch) {
-    const std::int64_t cost =
-        static_cast<std::int64_t>(d_ * (view_.drawn.m / d_ + view_.drawn.features + view_.drawn.units + 20));
+    const auto cost = static_cast<std::int64_t>(d_ * (view_.drawn.m / d_ + view_.drawn.features + 20));
     while (true) {
       bool waiting = false;
       for (std::size_t node = 0; node < d_; ++node) {
@@ -542,12 +519,10 @@ void bind_draws(nb::module_& m) {
            "values"_a.noconvert(), "code"_a.noconvert());
   nb::class_<DrawnFunctions>(m, "DrawnFunctions", "Functions drawn from a surrogate.")
       .def(nb::init<const Table&, const In<std::int64_t, 1>&, const Table&, const Cube&, const Table&, const Cube&,
-                    const Table&, const Cube&, const Cube&, const Table&, const Cube&, const Table&, const Row&,
-                    const Row&, const Row&>(),
+                    const Table&, const Cube&, const Table&, const Row&, const Row&, const Row&>(),
            "signs"_a.noconvert(), "starts"_a.noconvert(), "decay"_a.noconvert(), "members"_a.noconvert(),
            "offset"_a.noconvert(), "slope"_a.noconvert(), "weight"_a.noconvert(), "amplitude"_a.noconvert(),
-           "hidden"_a.noconvert(), "bias"_a.noconvert(), "output"_a.noconvert(), "relative"_a.noconvert(),
-           "low"_a.noconvert(), "high"_a.noconvert(), "truth"_a.noconvert());
+           "relative"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(), "truth"_a.noconvert());
   nb::class_<ClimbRules>(m, "ClimbRules", "What a climb maximises, and which DAGs it may visit.")
       .def(nb::init<const In<bool, 2>&, const In<bool, 2>&, const In<std::int64_t, 1>&, const Table&, const Row&,
                     double>(),

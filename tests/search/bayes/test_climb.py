@@ -7,7 +7,7 @@ from drbo.knowledge import Knowledge
 from drbo.search.bayes import climb
 from drbo.search.bayes.climb import Drawn, Known, Rules
 
-D, ROWS, FEATURES, UNITS, DRAWS = 5, 7, 3, 4, 2
+D, ROWS, FEATURES, DRAWS = 5, 7, 3, 2
 
 
 @pytest.fixture
@@ -25,9 +25,6 @@ def a_drawn(rng, low=-100.0, high=100.0):
         slope=rng.normal(size=(DRAWS, D, D)),
         weight=rng.normal(size=(DRAWS, D * ROWS)),
         amplitude=rng.normal(size=(DRAWS, D, FEATURES)),
-        hidden=rng.normal(size=(D, D, UNITS)),
-        bias=rng.normal(size=(D, UNITS)),
-        output=rng.normal(size=(DRAWS, D, UNITS)),
         relative=np.empty((DRAWS, 0)),
         low=np.full(D, float(low)),
         high=np.full(D, float(high)),
@@ -57,8 +54,6 @@ def value(drawn, draw, node, parents):
         total += drawn.weight[draw, row] * drawn.decay[node, apart]
     for k in range(FEATURES):
         total += drawn.amplitude[draw, node, k] * (-1) ** int((x * drawn.members[node, :, k])[others].sum())
-    hidden = drawn.bias[node] + x[others] @ drawn.hidden[node, others]
-    total += drawn.output[draw, node] @ np.maximum(hidden, 0)
     return float(np.clip(total, drawn.low[node], drawn.high[node]))
 
 

@@ -63,8 +63,7 @@ class Drawn(NamedTuple):
     """Functions drawn from a surrogate: S for each node, of its parent vector x.
 
     ``f(x) = offset + x . slope + sum_r weight_r decay^|x - x_r| + sum_k amplitude_k (-1)^(x . member_k)
-    + sum_h output_h max(0, bias_h + x . hidden_h) + relative c(x)``: a Gaussian process has the first four parts, a
-    network the first and the fifth; the others are empty. c is the value of a cheap score, read from a table.
+    + relative c(x)``, with c the value of a cheap score, read from a table.
 
     Where a superset never fits worse, the value of a parent set lies between those of the known sets that hold it and
     of the known sets that it holds: ``truth`` are the values of the known families, and f is cut to what they allow.
@@ -78,9 +77,6 @@ class Drawn(NamedTuple):
     slope: npt.NDArray[np.float64]  # (S, d, d): by node, candidate
     weight: npt.NDArray[np.float64]  # (S, m)
     amplitude: npt.NDArray[np.float64]  # (S, d, F)
-    hidden: npt.NDArray[np.float64]  # (d, d, H): by node, candidate, unit
-    bias: npt.NDArray[np.float64]  # (d, H)
-    output: npt.NDArray[np.float64]  # (S, d, H)
     relative: npt.NDArray[np.float64]  # (S, d), or (S, 0): there is no cheap score
     low: npt.NDArray[np.float64]  # (d,): values are cut to this range
     high: npt.NDArray[np.float64]  # (d,)
@@ -105,7 +101,7 @@ def climb_all(
     ends, d = dags.copy(), dags.shape[1]
     change, stale = np.zeros(dags.shape), np.ones(dags.shape[:2], dtype=bool)
     moves = np.zeros(len(dags), dtype=np.int64)
-    each = drawn.signs.shape[1] + drawn.members.shape[2] + drawn.bias.shape[1]
+    each = drawn.signs.shape[1] + drawn.members.shape[2]
     functions, limits, table = _core.DrawnFunctions(*drawn), _core.ClimbRules(*rules), _core.FamilyTable(*known)
     while True:
         cheap = table if fill is None else _core.FamilyTable(*fill(*_neighbours(ends, stale)))
