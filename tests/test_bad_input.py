@@ -18,7 +18,7 @@ from scipy import sparse
 from drbo import DrBO, Knowledge, Settings, judge
 from drbo.cli.fit import fit
 from drbo.cli.options import config_values
-from drbo.cli.output import check_folder
+from drbo.cli.output import CHECKPOINT, check_folder
 from drbo.cli.plan import Plan
 from drbo.data.check import check_table
 from drbo.data.lag import lagged
@@ -179,6 +179,8 @@ def _code_in_a_result() -> Any:
 def _begun() -> Any:
     Path("run").mkdir()
     Plan("drbo fit t.csv", "2025-01-01 12:00:00").save(Path("run"))
+    Path("run", CHECKPOINT).mkdir()
+    Path("run", CHECKPOINT, "checkpoint.json").touch()
     return check_folder(Path("run"))
 
 
