@@ -4,8 +4,9 @@ import codecs
 import csv
 import io
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 MAX_COLUMNS = 2**14
 #: Text that is parsed at a time, and the longest line.
 BLOCK_BYTES = 2**23
+#: Threads that parse blocks: each holds one, and what it becomes.
+PARSING_THREADS = 2
 
 _SEPARATORS = ",;\t"
 _CELL_BYTES = 8
@@ -44,11 +47,25 @@ def read_text(
     # A column that holds numbers in one block and text in another is text: read once more, for the cells as written.
     if as_text := [name for name in _changing(frames) if not _is_truth([frame[name] for frame in frames])]:
         frames = list(_frames(path, as_text, **how))
-    if len(frames) == 1:
-        return frames[0]
+    return frames[0] if len(frames) == 1 else _joined(frames)
+
+
+def _joined(frames: list["pd.DataFrame"]) -> "pd.DataFrame":
+    """Return the blocks as one frame; numbers are moved block by block, so that they are never in memory twice."""
     import pandas as pd
 
-    return pd.concat(frames, ignore_index=True)
+    n_rows, names = sum(len(frame) for frame in frames), frames[0].columns
+    if any(kind != np.float64 for frame in frames for kind in frame.dtypes):
+        return pd.concat(frames, ignore_index=True)
+    values = np.empty((n_rows, len(names)), order="F")
+    end = n_rows
+    while frames:  # from the last block on: memory goes back to the system from its end
+        frame = frames.pop()
+        start = end - len(frame)
+        for place, (_, column) in enumerate(frame.items()):
+            values[start:end, place] = column
+        end = start
+    return pd.DataFrame(values, columns=names, copy=False)
 
 
 def _changing(frames: list["pd.DataFrame"]) -> list[str]:
@@ -72,12 +89,24 @@ def _is_truth(parts: list["pd.Series[Any]"]) -> bool:
 def _frames(
     path: Path, as_text: list[str], *, separator: str | None, header: bool, zipped: bool, limit: InputLimit
 ) -> Iterator["pd.DataFrame"]:
-    """Yield the rows of the file, some thousand at a time; these columns as text."""
-    import pandas as pd
+    """Yield the rows of the file, some thousand at a time; these columns as text.
 
-    options: dict[str, Any] = {"index_col": False, "low_memory": False, "dtype": dict.fromkeys(as_text, str)}
-    if int(pd.__version__.split(".")[0]) < 3:  # loses the last bit otherwise
-        options["float_precision"] = "round_trip"
+    The parser of pandas runs in threads, some blocks ahead: it takes most of the time, and holds no lock.
+    """
+    waiting: deque[Future[pd.DataFrame]] = deque()
+    with ThreadPoolExecutor(PARSING_THREADS) as pool:
+        for block, how in _blocks(path, separator, header, zipped, limit):
+            waiting.append(pool.submit(_parsed, path, block, as_text, **how))
+            if len(waiting) > PARSING_THREADS:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _blocks(
+    path: Path, separator: str | None, header: bool, zipped: bool, limit: InputLimit
+) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Yield blocks of whole lines, and for each how it is to be parsed."""
     lines = _Lines(path, separator)
     names: list[str] = []
     n_rows = 0
@@ -90,23 +119,31 @@ def _frames(
             continue
         n_rows += n_here
         limit.check(n_rows * len(names) * _CELL_BYTES, f"file '{path}'")
-        try:
-            frame = pd.read_csv(
-                io.BytesIO(block), header=0 if has_header else None, names=names, sep=lines.separator, **options
-            )
-        except ValueError as error:
-            message = f"file '{path}' cannot be read as a table: {error}"
-            raise DataError(message, hint="look for stray quotes") from error
-        if len(frame) != n_here:
-            raise DataError(
-                f"file '{path}' has {n_here} or {len(frame)} rows, depending on how its quotes are read",
-                hint="look for stray quotes",
-            )
-        yield frame
+        yield block, {"names": names, "n_rows": n_here, "header": 0 if has_header else None, "sep": lines.separator}
     if not names:
         raise DataError(f"file '{path}' is empty", hint="a table needs column names and at least 3 rows")
     if not n_rows:
         raise DataError(f"file '{path}' has column names but no rows", hint="a table needs at least 3 rows")
+
+
+def _parsed(path: Path, block: bytes, as_text: list[str], n_rows: int, **how: Any) -> "pd.DataFrame":
+    """Return the rows of a block of text."""
+    import pandas as pd
+
+    options: dict[str, Any] = {"index_col": False, "low_memory": False, "dtype": dict.fromkeys(as_text, str)}
+    if int(pd.__version__.split(".")[0]) < 3:  # loses the last bit otherwise
+        options["float_precision"] = "round_trip"
+    try:
+        frame: pd.DataFrame = pd.read_csv(io.BytesIO(block), **how, **options)
+    except ValueError as error:
+        message = f"file '{path}' cannot be read as a table: {error}"
+        raise DataError(message, hint="look for stray quotes") from error
+    if len(frame) != n_rows:
+        raise DataError(
+            f"file '{path}' has {n_rows} or {len(frame)} rows, depending on how its quotes are read",
+            hint="look for stray quotes",
+        )
+    return frame
 
 
 def _pieces(path: Path, zipped: bool, limit: InputLimit) -> Iterator[bytes]:
@@ -148,7 +185,7 @@ class _Lines:
             self._rest = block[end:]
             if n_records:
                 yield block[:end], n_records
-            self._n_lines += _line_ends(block[:end])
+            self._n_lines += _line_ends(block, end)
             self._n_bytes += end
 
     def _gathered(self, pieces: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
@@ -263,7 +300,7 @@ class _Lines:
         try:
             codecs.utf_8_decode(block, "strict", last)
         except UnicodeDecodeError as error:
-            line = self._n_lines + _line_ends(block[: error.start]) + 1
+            line = self._n_lines + _line_ends(block, error.start) + 1
             offset = self._n_bytes + error.start
             raise DataError(
                 f"file '{self.path}' is not UTF-8 text: byte 0x{block[error.start]:02x} at offset {offset} "
@@ -277,8 +314,10 @@ def _last_line_end(block: bytes) -> int:
     return max(block.rfind(b"\n"), block.rfind(b"\r", 0, -1)) + 1
 
 
-def _line_ends(block: bytes) -> int:
-    return block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
+def _line_ends(block: bytes, end: int) -> int:
+    """Return the number of line ends before a place: line feeds, carriage returns, or both together."""
+    feeds, has_returns = block.count(b"\n", 0, end), b"\r" in block
+    return feeds + (block.count(b"\r", 0, end) - block.count(b"\r\n", 0, end) if has_returns else 0)
 
 
 def _header_names(path: Path, first: list[str]) -> list[str]:
