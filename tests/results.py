@@ -72,8 +72,8 @@ def full_result(**changes: Any) -> Result:
         "score_options": {"penalty": 1.0, "prior": [0.1, None]},
         "local": rng.normal(size=4),
         "price": -rng.random(4),
-        "weights": FULL_DAG * rng.normal(size=(4, 4)),
-        "standardised_weights": FULL_DAG * rng.normal(size=(4, 4)),
+        "weights": np.where(FULL_DAG, rng.normal(size=(4, 4)), 0.0),
+        "standardised_weights": np.where(FULL_DAG, rng.normal(size=(4, 4)), 0.0),
         "trace": {
             "n_evals": [0, 64, 128],
             "n_local": [0, 100, 150],

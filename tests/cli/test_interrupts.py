@@ -46,7 +46,20 @@ def test_without_a_search_a_signal_ends_the_command(number: int) -> None:
     with limited_run(None) as run:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(number)
-        assert not run.deadline.over()
+        assert run.deadline.over()  # where the exception was swallowed, the search ends at once
+
+
+def test_a_signal_during_an_import_leaves_the_exit_code_alone() -> None:
+    code = """
+import signal, sys
+from drbo.cli.interrupts import limited_run
+try:
+    with limited_run(None):
+        exec("signal.raise_signal(signal.SIGTERM)")  # as in the import of a module with dataclasses
+except KeyboardInterrupt:
+    sys.exit(77)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 77
 
 
 def test_another_thread_sets_no_handlers() -> None:

@@ -1,3 +1,5 @@
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from drbo.data import table as tables
+from drbo.data.canonical import Canonical
 from drbo.data.table import Table, _row_order, is_large, row_blocks, standardized, unit_free
 from drbo.deadline import Deadline
 
@@ -190,6 +193,16 @@ def test_the_moments_of_a_large_table_stand_for_its_rows(
     assert Table.from_array(values).rows_or_moments.covariance == pytest.approx(np.cov(values.T, bias=True))
     assert found.mean == pytest.approx(values.mean(axis=0))
     assert (found.n, found.pairs.tolist()) == (60.0, [[60.0] * 3] * 3)
+
+
+def test_a_wide_table_computes_its_moments_once(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table.from_array(rng.normal(size=(60, 3)))
+    monkeypatch.setattr(tables, "MANY_COLUMNS", 2)
+    monkeypatch.setattr(tables, "complete_moments", Mock(wraps=tables.complete_moments))
+    ordered = Canonical(table, list(table.names), seed=0, movable=True).table
+    assert table.rows_or_moments.covariance == pytest.approx(np.cov(table.values.T, bias=True))
+    assert ordered.rows_or_moments.covariance == pytest.approx(np.cov(ordered.values.T, bias=True))
+    tables.complete_moments.assert_called_once()
 
 
 def test_there_is_no_hurry_without_a_limit(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,15 @@ def test_many_blocks_give_the_frame_of_one(tmp_path, rng):
     pd.testing.assert_frame_equal(_same(tmp_path / "t.csv.gz"), found)
 
 
+def test_numbers_are_joined_column_by_column_in_the_order_of_the_file(tmp_path, rng):
+    values = rng.normal(size=(300, 3))
+    path = tmp_path / "t.csv"
+    pd.DataFrame(values, columns=["a", "b", "c"]).to_csv(path, index=False)
+    found = _read(path, SMALL).to_numpy()
+    assert found.flags.f_contiguous
+    assert found.tolist() == values.tolist()
+
+
 def test_a_column_that_changes_its_kind_late_is_what_one_block_makes_of_it(tmp_path):
     rows = [f"{k},{k},1,{'True' if k % 2 else 'False'},{k}" for k in range(300)]
     rows[250] = "250,2.5,01x,NA,"

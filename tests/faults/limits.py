@@ -239,7 +239,7 @@ class Trial:
             note = f"reading alone takes {reading:.1f} s"
         fails = [] if seconds <= allowed else [f"later than {allowed:.1f} s"]
         if found.code != case.code:
-            fails.append(f"exit code {found.code}")
+            fails.append(f"exit code {found.code}: {' '.join(found.words.split())[-300:]}")
         if case.command in ("fit", "resume") and case.route != "reading":
             fails += _problems(case, output)
         row = {"route": case.route, "table": f"{case.table} ({case.suffix})", "ends": ends}

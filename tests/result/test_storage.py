@@ -15,6 +15,8 @@ from drbo.result.records import hints_of, required, stored
 from drbo.result.result import Result
 from tests.results import FULL_DAG, assert_same, full_result
 
+CYCLE = FULL_DAG | FULL_DAG.T
+
 
 class TestSaveAndLoad:
     @pytest.mark.parametrize(
@@ -33,6 +35,11 @@ class TestSaveAndLoad:
         assert result.save(tmp_path / "new" / "folder") == tmp_path / "new" / "folder"
         assert_same(Result.load(tmp_path / "new" / "folder"), result)
         assert sorted(os.listdir(tmp_path / "new" / "folder")) == ["edges.csv", "result.json", "result.npz"]
+
+    def test_weights_take_the_room_of_the_edges(self, tmp_path):
+        full_result().save(tmp_path)
+        with np.load(tmp_path / "result.npz") as arrays:
+            assert arrays["weights"].shape == arrays["standardised_weights"].shape == (FULL_DAG.sum(),)
 
     def test_numpy_scalars_become_plain(self, tmp_path):
         result = full_result(score=np.float64(0.1), seed=np.int64(3))
@@ -225,7 +232,8 @@ class TestHostileFiles:
     @pytest.mark.parametrize(
         ("arrays", "message"),
         [
-            ({"dag": FULL_DAG | FULL_DAG.T}, "dag: .*cycle"),
+            ({"dag": CYCLE, "weights": np.zeros(6), "standardised_weights": np.zeros(6)}, "dag: .*cycle"),
+            ({"dag": CYCLE}, r"weights must have shape \(6,\)"),
             ({"dag": FULL_DAG.astype(np.uint8)}, r"must have shape \(4, 4\) and type \|b1, got \(4, 4\) and \|u1"),
             ({"dag": np.full((4, 4), 2, np.uint8).view(bool)}, "booleans"),
             ({"search.local": np.zeros(5)}, "must have shape"),

@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 @dataclass(frozen=True)
 class Stored:
-    """How an array of a record is kept and saved: one letter per dimension (d columns, t steps), and its type.
+    """How an array of a record is kept: one letter per dimension (d columns, t steps), and its type.
+
+    A matrix that is 0 where the graph has no edge may be saved as its values at the edges alone.
 
     Examples
     --------
@@ -20,6 +22,7 @@ class Stored:
 
     dimensions: str
     dtype: str
+    at_edges: bool = False
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """Return the shape where the dimensions have these sizes."""
@@ -28,6 +31,7 @@ class Stored:
 
 Graph = Annotated[npt.NDArray[np.bool_], Stored("dd", "|b1")]
 Matrix = Annotated[npt.NDArray[np.float64], Stored("dd", "<f8")]
+EdgeValues = Annotated[npt.NDArray[np.float64], Stored("dd", "<f8", at_edges=True)]
 Vector = Annotated[npt.NDArray[np.float64], Stored("d", "<f8")]
 
 

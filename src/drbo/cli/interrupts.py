@@ -21,6 +21,14 @@ NO_RESULT = "interrupted before there was a result"
 HEARING_SECONDS = 1.0
 
 
+class Interrupted(KeyboardInterrupt):
+    """What a signal raises.
+
+    Python ends a program by SIGINT, whatever its exit code, once a KeyboardInterrupt itself has passed through
+    ``exec``, as it does while modules are imported; a subclass is free of that.
+    """
+
+
 class Run:
     """A command that runs: when it has to end, and who says so after a signal."""
 
@@ -47,11 +55,11 @@ def limited_run(seconds: float | None) -> Iterator[Run]:
 
 @contextmanager
 def broken_off() -> Iterator[None]:
-    """Let a signal break off what is done inside with a KeyboardInterrupt: the result is safe already."""
+    """Let a signal break off what is done inside with an exception: the result is safe already."""
 
     def raising(_number: int, _frame: Any) -> None:
         current().stop()
-        raise KeyboardInterrupt
+        raise Interrupted
 
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -84,9 +92,9 @@ def _signals(run: Run) -> Iterator[None]:
         for other in STOP_SIGNALS:
             signal.signal(other, signal.SIG_DFL)  # works inside compiled code, too
         heard.set()
+        run.deadline.stop()  # also where an exception is swallowed, as in a callback
         if not run.deadline.has_answer:
-            raise KeyboardInterrupt
-        run.deadline.stop()
+            raise Interrupted
         run.announce()
 
     ear, mouth = os.pipe()

@@ -21,6 +21,8 @@ Kind = Literal["numeric", "categorical"]
 UNIT_DIGITS = 9
 #: A table of more cells (128 MiB) is large: it is held column by column, and no step makes a copy of it as a whole.
 LARGE_CELLS = 2**24
+#: A table of more columns is wide: its covariance is computed once.
+MANY_COLUMNS = 1_000
 #: Cells of the columns that are sorted together, and rows that are taken together.
 SLAB_CELLS, BLOCK_ROWS = 2**21, 2**14
 #: To sort a large table, and to hash it, takes about so many times as long as to check it.
@@ -80,6 +82,11 @@ class Table:
         return is_large(*self.values.shape)
 
     @property
+    def summed(self) -> bool:
+        """Whether one computation of the moments serves all: that of a large or wide table takes a while."""
+        return self.large or self.n_columns > MANY_COLUMNS
+
+    @property
     def is_hurried(self) -> bool:
         """Whether the deadline leaves no time to sort a large table, judged by the time spent so far."""
         deadline = current()
@@ -101,7 +108,7 @@ class Table:
         place = np.argsort(columns)
         if ordered.moments is not None:
             vars(self)["moments"] = ordered.moments.take(place)
-        elif ordered.large and "categorical" not in ordered.kinds:
+        elif ordered.summed and "categorical" not in ordered.kinds:
             vars(self)["large_moments"] = ordered.large_moments.take(place)
 
     def adopt_digest(self, ordered: "Table") -> str:
@@ -112,10 +119,10 @@ class Table:
 
     @property
     def rows_or_moments(self) -> npt.NDArray[np.float64] | Moments:
-        """What a linear test or regression is computed from: the moments of a large table are computed once."""
+        """What a linear test or regression is computed from: the moments of a large or wide table are computed once."""
         if self.moments is not None:
             return self.moments
-        return self.large_moments if self.large else self.values
+        return self.large_moments if self.summed else self.values
 
     @cached_property
     def large_moments(self) -> Moments:

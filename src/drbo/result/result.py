@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.claims import why
-from drbo.claims.record import Claims, Graph, Margins, Matrix, Proof, RankedClass
+from drbo.claims.record import Claims, EdgeValues, Graph, Margins, Proof, RankedClass
 from drbo.claims.resampling import Confidence
 from drbo.data.names import check_names
 from drbo.errors import DataError, KnowledgeError, ResultError
@@ -58,8 +58,8 @@ class Result:
     scoring: Scoring  # the score that was maximised
     search: SearchRecord  # the best DAG before pruning, and how it was found
     pruner: str = "none"  # what removed weak edges
-    weights: Matrix | None = None  # (d, d) linear weights of dag in the units of the data
-    standardised_weights: Matrix | None = None  # (d, d) the same for columns of variance 1
+    weights: EdgeValues | None = None  # (d, d) linear weights of dag in the units of the data
+    standardised_weights: EdgeValues | None = None  # (d, d) the same for columns of variance 1
     proof: Proof | None = None  # an upper bound on the score, where there is one
     claims: Claims = field(default_factory=Claims)  # margins, other classes and posterior, before pruning
     confidence: Confidence | None = None  # shares of resamples that have each edge and path; None without a bootstrap

@@ -67,7 +67,7 @@ def save(result: Result, folder: Path) -> Path:
     """Write result.json, result.npz and edges.csv to a folder, and return the folder."""
     arrays: dict[str, Any] = {}
     content = _encoded(result, "", arrays)
-    packed = npz_bytes(arrays)
+    packed = npz_bytes({name: item[result.dag] if ARRAYS[name].at_edges else item for name, item in arrays.items()})
     digest, length = hashlib.sha256(packed).hexdigest(), len(result.search.trace.n_evals)
     about = _About(FORMAT, FORMAT_VERSION, tuple(arrays), length, digest)
     text = json.dumps(vars(about) | content, indent=1, allow_nan=False)
@@ -149,15 +149,27 @@ def _read_arrays(path: Path, about: _About, sizes: dict[str, int], members: dict
     raw = read_bytes(path, limit=room)
     if hashlib.sha256(raw).hexdigest() != about.sha256:
         raise ResultError(f"{path} does not match the checksum in result.json", hint="one of these files was changed")
-    arrays = {}
+    arrays: dict[str, Any] = {}
     with stored_archive(io.BytesIO(raw), f"{path}") as archive:
-        listed = [members.get(name, name) for name in expected]
-        if sorted(archive.namelist()) != sorted(f"{member}.npy" for member in listed):
-            raise ResultError(f"{path} must contain {', '.join(listed)}, got {', '.join(archive.namelist())[:200]}")
-        for (name, spec), member in zip(expected.items(), listed, strict=True):
-            wanted = {"shape": spec.shape(sizes), "dtype": spec.dtype}
-            arrays[name] = read_member(archive, member, f"{path} {member}", **wanted)
+        listed = {name: members.get(name, name) for name in expected}
+        if sorted(archive.namelist()) != sorted(f"{member}.npy" for member in listed.values()):
+            wanted = ", ".join(listed.values())
+            raise ResultError(f"{path} must contain {wanted}, got {', '.join(archive.namelist())[:200]}")
+        for name, spec in sorted(expected.items(), key=lambda item: item[1].at_edges):  # the graph before its edges
+            packed = spec.at_edges and about.version > 1
+            shape = (int(arrays["dag"].sum()),) if packed else spec.shape(sizes)
+            what = f"{path} {listed[name]}"
+            values = read_member(archive, listed[name], what, shape=shape, dtype=spec.dtype)
+            arrays[name] = _at_edges(arrays["dag"], values) if packed else values
     return arrays
+
+
+def _at_edges(dag: Any, values: Any) -> Any:
+    """Return values of the edges of a graph as a matrix, 0 where there is no edge."""
+    matrix = np.zeros(dag.shape)
+    matrix[dag] = values
+    matrix.setflags(write=False)
+    return matrix
 
 
 @dataclass

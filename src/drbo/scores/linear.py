@@ -226,7 +226,7 @@ def effective_rows(found: Sequence[tuple[npt.NDArray[np.intp], Moments]]) -> npt
 
 def _covariance(table: Table, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
     """Return the covariance of some rows of a complete table."""
-    if table.large and len(rows) == table.n_rows:
+    if table.summed and len(rows) == table.n_rows:
         return table.large_moments.covariance
     values = table.values if len(rows) == table.n_rows else table.values[rows]
     if table.large:

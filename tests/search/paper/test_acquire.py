@@ -3,6 +3,7 @@ import pytest
 import torch
 
 from drbo.data.table import Table
+from drbo.deadline import Deadline, OutOfTimeError
 from drbo.errors import SettingsError
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
@@ -77,6 +78,17 @@ def _candidates(vectors):
     """Vectors as candidates around the first of them."""
     n, dim = vectors.shape
     return Candidates(vectors[0], torch.arange(dim, dtype=torch.int32).repeat(n, 1), vectors)
+
+
+@pytest.mark.parametrize("masks", ["row", "shared"])
+def test_a_stop_ends_a_proposal(rng, masks):
+    scene = Scene(rng, masks=masks, low_rank=True)
+    vectors = scene.vectors(rng, 300_000)  # more than what is computed between two looks at the flag
+    with Deadline() as deadline:
+        assert len(scene.choose(vectors)) > 0
+        deadline.stop()
+        with pytest.raises(OutOfTimeError):
+            scene.choose(vectors)
 
 
 @pytest.mark.parametrize("score", [BicNV, BicEV])

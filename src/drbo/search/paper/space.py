@@ -13,6 +13,7 @@ from scipy.stats import qmc
 from torch import Tensor
 
 from drbo import _core
+from drbo.deadline import current
 from drbo.graph import topological_order
 from drbo.knowledge import Constraints
 from drbo.search.paper.inputs import Inputs
@@ -151,6 +152,7 @@ class _PotentialSpace:
             codes.numpy(),
             changed.numpy(),
             crew(n * candidates.coordinate.shape[1] * d),
+            current().flag,
         )
         return center_codes, codes, changed
 
