@@ -18,7 +18,8 @@ MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 ROOMS = [
     ["errors", "threads", "toml", "deadline"],
     ["settings", "graph"],
-    ["knowledge", "metrics"],
+    ["knowledge"],
+    ["constraints", "metrics"],
     ["data"],
     ["scores"],
     ["search"],
@@ -63,6 +64,7 @@ CORE = [
     "graph",
     "metrics",
     "knowledge",
+    "constraints",
     "data.table",
     "data.simulate",
     "claims.prune",

@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from drbo import DrBO, Knowledge, Result, Settings
 from drbo.claims.refit import TableRefit
+from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.errors import DataError, KnowledgeError, LockError, ScoreError, SettingsError
 from drbo.graph import dag_to_cpdag, is_acyclic
@@ -505,8 +506,8 @@ def test_knowledge_follows_the_columns(max_evals, rng):
     knowledge = Knowledge(tiers=[["fall", "wet"], ["rain", "sprinkler", "slippery"]], max_parents=2)
     for _ in range(3):
         model = _model(score="bic-nv", knowledge=knowledge, max_evals=max_evals).fit(_frame()[rng.permutation(NAMES)])
-        assert knowledge.compile(model.result_.names).violations(model.result_.searched_dag) == []
-        assert knowledge.compile(model.result_.names).violations(model.result_.dag) == []
+        assert Constraints.of(knowledge, model.result_.names).violations(model.result_.searched_dag) == []
+        assert Constraints.of(knowledge, model.result_.names).violations(model.result_.dag) == []
 
 
 def test_columns_that_say_nothing_can_be_dropped():

@@ -17,6 +17,7 @@ import drbo
 from drbo.claims.findings import Findings, claims_of, look_back
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
 from drbo.claims.refit import TableRefit
+from drbo.constraints import Constraints
 from drbo.data.audit import audit, audit_arrows
 from drbo.data.canonical import Canonical
 from drbo.data.facts import Audit, Finding
@@ -240,7 +241,7 @@ def refit_of(
         name=name,
         options=options,
         table=job.table,
-        constraints=result.knowledge.compile(result.names).permuted(job.columns),
+        constraints=Constraints.of(result.knowledge, result.names).permuted(job.columns),
         settings=settings,
         pruner=result.pruner,
         columns=job.columns,

@@ -12,13 +12,14 @@ import torch
 from sklearn.utils import check_random_state
 
 from drbo.choices import Choices
+from drbo.constraints import Constraints
 from drbo.data.canonical import Canonical, checked_matrix
 from drbo.data.prepare import Prepared
 from drbo.data.table import Table
 from drbo.deadline import current
 from drbo.errors import DataError, SettingsError
 from drbo.graph import check_dag
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.scores.base import Score, build_score, score_class
 from drbo.scores.gp import KernelScore
 from drbo.scores.named import score_label
@@ -102,7 +103,7 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
     hurried = saved is None and table.is_hurried
     movable = isinstance(choice.name, (str, type)) and not hurried
     job = Canonical(table, data.columns, request.seed, movable=movable)
-    constraints = request.knowledge.compile(table.names)
+    constraints = Constraints.of(request.knowledge, table.names)
     options = where(choice.name, request.device, settings) | job.ordered_options(choice.options)
     score = build_score(choice.name, job.table, options)
     if settings.exact == "on":

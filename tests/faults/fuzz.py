@@ -544,6 +544,7 @@ def _read_result(raw: bytes, folder: Path) -> None:
 
 def _read_knowledge(raw: bytes, folder: Path) -> None:
     from drbo import Knowledge
+    from drbo.constraints import Constraints
 
     try:
         mapping = json.loads(raw)
@@ -551,15 +552,16 @@ def _read_knowledge(raw: bytes, folder: Path) -> None:
         return
     if isinstance(mapping, dict):
         known = Knowledge.from_mapping(mapping)
-        known.compile(["a", "b", "c", "d"])
+        Constraints.of(known, ["a", "b", "c", "d"])
         Knowledge.from_mapping(known.to_mapping())
 
 
 def _read_toml(raw: bytes, folder: Path) -> None:
     from drbo import Knowledge
+    from drbo.constraints import Constraints
 
     (folder / "k.toml").write_bytes(raw)
-    Knowledge.from_toml(folder / "k.toml").compile(["a", "b", "c", "d"])
+    Constraints.of(Knowledge.from_toml(folder / "k.toml"), ["a", "b", "c", "d"])
 
 
 def _read_checkpoint(raw: bytes, folder: Path) -> None:

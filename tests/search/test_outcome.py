@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.deadline import Deadline
 from drbo.knowledge import Knowledge
@@ -25,7 +26,7 @@ class Chains(Search):
     """Adds an edge of a chain in each round, and ends when the chain is complete; a round may fail."""
 
     def __init__(self, score, settings=None, failing=None, failure=None):
-        constraints = Knowledge().compile([f"x{k}" for k in range(D)])
+        constraints = Constraints.of(Knowledge(), [f"x{k}" for k in range(D)])
         super().__init__(Evaluator(score, settings or Settings()), settings or Settings(), constraints)
         self.found_by, self.failing, self.failure = "chain", failing, failure
         self.prepared = self.released = False
@@ -112,7 +113,7 @@ def test_other_errors_are_not_swallowed(score):
 
 @ROUTES
 def test_a_search_without_time_has_an_answer_within_the_knowledge(score, route):
-    limits = Knowledge(required=["x2 -> x0"]).compile([f"x{k}" for k in range(D)])
+    limits = Constraints.of(Knowledge(required=["x2 -> x0"]), [f"x{k}" for k in range(D)])
     settings = Settings(route=route, time_limit=0.0).with_(n_candidates=20, batch_size=4)
     with Deadline(0.0):
         search = new_search(score, settings, constraints=limits)

@@ -3,6 +3,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
@@ -121,7 +122,7 @@ def test_required_and_forbidden_edges_survive(rng):
     """Families of DAGs that obey are put together to DAGs that obey."""
     names = [f"x{i}" for i in range(6)]
     knowledge = Knowledge(required=["x0 -> x3"], forbidden=["x1 -> x2", "x4 -> x5"], max_parents=2)
-    constraints = knowledge.compile(names)
+    constraints = Constraints.of(knowledge, names)
     dags = [dag for dag in _random_dags(rng, 3000, 6) if not constraints.violations(dag)]
     evaluator = _evaluator(rng, BicEV, 6)
     incumbent = _best_of(evaluator.evaluate(np.stack(dags[:30])))

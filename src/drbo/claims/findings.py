@@ -13,8 +13,8 @@ import torch
 from drbo.claims.known_margins import KnownAlternatives, neighbours
 from drbo.claims.margins import Alternatives, OtherClass
 from drbo.claims.record import Claims, Margins, Proof, RankedClass
+from drbo.constraints import Constraints
 from drbo.deadline import current, no_deadline
-from drbo.knowledge import Constraints
 from drbo.scores.base import Score
 from drbo.search.evaluation.evaluator import Evaluated, Evaluator
 from drbo.search.exact.family_tables import MAX_NODES, FamilyTables, all_tables, compiled_work, known_tables, legal_rows

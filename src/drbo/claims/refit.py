@@ -8,9 +8,9 @@ import numpy.typing as npt
 
 from drbo.claims.prune import BY_MOMENTS, prune
 from drbo.claims.why import mpdag
+from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.deadline import current
-from drbo.knowledge import Constraints
 from drbo.scores.base import Score, build_score
 from drbo.search.bayes.screen import screened
 from drbo.search.orders.search import OrderSearch

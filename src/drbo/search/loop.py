@@ -6,9 +6,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from drbo.constraints import Constraints
 from drbo.deadline import OutOfTimeError, no_deadline
 from drbo.errors import SettingsError
-from drbo.knowledge import Constraints
 from drbo.search.evaluation.evaluator import Evaluated, Evaluator
 from drbo.search.outcome import Search
 from drbo.search.polish import polish

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from drbo.constraints import Constraints
 from drbo.deadline import Deadline, OutOfTimeError, search_time
-from drbo.knowledge import Constraints
 from drbo.search.evaluation.evaluator import Evaluated, Evaluator
 from drbo.search.state import Fields, State
 from drbo.settings import Settings

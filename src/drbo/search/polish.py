@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.constraints import Constraints
 from drbo.graph import descendants
-from drbo.knowledge import Constraints
 from drbo.scores.base import Families
 from drbo.search.evaluation.evaluator import Evaluated, Evaluator
 

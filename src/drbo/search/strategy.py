@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from drbo.knowledge import Constraints
+from drbo.constraints import Constraints
 from drbo.scores.base import Score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.loop import ProposalSearch, Proposer

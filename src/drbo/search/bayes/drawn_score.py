@@ -5,8 +5,8 @@ import numpy.typing as npt
 import torch
 
 from drbo import _core
+from drbo.constraints import Constraints
 from drbo.graph import topological_order
-from drbo.knowledge import Constraints
 from drbo.scores.base import Families, Score
 from drbo.search.bayes import climb
 from drbo.search.bayes.climb import Drawn, Known, Rules

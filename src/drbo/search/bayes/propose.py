@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from drbo.knowledge import Constraints
+from drbo.constraints import Constraints
 from drbo.scores.base import Families
 from drbo.search.bayes.drawn_score import Landscape
 from drbo.search.bayes.first_design import random_dags

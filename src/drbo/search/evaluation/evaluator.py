@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.constraints import Constraints
 from drbo.deadline import no_deadline
-from drbo.knowledge import Constraints
 from drbo.scores.base import Families, Score
 from drbo.search.evaluation.budget import Budget
 from drbo.search.evaluation.remote import Workers, family_words, local_scores

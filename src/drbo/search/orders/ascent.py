@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.constraints import Constraints
 from drbo.deadline import Deadline
 from drbo.graph import topological_order
-from drbo.knowledge import Constraints
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV
 from drbo.search.evaluation.evaluator import Evaluated, Evaluator

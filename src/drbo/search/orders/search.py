@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from drbo.constraints import Constraints
 from drbo.graph import topological_order
-from drbo.knowledge import Constraints
 from drbo.scores.base import Score
 from drbo.scores.linear import BicEV
 from drbo.search.evaluation.budget import Budget
