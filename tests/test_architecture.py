@@ -37,9 +37,10 @@ PLACE = {room: place for place, rooms in enumerate(ROOMS) for room in rooms}
 #: The same inside search: what a search is made of, the searches themselves, and what chooses and saves them.
 SEARCH_ROOMS = [
     ["state", "subset_dp", "known_orders"],
-    ["evaluation"],
     ["outcome"],
-    ["stopping", "recombine", "polish"],
+    ["evaluation"],
+    ["base", "stopping"],
+    ["recombine", "polish"],
     ["loop"],
     ["orders"],
     ["bayes"],

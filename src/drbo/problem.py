@@ -84,15 +84,11 @@ class Problem:
     limits: Constraints  # over the canonical columns, with the screening
     score: Score
     course: Course
+    is_hurried: bool  # the time was over before rows and columns were put in order
 
     @property
     def table(self) -> Table:
         return self.data.table
-
-    @property
-    def is_hurried(self) -> bool:
-        """The time was over before rows and columns were put in order."""
-        return NO_ORDER in self.reasons
 
 
 def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice: ScoreChoice | None = None) -> Problem:
@@ -122,7 +118,7 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
     return Problem(
         request=request, data=data, settings=settings, choice=choice, job=job, constraints=constraints, limits=limits,
         reasons=(*choice.reasons, why, *([NO_ORDER] if hurried else [])), score=score,
-        course=course if saved is None else saved.course(course),
+        course=course if saved is None else saved.course(course), is_hurried=hurried,
     )  # fmt: skip
 
 

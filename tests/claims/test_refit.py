@@ -11,7 +11,7 @@ from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.graph import dag_to_cpdag
 from drbo.knowledge import Knowledge
-from drbo.search.outcome import Search
+from drbo.search.base import Search
 from drbo.settings import Settings
 
 

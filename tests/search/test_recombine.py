@@ -10,7 +10,8 @@ from drbo.knowledge import Knowledge
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search import recombine as improve
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.outcome import Evaluated
 from drbo.search.recombine import Recombiner
 from drbo.settings import Settings
 

@@ -9,8 +9,9 @@ import numpy.typing as npt
 from drbo.constraints import Constraints
 from drbo.deadline import OutOfTimeError, no_deadline
 from drbo.errors import SettingsError
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
-from drbo.search.outcome import Search
+from drbo.search.base import Search
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.outcome import Evaluated
 from drbo.search.polish import polish
 from drbo.search.recombine import Recombiner
 from drbo.search.state import Fields, State, generator_state

@@ -9,7 +9,8 @@ import torch
 from drbo.constraints import Constraints
 from drbo.graph import descendants
 from drbo.scores.base import Families
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.outcome import Evaluated
 
 #: A move must gain more than this share of the score's size: rounding is no improvement.
 MIN_GAIN = 1e-12

@@ -8,7 +8,8 @@ from drbo.knowledge import Knowledge
 from drbo.scores.base import Families
 from drbo.scores.linear import BicNV
 from drbo.search.bayes.propose import MAX_BOLDNESS, ClimbProposer
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.outcome import Evaluated
 from drbo.settings import Settings
 
 D = 6

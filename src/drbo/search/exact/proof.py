@@ -11,9 +11,10 @@ from drbo.constraints import Constraints
 from drbo.errors import SettingsError
 from drbo.graph import topological_order
 from drbo.scores.base import Families, Score
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import COMPILED, FamilyTables, rounding
 from drbo.search.exact.useful_parents import Effort, can_enumerate, useful_sets
+from drbo.search.outcome import Evaluated
 
 #: Scores closer than this share of themselves are equal.
 EQUAL = 1e-10
