@@ -27,7 +27,7 @@ ROOMS = [
     ["result"],
     ["choices"],
     ["problem"],
-    ["pipeline"],
+    ["pipeline", "refitting"],
     ["estimator"],
     ["testing"],
     ["cli"],

@@ -270,8 +270,8 @@ def _graph_seeds() -> list[bytes]:
 
 def _result_seeds() -> list[bytes]:
     from drbo import Knowledge
+    from drbo.claims.confidence import Confidence
     from drbo.claims.record import Margins, Proof, RankedClass
-    from drbo.claims.resampling import Confidence
     from drbo.data.facts import Audit, ColumnFacts, Finding
     from tests.results import make_result
 
@@ -434,7 +434,7 @@ def _run_seeds() -> list[bytes]:
 
 def _read_run(raw: bytes, folder: Path) -> None:
     """Read the plan of a run as ``drbo resume`` and ``drbo fit -o`` do."""
-    from drbo.claims.resampling import check_resampling
+    from drbo.claims.resampling import Resampling
     from drbo.cli.output import check_folder
     from drbo.cli.plan import Plan
 
@@ -444,7 +444,7 @@ def _read_run(raw: bytes, folder: Path) -> None:
     assert plan is not None
     wish = plan.resampling(folder)
     if wish is not None:
-        check_resampling(wish["n"], wish["kind"], None, wish.get("clusters"), 9)
+        Resampling(wish["n"], wish["kind"], None, wish.get("clusters")).check(9)
     check_folder(folder)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.claims import why
+from drbo.claims.confidence import Confidence
 from drbo.claims.record import Claims, Graph, Margins, Matrix, Proof, RankedClass
-from drbo.claims.resampling import Confidence
 from drbo.constraints import Constraints
 from drbo.data.names import check_names
 from drbo.errors import DataError, KnowledgeError, ResultError
