@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from drbo.claims.confidence import Confidence
 from drbo.claims.record import Claims, Margins, Proof, RankedClass
-from drbo.claims.resampling import Confidence
 from drbo.data.facts import Audit, ColumnFacts, Finding
 from drbo.graph import dag_to_cpdag
 from drbo.knowledge import Knowledge

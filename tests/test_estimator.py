@@ -1,4 +1,3 @@
-import json
 import pickle
 import sys
 import warnings
@@ -10,7 +9,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
@@ -18,50 +16,17 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from drbo import DrBO, Knowledge, Result, Settings
 from drbo.claims.refit import TableRefit
+from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.errors import DataError, KnowledgeError, LockError, ScoreError, SettingsError
 from drbo.graph import dag_to_cpdag, is_acyclic
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
-from drbo.search.checkpoint.saver import Saved
 from drbo.search.loop import ProposalSearch
 from drbo.search.orders.search import OrderSearch
+from tests import rain
+from tests.rain import NAMES, ROUTES, SMALL, WEIGHTS
 from tests.results import assert_same
-
-SMALL = Settings(climbs=4).with_(batch_size=8, n_candidates=100, hidden=8, n_grads=2, n_replay=32)
-NAMES = ["rain", "sprinkler", "wet", "slippery", "fall"]
-#: rain -> wet, sprinkler -> wet, wet -> slippery, slippery -> fall, rain -> sprinkler
-WEIGHTS = np.zeros((5, 5))
-WEIGHTS[[0, 1, 2, 3, 0], [2, 2, 3, 4, 1]] = [1.5, -1.0, 2.0, 1.2, 0.8]
-
-
-#: A budget takes the route surrogate; without one a linear score is climbed over orders.
-ROUTES = pytest.mark.parametrize("max_evals", [60, None], ids=["surrogate", "orders"])
-
-
-def _frame(seed=0, n=400):
-    noise = np.random.default_rng(seed).normal(size=(n, 5))
-    return pd.DataFrame(noise @ np.linalg.inv(np.eye(5) - WEIGHTS), columns=NAMES)
-
-
-def _model(**options):
-    usual = {"score": "bic-ev", "max_evals": 60, "random_state": 0, "settings": SMALL, "prune": "f-test"}
-    return DrBO(**{**usual, **options})
-
-
-def _edges(model):
-    """The learned edges by name."""
-    names = model.result_.names
-    return {(names[i], names[j]) for i, j in np.argwhere(model.adjacency_)}
-
-
-def _true_score(kind, frame, dag, **options):
-    """Score a graph over the columns of a frame, without search and without canonical order."""
-    score = kind(Table.from_array(frame.to_numpy(), list(frame.columns)), **options)
-    families = Families.from_dags(np.asarray(dag, dtype=bool)[None])
-    local, price = score.local(families), score.family_price(families)
-    return float(score.combine(torch.as_tensor(local), torch.as_tensor(price))), local, price
-
 
 # What scikit-learn asks of an estimator.
 
@@ -95,9 +60,9 @@ def test_parameters_are_stored_as_given():
 
 
 def test_fit_leaves_parameters_and_data_alone():
-    frame, prior = _frame(), np.eye(5)
+    frame, prior = rain.frame(), np.eye(5)
     options = {"edge_prior": prior, "penalty": 2}
-    model = _model(score_options=options, knowledge=Knowledge(max_parents=3))
+    model = rain.model(score_options=options, knowledge=Knowledge(max_parents=3))
     before, content = dict(model.get_params()), frame.copy()
     model.fit(frame)
     assert all(model.get_params()[name] is value for name, value in before.items())
@@ -105,21 +70,21 @@ def test_fit_leaves_parameters_and_data_alone():
     assert options == {"edge_prior": prior, "penalty": 2}
     assert (prior == np.eye(5)).all()
     array = content.to_numpy().copy()
-    _model().fit(array)
+    rain.model().fit(array)
     assert (array == content.to_numpy()).all()
 
 
 def test_a_fitted_model_survives_pickling():
-    model = _model().fit(_frame())
+    model = rain.model().fit(rain.frame())
     copy = pickle.loads(pickle.dumps(model))
     assert (copy.adjacency_ == model.adjacency_).all()
     assert copy.get_params()["score"] == "bic-ev"
-    assert copy.score_on(_frame()) == model.score_on(_frame())
+    assert copy.score_on(rain.frame()) == model.score_on(rain.frame())
 
 
 @pytest.mark.parametrize(
-    "ask", [lambda model: model.bootstrap(_frame()), lambda model: model.stability(_frame()),
-            lambda model: model.effects(_frame(), "rain", "wet"), lambda model: model.score_on(_frame())],
+    "ask", [lambda model: model.bootstrap(rain.frame()), lambda model: model.stability(rain.frame()),
+            lambda model: model.effects(rain.frame(), "rain", "wet"), lambda model: model.score_on(rain.frame())],
     ids=["bootstrap", "stability", "effects", "score_on"],
 )  # fmt: skip
 def test_only_fit_fits(ask):
@@ -137,22 +102,22 @@ def test_parameters_are_keywords():
 
 @ROUTES
 def test_the_graph_of_an_easy_table_is_found(max_evals):
-    model = _model(max_evals=max_evals).fit(_frame())
+    model = rain.model(max_evals=max_evals).fit(rain.frame())
     assert (model.result_.search.found_by == "order search") == (max_evals is None)
     truth = {(NAMES[i], NAMES[j]) for i, j in np.argwhere(WEIGHTS)}
-    assert _edges(model) == truth
+    assert rain.edges(model) == truth
     assert model.adjacency_.dtype.kind == "i"
     assert is_acyclic(model.adjacency_.astype(bool))
 
 
 def test_attributes_agree_with_each_other():
-    frame = _frame()
-    model = _model().fit(frame)
+    frame = rain.frame()
+    model = rain.model().fit(frame)
     result = model.result_
     assert (model.adjacency_ == result.dag).all()
     assert model.score_ == result.score
     assert isinstance(model.graph_, nx.DiGraph)
-    assert set(model.graph_.edges) == _edges(model)
+    assert set(model.graph_.edges) == rain.edges(model)
     assert (model.weights_ == result.weights).all()
     assert ((model.weights_ != 0) == result.dag).all()
     for node in np.flatnonzero(result.dag.any(axis=0)):
@@ -172,18 +137,18 @@ def test_there_is_no_result_before_a_fit(name):
 
 
 def test_a_result_survives_saving(tmp_path):
-    model = _model(score_options={"penalty": 1.5, "targets": np.zeros((400, 5))}).fit(_frame())
+    model = rain.model(score_options={"penalty": 1.5, "targets": np.zeros((400, 5))}).fit(rain.frame())
     copy = Result.load(model.result_.save(tmp_path / "run"))
     assert_same(copy, model.result_)
 
 
 def test_the_default_choices_name_their_reasons():
-    model = _model(score="auto").fit(_frame())
+    model = rain.model(score="auto").fit(rain.frame())
     assert model.result_.score_name == "bic-nv"
     assert model.result_.scoring.options == {"penalty": 1.0}
     for word in ("units", "penalty 1"):
         assert any(word in reason for reason in model.result_.reasons)
-    assert _model(score_options={"penalty": 2}).fit(_frame()).result_.scoring.options == {"penalty": 2}
+    assert rain.model(score_options={"penalty": 2}).fit(rain.frame()).result_.scoring.options == {"penalty": 2}
     assert model.result_.score_equivalent
     assert (model.result_.cpdag == dag_to_cpdag(model.adjacency_.astype(bool))).all()
 
@@ -201,35 +166,35 @@ def test_the_default_choices_name_their_reasons():
     ids=["pandas", "polars", "pyarrow"],
 )
 def test_names_of_a_table_are_kept_everywhere(convert):
-    model = _model().fit(convert(_frame()))
+    model = rain.model().fit(convert(rain.frame()))
     assert model.result_.names == tuple(NAMES)
     assert model.feature_names_in_.tolist() == NAMES
     assert list(model.graph_.nodes) == NAMES
     assert model.result_.adjacency().columns.tolist() == NAMES
     assert set(model.result_.edges()["source"]) <= set(NAMES)
-    assert (model.adjacency_ == _model().fit(_frame()).adjacency_).all()
+    assert (model.adjacency_ == rain.model().fit(rain.frame()).adjacency_).all()
 
 
 @pytest.mark.parametrize("convert", [pd.DataFrame.to_numpy, lambda frame: frame.to_numpy().tolist()])
 def test_arrays_and_lists_get_numbered_names(convert):
-    model = _model().fit(convert(_frame()))
+    model = rain.model().fit(convert(rain.frame()))
     assert model.result_.names == ("x0", "x1", "x2", "x3", "x4")
     assert not hasattr(model, "feature_names_in_")
     assert model.n_features_in_ == 5
-    assert (model.adjacency_ == _model().fit(_frame()).adjacency_).all()
+    assert (model.adjacency_ == rain.model().fit(rain.frame()).adjacency_).all()
 
 
 @ROUTES
 @pytest.mark.parametrize("score", ["bic-ev", "bic-nv"])
 def test_the_order_of_rows_and_columns_does_not_matter(score, max_evals, rng):
     """Bit by bit: the same graph by names, the same score, the same trace, the same hash."""
-    frame = _frame()
-    first = _model(score=score, max_evals=max_evals).fit(frame)
+    frame = rain.frame()
+    first = rain.model(score=score, max_evals=max_evals).fit(frame)
     for _ in range(2):
         columns = rng.permutation(NAMES)
-        second = _model(score=score, max_evals=max_evals).fit(frame.iloc[rng.permutation(400)][columns])
+        second = rain.model(score=score, max_evals=max_evals).fit(frame.iloc[rng.permutation(400)][columns])
         assert second.result_.names == tuple(columns)
-        assert _edges(second) == _edges(first)
+        assert rain.edges(second) == rain.edges(first)
         assert second.score_ == first.score_
         assert second.result_.table.sha256 == first.result_.table.sha256
         pd.testing.assert_series_equal(second.result_.trace["best"], first.result_.trace["best"])
@@ -241,9 +206,9 @@ def test_the_order_of_rows_and_columns_does_not_matter(score, max_evals, rng):
 @ROUTES
 def test_names_do_not_matter(max_evals):
     """Other names in another alphabetic order: the same equivalence class by position."""
-    first = _model(score="bic-nv", max_evals=max_evals).fit(_frame())
-    renamed = _frame().set_axis(["z", "y", "x", "w", "v"], axis=1)
-    second = _model(score="bic-nv", max_evals=max_evals).fit(renamed)
+    first = rain.model(score="bic-nv", max_evals=max_evals).fit(rain.frame())
+    renamed = rain.frame().set_axis(["z", "y", "x", "w", "v"], axis=1)
+    second = rain.model(score="bic-nv", max_evals=max_evals).fit(renamed)
     assert second.score_ == first.score_
     assert (second.result_.cpdag == first.result_.cpdag).all()
     assert (second.adjacency_ == first.adjacency_).all()
@@ -251,9 +216,9 @@ def test_names_do_not_matter(max_evals):
 
 def test_a_second_fit_leaves_no_trace_of_the_first():
     other = pd.DataFrame(np.random.default_rng(5).normal(size=(50, 3)))
-    model = _model(score="bic-nv", on_constant="drop").fit(_frame().assign(year=2024.0))
+    model = rain.model(score="bic-nv", on_constant="drop").fit(rain.frame().assign(year=2024.0))
     again = model.fit(other.to_numpy())
-    fresh = _model(score="bic-nv", on_constant="drop").fit(other.to_numpy())
+    fresh = rain.model(score="bic-nv", on_constant="drop").fit(other.to_numpy())
     assert again is model
     assert set(vars(model)) == set(vars(fresh))
     assert model.result_.names == fresh.result_.names
@@ -268,10 +233,10 @@ def test_a_second_fit_leaves_no_trace_of_the_first():
 
 
 def test_the_random_state_decides():
-    frame = _frame()
+    frame = rain.frame()
     traces = {}
     for state in (3, np.int64(3), 4):
-        model = _model(random_state=state).fit(frame)
+        model = rain.model(random_state=state).fit(frame)
         traces.setdefault(int(state), []).append(model.result_.trace.drop(columns="seconds"))
     pd.testing.assert_frame_equal(*traces[3])
     assert not traces[3][0].equals(traces[4][0])
@@ -279,18 +244,18 @@ def test_the_random_state_decides():
 
 @pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
 def test_generators_are_seeds_too(make):
-    first, second = (_model(random_state=make(7)).fit(_frame()) for _ in range(2))
+    first, second = (rain.model(random_state=make(7)).fit(rain.frame()) for _ in range(2))
     assert first.result_.seed == second.result_.seed
     generator = make(7)
-    seeds = {_model(random_state=generator, max_evals=4).fit(_frame()).result_.seed for _ in range(2)}
+    seeds = {rain.model(random_state=generator, max_evals=4).fit(rain.frame()).result_.seed for _ in range(2)}
     assert len(seeds) == 2  # a generator moves on
 
 
 def test_no_random_state_is_recorded_and_can_be_repeated():
-    frame = _frame()
-    first, second = (_model(random_state=None, max_evals=20).fit(frame) for _ in range(2))
+    frame = rain.frame()
+    first, second = (rain.model(random_state=None, max_evals=20).fit(frame) for _ in range(2))
     assert first.result_.seed != second.result_.seed
-    again = _model(random_state=first.result_.seed, max_evals=20).fit(frame)
+    again = rain.model(random_state=first.result_.seed, max_evals=20).fit(frame)
     assert again.score_ == first.score_
     assert (again.result_.searched_dag == first.result_.searched_dag).all()
 
@@ -306,10 +271,10 @@ class Pool(ThreadPoolExecutor):
 
 
 def test_threads_change_nothing():
-    frame = _frame()
-    alone = _model().fit(frame)
+    frame = rain.frame()
+    alone = rain.model().fit(frame)
     with Pool(3) as executor:
-        together = _model(executor=executor).fit(frame)
+        together = rain.model(executor=executor).fit(frame)
     assert not executor.used  # a linear score is done before a worker has heard of it
     assert together.score_ == alone.score_
     assert (together.adjacency_ == alone.adjacency_).all()
@@ -351,35 +316,35 @@ class NoParents(BicNV):
 @ROUTES
 def test_a_subclass_is_asked_for_its_own_values(max_evals):
     """What it changed must not be replaced by the compiled climbs of the score it was made from."""
-    assert _edges(_model(score=NoParents, max_evals=max_evals).fit(_frame())) == set()
-    assert _edges(_model(score=NoParents, settings=SMALL.with_(route="orders")).fit(_frame())) == set()
+    assert rain.edges(rain.model(score=NoParents, max_evals=max_evals).fit(rain.frame())) == set()
+    assert rain.edges(rain.model(score=NoParents, settings=SMALL.with_(route="orders")).fit(rain.frame())) == set()
 
 
 @ROUTES
 def test_resamples_and_fits_like_a_fit_take_its_route_again(max_evals, monkeypatch):
     """What the score declares by then changes nothing."""
-    model = _model(score="bic-nv", max_evals=max_evals).fit(_frame())
+    model = rain.model(score="bic-nv", max_evals=max_evals).fit(rain.frame())
     route, taken = model.result_.settings["route"], []
     assert route == ("orders" if max_evals is None else "surrogate")
     monkeypatch.setattr(BicNV, "cheap", max_evals is not None)
     search = TableRefit._search
     monkeypatch.setattr(TableRefit, "_search", lambda *given: taken.append(search(*given)) or taken[-1])
-    model.bootstrap(_frame(), n=2)
+    model.bootstrap(rain.frame(), n=2)
     assert [type(made) for made in taken] == [OrderSearch if max_evals is None else ProposalSearch] * 2
-    assert DrBO.like(model.result_).fit(_frame()).result_.settings["route"] == route
+    assert DrBO.like(model.result_).fit(rain.frame()).result_.settings["route"] == route
 
 
 def test_a_fit_like_one_of_the_paper_is_the_same_fit():
     settings = Settings.preset("paper").with_(max_evals=100, n_candidates=200)
-    first = DrBO(preset="paper", settings=settings, random_state=0).fit(_frame()).result_
-    again = DrBO.like(first).fit(_frame()).result_
+    first = DrBO(preset="paper", settings=settings, random_state=0).fit(rain.frame()).result_
+    again = DrBO.like(first).fit(rain.frame()).result_
     assert first.settings == again.settings
     assert (first.score, first.n_local) == (again.score, again.n_local)
     assert (first.dag == again.dag).all()
 
 
 def test_a_resumed_search_takes_its_route_again(tmp_path, monkeypatch):
-    first = DrBO(score="bic-nv", random_state=0, checkpoint=tmp_path).fit(_frame()).result_
+    first = DrBO(score="bic-nv", random_state=0, checkpoint=tmp_path).fit(rain.frame()).result_
     monkeypatch.setattr(BicNV, "cheap", False)
     again = DrBO.resume(tmp_path).result_
     assert first.settings["route"] == again.settings["route"] == "orders"
@@ -388,23 +353,23 @@ def test_a_resumed_search_takes_its_route_again(tmp_path, monkeypatch):
 
 
 def test_a_class_with_options():
-    result = _model(score=Halved, score_options={"share": 0.25, "penalty": 2}).fit(_frame()).result_
+    result = rain.model(score=Halved, score_options={"share": 0.25, "penalty": 2}).fit(rain.frame()).result_
     assert result.score_name == "halved"
-    expected, _, _ = _true_score(BicEV, _frame(), result.searched_dag, penalty=0.5)
+    expected, _, _ = rain.true_score(BicEV, rain.frame(), result.searched_dag, penalty=0.5)
     assert result.score == pytest.approx(expected)
 
 
 def test_an_object_sees_the_columns_in_the_order_of_the_table():
-    frame = _frame()[["fall", "wet", "rain", "slippery", "sprinkler"]]
+    frame = rain.frame()[["fall", "wet", "rain", "slippery", "sprinkler"]]
     table = Table.from_array(frame.to_numpy(), list(frame.columns))
-    result = _model(score=Plain(table), prune="auto").fit(frame).result_
-    expected, _, _ = _true_score(BicNV, frame, result.searched_dag)
+    result = rain.model(score=Plain(table), prune="auto").fit(frame).result_
+    expected, _, _ = rain.true_score(BicNV, frame, result.searched_dag)
     assert result.score == pytest.approx(expected)
     assert result.score_name == "Plain"
     assert result.weights is None
     assert result.pruner == "none"
-    ready = _model(score=BicEV(table)).fit(frame)
-    assert _edges(ready) == _edges(_model().fit(frame))
+    ready = rain.model(score=BicEV(table)).fit(frame)
+    assert rain.edges(ready) == rain.edges(rain.model().fit(frame))
 
 
 def test_a_score_of_a_module(tmp_path, monkeypatch):
@@ -413,21 +378,21 @@ def test_a_score_of_a_module(tmp_path, monkeypatch):
     )
     monkeypatch.syspath_prepend(tmp_path)
     try:
-        model = _model(score="own_score_for_fit:Mine").fit(_frame())
+        model = rain.model(score="own_score_for_fit:Mine").fit(rain.frame())
     finally:
         sys.modules.pop("own_score_for_fit", None)
     assert model.result_.score_name == "mine"
-    assert _edges(model) == _edges(_model().fit(_frame()))
+    assert rain.edges(model) == rain.edges(rain.model().fit(rain.frame()))
 
 
 # Another table.
 
 
 def test_the_graph_can_be_scored_on_another_table():
-    model = _model(score_options={"penalty": 2}).fit(_frame())
-    assert model.score_on(_frame()) == pytest.approx(model.result_.pruned_score)
-    other = _frame(seed=1, n=50)
-    expected, _, _ = _true_score(BicEV, other, model.adjacency_, penalty=2)
+    model = rain.model(score_options={"penalty": 2}).fit(rain.frame())
+    assert model.score_on(rain.frame()) == pytest.approx(model.result_.pruned_score)
+    other = rain.frame(seed=1, n=50)
+    expected, _, _ = rain.true_score(BicEV, other, model.adjacency_, penalty=2)
     assert model.score_on(other) == pytest.approx(expected)
     assert model.score_on(other.iloc[::-1]) == pytest.approx(expected)
 
@@ -435,22 +400,22 @@ def test_the_graph_can_be_scored_on_another_table():
 def test_dropped_columns_and_targets_do_not_count_in_another_table(rng):
     prior = rng.normal(size=(6, 6))
     options = {"penalty": 1, "edge_prior": prior, "targets": rng.random((400, 6)) < 0.1}
-    model = _model(on_constant="drop", score_options=options).fit(_frame().assign(one=1.0)[["one", *NAMES]])
-    other = _frame(seed=1, n=50)
-    expected, _, _ = _true_score(BicEV, other, model.adjacency_, edge_prior=prior[1:, 1:])
+    model = rain.model(on_constant="drop", score_options=options).fit(rain.frame().assign(one=1.0)[["one", *NAMES]])
+    other = rain.frame(seed=1, n=50)
+    expected, _, _ = rain.true_score(BicEV, other, model.adjacency_, edge_prior=prior[1:, 1:])
     assert model.score_on(other.assign(one=2.0)[["one", *NAMES]]) == pytest.approx(expected)
 
 
 def test_what_cannot_be_scored_is_refused():
     with pytest.raises(NotFittedError):
-        DrBO().score_on(_frame())
-    model = _model().fit(_frame())
+        DrBO().score_on(rain.frame())
+    model = rain.model().fit(rain.frame())
     with pytest.raises(ValueError, match="feature names should match"):
-        model.score_on(_frame()[NAMES[::-1]])
+        model.score_on(rain.frame()[NAMES[::-1]])
     with pytest.raises(DataError, match="missing values in column 'wet'"):
-        model.score_on(_frame().assign(wet=np.nan))
-    frame = _frame()
-    ready = _model(score=BicEV(Table.from_array(frame.to_numpy()))).fit(frame)
+        model.score_on(rain.frame().assign(wet=np.nan))
+    frame = rain.frame()
+    ready = rain.model(score=BicEV(Table.from_array(frame.to_numpy()))).fit(frame)
     with pytest.raises(SettingsError, match="a score object is bound to its own data"):
         ready.score_on(frame)
 
@@ -460,7 +425,7 @@ def test_what_cannot_be_scored_is_refused():
 
 def test_the_papers_preset():
     """Its settings, its score and its pruning; the first design alone, so that no large batch is ranked."""
-    model = DrBO(preset="paper", max_evals=64, random_state=0).fit(_frame())
+    model = DrBO(preset="paper", max_evals=64, random_state=0).fit(rain.frame())
     result = model.result_
     assert (result.score_name, result.pruner, result.n_evals) == ("bic-ev", "threshold", 64)
     assert result.settings == Settings.preset("paper").with_(max_evals=64).to_dict()
@@ -468,13 +433,15 @@ def test_the_papers_preset():
     full = LinearRegression()
     for i, j in np.argwhere(result.searched_dag):
         parents = np.flatnonzero(result.searched_dag[:, j])
-        weight = full.fit(_frame().to_numpy()[:, parents], _frame().to_numpy()[:, j]).coef_[list(parents).index(i)]
+        weight = full.fit(rain.frame().to_numpy()[:, parents], rain.frame().to_numpy()[:, j]).coef_[
+            list(parents).index(i)
+        ]
         assert result.dag[i, j] == (abs(weight) > 0.3)
     assert any("preset 'paper'" in reason for reason in result.reasons)
 
 
 def test_keywords_win_over_the_presets_choices():
-    result = DrBO(preset="paper", score="bic-nv", prune="none", max_evals=8, random_state=0).fit(_frame()).result_
+    result = DrBO(preset="paper", score="bic-nv", prune="none", max_evals=8, random_state=0).fit(rain.frame()).result_
     assert (result.score_name, result.pruner) == ("bic-nv", "none")
 
 
@@ -487,7 +454,7 @@ def test_keywords_win_over_the_presets_choices():
 )
 def test_a_clash_is_told_and_recorded(options, message):
     with pytest.warns(UserWarning, match=message) as caught:
-        model = _model(**{"max_evals": None, **options}).fit(_frame())
+        model = rain.model(**{"max_evals": None, **options}).fit(rain.frame())
     assert caught[0].filename == __file__
     assert any(message in reason for reason in model.result_.reasons)
     assert model.result_.settings["max_evals"] == options.get("max_evals", SMALL.max_evals)
@@ -496,37 +463,39 @@ def test_a_clash_is_told_and_recorded(options, message):
 def test_no_clash_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        _model(max_evals=10, settings=SMALL).fit(_frame())
-        _model(max_evals=10, settings=SMALL.with_(max_evals=10)).fit(_frame())
+        rain.model(max_evals=10, settings=SMALL).fit(rain.frame())
+        rain.model(max_evals=10, settings=SMALL.with_(max_evals=10)).fit(rain.frame())
 
 
 @ROUTES
 def test_knowledge_follows_the_columns(max_evals, rng):
     knowledge = Knowledge(tiers=[["fall", "wet"], ["rain", "sprinkler", "slippery"]], max_parents=2)
     for _ in range(3):
-        model = _model(score="bic-nv", knowledge=knowledge, max_evals=max_evals).fit(_frame()[rng.permutation(NAMES)])
-        assert knowledge.compile(model.result_.names).violations(model.result_.searched_dag) == []
-        assert knowledge.compile(model.result_.names).violations(model.result_.dag) == []
+        model = rain.model(score="bic-nv", knowledge=knowledge, max_evals=max_evals).fit(
+            rain.frame()[rng.permutation(NAMES)]
+        )
+        assert Constraints.of(knowledge, model.result_.names).violations(model.result_.searched_dag) == []
+        assert Constraints.of(knowledge, model.result_.names).violations(model.result_.dag) == []
 
 
 def test_columns_that_say_nothing_can_be_dropped():
-    frame = _frame().assign(year=2024.0, wet_mm=lambda table: 10 * table["wet"] + 3)
+    frame = rain.frame().assign(year=2024.0, wet_mm=lambda table: 10 * table["wet"] + 3)
     with pytest.raises(DataError, match="column 'year' is constant"):
-        _model().fit(frame)
+        rain.model().fit(frame)
     with pytest.raises(DataError, match="column 'wet_mm' is a linear function of column 'wet'"):
-        _model(on_constant="drop").fit(frame)
-    model = _model(on_constant="drop", on_collinear="drop").fit(frame)
+        rain.model(on_constant="drop").fit(frame)
+    model = rain.model(on_constant="drop", on_collinear="drop").fit(frame)
     assert model.result_.names == tuple(NAMES)
     assert model.n_features_in_ == 7
     assert model.adjacency_.shape == (5, 5)
     assert sum("dropped column" in reason for reason in model.result_.reasons) == 2
-    kept = _model(on_constant="drop", on_collinear="keep").fit(frame)
+    kept = rain.model(on_constant="drop", on_collinear="keep").fit(frame)
     assert "wet_mm" in kept.result_.names
 
 
 @pytest.mark.parametrize("max_evals", [10_000, None], ids=["surrogate", "orders"])
 def test_a_time_limit_ends_the_search(max_evals):
-    result = _model(max_evals=max_evals, time_limit=0).fit(_frame()).result_
+    result = rain.model(max_evals=max_evals, time_limit=0).fit(rain.frame()).result_
     assert result.stopped == "time limit of 0 s reached"
     assert result.cut_short
     assert len(result.trace) == 1
@@ -539,7 +508,7 @@ def test_a_callback_sees_the_search_and_may_end_it():
         steps.append(progress.n_evals)
         return "enough" if progress.iteration == 2 else None
 
-    result = _model(score="bic-nv", callbacks=[enough]).fit(_frame()).result_
+    result = rain.model(score="bic-nv", callbacks=[enough]).fit(rain.frame()).result_
     assert result.stopped == "enough"
     assert result.trace["n_evals"].tolist() == steps
 
@@ -549,7 +518,7 @@ def test_an_interrupt_gives_the_best_so_far(max_evals):
     def interrupt(progress):
         raise KeyboardInterrupt
 
-    model = _model(callbacks=[interrupt], max_evals=max_evals).fit(_frame())
+    model = rain.model(callbacks=[interrupt], max_evals=max_evals).fit(rain.frame())
     assert model.result_.stopped == "interrupted"
     assert is_acyclic(model.adjacency_.astype(bool))
 
@@ -586,103 +555,10 @@ def test_an_interrupt_gives_the_best_so_far(max_evals):
 )
 def test_bad_options_are_refused(options, kind, message):
     with pytest.raises(kind, match=message):
-        _model(**options).fit(_frame())
+        rain.model(**options).fit(rain.frame())
 
 
 # What one run knows.
-
-
-class TestBootstrap:
-    @staticmethod
-    def collider(n=300):
-        x = np.random.default_rng(3).normal(size=(n, 4))
-        x[:, 2] += x[:, 0] + x[:, 1]
-        return pd.DataFrame(x, columns=["a", "b", "effect", "alone"])
-
-    def test_strong_edges_are_found_again_and_absent_ones_are_not(self):
-        table = self.collider()
-        model = DrBO(score="bic-nv", random_state=0).fit(table)
-        before = model.adjacency_
-        found = model.bootstrap(table, n=20)
-        assert (model.adjacency_ == before).all()
-        assert found.directed[0, 2] > 0.8
-        assert found.directed[1, 2] > 0.8
-        assert found.adjacent[3].max() < 0.4
-        assert model.result_.edges()["frequency"].min() > 0.8
-        assert model.result_.confidence.n == 20
-
-    @pytest.mark.parametrize("score", ["bic-nv", "bic-ev"])
-    def test_warm_and_cold_starts_agree_where_there_is_little_doubt(self, score):
-        table = self.collider(150)
-        model = DrBO(score=score, random_state=0).fit(table)
-        warm, cold = (model.bootstrap(table, n=6, warm=warm) for warm in (True, False))
-        assert np.abs(warm.adjacent - cold.adjacent).max() <= 0.5
-        assert np.abs(warm.adjacent - cold.adjacent).mean() < 0.1
-
-    def test_other_scores_search_every_resample_from_nothing(self):
-        table = self.collider(80)
-        model = DrBO(score="bge", random_state=0, max_evals=24).fit(table)
-        warm, cold = (model.bootstrap(table, n=2, warm=warm) for warm in (True, False))
-        assert (warm.directed == cold.directed).all()
-
-    def test_neither_workers_nor_the_order_of_columns_matter(self):
-        table = self.collider(120)
-        other = table[table.columns[::-1]]
-        one, turned = (DrBO(score="bic-nv", random_state=0).fit(x).bootstrap(x, n=8) for x in (table, other))
-        assert one.directed.tolist() == turned.directed[::-1, ::-1].tolist()
-
-    def test_knowledge_holds_in_every_resample(self):
-        known = Knowledge(forbidden=["a -> effect"], required=["effect -> b"])
-        table = self.collider()
-        found = DrBO(score="bic-ev", knowledge=known, random_state=0).fit(table).bootstrap(table, n=10)
-        assert found.directed[0, 2] == 0
-        assert found.directed[2, 1] == 1
-
-    def test_the_shares_are_saved_with_the_result(self, tmp_path):
-        table = self.collider()
-        model = DrBO(score="bic-nv", random_state=0).fit(table)
-        found = model.bootstrap(table, n=5, kind="subsample")
-        back = Result.load(model.result_.save(tmp_path)).confidence
-        assert (back.directed == found.directed).all()
-        assert (back.n, back.kind, back.seed) == (5, "subsample", 0)
-
-    @pytest.mark.parametrize("kind", ["block", "cluster"])
-    def test_rows_that_belong_together_stay_together(self, kind, monkeypatch):
-        """Groups of 10 neighbouring rows share the value of a column: a resample has each value in tens."""
-        import drbo.claims.refit as module
-
-        rng, seen = np.random.default_rng(0), []
-        table = pd.DataFrame(rng.normal(size=(100, 2)), columns=["a", "b"])
-        table["group"] = np.repeat(rng.permutation(10) + 0.5, 10)
-
-        def watching(self, rows, seed):
-            seen.append(self.table.values[rows][:, self.columns.tolist().index(2)])
-            return np.zeros((3, 3), dtype=bool)
-
-        monkeypatch.setattr(module.TableRefit, "__call__", watching)
-        given = {"block": 10} if kind == "block" else {"clusters": np.repeat(np.arange(10), 10)}
-        DrBO(score="bic-nv", random_state=0).fit(table).bootstrap(table, n=5, kind=kind, **given)
-        for values in seen:
-            counts = np.unique(values, return_counts=True)[1]
-            assert len(values) == 100
-            assert (counts % 10 == 0).all() if kind == "cluster" else len(counts) < 10
-
-    def test_finished_resamples_are_kept_for_the_same_plan_only(self, tmp_path, monkeypatch):
-        table, path = self.collider(), tmp_path / "resamples.json"
-        first, second = (DrBO(score="bic-nv", random_state=seed).fit(table) for seed in (0, 1))
-        few = first.bootstrap(table, n=3, keep=path)
-        many = first.bootstrap(table, n=6, keep=path)
-        assert (many.directed == first.bootstrap(table, n=6).directed).all()
-        assert (few.n, many.n) == (3, 6)
-        before = path.read_bytes()
-        second.bootstrap(table, n=2, keep=path)
-        assert path.read_bytes() != before
-
-    def test_a_ready_made_score_cannot_be_refitted(self):
-        table = self.collider()
-        model = DrBO(score=BicNV(Table.from_array(table.to_numpy())), max_evals=5).fit(table)
-        with pytest.raises(SettingsError, match="is bound to its own data"):
-            model.bootstrap(table)
 
 
 class OwnScore:
@@ -741,36 +617,3 @@ def test_two_searches_do_not_write_into_one_folder(rng, tmp_path):
 
     DrBO(score="bge", random_state=0, checkpoint=tmp_path, callbacks=[another]).fit(x)
     assert DrBO.resume(tmp_path).result_.seed == 0
-
-
-def test_resamples_of_the_checked_table_are_those_of_the_data(rng, tmp_path):
-    x = rng.normal(size=(80, 4))
-    x[:, 1] += x[:, 0]
-    x[:, 2] = 0.0
-    x[rng.random(80) < 0.1, 3] = np.nan
-    weights, clusters = rng.integers(0, 3, 80).astype(float), np.arange(80) // 4
-    model = DrBO(score="bic-nv", random_state=0, missing="drop", on_constant="drop", checkpoint=tmp_path)
-    model.fit(x, sample_weight=weights)
-    used = (weights > 0) & ~np.isnan(x).any(axis=1)
-    for kind, groups in (("bootstrap", None), ("subsample", None), ("cluster", clusters)):
-        keep = tmp_path / f"{kind}.json"
-        whole = model.bootstrap(x, 6, kind, clusters=groups, sample_weight=weights, keep=keep)
-        before = json.loads(keep.read_text())
-        resumed = DrBO.resume(tmp_path, time_limit=1000.0)
-        given = None if groups is None else groups[used]
-        again = resumed.bootstrap(Saved.load(tmp_path).table, 6, kind, clusters=given, keep=keep)
-        assert json.loads(keep.read_text()) == before  # it was used
-        keep.unlink()
-        anew = resumed.bootstrap(Saved.load(tmp_path).table, 6, kind, clusters=given)
-        for found in (again, anew):
-            assert (found.directed == whole.directed).all()
-            assert (found.undirected == whole.undirected).all()
-
-
-def test_resamples_draw_no_seed_from_the_source_of_the_fit():
-    source = np.random.default_rng(4)
-    model = DrBO(score="bic-nv", random_state=source).fit(_frame())
-    before = source.bit_generator.state
-    model.bootstrap(_frame(), n=2)
-    model.effects(_frame(), "rain", "wet", n=2)
-    assert source.bit_generator.state == before

@@ -3,65 +3,34 @@
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from drbo import DrBO, Knowledge, Settings
 from drbo.claims.findings import look_back
 from drbo.data.simulate import simulate
-from drbo.data.table import Table
 from drbo.deadline import Deadline, current
-from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
-
-NAMES = ["rain", "sprinkler", "wet", "slippery", "fall"]
-WEIGHTS = np.zeros((5, 5))
-WEIGHTS[[0, 1, 2, 3, 0], [2, 2, 3, 4, 1]] = [1.5, -1.0, 2.0, 1.2, 0.8]
-SMALL = Settings(climbs=4)
-#: A budget takes the route surrogate; without one a linear score is climbed over orders.
-ROUTES = pytest.mark.parametrize("max_evals", [60, None], ids=["surrogate", "orders"])
-
-
-def _frame(seed=0, n=400):
-    noise = np.random.default_rng(seed).normal(size=(n, 5))
-    return pd.DataFrame(noise @ np.linalg.inv(np.eye(5) - WEIGHTS), columns=NAMES)
-
-
-def _model(**options):
-    usual = {"score": "bic-ev", "max_evals": 60, "random_state": 0, "settings": SMALL, "prune": "f-test"}
-    return DrBO(**{**usual, **options})
-
-
-def _edges(model):
-    """The learned edges by name."""
-    return set(model.graph_.edges)
-
-
-def _true_score(kind, frame, dag, **options):
-    """Score a graph over the columns of a frame, without search and without canonical order."""
-    score = kind(Table.from_array(frame.to_numpy(), list(frame.columns)), **options)
-    families = Families.from_dags(np.asarray(dag, dtype=bool)[None])
-    local, price = score.local(families), score.family_price(families)
-    return float(score.combine(torch.as_tensor(local), torch.as_tensor(price))), local, price
+from tests import rain
+from tests.rain import NAMES, ROUTES, SMALL
 
 
 @ROUTES
 @pytest.mark.parametrize(("name", "kind"), [("bic-ev", BicEV), ("bic-nv", BicNV)])
 def test_scores_are_those_of_the_graphs(name, kind, max_evals):
     """Computed again on the table as it was given: values, parts and their order."""
-    frame = _frame()
-    result = _model(score=name, score_options={"penalty": 0.1}, max_evals=max_evals).fit(frame).result_
-    total, local, price = _true_score(kind, frame, result.searched_dag, penalty=0.1)
+    frame = rain.frame()
+    result = rain.model(score=name, score_options={"penalty": 0.1}, max_evals=max_evals).fit(frame).result_
+    total, local, price = rain.true_score(kind, frame, result.searched_dag, penalty=0.1)
     assert result.score == pytest.approx(total, abs=1e-8)
     assert result.search.local == pytest.approx(local, abs=1e-10)
     assert result.search.price == pytest.approx(price, abs=1e-10)
-    pruned, _, _ = _true_score(kind, frame, result.dag, penalty=0.1)
+    pruned, _, _ = rain.true_score(kind, frame, result.dag, penalty=0.1)
     assert result.pruned_score == pytest.approx(pruned, abs=1e-8)
     assert (result.searched_dag & ~result.dag).any()  # with hardly a penalty there is something to prune
 
 
 def test_the_record_says_how_it_was_found():
-    frame = _frame()
-    result = _model(score_options={"penalty": 2, "edge_prior": np.zeros((5, 5))}).fit(frame).result_
+    frame = rain.frame()
+    result = rain.model(score_options={"penalty": 2, "edge_prior": np.zeros((5, 5))}).fit(frame).result_
     assert (result.score_name, result.score_equivalent, result.pruner) == ("bic-ev", False, "f-test")
     assert result.scoring.options == {"penalty": 2, "edge_prior": "array (5, 5)"}
     assert (result.seed, result.table.n_rows) == (0, 400)
@@ -88,7 +57,7 @@ def test_a_run_that_ends_after_the_search_says_so(monkeypatch, reason):
 
     monkeypatch.setattr("drbo.pipeline.look_back", late)
     with Deadline():
-        result = _model(max_evals=20).fit(_frame()).result_
+        result = rain.model(max_evals=20).fit(rain.frame()).result_
     assert result.stopped.startswith("budget exhausted: 20 evaluations")
     assert result.stopped.endswith(f"; {reason} afterwards")
     assert result.cut_short
@@ -100,15 +69,15 @@ def test_required_edges_are_never_pruned(prune, max_evals, rng):
     frame = pd.DataFrame(rng.normal(size=(100, 4)), columns=list("abcd"))
     knowledge = Knowledge(required=["c -> a"], forbidden=["a -> b"])
     options = {"score": "bic-nv", "prune": prune, "max_evals": max_evals}
-    model = _model(knowledge=knowledge, **options).fit(frame)
-    assert ("c", "a") in _edges(model)
-    assert ("a", "b") not in _edges(model)
-    assert _edges(_model(**options).fit(frame)) == set()
+    model = rain.model(knowledge=knowledge, **options).fit(frame)
+    assert ("c", "a") in rain.edges(model)
+    assert ("a", "b") not in rain.edges(model)
+    assert rain.edges(rain.model(**options).fit(frame)) == set()
 
 
 @pytest.mark.parametrize("score", ["bic-nv", "bge", "bic-ev"])
 def test_small_tables_of_cheap_scores_are_solved_and_explained(score):
-    result = DrBO(score=score, random_state=0).fit(_frame()).result_
+    result = DrBO(score=score, random_state=0).fit(rain.frame()).result_
     assert (result.gap, result.proof.valid_for) == (0.0, "all DAGs on 5 columns")
     assert result.proof.upper_bound == pytest.approx(result.score)
     table = result.edges()
@@ -126,9 +95,9 @@ def test_small_tables_of_cheap_scores_are_solved_and_explained(score):
 
 
 def test_exact_is_off_where_evaluations_are_rationed_unless_asked_for():
-    assert _model(max_evals=3).fit(_frame()).result_.proof is None
-    assert DrBO(score="bge", random_state=0, exact=False).fit(_frame()).result_.proof is None
-    asked = _model(max_evals=3, exact=True).fit(_frame()).result_
+    assert rain.model(max_evals=3).fit(rain.frame()).result_.proof is None
+    assert DrBO(score="bge", random_state=0, exact=False).fit(rain.frame()).result_.proof is None
+    asked = rain.model(max_evals=3, exact=True).fit(rain.frame()).result_
     assert asked.gap == 0
     assert asked.n_local >= 5 * 16
 
@@ -149,7 +118,7 @@ def test_a_large_sparse_graph_is_proved_and_a_dense_one_says_that_no_bound_was_r
 
 
 def test_what_is_known_does_not_depend_on_the_order_of_the_columns():
-    frame = _frame()
+    frame = rain.frame()
     other = frame[[NAMES[k] for k in (3, 1, 4, 0, 2)]]
     one, two = (DrBO(score="bge", random_state=0).fit(table).result_ for table in (frame, other))
     columns = [two.names.index(name) for name in one.names]
@@ -159,7 +128,7 @@ def test_what_is_known_does_not_depend_on_the_order_of_the_columns():
 
 def test_knowledge_shows_in_the_class_and_the_reasons():
     known = Knowledge(tiers=[["rain"], ["sprinkler"]])
-    result = DrBO(score="bge", random_state=0, knowledge=known).fit(_frame()).result_
+    result = DrBO(score="bge", random_state=0, knowledge=known).fit(rain.frame()).result_
     assert result.proof.valid_for == "all DAGs on 5 columns that satisfy the knowledge"
     assert result.why()["rain", "sprinkler"] == "knowledge: sprinkler -> rain is ruled out"
     assert not result.mpdag[1, 0]

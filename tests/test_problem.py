@@ -11,38 +11,9 @@ from drbo.data.prepare import Preparation
 from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.problem import NO_ORDER, Request, ScoreChoice, call_of, device_of, plain_parameters, prepare, seed_of, where
-from drbo.scores.base import Families
 from drbo.scores.linear import BicNV
-
-NAMES = ["rain", "sprinkler", "wet", "slippery", "fall"]
-WEIGHTS = np.zeros((5, 5))
-WEIGHTS[[0, 1, 2, 3, 0], [2, 2, 3, 4, 1]] = [1.5, -1.0, 2.0, 1.2, 0.8]
-SMALL = Settings(climbs=4)
-#: A budget takes the route surrogate; without one a linear score is climbed over orders.
-ROUTES = pytest.mark.parametrize("max_evals", [60, None], ids=["surrogate", "orders"])
-
-
-def _frame(seed=0, n=400):
-    noise = np.random.default_rng(seed).normal(size=(n, 5))
-    return pd.DataFrame(noise @ np.linalg.inv(np.eye(5) - WEIGHTS), columns=NAMES)
-
-
-def _model(**options):
-    usual = {"score": "bic-ev", "max_evals": 60, "random_state": 0, "settings": SMALL, "prune": "f-test"}
-    return DrBO(**{**usual, **options})
-
-
-def _edges(model):
-    """The learned edges by name."""
-    return set(model.graph_.edges)
-
-
-def _true_score(kind, frame, dag, **options):
-    """Score a graph over the columns of a frame, without search and without canonical order."""
-    score = kind(Table.from_array(frame.to_numpy(), list(frame.columns)), **options)
-    families = Families.from_dags(np.asarray(dag, dtype=bool)[None])
-    local, price = score.local(families), score.family_price(families)
-    return float(score.combine(torch.as_tensor(local), torch.as_tensor(price))), local, price
+from tests import rain
+from tests.rain import NAMES, ROUTES
 
 
 class NoParents(BicNV):
@@ -70,7 +41,9 @@ class Cheap(NoParents):
 )
 def test_the_route_and_its_reason_are_told(score, changes, route, reason):
     settings = Settings(order_patience=1, patience=2).with_(batch_size=8, n_candidates=64, hidden=8, n_grads=2)
-    result = DrBO(score=score, settings=settings.with_(**changes), random_state=0, exact=False).fit(_frame()).result_
+    result = (
+        DrBO(score=score, settings=settings.with_(**changes), random_state=0, exact=False).fit(rain.frame()).result_
+    )
     assert result.settings["route"] == route
     assert any(text.startswith(f"route {route}: {reason}") for text in result.reasons)
     assert (result.search.found_by == "order search") == (route == "orders")
@@ -82,26 +55,28 @@ def test_an_edge_prior_follows_its_columns(rng):
     for columns in (["a", "b", "c", "d", "one"], ["one", "d", "b", "a", "c"], ["c", "one", "a", "d", "b"]):
         prior = pd.DataFrame(0.0, index=columns, columns=columns)
         prior.loc["d", "b"] = 50.0
-        model = _model(score="bic-nv", on_constant="drop", prune="none", score_options={"edge_prior": prior.to_numpy()})
+        model = rain.model(
+            score="bic-nv", on_constant="drop", prune="none", score_options={"edge_prior": prior.to_numpy()}
+        )
         model.fit(frame[columns])
-        assert _edges(model) == {("d", "b")}
+        assert rain.edges(model) == {("d", "b")}
 
 
 @ROUTES
 def test_targets_follow_rows_and_columns(max_evals, rng):
-    frame = _frame()
+    frame = rain.frame()
     targets = pd.DataFrame(rng.random((400, 5)) < [0.3, 0.0, 0.2, 0.1, 0.0], columns=NAMES)
     options = {"score": "bic-nv", "on_constant": "drop", "max_evals": max_evals}
-    first = _model(score_options={"penalty": 1, "targets": targets.to_numpy()}, **options).fit(frame)
-    expected, _, _ = _true_score(BicNV, frame, first.result_.searched_dag, targets=targets.to_numpy())
+    first = rain.model(score_options={"penalty": 1, "targets": targets.to_numpy()}, **options).fit(frame)
+    expected, _, _ = rain.true_score(BicNV, frame, first.result_.searched_dag, targets=targets.to_numpy())
     assert first.score_ == pytest.approx(expected)
     assert not first.result_.score_equivalent
     rows, columns = rng.permutation(400), rng.permutation(NAMES)
     moved = targets.iloc[rows][columns].assign(one=False).to_numpy()
     shuffled = frame.iloc[rows][columns].assign(one=3.0)
-    second = _model(score_options={"penalty": 1, "targets": moved}, **options).fit(shuffled)
+    second = rain.model(score_options={"penalty": 1, "targets": moved}, **options).fit(shuffled)
     assert second.score_ == first.score_
-    assert _edges(second) == _edges(first)
+    assert rain.edges(second) == rain.edges(first)
 
 
 def test_exact_refuses_more_columns_than_it_can_hold_before_anything_is_spent():
@@ -115,11 +90,11 @@ def test_exact_refuses_more_columns_than_it_can_hold_before_anything_is_spent():
 def test_a_gpu_that_is_not_there(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(SettingsError, match="device 'cuda' is not available here") as caught:
-        _model(device="cuda").fit(_frame())
+        rain.model(device="cuda").fit(rain.frame())
     assert "device='auto' or 'cpu'" in caught.value.hint
     assert (
-        _model(device="auto", max_evals=4).fit(_frame()).score_
-        == _model(device="cpu", max_evals=4).fit(_frame()).score_
+        rain.model(device="auto", max_evals=4).fit(rain.frame()).score_
+        == rain.model(device="cpu", max_evals=4).fit(rain.frame()).score_
     )
 
 
@@ -180,7 +155,7 @@ def _request(**changes):
 
 
 def test_a_problem_is_ready_to_run():
-    data = Preparation().prepare(_frame())
+    data = Preparation().prepare(rain.frame())
     problem = prepare(_request(), data)
     assert problem.settings.route == "orders"
     assert problem.choice.name == "bic-nv"
@@ -189,19 +164,19 @@ def test_a_problem_is_ready_to_run():
     assert not problem.is_hurried
     outcome = problem.course.state.run()
     found = problem.job.restored(outcome.best.dags[0])
-    assert outcome.best.scores[0] == pytest.approx(_true_score(BicNV, _frame(), found)[0])
+    assert outcome.best.scores[0] == pytest.approx(rain.true_score(BicNV, rain.frame(), found)[0])
 
 
 def test_completed_copies_of_a_table_share_one_choice_of_the_score():
     choice = ScoreChoice("bge", {}, ("chosen before",))
-    problem = prepare(_request(), Preparation().prepare(_frame()), choice=choice)
+    problem = prepare(_request(), Preparation().prepare(rain.frame()), choice=choice)
     assert problem.score.name == "bge"
     assert "chosen before" in problem.reasons
 
 
 def test_a_table_that_there_is_no_time_to_sort_is_told(monkeypatch):
     monkeypatch.setattr(Table, "is_hurried", True)
-    problem = prepare(_request(), Preparation().prepare(_frame()))
+    problem = prepare(_request(), Preparation().prepare(rain.frame()))
     assert problem.is_hurried
     assert NO_ORDER in problem.reasons
 
@@ -209,7 +184,7 @@ def test_a_table_that_there_is_no_time_to_sort_is_told(monkeypatch):
 @pytest.mark.parametrize("route", ["surrogate", "orders"])
 def test_screening_is_for_searches_with_a_surrogate(route):
     settings = Settings(route=route, candidate_parents=2)
-    limits = prepare(_request(settings=settings), Preparation().prepare(_frame())).limits
+    limits = prepare(_request(settings=settings), Preparation().prepare(rain.frame())).limits
     assert limits.allowed.sum(axis=0).max() == (2 if route == "surrogate" else 4)
 
 

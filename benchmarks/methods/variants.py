@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from benchmarks.methods import inducing
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.outcome import Evaluated
 from drbo.search.paper.acquire import Acquisition
 from drbo.search.paper.history import History
 from drbo.search.paper.inputs import Inputs

@@ -20,7 +20,7 @@ from benchmarks.parameters import Graphs, SampleSize, Seeds, Workers
 from benchmarks.rows import Row
 from benchmarks.studies.study import in_parallel, study
 from drbo import DrBO
-from drbo.claims.resampling import Confidence
+from drbo.claims.confidence import Confidence
 from drbo.data.simulate import Simulated, simulate
 from drbo.graph import dag_to_cpdag
 

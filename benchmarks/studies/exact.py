@@ -33,11 +33,12 @@ from benchmarks.parameters import Names, SampleSize, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
+from drbo.constraints import Constraints
 from drbo.data.datasets import load
 from drbo.data.simulate import random_dag, simulate, standardize
 from drbo.data.table import Table
 from drbo.graph import topological_order
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.scores.base import Score, build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.proof import certify_large
@@ -213,11 +214,11 @@ def large(
 ) -> Iterator[Row]:
     """Prove, or bound, the optimum of more than 20 columns."""
     warm = build_score("bic-nv", Table.from_array(simulate("22ER1", "linear", n=50, seed=0).X))
-    prove_large(warm, np.zeros((22, 22), dtype=bool), Knowledge(max_parents=1).compile(warm.names), 60.0)
+    prove_large(warm, np.zeros((22, 22), dtype=bool), Constraints.of(Knowledge(max_parents=1), warm.names), 60.0)
     for seed in seeds:
         for name, kind, data, knowledge in large_sets(scores, graphs, seed):
             score = build_score(kind, data, OPTIONS)
-            limits = knowledge.compile(score.names)
+            limits = Constraints.of(knowledge, score.names)
             search = OrderSearch(score, Settings(), constraints=limits, seed=seed).run()
             key = {"part": "large", "data": name, "score": kind, "route": "", "seed": seed}
             row = prove_large(score, search.best.dags[0], limits, limit)

@@ -19,9 +19,9 @@ from benchmarks.parameters import Names, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo.claims.findings import edge_posterior
+from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.graph import topological_order
-from drbo.knowledge import Constraints
 from drbo.scores.base import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables

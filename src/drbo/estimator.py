@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import fields, replace
 from pathlib import Path
@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from drbo import pipeline
 from drbo.choices import Choices
-from drbo.claims.refit import TableRefit
-from drbo.claims.resampling import Confidence, Kept, bootstrap, check_resampling
+from drbo.claims.confidence import Confidence
+from drbo.claims.resampling import Progress, Resampling, ResamplingKind
 from drbo.data.prepare import Preparation
 from drbo.data.read import as_frame
 from drbo.data.table import Table
@@ -25,7 +25,8 @@ from drbo.deadline import Deadline
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
 from drbo.problem import Request, ScoreChoice, call_of, device_of, plain_parameters, seed_of
-from drbo.result.effects import Effects, resampled_effects
+from drbo.refitting import FittedModel
+from drbo.result.effects import Effects
 from drbo.result.pooling import pooled
 from drbo.result.result import Result
 from drbo.scores.base import SCORES
@@ -235,13 +236,13 @@ class DrBO(BaseEstimator):
         self,
         X: Any,
         n: int = 100,
-        kind: str = "bootstrap",
+        kind: ResamplingKind = "bootstrap",
         *,
         block: int | None = None,
         clusters: npt.ArrayLike | None = None,
         warm: bool = True,
         executor: Executor | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
         keep: str | Path | None = None,
         sample_weight: npt.ArrayLike | None = None,
     ) -> Confidence:
@@ -254,7 +255,7 @@ class DrBO(BaseEstimator):
         ----------
         X : the (n, d) table that was fitted, or its checked :class:`~drbo.data.table.Table`, which includes the
             weights; clusters then refer to its rows.
-        n, kind, block, clusters, progress : see :func:`drbo.claims.resampling.bootstrap`.
+        n, kind, block, clusters, progress : see :class:`drbo.claims.resampling.Resampling`.
         warm : whether resamples on route orders use a warm start. True: start from the graph of the full table and stop
             early (docs/confidence.md describes the effect); False: a full search from scratch. On other routes, warm
             starts overstate the confidence, so resamples always start from scratch.
@@ -271,22 +272,13 @@ class DrBO(BaseEstimator):
         1.0
         """
         self._check_resampled()
-        check_resampling(n, kind, block, clusters, n_rows=X.n_rows if isinstance(X, Table) else len(as_frame(X)))
-        check_is_fitted(self)
+        plan = Resampling(n, kind, block, clusters)
+        plan.check(X.n_rows if isinstance(X, Table) else len(as_frame(X)))
+        model = self._fitted_model()
         with Deadline(Settings.from_dict(self.result_.settings).time_limit):
-            table, columns = X, self._columns
-            if not isinstance(X, Table):
-                frame = as_frame(X)
-                table, columns = self._preparation.again(frame, self.result_.names, sample_weight), list(frame.columns)
-                if clusters is not None:
-                    clusters = np.asarray(clusters)[self._preparation.used_rows(frame, sample_weight)]
-            refit = self._refit(table, columns, warm)
-            plan = pipeline.resampling_plan(self.result_, kind, block, clusters, warm, table.weights)
-            found = bootstrap(
-                refit, refit.table.n_rows, self.result_.names, n=n, kind=kind, block=block, clusters=clusters,
-                seed=self.result_.seed, executor=executor, progress=progress,
-                kept=None if keep is None else Kept(Path(keep), plan),
-            )  # fmt: skip
+            found = model.bootstrap(
+                X, plan, warm=warm, executor=executor, progress=progress, keep=keep, sample_weight=sample_weight
+            )
         self.result_ = replace(self.result_, confidence=found)
         return found
 
@@ -297,7 +289,7 @@ class DrBO(BaseEstimator):
         target: str,
         n: int = 100,
         *,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Effects:
         """Estimate a linear effect over the graphs of n bootstrap resamples of the table that was fitted.
 
@@ -315,13 +307,10 @@ class DrBO(BaseEstimator):
         True
         """
         self._check_resampled()
-        frame = as_frame(X)
-        check_resampling(n, "bootstrap", None, None, n_rows=len(frame))
-        check_is_fitted(self)
+        Resampling(n).check(len(as_frame(X)))
+        model = self._fitted_model()
         with Deadline(self._choices.seconds):
-            table = self._preparation.again(frame, self.result_.names)
-            refit = self._refit(table, list(frame.columns), warm=True)
-            return resampled_effects(refit, table, [(source, target)], n=n, seed=self.result_.seed, progress=progress)
+            return model.effects(X, source, target, n, progress)
 
     def stability(self, X: Any, seeds: int = 10, *, sample_weight: npt.ArrayLike | None = None) -> Confidence:
         """Fit copies of this model with other seeds, and return the frequency of each edge and path.
@@ -376,14 +365,16 @@ class DrBO(BaseEstimator):
         >>> bool(np.isclose(model.score_on(table), model.result_.pruned_score))
         True
         """
-        check_is_fitted(self)
+        model = self._fitted_model()
         validate_data(self, X, reset=False, skip_check_array=True)  # names and number of columns
-        frame = as_frame(X).set_axis(self._columns, axis=1)
-        table = self._preparation.again(frame, self.result_.names, sample_weight)
-        return pipeline.score_on(self.result_, self._choice, table, self._columns)
+        return model.score_on(X, sample_weight)
 
-    def _refit(self, table: Table, columns: list[str], warm: bool) -> TableRefit:
-        return pipeline.refit_of(self.result_, self._choice, table, columns, device=device_of(self.device), warm=warm)
+    def _fitted_model(self) -> FittedModel:
+        check_is_fitted(self)
+        return FittedModel(
+            result=self.result_, choice=self._choice, preparation=self._preparation, columns=self._columns,
+            device=device_of(self.device),
+        )  # fmt: skip
 
     def _check_resampled(self) -> None:
         if self.missing == "impute":

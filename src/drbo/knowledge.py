@@ -1,27 +1,19 @@
-"""Background knowledge about the graph, stated by name, and the constraints that it puts on a search, as arrays.
-
-Contradictions are found when the knowledge is applied to the columns of a table, before any search.
-"""
+"""Background knowledge about the graph, as the user states it: by name, in Python, TOML or on the command line."""
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-import numpy.typing as npt
-
 from drbo.errors import KnowledgeError
-from drbo.graph import BoolMatrix, check_dag, descendants, find_cycle
 from drbo.toml import read_toml
 
 NAMES_SHOWN = 20  # columns listed in a hint
 UNKNOWN_SHOWN = 10  # names in one error: each is compared with all columns
-CLASHES_SHOWN = 100
 
 
 @dataclass(frozen=True)
@@ -46,13 +38,13 @@ class Knowledge:
     Examples
     --------
     >>> known = Knowledge(required=["smoking -> cancer"], tiers=[["age", "sex"], ["smoking"]], max_parents=3)
-    >>> limits = known.compile(["age", "cancer", "sex", "smoking"])
-    >>> bool(limits.allowed[0, 3]), bool(limits.allowed[3, 0]), bool(limits.required[3, 1])
-    (True, False, True)
-    >>> Knowledge(required=["a -> b"], roots=["b"]).compile(["a", "b"])
+    >>> known.bans("smoking", "age")
+    ["'smoking' is in tier 2 and 'age' in tier 1"]
+    >>> known.check_names(["age", "sex", "smoking", "cancr"])
     Traceback (most recent call last):
     ...
-    drbo.errors.KnowledgeError: 'a -> b' is required but 'b' is a root (drop or change one of these statements)
+    drbo.errors.KnowledgeError: unknown name in the knowledge: 'cancer' (in required 'smoking -> cancer') is not a
+    column; did you mean 'cancr'? (...)
     """
 
     forbidden: Sequence[tuple[str, str]] = ()
@@ -194,34 +186,6 @@ class Knowledge:
         full = {key: value for key, value in parts.items() if value}
         return full if self.max_parents is None else {**full, "max_parents": self.max_parents}
 
-    def compile(self, names: Sequence[str]) -> "Constraints":
-        """Return the constraints on these columns, or raise a KnowledgeError that lists every contradiction."""
-        self._check_names(names)
-        index = {name: i for i, name in enumerate(names)}
-        d = len(names)
-        required = np.zeros((d, d), dtype=bool)
-        for a, b in self.required:
-            required[index[a], index[b]] = True
-        limits = self.max_parents if isinstance(self.max_parents, Mapping) else dict.fromkeys(names, self.max_parents)
-        max_parents = np.full(d, max(d - 1, 0))
-        for name, limit in limits.items():
-            if limit is not None:
-                max_parents[index[name]] = min(limit, d - 1)
-        tier = np.array([self._tier_of.get(name, 0) for name in names], dtype=np.intp)
-        self._check_consistent(names, required, tier, max_parents)
-        allowed = ~np.eye(d, dtype=bool) & ~_precedence(required, tier).T
-        for a, b in self.forbidden:
-            allowed[index[a], index[b]] = False
-        allowed[:, [index[name] for name in self.roots]] = False
-        allowed[[index[name] for name in self.leaves]] = False
-        outside = np.array([name in self._sets["context"] for name in names])
-        allowed &= ~(~outside[:, None] & outside)  # so that no path leads from what is studied to its context
-        if self.forbid_within_tiers:
-            allowed &= (tier[:, None] != tier) | (tier == 0)
-        full = required.sum(axis=0) == max_parents  # no room beside the required parents
-        allowed[:, full] = required[:, full]
-        return Constraints(tuple(names), allowed, required, tier, max_parents, self)
-
     def bans(self, a: str, b: str) -> list[str]:
         """Return the reasons that forbid the edge a -> b, worded to complete 'a -> b is required but ...'."""
         reasons = []
@@ -233,7 +197,7 @@ class Knowledge:
             reasons.append(f"'{a}' is a leaf")
         if b in self._sets["context"] and a not in self._sets["context"]:
             reasons.append(f"'{b}' is a context variable and '{a}' is not")
-        first, second = self._tier_of.get(a, 0), self._tier_of.get(b, 0)
+        first, second = self.tier_of.get(a, 0), self.tier_of.get(b, 0)
         if first > second > 0:
             reasons.append(f"'{a}' is in tier {first} and '{b}' in tier {second}")
         if self.forbid_within_tiers and first == second > 0:
@@ -241,7 +205,8 @@ class Knowledge:
         return reasons
 
     @cached_property
-    def _tier_of(self) -> dict[str, int]:
+    def tier_of(self) -> dict[str, int]:
+        """The tier of each variable that has one, from 1."""
         return {name: number for number, tier in enumerate(self.tiers, 1) for name in tier}
 
     @cached_property
@@ -264,7 +229,8 @@ class Knowledge:
         ):
             yield from ((name, kind) for name in group)
 
-    def _check_names(self, names: Sequence[str]) -> None:
+    def check_names(self, names: Sequence[str]) -> None:
+        """Raise a KnowledgeError that lists every name that is not among these columns."""
         known = set(names)
         unknown: dict[str, str] = {}
         for name, where in self._mentions():
@@ -285,150 +251,6 @@ class Knowledge:
             hint="knowledge can only name columns that are part of the search; the columns are "
             f"{', '.join(names[:NAMES_SHOWN])}{more}",
         )
-
-    def _check_consistent(
-        self,
-        names: Sequence[str],
-        required: BoolMatrix,
-        tier: npt.NDArray[np.intp],
-        max_parents: npt.NDArray[np.intp],
-    ) -> None:
-        problems = []
-        homes: dict[str, list[str]] = {}
-        for number, group in enumerate(self.tiers, 1):
-            for name in group:
-                homes.setdefault(name, []).append(str(number))
-        for name, numbers in homes.items():
-            if len(numbers) > 1:
-                problems.append(f"'{name}' is in tiers {' and '.join(numbers)}")
-        problems += [f"'{a} -> {b}' is required but {why}" for a, b in self.required for why in self.bans(a, b)]
-        for node in np.flatnonzero(required.sum(axis=0) > max_parents).tolist():
-            parents = np.flatnonzero(required[:, node]).tolist()
-            edges = ", ".join(f"'{names[parent]} -> {names[node]}'" for parent in parents)
-            verb = "are" if len(parents) > 1 else "is"
-            problems.append(f"{edges} {verb} required but max_parents of '{names[node]}' is {max_parents[node]}")
-        cycle = find_cycle(required)
-        if cycle is not None:
-            problems.append(f"the required edges form a cycle: {_path_words([*cycle, cycle[0]], names)}")
-        elif not problems:
-            problems += _paths_against_tiers(names, required, tier)
-        if problems:
-            count = f"{len(problems)} contradictions: " if len(problems) > 1 else ""
-            more = "; ..." if len(problems) > CLASHES_SHOWN else ""
-            shown = "; ".join(problems[:CLASHES_SHOWN])
-            raise KnowledgeError(f"{count}{shown}{more}", hint="drop or change one of these statements")
-
-
-@dataclass(frozen=True, eq=False)
-class Constraints:
-    """Knowledge about the columns of one table, ready for the search; made by :meth:`Knowledge.compile`.
-
-    Besides forbidden edges, an edge is not allowed if together with the required edges it would close a cycle, let a
-    later tier cause an earlier one, or exceed the maximum number of parents.
-
-    Examples
-    --------
-    >>> limits = Knowledge(forbidden=["a -> b"]).compile(["a", "b"])
-    >>> limits.violations([[0, 1], [0, 0]])
-    ["'a -> b' is present but forbidden"]
-    >>> limits.is_trivial, Constraints.none(3).is_trivial
-    (False, True)
-    """
-
-    names: tuple[str, ...]
-    allowed: BoolMatrix  # (d, d): i -> j may be present; holds for every required edge, never on the diagonal
-    required: BoolMatrix  # (d, d)
-    tier: npt.NDArray[np.intp]  # (d,): 1, 2, ... from early to late; 0: in no tier
-    max_parents: npt.NDArray[np.intp]  # (d,): d - 1 where there is no limit
-    knowledge: Knowledge = field(default_factory=Knowledge)  # the statements themselves, for messages
-
-    @classmethod
-    def none(cls, d: int) -> Self:
-        """Return constraints that allow every DAG."""
-        names = tuple(f"x{i}" for i in range(d))
-        limits = np.full(d, max(d - 1, 0))
-        return cls(names, ~np.eye(d, dtype=bool), np.zeros((d, d), dtype=bool), np.zeros(d, dtype=np.intp), limits)
-
-    @cached_property
-    def before(self) -> BoolMatrix:
-        """(d, d) True where i comes before j in every order, by the required edges; (0, 0) where there are none."""
-        return descendants(self.required) if self.required.any() else np.zeros((0, 0), dtype=bool)
-
-    @cached_property
-    def is_trivial(self) -> bool:
-        """Whether every DAG is allowed."""
-        d = len(self.names)
-        everything = int(self.allowed.sum()) == d * (d - 1)
-        return everything and not self.required.any() and bool((self.max_parents >= d - 1).all())
-
-    def allow(
-        self,
-        nodes: npt.NDArray[np.intp],  # (m,)
-        parents: npt.NDArray[np.bool_],  # (m, d)
-    ) -> bool:
-        """Tell whether all of these families satisfy the knowledge.
-
-        Examples
-        --------
-        >>> limits = Knowledge(forbidden=["a -> b"]).compile(["a", "b"])
-        >>> [limits.allow(np.array([node]), np.array([[node == 1, node == 0]])) for node in (0, 1)]  # b -> a, a -> b
-        [True, False]
-        """
-        if (nodes >= len(self.names)).any():
-            return False
-        forbidden, missing = parents & ~self.allowed.T[nodes], ~parents & self.required.T[nodes]
-        return not (forbidden.any() or missing.any() or (parents.sum(axis=1) > self.max_parents[nodes]).any())
-
-    def permuted(self, order: npt.ArrayLike) -> "Constraints":
-        """Return the constraints with the columns in another order; new column k is the old ``order[k]``."""
-        o = np.asarray(order, dtype=np.intp)
-        pairs = np.ix_(o, o)
-        names = tuple(self.names[i] for i in o)
-        tier, limits = self.tier[o], self.max_parents[o]
-        return Constraints(names, self.allowed[pairs], self.required[pairs], tier, limits, self.knowledge)
-
-    def violations(self, dag: npt.ArrayLike) -> list[str]:
-        """Return every violated statement in words; the list is empty if the DAG satisfies all of them."""
-        edges = check_dag(dag, self.names)
-        found = [f"{self._edge(i, j)} is required but missing" for i, j in np.argwhere(self.required & ~edges)]
-        before = _precedence(self.required, self.tier)
-        for i, j in np.argwhere(edges & ~self.allowed):
-            reasons = self.knowledge.bans(self.names[i], self.names[j])
-            if not reasons and before[j, i]:
-                reasons = [f"the required edges and tiers place '{self.names[j]}' before '{self.names[i]}'"]
-            found += [f"{self._edge(i, j)} is present but {why}" for why in reasons]
-        for node in np.flatnonzero(edges.sum(axis=0) > self.max_parents):
-            parents = ", ".join(self.names[parent] for parent in np.flatnonzero(edges[:, node]))
-            found.append(f"max_parents of '{self.names[node]}' is {self.max_parents[node]} but it has {parents}")
-        return found
-
-    def _edge(self, i: int, j: int) -> str:
-        return f"'{self.names[i]} -> {self.names[j]}'"
-
-
-def _precedence(required: BoolMatrix, tier: npt.NDArray[np.intp]) -> BoolMatrix:
-    """Return which nodes must come before which: by required edges, by tiers, and by what follows from both."""
-    return descendants(required | ((tier[:, None] < tier) & (tier[:, None] > 0)))
-
-
-def _paths_against_tiers(names: Sequence[str], required: BoolMatrix, tier: npt.NDArray[np.intp]) -> list[str]:
-    """Return the first required path from a later tier to an earlier one, in words."""
-    reach = descendants(required)
-    clashes = np.argwhere(reach & (tier[:, None] > tier) & (tier > 0))
-    if not len(clashes):
-        return []
-    node, end = clashes[0].tolist()
-    path = [node]
-    while node != end:
-        node = int(np.flatnonzero(required[node] & (reach[:, end] | (np.arange(len(tier)) == end)))[0])
-        path.append(node)
-    first, last = path[0], path[-1]
-    where = f"'{names[first]}' is in tier {tier[first]} and '{names[last]}' in tier {tier[last]}"
-    return [f"'{_path_words(path, names)}' is required but {where}"]
-
-
-def _path_words(path: Sequence[int], names: Sequence[str]) -> str:
-    return " -> ".join(names[node] for node in path)
 
 
 def _limits_of(*statements: Knowledge) -> tuple[bool, ...]:

@@ -1,6 +1,5 @@
 """From a checked table to a result: prepare the problem, search, look back on what was found, and tell it."""
 
-import hashlib
 import platform
 import time
 import warnings
@@ -16,25 +15,21 @@ import torch
 import drbo
 from drbo.claims.findings import Findings, claims_of, look_back
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
-from drbo.claims.refit import TableRefit
 from drbo.data.audit import audit, audit_arrows
-from drbo.data.canonical import Canonical
 from drbo.data.facts import Audit, Finding
 from drbo.data.impute import imputations
 from drbo.data.lock import locked
 from drbo.data.prepare import Prepared
 from drbo.data.table import Table
 from drbo.deadline import Deadline, OutOfTimeError, current, finishing
-from drbo.errors import SettingsError
 from drbo.graph import dag_to_cpdag
-from drbo.problem import Problem, Request, ScoreChoice, prepare, where
+from drbo.problem import Problem, Request, ScoreChoice, prepare
 from drbo.result.pooling import pooled
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace, was_cut_short
 from drbo.result.result import Result
-from drbo.scores.base import Families, Score, build_score
+from drbo.scores.base import Families, Score
 from drbo.scores.linear import BicNV
 from drbo.search.checkpoint.saver import Saved, Saver, begin, make_folder
-from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.outcome import Callback, Outcome, Progress
 from drbo.search.stopping import Asked
 from drbo.settings import Settings
@@ -227,62 +222,6 @@ def _pruned(problem: Problem, outcome: Outcome) -> tuple[npt.NDArray[np.bool_], 
             return job.restored(kept), float(evaluator.scores(kept[None], local)[0]), pruner, ()
     except OutOfTimeError:
         return job.restored(dag), float(outcome.best.scores[0]), "none", (NO_PRUNING,)
-
-
-def refit_of(
-    result: Result, choice: ScoreChoice, table: Table, columns: list[str], *, device: str, warm: bool
-) -> TableRefit:
-    """Return what fits a resample of a table that was just fitted; columns are those that were passed in."""
-    name, settings = _named_score(choice), Settings.from_dict(result.settings)
-    job = Canonical(table, columns, result.seed, movable=True, sort_rows=False)
-    options = where(name, device, settings) | job.ordered_options(choice.options)
-    return TableRefit(
-        name=name,
-        options=options,
-        table=job.table,
-        constraints=result.knowledge.compile(result.names).permuted(job.columns),
-        settings=settings,
-        pruner=result.pruner,
-        columns=job.columns,
-        start=result.search.dag[np.ix_(job.columns, job.columns)] if warm else None,
-        device=device,
-    )
-
-
-def resampling_plan(
-    result: Result,
-    kind: str,
-    block: int | None,
-    clusters: npt.ArrayLike | None,
-    warm: bool,
-    weights: npt.NDArray[np.float64] | None,
-) -> str:
-    """Return a digest of all that decides the graphs of resamples."""
-    settings = {**result.settings, "time_limit": None}  # a longer limit does not make finished resamples invalid
-    groups = None if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1].tolist()
-    parts = (
-        *(result.table.sha256, result.names, result.seed, result.score_name, result.scoring.options, settings),
-        *(result.knowledge.to_mapping(), result.pruner, result.provenance.versions, kind, block, groups, warm),
-        *(() if weights is None else weights.tolist()),
-    )
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-def score_on(result: Result, choice: ScoreChoice, table: Table, columns: list[str]) -> float:
-    """Return the score of a learned graph on another table; rows set by intervention do not count."""
-    job = Canonical(table, columns, result.seed, movable=True)
-    options = {key: value for key, value in choice.options.items() if key != "targets"}
-    score = build_score(_named_score(choice), job.table, job.ordered_options(options))
-    dag = result.dag[np.ix_(job.columns, job.columns)]
-    return float(Evaluator(score, Settings()).evaluate(dag[None]).scores[0])
-
-
-def _named_score(choice: ScoreChoice) -> str | type[Score]:
-    """Return the score of a fit, to be built on other rows."""
-    name = choice.name
-    if not isinstance(name, (str, type)):
-        raise SettingsError("a score object is bound to its own data", hint="give the score by name or as a class")
-    return name
 
 
 def versions() -> dict[str, str]:

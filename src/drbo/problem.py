@@ -12,13 +12,14 @@ import torch
 from sklearn.utils import check_random_state
 
 from drbo.choices import Choices
+from drbo.constraints import Constraints
 from drbo.data.canonical import Canonical, checked_matrix
 from drbo.data.prepare import Prepared
 from drbo.data.table import Table
 from drbo.deadline import current
 from drbo.errors import DataError, SettingsError
 from drbo.graph import check_dag
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.scores.base import Score, build_score, score_class
 from drbo.scores.gp import KernelScore
 from drbo.scores.named import score_label
@@ -83,15 +84,11 @@ class Problem:
     limits: Constraints  # over the canonical columns, with the screening
     score: Score
     course: Course
+    is_hurried: bool  # the time was over before rows and columns were put in order
 
     @property
     def table(self) -> Table:
         return self.data.table
-
-    @property
-    def is_hurried(self) -> bool:
-        """The time was over before rows and columns were put in order."""
-        return NO_ORDER in self.reasons
 
 
 def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice: ScoreChoice | None = None) -> Problem:
@@ -102,7 +99,7 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
     hurried = saved is None and table.is_hurried
     movable = isinstance(choice.name, (str, type)) and not hurried
     job = Canonical(table, data.columns, request.seed, movable=movable)
-    constraints = request.knowledge.compile(table.names)
+    constraints = Constraints.of(request.knowledge, table.names)
     options = where(choice.name, request.device, settings) | job.ordered_options(choice.options)
     score = build_score(choice.name, job.table, options)
     if settings.exact == "on":
@@ -121,7 +118,7 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
     return Problem(
         request=request, data=data, settings=settings, choice=choice, job=job, constraints=constraints, limits=limits,
         reasons=(*choice.reasons, why, *([NO_ORDER] if hurried else [])), score=score,
-        course=course if saved is None else saved.course(course),
+        course=course if saved is None else saved.course(course), is_hurried=hurried,
     )  # fmt: skip
 
 

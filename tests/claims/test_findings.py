@@ -6,9 +6,9 @@ import pytest
 
 from drbo.claims import findings
 from drbo.claims.findings import claims_of, edge_posterior, look_back
+from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
-from drbo.knowledge import Constraints
 from drbo.scores.base import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.outcome import Outcome

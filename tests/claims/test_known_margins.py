@@ -4,10 +4,11 @@ import pytest
 from drbo.claims import findings, known_margins
 from drbo.claims.known_margins import KnownAlternatives, neighbours
 from drbo.claims.margins import Alternatives
+from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.graph import dag_to_cpdag, is_acyclic
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.scores.base import Families, build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables, families_of, legal_rows
@@ -60,7 +61,7 @@ def test_neighbours_are_one_edge_away():
 
 
 def test_rows_that_the_knowledge_allows():
-    known = Knowledge(required=["a -> b"], roots=["c"], max_parents=1).compile("abc")
+    known = Constraints.of(Knowledge(required=["a -> b"], roots=["c"], max_parents=1), "abc")
     families = Families.from_sets(3, [(1, [0]), (1, []), (1, [0, 2]), (2, [0]), (2, []), (0, [2])])
     assert legal_rows(families, known).tolist() == [0, 4, 5]
 

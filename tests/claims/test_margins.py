@@ -3,10 +3,10 @@ import pytest
 import torch
 
 from drbo.claims.margins import Alternatives
+from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.graph import dag_to_cpdag
-from drbo.knowledge import Constraints
 from drbo.scores.base import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables, known_tables

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from drbo.claims.refit import TableRefit
+from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.graph import dag_to_cpdag
-from drbo.knowledge import Constraints, Knowledge
-from drbo.search.outcome import Search
+from drbo.knowledge import Knowledge
+from drbo.search.base import Search
 from drbo.settings import Settings
 
 
@@ -51,7 +52,7 @@ def test_columns_go_back_to_their_places(rng):
 
 
 def test_knowledge_and_a_score_that_tells_directions(rng):
-    known = Knowledge(required=["c -> a"]).compile(["a", "b", "c"])
+    known = Constraints.of(Knowledge(required=["c -> a"]), ["a", "b", "c"])
     found = make(collider(rng), name="bic-ev", constraints=known)(np.arange(300), seed=0)
     assert found[2, 0]
     assert not (found & found.T).any()
@@ -62,7 +63,7 @@ def test_knowledge_directs_what_the_class_leaves_open(rng):
     x[:, 1] += x[:, 0]
     table, columns = Table.from_array(x, names=["a", "b"]), np.arange(2)
     free = make(table, columns=columns, constraints=Constraints.none(2))(np.arange(300), seed=0)
-    tiers = Knowledge(tiers=[["a"], ["b"]]).compile(["a", "b"])
+    tiers = Constraints.of(Knowledge(tiers=[["a"], ["b"]]), ["a", "b"])
     directed = make(table, columns=columns, constraints=tiers)(np.arange(300), seed=0)
     assert free.tolist() == [[False, True], [True, False]]
     assert directed.tolist() == [[False, True], [False, False]]

@@ -1,8 +1,9 @@
 import numpy as np
 
 from drbo.claims.why import mpdag, reasons
+from drbo.constraints import Constraints
 from drbo.graph import dag_to_cpdag
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 
 
 def _dag(*edges):
@@ -14,8 +15,8 @@ def _dag(*edges):
 
 def _why(dag, *, equivalent=True, margin=None, **known):
     found = reasons(
-        dag, Knowledge(**known).compile("abcd"), score_equivalent=equivalent, assumption="equal noise variances",
-        reversed_margin=margin,
+        dag, Constraints.of(Knowledge(**known), "abcd"), score_equivalent=equivalent,
+        assumption="equal noise variances", reversed_margin=margin,
     )  # fmt: skip
     return {"abcd"[a] + "abcd"[b]: words for (a, b), words in found.items()}
 
@@ -29,7 +30,7 @@ def test_without_knowledge_the_mpdag_is_the_cpdag(rng):
 
 def test_knowledge_directs_an_edge_and_meeks_rules_the_rest():
     chain = _dag("ab", "bc", "cd")
-    known = Knowledge(tiers=[["a"], ["b"]]).compile("abcd")
+    known = Constraints.of(Knowledge(tiers=[["a"], ["b"]]), "abcd")
     np.testing.assert_array_equal(mpdag(chain, known), chain)
     assert _why(chain, tiers=[["a"], ["b"]]) == {
         "ab": "knowledge: b -> a is ruled out",

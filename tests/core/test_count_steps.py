@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.knowledge import Knowledge
 from drbo.scores.discrete import BDeu, DiscreteBIC
@@ -9,7 +10,8 @@ from drbo.search.orders.gains import Expansion, ScoreSteps, steps_of
 from drbo.settings import Settings
 
 D = 6
-KNOWLEDGE = Knowledge(required=["x0 -> x1"], forbidden=["x2 -> x3"], max_parents=3).compile([f"x{i}" for i in range(D)])
+NAMES = [f"x{i}" for i in range(D)]
+KNOWLEDGE = Constraints.of(Knowledge(required=["x0 -> x1"], forbidden=["x2 -> x3"], max_parents=3), NAMES)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.graph import topological_order
@@ -14,8 +15,8 @@ from drbo.settings import Settings
 
 D = 7
 KINDS = [(BicNV, None), (BicEV, 0.8), (BGe, None)]
-KNOWLEDGE = Knowledge(required=["x0 -> x1"], forbidden=["x2 -> x3", "x4 -> x1"], max_parents=3).compile(
-    [f"x{i}" for i in range(D)]
+KNOWLEDGE = Constraints.of(
+    Knowledge(required=["x0 -> x1"], forbidden=["x2 -> x3", "x4 -> x1"], max_parents=3), [f"x{i}" for i in range(D)]
 )
 
 
@@ -75,7 +76,7 @@ def test_strongly_correlated_parents_are_judged_right(level):
     assert data.X.var(axis=0).max() > 1e9
     score = (BicNV if level is None else BicEV)(Table.from_array(data.X))
     evaluator = Evaluator(score, Settings(max_evals=10**6))
-    steps = steps_of(evaluator, Knowledge().compile(score.names), level)
+    steps = steps_of(evaluator, Constraints.of(Knowledge(), score.names), level)
     order = topological_order(data.dag).astype(np.int64)
     for node in order[15:30]:
         parents = np.flatnonzero(data.dag[:, node])

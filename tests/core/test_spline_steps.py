@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 
 from drbo.claims.prune import prune
+from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.metrics import shd
 from drbo.scores.splines import SplineScore
 from drbo.search.evaluation.evaluator import Evaluator
@@ -18,7 +19,7 @@ D = 8
 def _limits():
     names = [f"x{j}" for j in range(D)]
     statements = {"forbidden": ["x0 -> x1"], "required": ["x2 -> x3"], "max_parents": 4}
-    return Knowledge.from_mapping(statements).compile(names)
+    return Constraints.of(Knowledge.from_mapping(statements), names)
 
 
 @pytest.mark.parametrize("constraints", [Constraints.none(D), _limits()], ids=["free", "knowledge"])

@@ -270,8 +270,8 @@ def _graph_seeds() -> list[bytes]:
 
 def _result_seeds() -> list[bytes]:
     from drbo import Knowledge
+    from drbo.claims.confidence import Confidence
     from drbo.claims.record import Margins, Proof, RankedClass
-    from drbo.claims.resampling import Confidence
     from drbo.data.facts import Audit, ColumnFacts, Finding
     from tests.results import make_result
 
@@ -434,7 +434,7 @@ def _run_seeds() -> list[bytes]:
 
 def _read_run(raw: bytes, folder: Path) -> None:
     """Read the plan of a run as ``drbo resume`` and ``drbo fit -o`` do."""
-    from drbo.claims.resampling import check_resampling
+    from drbo.claims.resampling import Resampling
     from drbo.cli.output import check_folder
     from drbo.cli.plan import Plan
 
@@ -444,7 +444,7 @@ def _read_run(raw: bytes, folder: Path) -> None:
     assert plan is not None
     wish = plan.resampling(folder)
     if wish is not None:
-        check_resampling(wish["n"], wish["kind"], None, wish.get("clusters"), 9)
+        Resampling(wish["n"], wish["kind"], None, wish.get("clusters")).check(9)
     check_folder(folder)
 
 
@@ -544,6 +544,7 @@ def _read_result(raw: bytes, folder: Path) -> None:
 
 def _read_knowledge(raw: bytes, folder: Path) -> None:
     from drbo import Knowledge
+    from drbo.constraints import Constraints
 
     try:
         mapping = json.loads(raw)
@@ -551,15 +552,16 @@ def _read_knowledge(raw: bytes, folder: Path) -> None:
         return
     if isinstance(mapping, dict):
         known = Knowledge.from_mapping(mapping)
-        known.compile(["a", "b", "c", "d"])
+        Constraints.of(known, ["a", "b", "c", "d"])
         Knowledge.from_mapping(known.to_mapping())
 
 
 def _read_toml(raw: bytes, folder: Path) -> None:
     from drbo import Knowledge
+    from drbo.constraints import Constraints
 
     (folder / "k.toml").write_bytes(raw)
-    Knowledge.from_toml(folder / "k.toml").compile(["a", "b", "c", "d"])
+    Constraints.of(Knowledge.from_toml(folder / "k.toml"), ["a", "b", "c", "d"])
 
 
 def _read_checkpoint(raw: bytes, folder: Path) -> None:

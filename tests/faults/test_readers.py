@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drbo import Knowledge, Result, Settings
+from drbo.constraints import Constraints
 from drbo.data.check import check_table
 from drbo.data.read import read_table
 from drbo.errors import DataError, DrboError, ResultError
@@ -192,7 +193,7 @@ parts = ["forbidden", "required", "tiers", "forbid_within_tiers", "roots", "leav
 @settings(max_examples=300, deadline=None)
 def test_any_mapping_is_knowledge_or_refused(mapping):
     with contextlib.suppress(DrboError):
-        Knowledge.from_mapping(mapping).compile(["a", "b", "c"])
+        Constraints.of(Knowledge.from_mapping(mapping), ["a", "b", "c"])
 
 
 @given(st.dictionaries(st.sampled_from([*Settings().to_dict(), *PAPER_NAMES, "nonsense"]), values, max_size=4))

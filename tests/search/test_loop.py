@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.graph import is_acyclic
@@ -490,7 +491,7 @@ NAMES = [f"x{i}" for i in range(6)]
     ids=lambda known: ", ".join(known.to_mapping()),
 )
 def test_every_evaluated_dag_obeys_the_knowledge(knowledge, ways, recording):
-    constraints = knowledge.compile(NAMES)
+    constraints = Constraints.of(knowledge, NAMES)
     state = new_search(BicNV(_table(d=6)), _small(max_evals=60, **ways), constraints=constraints)
     progress = []
     outcome = state.run([progress.append])

@@ -3,9 +3,10 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.graph import is_acyclic
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.polish import _moves, polish
@@ -49,7 +50,7 @@ KNOWLEDGE = [
 
 @pytest.mark.parametrize("knowledge", KNOWLEDGE)
 def test_moves_are_exactly_the_neighbours(knowledge, rng):
-    constraints = knowledge.compile([f"x{j}" for j in range(D)])
+    constraints = Constraints.of(knowledge, [f"x{j}" for j in range(D)])
     tried = 0
     while tried < 30:
         dag = _random_dag(rng)
@@ -71,7 +72,7 @@ def test_moves_are_exactly_the_neighbours(knowledge, rng):
 @pytest.mark.parametrize("kind", [BicEV, BicNV])
 @pytest.mark.parametrize("knowledge", KNOWLEDGE)
 def test_the_end_has_no_better_neighbour(kind, knowledge, table, rng):
-    constraints = knowledge.compile(table.names)
+    constraints = Constraints.of(knowledge, table.names)
     evaluator = Evaluator(kind(table), Settings())
     start = constraints.required.copy()
     first = evaluator.evaluate(start[None])

@@ -3,13 +3,15 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search import recombine as improve
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.outcome import Evaluated
 from drbo.search.recombine import Recombiner
 from drbo.settings import Settings
 
@@ -121,7 +123,7 @@ def test_required_and_forbidden_edges_survive(rng):
     """Families of DAGs that obey are put together to DAGs that obey."""
     names = [f"x{i}" for i in range(6)]
     knowledge = Knowledge(required=["x0 -> x3"], forbidden=["x1 -> x2", "x4 -> x5"], max_parents=2)
-    constraints = knowledge.compile(names)
+    constraints = Constraints.of(knowledge, names)
     dags = [dag for dag in _random_dags(rng, 3000, 6) if not constraints.violations(dag)]
     evaluator = _evaluator(rng, BicEV, 6)
     incumbent = _best_of(evaluator.evaluate(np.stack(dags[:30])))

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 
+from drbo.constraints import Constraints
 from drbo.data.files import npz_bytes, stored_archive
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
@@ -90,7 +91,7 @@ def test_scores_with_a_level_or_a_cheap_relative(score, table):
 @pytest.mark.parametrize("options", [{}, REGION])
 def test_with_knowledge_and_a_prior(options, table):
     known = Knowledge(required=["x0 -> x1"], forbidden=["x2 -> x3"], max_parents={"x4": 1})
-    limits, prior = known.compile(table.names), np.random.default_rng(0).normal(size=(6, 6))
+    limits, prior = Constraints.of(known, table.names), np.random.default_rng(0).normal(size=(6, 6))
     settings = Settings().with_(**SMALL | options)
     _goes_on(lambda: new_search(BGe(table, edge_prior=prior), settings, constraints=limits, seed=3))
 

@@ -13,14 +13,14 @@ import torch
 from drbo.claims.known_margins import KnownAlternatives, neighbours
 from drbo.claims.margins import Alternatives, OtherClass
 from drbo.claims.record import Claims, Margins, Proof, RankedClass
+from drbo.constraints import Constraints
 from drbo.deadline import current, no_deadline
-from drbo.knowledge import Constraints
 from drbo.scores.base import Score
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import MAX_NODES, FamilyTables, all_tables, compiled_work, known_tables, legal_rows
 from drbo.search.exact.proof import Certificate, certify, certify_large, check_size, fits
 from drbo.search.exact.useful_parents import Effort, can_enumerate
-from drbo.search.outcome import Outcome
+from drbo.search.outcome import Evaluated, Outcome
 
 Floats = npt.NDArray[np.float64]
 
@@ -193,7 +193,7 @@ def _better(findings: Findings, evaluator: Evaluator, best: Evaluated) -> Evalua
     if not evaluator.settings.parts.recombine:
         return None
     top = max(findings.classes, key=lambda other: other.score)
-    better = evaluator.recombined(top.dag)
+    better = evaluator.evaluate_one(top.dag)
     return better if better.scores[0] > best.scores[0] + abs(best.scores[0]) * ROUNDING else None
 
 

@@ -8,13 +8,14 @@ import numpy.typing as npt
 
 from drbo.claims.prune import BY_MOMENTS, prune
 from drbo.claims.why import mpdag
+from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.deadline import current
-from drbo.knowledge import Constraints
 from drbo.scores.base import Score, build_score
+from drbo.search.base import Search
 from drbo.search.bayes.screen import screened
 from drbo.search.orders.search import OrderSearch
-from drbo.search.outcome import Outcome, Search
+from drbo.search.outcome import Outcome
 from drbo.search.stopping import Limits
 from drbo.search.strategy import new_search
 from drbo.settings import Settings

@@ -1,163 +1,144 @@
-"""How stable is an edge: frequencies over fits on many resamples of the rows, counted on equivalence classes.
+"""Fits on many resamples of the rows, to see how stable an edge is.
 
-A frequency is not the probability that an edge is true. It shows how often the same procedure finds the edge again on
-similar data. The fit is passed in as a callable, so this module does not depend on how graphs are found.
+The fit is passed in as a callable, so this module does not depend on how graphs are found.
 """
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from drbo.claims.record import Matrix
+from drbo.claims.confidence import Bools, Confidence
 from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json, refusing, write_file
-from drbo.data.names import check_names
 from drbo.deadline import OutOfTimeError, current
-from drbo.errors import DataError, ResultError, SettingsError, TimeLimitError
-from drbo.graph import descendants
+from drbo.errors import ResultError, SettingsError, TimeLimitError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-Kind = Literal["bootstrap", "subsample", "block", "cluster"]
+ResamplingKind = Literal["bootstrap", "subsample", "block", "cluster"]
+KINDS: tuple[str, ...] = get_args(ResamplingKind)
 SAVE_SECONDS = 5.0  # between two writes of finished resamples
-KINDS: tuple[str, ...] = get_args(Kind)
-#: What refits one resample: rows and a seed in, a DAG or PDAG (d, d) out. With an executor it must pickle. Without one
-#: a method ``many``, from a list of (rows, seed) to an iterator of graphs, is asked for all of them, if there is one.
-Refit = Callable[[npt.NDArray[np.intp], int], npt.NDArray[np.bool_]]
+Rows = npt.NDArray[np.intp]
+#: Fits one resample: rows and a seed in, a DAG or PDAG (d, d) out. With an executor it must pickle.
+Refit = Callable[[Rows, int], Bools]
+#: Called with the number of finished resamples and the number that was asked for.
 Progress = Callable[[int, int], None]
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Rows = npt.NDArray[np.intp]
 
+@dataclass(frozen=True, eq=False)
+class Resampling:
+    """How the rows of a table are resampled.
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Confidence:
-    """Edge and path frequencies over resamples, as matrices [i, j] over the names.
+    Parameters
+    ----------
+    n : number of resamples.
+    kind : ``"bootstrap"``: as many rows as the table has, with replacement; ``"subsample"``: half of the rows, without
+        replacement; ``"block"``: runs of ``block`` consecutive rows, with replacement, for rows in temporal order;
+        ``"cluster"``: whole clusters of rows, with replacement.
+    block : rows per block; None: the cube root of the number of rows (the rate of Künsch 1989).
+    clusters : the cluster of each row, for ``"cluster"``.
 
     Examples
     --------
-    >>> found = Confidence.of([np.array([[0, 1], [0, 0]]), np.array([[0, 1], [1, 0]])], names=["a", "b"])
-    >>> found.directed.tolist(), found.undirected.tolist(), found.path.tolist()
-    ([[0.0, 0.5], [0.0, 0.0]], [[0.0, 0.5], [0.5, 0.0]], [[0.0, 0.5], [0.0, 0.0]])
+    >>> [len(rows) for rows, _ in Resampling(2, "subsample").draws(n_rows=9, seed=0)]
+    [4, 4]
+    >>> Resampling(kind="block", block=20).check(n_rows=10)
+    Traceback (most recent call last):
+        ...
+    drbo.errors.SettingsError: block must be in 1..10, the number of rows, got 20 (omit block, ...)
     """
 
-    names: tuple[str, ...]
-    directed: Matrix  # i -> j, in every graph of the class
-    undirected: Matrix  # i - j: linked, direction open; symmetric
-    path: Matrix  # a directed path from i to j along directed edges
-    n: int
-    kind: str = "bootstrap"
-    seed: int = 0
-    asked: int = 0  # how many graphs were asked for, where that is more than n: the time was over before
+    n: int = 100
+    kind: ResamplingKind = "bootstrap"
+    block: int | None = None
+    clusters: npt.ArrayLike | None = None  # (n_rows,)
 
-    @classmethod
-    def of(
-        cls, graphs: Iterable[npt.ArrayLike], names: Any, kind: str = "bootstrap", seed: int = 0, asked: int = 0
-    ) -> "Confidence":
-        """Count the edges and paths in DAGs, or in equivalence classes with undirected edges."""
-        found = [np.asarray(graph) != 0 for graph in graphs]
-        if not found:
-            raise DataError("confidence needs at least one graph, got none")
-        stack = np.stack(found)
-        both = stack & stack.transpose(0, 2, 1)
-        arrows = stack & ~both
-        paths = np.stack([descendants(graph) for graph in arrows])
-        labels = check_names(names, stack.shape[1])
-        shares = dict(zip(("directed", "undirected", "path"), (arrows, both, paths), strict=True))
-        means = {name: part.mean(axis=0) for name, part in shares.items()}
-        return cls(names=labels, **means, n=len(stack), kind=kind, seed=seed, asked=asked if asked > len(stack) else 0)
+    def check(self, n_rows: int) -> None:
+        """Refuse what cannot work for a table with so many rows."""
+        n, kind, block = self.n, self.kind, self.block
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+            raise SettingsError(
+                f"the number of resamples must be a whole number of at least 1, got {n!r}", hint="try 100"
+            )
+        if kind not in KINDS:
+            raise SettingsError(
+                f"kind must be one of {', '.join(KINDS)}, got {kind!r}", hint="the default is 'bootstrap'"
+            )
+        if block is not None and not 1 <= block <= n_rows:
+            raise SettingsError(
+                f"block must be in 1..{n_rows}, the number of rows, got {block}",
+                hint="omit block, or choose a smaller value",
+            )
+        if kind == "cluster":
+            self._check_clusters(n_rows)
 
-    @property
-    def count(self) -> str:
-        """The number of graphs that were counted, in words: 100, or 37 of 100."""
-        return f"{self.n} of {self.asked}" if self.asked else str(self.n)
+    def _check_clusters(self, n_rows: int) -> None:
+        if self.clusters is None:
+            raise SettingsError("kind 'cluster' requires clusters", hint="give the cluster of every row")
+        shape, groups = np.shape(self.clusters), len(np.unique(np.asarray(self.clusters)))
+        if shape != (n_rows,) or groups < 2:
+            raise SettingsError(
+                f"clusters must assign each of {n_rows} rows to one of at least 2 clusters, "
+                f"got {groups} in shape {shape}",
+                hint="give one entry per row of the table",
+            )
 
-    @property
-    def adjacent(self) -> Floats:
-        """(d, d) share of resamples that link two variables, in either direction."""
-        return self.directed + self.directed.T + self.undirected
+    def draws(self, n_rows: int, seed: int) -> "Draws":
+        """Return the resamples, each with a seed of its own."""
+        self.check(n_rows)
+        return Draws(self, n_rows, seed)
 
-    @property
-    def cut(self) -> float:
-        """The frequency threshold above which a link counts as real, estimated from all frequencies.
+    def of_rows(self, used: Bools) -> "Resampling":
+        """Return the same for the used rows (n_rows,) of a table."""
+        return self if self.clusters is None else replace(self, clusters=np.asarray(self.clusters)[used])
 
-        The distribution of the frequencies is compared with that of a graph known with certainty, in which each is 0
-        or 1; the closest such distribution (in L1) gives the share of links that are noise (Scutari & Nagarajan 2013).
-        """
-        values = np.sort(self.adjacent[np.triu_indices(len(self.names), 1)])
-        return _cut(values)
-
-    def averaged(self, cut: float | None = None) -> Bools:
-        """Return the graph (d, d) of the links at or above the threshold, as a PDAG without directed cycles.
-
-        A link is directed if more than half of its resamples agree on the direction. Arrows are added in order of
-        decreasing frequency; one that would close a cycle stays undirected.
-
-        Examples
-        --------
-        >>> graphs = [np.array([[0, 1], [0, 0]])] * 9 + [np.zeros((2, 2))]
-        >>> Confidence.of(graphs, names=["a", "b"]).averaged().astype(int).tolist()
-        [[0, 1], [0, 0]]
-        """
-        least = self.cut if cut is None else cut
-        strength = self.adjacent
-        linked = (strength >= max(least, np.finfo(float).tiny)) & ~np.eye(len(self.names), dtype=bool)
-        graph = linked.copy()
-        arrows = np.zeros_like(linked)
-        with np.errstate(invalid="ignore"):
-            wanted = np.argwhere(linked & (self.directed > 0.5 * strength))
-        for i, j in sorted(wanted.tolist(), key=lambda pair: -self.directed[pair[0], pair[1]]):
-            if not descendants(arrows)[j, i]:
-                arrows[i, j], graph[j, i] = True, False
-        return graph
-
-    def table(self, least: float = 0.0) -> "pd.DataFrame":
-        """Return one row per pair that was linked at least once, the most frequent first.
-
-        Examples
-        --------
-        >>> Confidence.of([np.array([[0, 1], [0, 0]])], names=["a", "b"]).table().to_dict("records")
-        [{'source': 'a', 'target': 'b', 'adjacent': 1.0, 'forward': 1.0, 'backward': 0.0, 'undirected': 0.0}]
-        """
-        import pandas as pd
-
-        strength = self.adjacent
-        rows = []
-        for i, j in np.argwhere(np.triu(strength, 1) > 0).tolist():
-            if strength[i, j] < least:
-                continue
-            a, b = (i, j) if self.directed[i, j] >= self.directed[j, i] else (j, i)
-            shares = (strength[a, b], self.directed[a, b], self.directed[b, a], self.undirected[a, b])
-            rows.append((self.names[a], self.names[b], *(float(share) for share in shares)))
-        columns = ["source", "target", "adjacent", "forward", "backward", "undirected"]
-        found = pd.DataFrame(rows, columns=columns)
-        return found.sort_values("adjacent", ascending=False, kind="stable", ignore_index=True)
+    def clusters_as_numbers(self) -> npt.NDArray[np.intp] | None:
+        """(n_rows,) the clusters, numbered from 0."""
+        return None if self.clusters is None else np.unique(np.asarray(self.clusters), return_inverse=True)[1]
 
 
-def _cut(values: Floats) -> float:
-    """Return the cut for sorted frequencies: where their distribution function passes the best share of zeros."""
-    if not len(values):
-        return 1.0
-    steps = np.unique(np.concatenate([[0.0, 1.0], values]))
-    levels = np.searchsorted(values, steps[:-1], side="right") / len(values)  # on [steps[k], steps[k + 1])
-    lengths = np.diff(steps)
-    # The L1 distance to a constant is least at the median of the levels, weighted by the lengths they hold on.
-    order = np.argsort(levels, kind="stable")
-    half = np.searchsorted(np.cumsum(lengths[order]), lengths.sum() / 2)
-    share = levels[order][min(half, len(order) - 1)]
-    below, above = np.split(values, [round(share * len(values))])
-    if not len(above) or not len(below):
-        return float(above[0]) if len(above) else 1.0
-    return float(below[-1] + above[0]) / 2  # every value between the two cuts the same links
+class Draws(Sequence[tuple[Rows, int]]):
+    """The rows and the seed of each resample, drawn when they are asked for because all of them could fill the memory.
+
+    The seed of resample k depends on the seed of the run and on k alone, not on who computes it.
+    """
+
+    def __init__(self, plan: Resampling, n_rows: int, seed: int) -> None:
+        self.n_rows, self.kind, self.seed = n_rows, plan.kind, seed
+        self._numbers = range(plan.n)
+        self._size = plan.block or max(1, round(n_rows ** (1 / 3)))
+        self._groups: list[Rows] = []
+        label = plan.clusters_as_numbers()
+        if plan.kind == "cluster" and label is not None:
+            self._groups = [np.flatnonzero(label == group) for group in range(label.max() + 1)]
+
+    def after(self, count: int) -> "Draws":
+        """Return the draws without the first ``count``."""
+        rest = copy(self)
+        rest._numbers = self._numbers[count:]
+        return rest
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, k: Any) -> Any:
+        rng, n_rows, size = np.random.default_rng([self.seed, self._numbers[k]]), self.n_rows, self._size
+        if self.kind == "bootstrap":
+            rows = rng.integers(n_rows, size=n_rows)
+        elif self.kind == "subsample":
+            rows = rng.permutation(n_rows)[: n_rows // 2]
+        elif self.kind == "block":
+            starts = rng.integers(n_rows - size + 1, size=-(-n_rows // size))
+            rows = (starts[:, None] + np.arange(size)).ravel()[:n_rows]
+        else:
+            groups = self._groups
+            rows = np.concatenate([groups[g] for g in rng.integers(len(groups), size=len(groups))])
+        return np.sort(rows).astype(np.intp), int(rng.integers(2**31))
 
 
 @dataclass(frozen=True)
@@ -202,11 +183,8 @@ def bootstrap(
     refit: Refit,
     n_rows: int,
     names: Any,
+    plan: Resampling,
     *,
-    n: int = 100,
-    kind: str = "bootstrap",
-    block: int | None = None,
-    clusters: npt.ArrayLike | None = None,
     seed: int = 0,
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -214,42 +192,32 @@ def bootstrap(
 ) -> Confidence:
     """Refit resamples of the rows and count what was found.
 
+    Ctrl-C and the deadline end it with the resamples so far, once there is one.
+
     Parameters
     ----------
-    refit : takes the rows of a resample and a seed, returns its graph; see :data:`Refit`.
     n_rows, names : of the table.
-    n : resamples.
-    kind : ``"bootstrap"``: n_rows rows with replacement; ``"subsample"``: half of the rows without; ``"block"``:
-        runs of ``block`` neighbouring rows with replacement, for rows in the order of time; ``"cluster"``: whole
-        groups of rows with replacement.
-    block : rows per block; the cube root of n_rows where not given (the rate of Künsch 1989).
-    clusters : (n_rows,) the group of each row, for ``"cluster"``.
-    seed : resample k has its own seed, made of this one and k: the answer does not depend on who computes it.
-    executor : computes resamples at the same time; None: one after the other.
-    progress : called with (done, n).
-    kept : a file that finished resamples go to and are taken from.
-
-    Ctrl-C and the deadline end it with the resamples so far, once there is one.
+    executor : computes resamples in parallel; None: one after the other.
+    kept : a file that finished resamples are written to and read from.
 
     Examples
     --------
-    >>> found = bootstrap(lambda rows, seed: np.array([[0, 1], [0, 0]]), n_rows=10, names=["a", "b"], n=5)
+    >>> found = bootstrap(lambda rows, seed: np.array([[0, 1], [0, 0]]), 10, ["a", "b"], Resampling(5))
     >>> float(found.directed[0, 1])
     1.0
     """
-    check_resampling(n, kind, block, clusters, n_rows)
-    draws = _Draws(n_rows, n, kind, block, clusters, seed)
-    graphs = [] if kept is None else kept.load(len(names))[:n]
+    draws = plan.draws(n_rows, seed)
+    graphs = [] if kept is None else kept.load(len(names))[: plan.n]
     done, saved, deadline = len(graphs), time.monotonic(), current()
     try:
         for graph in _refitted(refit, draws.after(done), executor):
             graphs.append(np.asarray(graph) != 0)
             if progress is not None:
-                progress(len(graphs), n)
+                progress(len(graphs), plan.n)
             if kept is not None and time.monotonic() - saved > SAVE_SECONDS:
                 kept.save(graphs)
                 saved = time.monotonic()
-            if len(graphs) < n:
+            if len(graphs) < plan.n:
                 deadline.check()
     except OutOfTimeError as late:
         if not graphs:
@@ -260,10 +228,10 @@ def bootstrap(
     finally:  # also what was done before workers were lost
         if kept is not None and len(graphs) > done:
             kept.save(graphs)
-    return Confidence.of(graphs, names, kind, seed, asked=n)
+    return Confidence.of(graphs, names, plan.kind, seed, asked=plan.n)
 
 
-def _refitted(refit: Refit, draws: "_Draws", executor: Executor | None) -> Iterator[Bools]:
+def _refitted(refit: Refit, draws: Draws, executor: Executor | None) -> Iterator[Bools]:
     """Yield the graphs of resamples in their order, whoever computes them."""
     if not draws:
         return
@@ -274,89 +242,3 @@ def _refitted(refit: Refit, draws: "_Draws", executor: Executor | None) -> Itera
         from drbo.search.evaluation.spread import spread  # brings torch, which a saved result does without
 
         yield from spread(refit, draws, executor)
-
-
-def resamples(
-    n_rows: int, n: int, kind: str = "bootstrap", block: int | None = None, clusters: npt.ArrayLike | None = None,
-    seed: int = 0,
-) -> Iterator[Rows]:  # fmt: skip
-    """Yield the rows of each resample.
-
-    Examples
-    --------
-    >>> [len(rows) for rows in resamples(9, 2, "subsample")]
-    [4, 4]
-    """
-    check_resampling(n, kind, block, clusters, n_rows)
-    yield from (rows for rows, _ in _Draws(n_rows, n, kind, block, clusters, seed))
-
-
-class _Draws(Sequence[tuple[Rows, int]]):
-    """The rows and the seed of each resample, drawn when they are asked for: all of them could fill the memory."""
-
-    def __init__(
-        self, n_rows: int, n: int, kind: str, block: int | None, clusters: npt.ArrayLike | None, seed: int
-    ) -> None:
-        self.n_rows, self.kind, self.seed = n_rows, kind, seed
-        self._numbers = range(n)
-        self._groups = _groups(clusters) if kind == "cluster" else []
-        self._size = block or max(1, round(n_rows ** (1 / 3)))
-
-    def after(self, count: int) -> "_Draws":
-        """Return the draws without so many at the beginning."""
-        rest = copy(self)
-        rest._numbers = self._numbers[count:]
-        return rest
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __getitem__(self, k: Any) -> Any:
-        rng, n_rows, size = np.random.default_rng([self.seed, self._numbers[k]]), self.n_rows, self._size
-        if self.kind == "bootstrap":
-            rows = rng.integers(n_rows, size=n_rows)
-        elif self.kind == "subsample":
-            rows = rng.permutation(n_rows)[: n_rows // 2]
-        elif self.kind == "block":
-            starts = rng.integers(n_rows - size + 1, size=-(-n_rows // size))
-            rows = (starts[:, None] + np.arange(size)).ravel()[:n_rows]
-        else:
-            groups = self._groups
-            rows = np.concatenate([groups[g] for g in rng.integers(len(groups), size=len(groups))])
-        return np.sort(rows).astype(np.intp), int(rng.integers(2**31))
-
-
-def _groups(clusters: npt.ArrayLike | None) -> list[Rows]:
-    _, label = np.unique(np.asarray(clusters), return_inverse=True)
-    return [np.flatnonzero(label == group) for group in range(label.max() + 1)]
-
-
-def check_resampling(n: int, kind: str, block: int | None, clusters: npt.ArrayLike | None, n_rows: int) -> None:
-    """Refuse a plan that cannot work, before anything is spent on it.
-
-    Examples
-    --------
-    >>> check_resampling(100, "block", block=20, clusters=None, n_rows=10)
-    Traceback (most recent call last):
-        ...
-    drbo.errors.SettingsError: block must be in 1..10, the number of rows, got 20 (omit block, ...)
-    """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise SettingsError(f"the number of resamples must be a whole number of at least 1, got {n!r}", hint="try 100")
-    if kind not in KINDS:
-        raise SettingsError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}", hint="the default is 'bootstrap'")
-    if block is not None and not 1 <= block <= n_rows:
-        raise SettingsError(
-            f"block must be in 1..{n_rows}, the number of rows, got {block}",
-            hint="omit block, or choose a smaller value",
-        )
-    if kind != "cluster":
-        return
-    if clusters is None:
-        raise SettingsError("kind 'cluster' requires clusters", hint="give the cluster of every row")
-    shape, groups = np.shape(clusters), len(np.unique(np.asarray(clusters)))
-    if shape != (n_rows,) or groups < 2:
-        raise SettingsError(
-            f"clusters must assign each of {n_rows} rows to one of at least 2 clusters, got {groups} in shape {shape}",
-            hint="give one entry per row of the table",
-        )

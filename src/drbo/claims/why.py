@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
+from drbo.constraints import Constraints
 from drbo.graph import BoolMatrix, dag_to_cpdag, meek_closure, v_structures
-from drbo.knowledge import Constraints
 
 #: Edges whose two directions score the same.
 TIE = "tie"
@@ -22,9 +22,10 @@ def mpdag(
 
     Examples
     --------
+    >>> from drbo.constraints import Constraints
     >>> from drbo.knowledge import Knowledge
     >>> chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
-    >>> mpdag(chain, Knowledge(roots=["a"]).compile("abc")).astype(int).tolist()
+    >>> mpdag(chain, Constraints.of(Knowledge(roots=["a"]), "abc")).astype(int).tolist()
     [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     """
     cpdag = dag_to_cpdag(dag) if cpdag is None else cpdag

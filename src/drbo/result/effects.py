@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.claims.resampling import Refit, resamples
+from drbo.claims.resampling import Refit, Resampling
 from drbo.data.moments import Moments, moments
 from drbo.data.table import Table
 from drbo.deadline import OutOfTimeError, current
@@ -210,7 +210,7 @@ def resampled_effects(
     ranges: dict[tuple[str, str], list[list[float]]] = {pair: [] for pair in pairs}
     done = 0
     try:
-        for k, rows in enumerate(resamples(table.n_rows, n, seed=seed)):
+        for k, (rows, _) in enumerate(Resampling(n).draws(table.n_rows, seed)):
             current().check()
             graph = refit(rows, int(np.random.default_rng([seed, k]).integers(2**31)))
             part = effects(graph, table.take(rows, np.arange(table.n_columns)), basis="", pairs=pairs)

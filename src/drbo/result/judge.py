@@ -182,7 +182,7 @@ def _kind(test: str, score_name: str, table: Table) -> str:
 
 def _scores(evaluator: Evaluator, dag: Bools, n: int, rng: np.random.Generator) -> dict[str, Any]:
     """Score the graph, the empty one and random ones of the same density, as many as there is time for."""
-    own, empty = (float(evaluator.answer(graph).scores[0]) for graph in (dag, np.zeros_like(dag)))
+    own, empty = (float(evaluator.evaluate_one(graph).scores[0]) for graph in (dag, np.zeros_like(dag)))
     found: list[float] = []
     with suppress(OutOfTimeError):
         for _ in range(n):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from drbo.claims.resampling import Confidence
+from drbo.claims.confidence import Confidence
 from drbo.errors import ResultError
 from drbo.result.result import Result
 

@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.claims import why
+from drbo.claims.confidence import Confidence
 from drbo.claims.record import Claims, EdgeValues, Graph, Margins, Proof, RankedClass
-from drbo.claims.resampling import Confidence
+from drbo.constraints import Constraints
 from drbo.data.names import check_names
 from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph import check_dag, dag_to_cpdag
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.result import export, handover
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, settled, was_cut_short
 from drbo.result.summary import summary
@@ -182,7 +183,7 @@ class Result:
 
     @cached_property
     def _constraints(self) -> Constraints:
-        return self.knowledge.compile(self.names)
+        return Constraints.of(self.knowledge, self.names)
 
     @cached_property
     def _cpdag(self) -> Bools:

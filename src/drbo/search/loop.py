@@ -6,11 +6,12 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from drbo.constraints import Constraints
 from drbo.deadline import OutOfTimeError, no_deadline
 from drbo.errors import SettingsError
-from drbo.knowledge import Constraints
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
-from drbo.search.outcome import Search
+from drbo.search.base import Search
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.outcome import Evaluated
 from drbo.search.polish import polish
 from drbo.search.recombine import Recombiner
 from drbo.search.state import Fields, State, generator_state

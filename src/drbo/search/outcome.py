@@ -1,17 +1,33 @@
-"""What every search has in common: it makes rounds until there is a reason to stop, and always has an answer."""
+"""What a search reports: evaluated DAGs, its progress after each round, and its outcome."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from drbo.deadline import Deadline, OutOfTimeError, search_time
-from drbo.knowledge import Constraints
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
-from drbo.search.state import Fields, State
-from drbo.settings import Settings
+from drbo.search.state import State
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """DAGs with their true local scores and scores."""
+
+    dags: npt.NDArray[np.bool_]  # (B, d, d)
+    local: npt.NDArray[np.float64]  # (B, d)
+    scores: npt.NDArray[np.float64]  # (B,)
+
+    def __len__(self) -> int:
+        return len(self.dags)
+
+    def best(self) -> "Evaluated":
+        """Return the DAG with the highest score; of several, the first."""
+        top = [int(np.argmax(self.scores))]
+        return Evaluated(self.dags[top], self.local[top], self.scores[top])
+
+    def capture(self) -> State:
+        """Return the state of one DAG; an evaluator knows its local scores."""
+        return {"dag": self.dags[:1], "score": float(self.scores[0])}
 
 
 @dataclass(frozen=True)
@@ -40,87 +56,3 @@ class Outcome:
     n_evals: int
     n_local: int
     stopped: str
-
-
-class Search(ABC):
-    """A search that can be run, saved between two rounds, and resumed.
-
-    A subclass makes one round at a time and keeps the best DAG in ``best``.
-    """
-
-    def __init__(self, evaluator: Evaluator, settings: Settings, constraints: Constraints) -> None:
-        self.evaluator, self.settings, self.constraints = evaluator, settings, constraints
-        self.best: Evaluated | None = None
-        self.found_by = ""
-        self.rounds = 0
-        self.whole = True  # False: interrupted within a round, not to be saved
-        self.deadline = Deadline()  # another one in each run
-
-    @abstractmethod
-    def make_round(self) -> None:
-        """Improve the best DAG, or try to."""
-
-    @abstractmethod
-    def finished(self) -> str | None:
-        """Return why no further round is needed; None: one is."""
-
-    @abstractmethod
-    def capture(self) -> State:
-        """Return the state between two rounds."""
-
-    @abstractmethod
-    def restore(self, fields: Fields) -> None:
-        """Set the state."""
-
-    def prepare(self) -> None:  # noqa: B027 - most searches have nothing to load
-        """Load what the time of the search should not count."""
-
-    def release(self) -> None:  # noqa: B027 - or to forget
-        """Forget what only makes the next round quicker."""
-
-    def fall_back(self) -> Evaluated:
-        """Return the answer of a search that had no time for its first round."""
-        return self.evaluator.answer(self.constraints.required)
-
-    def run(self, callbacks: Iterable[Callback] = ()) -> Outcome:
-        """Make rounds until the search is finished, a callback ends it, or the time is over.
-
-        An interrupt (Ctrl-C) ends the search with the best DAG so far, once there is one.
-        """
-        self.prepare()
-        with search_time(self.settings.time_limit) as self.deadline:
-            self.deadline.promise()
-            try:
-                stopped = self._until_stopped(list(callbacks))
-            except OutOfTimeError:
-                self.whole = False
-                stopped = str(self.deadline.reason)
-            except KeyboardInterrupt:
-                self.whole = False
-                if self.best is None:
-                    raise
-                stopped = "interrupted"
-            finally:
-                self.release()
-        if self.best is None:
-            self.best = self.fall_back()
-        return Outcome(self.best, self.found_by, self.evaluator.n_evals, self.evaluator.n_local, stopped)
-
-    def _until_stopped(self, callbacks: list[Callback]) -> str:
-        stopped = self.finished() if self.rounds else None  # a saved search may have been finished
-        while stopped is None:
-            self.make_round()
-            self.rounds += 1
-            self.deadline.least = 0.0  # there is a graph
-            stopped = self._told(callbacks) or self.finished() or self.deadline.reason
-        return stopped
-
-    def _told(self, callbacks: list[Callback]) -> str | None:
-        """Show the progress to every callback; the first reason to stop counts."""
-        if self.best is None:
-            return None
-        evaluator = self.evaluator
-        score, dag = float(self.best.scores[0]), self.best.dags[0].copy()  # a callback may keep or change it
-        progress = Progress(self.rounds, evaluator.n_evals, evaluator.n_local, score, dag, evaluator.budget.max_evals)
-        reasons = [callback(progress) for callback in callbacks]
-        return next((reason for reason in reasons if reason), None)

@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.constraints import Constraints
 from drbo.graph import descendants
-from drbo.knowledge import Constraints
 from drbo.scores.base import Families
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.outcome import Evaluated
 
 #: A move must gain more than this share of the score's size: rounding is no improvement.
 MIN_GAIN = 1e-12

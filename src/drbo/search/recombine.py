@@ -7,7 +7,8 @@ import torch
 from drbo.graph import topological_order
 from drbo.scores.base import Families
 from drbo.search import subset_dp as exact
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.outcome import Evaluated
 from drbo.search.state import LARGEST, Fields, State
 
 #: Up to this many nodes the best recombination is found exactly after every batch.
@@ -58,7 +59,7 @@ class Recombiner:
         score, best = self.evaluator.score, incumbent
         for _ in range(LEVEL_ROUNDS):
             level = score.level_of(torch.as_tensor(best.local[0]))
-            found = self.evaluator.recombined(self._best_additive(self._shares(level), best.dags[0], rng))
+            found = self.evaluator.evaluate_one(self._best_additive(self._shares(level), best.dags[0], rng))
             if found.scores[0] <= best.scores[0]:
                 break
             best = found

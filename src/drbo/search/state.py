@@ -15,10 +15,10 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 import torch
 
+from drbo.constraints import Constraints
 from drbo.data.files import read_header, read_json
 from drbo.errors import CheckpointError
 from drbo.graph import is_acyclic
-from drbo.knowledge import Constraints
 
 #: Values are None, bool, int, float, str, numpy arrays, states, or lists of states.
 State = dict[str, Any]

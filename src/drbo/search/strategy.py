@@ -6,12 +6,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from drbo.knowledge import Constraints
+from drbo.constraints import Constraints
 from drbo.scores.base import Score
+from drbo.search.base import Search
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.loop import ProposalSearch, Proposer
 from drbo.search.orders.search import OrderSearch
-from drbo.search.outcome import Search
 from drbo.settings import Settings
 
 Route = Literal["orders", "surrogate", "paper"]

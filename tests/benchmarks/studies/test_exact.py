@@ -4,8 +4,8 @@ import pytest
 from benchmarks.gran_dag import TableScore
 from benchmarks.methods.metrics import proved
 from benchmarks.studies.exact import categorical, large_sets, prove_large
+from drbo.constraints import Constraints
 from drbo.data.table import Table
-from drbo.knowledge import Constraints
 from drbo.scores.base import build_score
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from benchmarks.studies.knowledge import broken, contradiction, random_statements
+from drbo.constraints import Constraints
 from drbo.errors import KnowledgeError
 from drbo.knowledge import Knowledge
 
@@ -12,10 +13,10 @@ def test_random_statements_are_consistent_and_contradictions_are_not():
     for case in range(60):
         rng = np.random.default_rng(case)
         parts = random_statements(rng, NAMES)
-        Knowledge.from_mapping(parts).compile(NAMES)
+        Constraints.of(Knowledge.from_mapping(parts), NAMES)
         wrong, words = contradiction(rng, parts, NAMES)
         with pytest.raises(KnowledgeError) as caught:
-            Knowledge.from_mapping(wrong).compile(NAMES)
+            Constraints.of(Knowledge.from_mapping(wrong), NAMES)
         assert words in caught.value.message
 
 
@@ -30,7 +31,7 @@ def test_the_check_by_names_agrees_with_the_constraints():
             dag[NAMES.index(a), NAMES.index(b)] |= rng.random() < 0.9
         parents = {name: {NAMES[i] for i in np.flatnonzero(dag[:, k])} for k, name in enumerate(NAMES)}
         try:
-            violations = Knowledge.from_mapping(parts).compile(NAMES).violations(dag)
+            violations = Constraints.of(Knowledge.from_mapping(parts), NAMES).violations(dag)
         except ValueError:  # the required edges closed a cycle
             continue
         indirect = [words for words in violations if "the required edges and tiers place" in words]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from drbo.claims.confidence import Confidence
 from drbo.claims.record import Margins, Proof, RankedClass
-from drbo.claims.resampling import Confidence
 from drbo.data.facts import Audit, ColumnFacts
 from drbo.knowledge import Knowledge
 from drbo.result.report.content import COLUMNS, Column, Content

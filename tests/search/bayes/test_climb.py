@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from drbo import _core
+from drbo.constraints import Constraints
 from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.search.bayes import climb
@@ -34,7 +35,7 @@ def a_drawn(rng, low=-100.0, high=100.0):
 
 def some_rules(level=0.0, price=0.0, knowledge=None):
     names = [f"x{i}" for i in range(D)]
-    limits = (knowledge or Knowledge()).compile(names)
+    limits = Constraints.of(knowledge or Knowledge(), names)
     most = limits.max_parents.astype(np.int64)
     return Rules(limits.allowed, limits.required, most, np.full((D, D), price), -np.ones(D), level)
 
@@ -104,7 +105,7 @@ def test_each_step_is_the_best_one(rng):
 def test_knowledge_holds_on_the_way_and_at_the_end(rng):
     knowledge = Knowledge(required=["x3 -> x0"], forbidden=["x1 -> x2"], max_parents=2)
     rules, known = some_rules(knowledge=knowledge), no_families(rng)
-    limits = knowledge.compile([f"x{i}" for i in range(D)])
+    limits = Constraints.of(knowledge, [f"x{i}" for i in range(D)])
     start = limits.required.copy()
     for _ in range(20):
         drawn = a_drawn(rng)

@@ -4,11 +4,12 @@ import pytest
 import torch
 
 from drbo import _core
+from drbo.constraints import Constraints
 from drbo.data.check import check_table
 from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.graph import is_acyclic
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.scores.base import Families
 from drbo.scores.discrete import DiscreteBIC
 from drbo.scores.linear import BicEV, BicNV
@@ -129,8 +130,8 @@ def test_climbs_over_orders_end_where_the_drawn_function_is_higher(monkeypatch):
 
 
 def test_climbs_over_orders_obey_the_knowledge():
-    limits = Knowledge(required=["x0 -> x3"], forbidden=["x1 -> x2"], max_parents=2).compile(
-        [f"x{i}" for i in range(D)]
+    limits = Constraints.of(
+        Knowledge(required=["x0 -> x3"], forbidden=["x1 -> x2"], max_parents=2), [f"x{i}" for i in range(D)]
     )
     evaluator = Evaluator(values(BicNV), Settings())
     place = Landscape(evaluator, Settings(), limits, np.random.default_rng(0))

@@ -1,7 +1,8 @@
 import numpy as np
 
+from drbo.constraints import Constraints
 from drbo.graph import is_acyclic
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.search.bayes.first_design import random_dags, repaired
 
 
@@ -18,7 +19,7 @@ class TestRepaired:
     def test_the_knowledge_holds_afterwards(self, rng):
         names = [f"x{k}" for k in range(8)]
         known = Knowledge(required=["x3 -> x0", "x0 -> x5"], forbidden=["x1 -> x2"], roots=["x7"], max_parents=2)
-        limits = known.compile(names)
+        limits = Constraints.of(known, names)
         for _ in range(50):
             dag = self.dag(rng)
             made = repaired(dag, limits)
@@ -29,7 +30,7 @@ class TestRepaired:
 
 class TestRandomDags:
     def test_the_sparsest_graph_comes_first(self, rng):
-        limits = Knowledge(required=["x3 -> x0"], forbidden=["x1 -> x2"]).compile([f"x{k}" for k in range(8)])
+        limits = Constraints.of(Knowledge(required=["x3 -> x0"], forbidden=["x1 -> x2"]), [f"x{k}" for k in range(8)])
         dags = random_dags(30, limits, rng)
         assert (dags[0] == limits.required).all()
         assert all(is_acyclic(dag) and limits.violations(dag) == [] for dag in dags)

@@ -1,13 +1,15 @@
 import numpy as np
 import pytest
 
+from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.graph import is_acyclic
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.scores.base import Families
 from drbo.scores.linear import BicNV
 from drbo.search.bayes.propose import MAX_BOLDNESS, ClimbProposer
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.outcome import Evaluated
 from drbo.settings import Settings
 
 D = 6
@@ -48,7 +50,7 @@ def test_the_first_design_starts_empty_and_spreads_over_densities():
 
 
 def test_the_first_design_obeys_the_knowledge():
-    constraints = Knowledge(required=["x0 -> x3"], forbidden=["x1 -> x2"]).compile([f"x{i}" for i in range(D)])
+    constraints = Constraints.of(Knowledge(required=["x0 -> x3"], forbidden=["x1 -> x2"]), [f"x{i}" for i in range(D)])
     proposer, _ = made(constraints)
     assert all(constraints.violations(dag) == [] for dag in proposer.first(20))
 

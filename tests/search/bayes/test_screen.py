@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.knowledge import Knowledge
 from drbo.search.bayes.screen import screened
@@ -27,7 +28,7 @@ def test_knowledge_comes_first(rng):
     names = list("abcdef")
     x = rng.normal(size=(50, 6))
     x[:, 0] = x[:, 1] + 0.01 * x[:, 0]
-    known = Knowledge(required=["f -> a", "e -> a"], forbidden=["b -> a"]).compile(names)
+    known = Constraints.of(Knowledge(required=["f -> a", "e -> a"], forbidden=["b -> a"]), names)
     limits = screened(x, 3, known)
     assert limits.allowed[:, 0].sum() == 3
     assert limits.allowed[[4, 5], 0].all()

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from drbo.data.table import Table
+from drbo.deadline import Deadline
 from drbo.errors import ScoreError
 from drbo.scores.base import Families, Score
 from drbo.scores.linear import BicEV, BicNV
@@ -87,6 +88,17 @@ def test_single_families_are_charged_as_shares_of_a_dag(table):
     assert (evaluator.n_local, evaluator.n_evals) == (5, 2)
     evaluator.families(Families.from_sets(4, [(0, (1,))]))
     assert (evaluator.n_local, evaluator.n_evals) == (5, 2)
+
+
+def test_one_dag_is_scored_beyond_the_budget_and_the_time(table, rng):
+    evaluator = Evaluator(BicNV(table), Settings().with_(max_evals=1, count_known=True))
+    dag = _dags(rng, 1)[0]
+    with Deadline(0.0):
+        first = evaluator.evaluate_one(dag)
+    assert evaluator.n_evals == 1
+    again = evaluator.evaluate_one(dag)  # known families cost nothing
+    assert (again.scores == first.scores).all()
+    assert evaluator.n_evals == 1
 
 
 def test_known_returns_everything_once(table, rng):

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
+from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.scores.base import Families, Score, build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact import family_tables as made
@@ -47,7 +48,7 @@ def _reference(score, constraints):
 
 def _knowledge():
     names = [f"x{k}" for k in range(D)]
-    return Knowledge(forbidden=["x0 -> x1"], required=["x2 -> x3"], roots=["x4"], max_parents=3).compile(names)
+    return Constraints.of(Knowledge(forbidden=["x0 -> x1"], required=["x2 -> x3"], roots=["x4"], max_parents=3), names)
 
 
 @pytest.mark.parametrize("known", [False, True])

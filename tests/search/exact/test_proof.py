@@ -4,10 +4,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from drbo.constraints import Constraints
 from drbo.data.simulate import simulate, standardize
 from drbo.data.table import Table
 from drbo.errors import SettingsError
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.scores.base import Families, Score, build_score
 from drbo.search.bayes.screen import screened
 from drbo.search.evaluation.evaluator import Evaluator
@@ -37,7 +38,7 @@ def _proof(name, seed, constraints):
 def test_the_optimum_is_the_best_of_all_dags(name, seed, known, every_dag):
     constraints = Constraints.none(4)
     if known:
-        constraints = Knowledge(required=["x3 -> x0"], forbidden=["x1 -> x2"], max_parents=2).compile(NAMES)
+        constraints = Constraints.of(Knowledge(required=["x3 -> x0"], forbidden=["x1 -> x2"], max_parents=2), NAMES)
     evaluator, proof = _proof(name, seed, constraints)
     legal = [not constraints.violations(dag) for dag in every_dag]
     best = evaluator.evaluate(every_dag[legal]).scores.max()
@@ -90,14 +91,16 @@ def test_no_proof_from_some_of_the_families():
 
 def test_words_of_the_bound():
     assert valid_for(Constraints.none(5)) == "all DAGs on 5 columns"
-    assert valid_for(Knowledge(roots=["x0"]).compile(NAMES)) == "all DAGs on 4 columns that satisfy the knowledge"
-    assert valid_for(Knowledge(max_parents=2).compile(NAMES)).endswith("with at most 2 parents")
+    assert (
+        valid_for(Constraints.of(Knowledge(roots=["x0"]), NAMES)) == "all DAGs on 4 columns that satisfy the knowledge"
+    )
+    assert valid_for(Constraints.of(Knowledge(max_parents=2), NAMES)).endswith("with at most 2 parents")
 
 
 def test_words_of_the_bound_after_a_screening():
     values = np.random.default_rng(0).normal(size=(30, 4))
     assert valid_for(screened(values, 2)) == "all DAGs on 4 columns, with parents among 2 candidates"
-    known = Knowledge(roots=["x0"]).compile(NAMES)
+    known = Constraints.of(Knowledge(roots=["x0"]), NAMES)
     words = "all DAGs on 4 columns that satisfy the knowledge, with parents among 1 candidates"
     assert valid_for(screened(values, 1, known)) == words
 
@@ -140,8 +143,8 @@ def test_parent_sets_of_use_lead_to_the_optimum_of_all_families(name, seed, know
     names = [f"x{k}" for k in range(9)]
     constraints = Constraints.none(9)
     if known:
-        constraints = Knowledge(required=["x3 -> x0"], forbidden=["x1 -> x2"], roots=["x5"], max_parents=3).compile(
-            names
+        constraints = Constraints.of(
+            Knowledge(required=["x3 -> x0"], forbidden=["x1 -> x2"], roots=["x5"], max_parents=3), names
         )
     evaluator = Evaluator(score, Settings(max_evals=2**40))
     start = evaluator.evaluate(np.ascontiguousarray(constraints.required)[None])
@@ -167,7 +170,7 @@ def _sparse(n_blocks):
 def test_thirty_columns_are_proved_and_dynamic_programs_agree():
     values = _sparse(6)
     score = build_score("bge", Table.from_array(values))
-    limits = Knowledge(max_parents=2).compile([f"x{k}" for k in range(30)])
+    limits = Constraints.of(Knowledge(max_parents=2), [f"x{k}" for k in range(30)])
     evaluator = Evaluator(score, Settings(max_evals=2**40))
     start = evaluator.evaluate(np.zeros((1, 30, 30), dtype=bool))
     proof = certify_large(evaluator, limits, start, _effort())

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.scores.base import Score, build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables, sets_of
@@ -29,7 +30,7 @@ def _effort():
 
 
 def _known():
-    return Knowledge(forbidden=["x0 -> x1"], required=["x2 -> x3"], roots=["x4"], max_parents=3).compile(NAMES)
+    return Constraints.of(Knowledge(forbidden=["x0 -> x1"], required=["x2 -> x3"], roots=["x4"], max_parents=3), NAMES)
 
 
 def _level(score):

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
+from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.deadline import Deadline
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.ascent import Ascent, consistent
@@ -86,7 +87,7 @@ def test_a_first_climb_that_is_stopped_has_the_parents_so_far():
 
 
 def test_required_parents_come_first():
-    limits = Knowledge(required=["c -> a", "b -> c"]).compile(("a", "b", "c", "d"))
+    limits = Constraints.of(Knowledge(required=["c -> a", "b -> c"]), ("a", "b", "c", "d"))
     order = consistent(np.array([0, 3, 2, 1]), limits).tolist()
     assert order.index(1) < order.index(2) < order.index(0)
     assert order[0] == 3

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.graph import is_acyclic
-from drbo.knowledge import Constraints
 from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu
 from drbo.scores.linear import BicEV, BicNV

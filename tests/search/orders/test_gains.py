@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from drbo.constraints import Constraints
 from drbo.data.table import Table
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.scores.base import Families, Score
 from drbo.scores.linear import BicNV
 from drbo.search.evaluation.evaluator import Evaluator
@@ -38,7 +39,7 @@ def test_gains_are_differences_of_the_score(table):
 
 
 def test_knowledge_closes_steps(table):
-    limits = Knowledge(forbidden=["d -> a"], required=["b -> a"], max_parents=2).compile(NAMES)
+    limits = Constraints.of(Knowledge(forbidden=["d -> a"], required=["b -> a"], max_parents=2), NAMES)
     steps = _steps(Likes(table), limits)
     found = steps.expand(np.array([0, 0]), np.array([[1, -1], [1, 2]]), np.array([1, 2]))
     assert (found.additions[0] > 0).tolist() == [False, False, True, False]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 
+from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.deadline import Deadline
@@ -73,7 +74,7 @@ KNOWLEDGE = [
 @pytest.mark.parametrize("kind", [BicNV, BicEV])
 def test_knowledge_is_obeyed_at_every_step(knowledge, kind):
     table = Table.from_array(simulate("5ER2", n=100, seed=3).X, names=[f"x{j}" for j in range(5)])
-    constraints = knowledge.compile(table.names)
+    constraints = Constraints.of(knowledge, table.names)
     seen = []
     search = OrderSearch(kind(table), QUICK, constraints=constraints)
     search.run([lambda progress: seen.append(progress.best_dag)])
@@ -168,7 +169,7 @@ class Slow(Score):
 
 def test_there_is_an_answer_when_the_time_is_over_before_the_first_climb(rng):
     table = Table.from_array(rng.normal(size=(20, 30)), names=[f"x{j}" for j in range(30)])
-    limits = Knowledge(required=["x3 -> x1"]).compile(table.names)
+    limits = Constraints.of(Knowledge(required=["x3 -> x1"]), table.names)
     outcome = OrderSearch(Slow(table), Settings(time_limit=0.0), constraints=limits).run()
     assert outcome.stopped == "time limit of 0 s reached"
     assert (outcome.best.dags[0] == limits.required).all()

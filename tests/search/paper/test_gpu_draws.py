@@ -10,8 +10,9 @@ if not torch.cuda.is_available():
     os.environ.setdefault("TRITON_INTERPRET", "1")
 pytest.importorskip("triton", reason="needs Triton")
 
+from drbo.constraints import Constraints
 from drbo.data.table import Table
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.paper.acquire import Acquisition
@@ -31,7 +32,7 @@ TIERS = Knowledge(tiers=[NAMES[:10], NAMES[10:30], NAMES[30:]], forbidden=["x1 -
 @pytest.mark.parametrize("low_rank", [True, False])
 def test_fused_values_are_the_batched_ones(knowledge, low_rank, rng):
     d, settings = len(NAMES), Settings().with_(hidden=24, dropout=0.3, n_candidates=100)
-    constraints = knowledge.compile(NAMES) if knowledge else Constraints.none(d)
+    constraints = Constraints.of(knowledge, NAMES) if knowledge else Constraints.none(d)
     space = LowRankSpace(d, 5, constraints) if low_rank else FullRankSpace(d, constraints)
     inputs, generator = Inputs.allowed(constraints), torch.Generator(DEVICE).manual_seed(0)
     surrogate = DropoutSurrogate(d, settings, generator, inputs)

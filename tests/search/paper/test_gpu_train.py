@@ -10,6 +10,7 @@ if not torch.cuda.is_available():
     os.environ.setdefault("TRITON_INTERPRET", "1")
 pytest.importorskip("triton", reason="needs Triton")
 
+from drbo.constraints import Constraints
 from drbo.knowledge import Knowledge
 from drbo.search.paper.history import History
 from drbo.search.paper.inputs import Inputs
@@ -29,7 +30,7 @@ def networks(inputs, settings, seed):
 def test_fused_steps_are_the_batched_ones(limits, rng):
     d, n, steps, hidden = len(NAMES), 70, 2, 24
     settings = Settings().with_(hidden=hidden, dropout=0.2, learning_rate=0.05)
-    inputs = Inputs.allowed(limits.compile(NAMES)) if limits else Inputs.all_nodes(d)
+    inputs = Inputs.allowed(Constraints.of(limits, NAMES)) if limits else Inputs.all_nodes(d)
     batched, fused = (networks(inputs, settings, seed=0) for _ in range(2))
     history = History(d, torch.device(DEVICE), inputs)
     history.append(np.triu(rng.random((n, d, d)) < 0.2, 1), rng.normal(size=(n, d)) * 1000.0)  # gradients are clipped

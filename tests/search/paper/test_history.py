@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 
+from drbo.constraints import Constraints
 from drbo.knowledge import Knowledge
 from drbo.search.paper.history import History
 from drbo.search.paper.inputs import Inputs
@@ -58,7 +59,7 @@ def test_only_candidate_parents_are_kept(rng):
     np.fill_diagonal(allowed, False)
     names = [f"x{i}" for i in range(20)]
     known = Knowledge(forbidden=[(names[i], names[j]) for i, j in np.argwhere(~allowed) if i != j])
-    inputs = Inputs.allowed(known.compile(names))
+    inputs = Inputs.allowed(Constraints.of(known, names))
     history = History(20, CPU, inputs)
     dags = (rng.random((30, 20, 20)) < 0.5) & allowed
     history.append(dags, np.zeros((30, 20)))

@@ -1,7 +1,8 @@
 import numpy as np
 import torch
 
-from drbo.knowledge import Constraints, Knowledge
+from drbo.constraints import Constraints
+from drbo.knowledge import Knowledge
 from drbo.search.paper.inputs import Inputs
 
 NAMES = list("abcdefgh")
@@ -17,7 +18,7 @@ def test_all_nodes_are_inputs_without_knowledge(rng):
 
 
 def test_few_allowed_parents_make_few_inputs(rng):
-    constraints = Knowledge(tiers=[list("ab"), list("cdefgh")], forbid_within_tiers=True).compile(NAMES)
+    constraints = Constraints.of(Knowledge(tiers=[list("ab"), list("cdefgh")], forbid_within_tiers=True), NAMES)
     inputs = Inputs.allowed(constraints)
     assert (inputs.n_inputs, inputs.n_bytes, inputs.is_complete) == (2, 1, False)
     assert inputs.parents[0].tolist() == [-1, -1]
@@ -32,7 +33,7 @@ def test_few_allowed_parents_make_few_inputs(rng):
 
 
 def test_a_parent_that_is_not_allowed_has_no_place():
-    inputs = Inputs.allowed(Knowledge(forbidden=["a -> b"]).compile(NAMES))
+    inputs = Inputs.allowed(Constraints.of(Knowledge(forbidden=["a -> b"]), NAMES))
     assert inputs.is_complete
     assert inputs.place[1, 0] == -1
     assert inputs.place[0, 1] == 1

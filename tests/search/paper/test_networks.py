@@ -3,6 +3,7 @@ import pytest
 import torch
 from torch import nn
 
+from drbo.constraints import Constraints
 from drbo.knowledge import Knowledge
 from drbo.search.paper import networks as module
 from drbo.search.paper.history import History
@@ -212,7 +213,7 @@ def test_networks_over_few_candidate_parents(rng):
     for node in range(1, 6):
         allowed[max(0, node - 2) : node, node] = True
     known = Knowledge(forbidden=[(f"x{i}", f"x{j}") for i, j in np.argwhere(~allowed) if i != j])
-    inputs = Inputs.allowed(known.compile([f"x{i}" for i in range(6)]))
+    inputs = Inputs.allowed(Constraints.of(known, [f"x{i}" for i in range(6)]))
     net = DropoutSurrogate(6, Settings().with_(hidden=32, dropout=0.1, learning_rate=0.05), _generator(), inputs)
     history = History(6, torch.device("cpu"), inputs)
     assert net._p["w1"].shape == (6, 2, 32)

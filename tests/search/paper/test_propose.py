@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 import torch
 
+from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.errors import SettingsError
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicNV
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.paper.propose import RegionProposer, candidates_gib, new_space
@@ -36,7 +37,7 @@ def begun(**changes):
 
 
 def test_the_first_design_is_a_batch_within_the_knowledge():
-    constraints = Knowledge(required=["x0 -> x3"], forbidden=["x1 -> x2"]).compile([f"x{i}" for i in range(D)])
+    constraints = Constraints.of(Knowledge(required=["x0 -> x3"], forbidden=["x1 -> x2"]), [f"x{i}" for i in range(D)])
     proposer, _ = made(constraints)
     dags = proposer.first(100)
     assert len(dags) == 8

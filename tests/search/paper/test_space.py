@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis.extra.numpy import arrays
 from scipy.stats import kstest
 
+from drbo.constraints import Constraints
 from drbo.graph import is_acyclic
-from drbo.knowledge import Constraints, Knowledge
+from drbo.knowledge import Knowledge
 from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.region import TrustRegion
 from drbo.search.paper.space import FullRankSpace, LowRankSpace, latin_hypercube
@@ -75,7 +76,7 @@ KNOWN = [
 @settings(deadline=None)
 @given(arrays(np.float32, (5, 5 * 4), elements=COORDINATES), st.sampled_from(KNOWN), st.booleans())
 def test_every_vector_obeys_the_knowledge(vectors, knowledge, low_rank):
-    constraints = knowledge.compile(NAMES)
+    constraints = Constraints.of(knowledge, NAMES)
     space = LowRankSpace(5, 3, constraints) if low_rank else FullRankSpace(5, constraints)
     for dag in space.decode(torch.as_tensor(vectors[:, : space.dim])).numpy():
         assert is_acyclic(dag)
@@ -85,7 +86,7 @@ def test_every_vector_obeys_the_knowledge(vectors, knowledge, low_rank):
 @pytest.mark.parametrize("knowledge", KNOWN)
 def test_knowledge_leaves_room(knowledge, rng):
     """Many different DAGs stay in reach, and every allowed edge appears in one of them."""
-    constraints = knowledge.compile(NAMES)
+    constraints = Constraints.of(knowledge, NAMES)
     space = LowRankSpace(5, 4, constraints)
     vectors = torch.as_tensor(rng.uniform(-1, 1, (4000, space.dim)), dtype=torch.float32)
     dags = space.decode(vectors).numpy()
@@ -132,7 +133,7 @@ LIMITS = [None, *KNOWN, Knowledge(forbidden=["a -> b", "c -> d"]), Knowledge(for
 @pytest.mark.parametrize("low_rank", [False, True])
 @pytest.mark.parametrize("length", [0.05, 1.0])
 def test_codes_are_the_decoded_dags(knowledge, low_rank, length, rng):
-    constraints = (knowledge or Knowledge()).compile(NAMES)
+    constraints = Constraints.of(knowledge or Knowledge(), NAMES)
     space = LowRankSpace(5, 3, constraints) if low_rank else FullRankSpace(5, constraints)
     inputs = Inputs.allowed(constraints)
     candidates = _candidates(space, rng, length)
@@ -148,7 +149,9 @@ def test_codes_of_many_nodes(low_rank, rng):
     """More nodes than a byte has bits, and candidate parents of their own for each node."""
     allowed = rng.random((21, 21)) < 0.3
     names = [f"x{i}" for i in range(21)]
-    known = Knowledge(forbidden=[(names[i], names[j]) for i, j in np.argwhere(~allowed) if i != j]).compile(names)
+    known = Constraints.of(
+        Knowledge(forbidden=[(names[i], names[j]) for i, j in np.argwhere(~allowed) if i != j]), names
+    )
     for constraints in (Constraints.none(21), known):
         space = LowRankSpace(21, 8, constraints) if low_rank else FullRankSpace(21, constraints)
         inputs, candidates = Inputs.allowed(constraints), _candidates(space, rng, 0.5)

@@ -5,16 +5,17 @@ import numpy.typing as npt
 import torch
 
 from drbo import _core
+from drbo.constraints import Constraints
 from drbo.graph import topological_order
-from drbo.knowledge import Constraints
 from drbo.scores.base import Families, Score
 from drbo.search.bayes import climb
 from drbo.search.bayes.climb import Drawn, Known, Rules
 from drbo.search.bayes.surrogate import GpSurrogate
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.prices import additive_prices
 from drbo.search.orders.climb import OrderClimb
 from drbo.search.orders.gains import ScoreSteps
+from drbo.search.outcome import Evaluated
 from drbo.search.state import LARGEST, Fields, State
 from drbo.settings import Settings
 

@@ -4,8 +4,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import qmc
 
+from drbo.constraints import Constraints
 from drbo.graph import descendants, topological_order
-from drbo.knowledge import Constraints
 
 #: Random DAGs have up to this many edges per node, and at most this share of all pairs.
 MAX_DEGREE, MAX_DENSITY = 8.0, 0.7
@@ -24,8 +24,9 @@ def repaired(
 
     Examples
     --------
+    >>> from drbo.constraints import Constraints
     >>> from drbo.knowledge import Knowledge
-    >>> known = Knowledge(required=["b -> a"], forbidden=["b -> c"]).compile(["a", "b", "c"])
+    >>> known = Constraints.of(Knowledge(required=["b -> a"], forbidden=["b -> c"]), ["a", "b", "c"])
     >>> repaired(np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]], dtype=bool), known).astype(int).tolist()
     [[0, 0, 1], [1, 0, 0], [0, 0, 0]]
     """

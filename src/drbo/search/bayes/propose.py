@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from drbo.knowledge import Constraints
+from drbo.constraints import Constraints
 from drbo.scores.base import Families
 from drbo.search.bayes.drawn_score import Landscape
 from drbo.search.bayes.first_design import random_dags
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.loop import Dags
+from drbo.search.outcome import Evaluated
 from drbo.search.state import Fields, State
 from drbo.settings import Settings
 

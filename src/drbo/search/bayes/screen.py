@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from drbo.knowledge import Constraints
+from drbo.constraints import Constraints
 
 FloatArray = npt.NDArray[np.float64]
 

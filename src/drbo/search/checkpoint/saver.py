@@ -18,9 +18,10 @@ from drbo.data.prepare import Prepared
 from drbo.data.table import Table, is_large
 from drbo.errors import CheckpointError, DataError, DrboError, ResultError
 from drbo.knowledge import Knowledge
+from drbo.search.base import Search
 from drbo.search.checkpoint import files as checkpoint
 from drbo.search.checkpoint import request
-from drbo.search.outcome import Progress, Search
+from drbo.search.outcome import Progress
 from drbo.search.state import HINT, Fields, State
 from drbo.search.stopping import Limits, Recorder
 from drbo.settings import Settings

@@ -1,17 +1,17 @@
 """The only code that spends budget: true scores, cached by family, counted in both currencies."""
 
 from concurrent.futures import Executor
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.constraints import Constraints
 from drbo.deadline import no_deadline
-from drbo.knowledge import Constraints
 from drbo.scores.base import Families, Score
 from drbo.search.evaluation.budget import Budget
 from drbo.search.evaluation.remote import Workers, family_words, local_scores
+from drbo.search.outcome import Evaluated
 from drbo.search.state import LARGEST, Fields, State
 from drbo.settings import Settings
 
@@ -19,27 +19,6 @@ from drbo.settings import Settings
 DOUBT = 1e-6
 #: The largest size of a local score that is a logarithm, as those of a score with levels are: its power is finite.
 LARGEST_LOG = 700.0
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluated:
-    """DAGs with their true local scores and scores."""
-
-    dags: npt.NDArray[np.bool_]  # (B, d, d)
-    local: npt.NDArray[np.float64]  # (B, d)
-    scores: npt.NDArray[np.float64]  # (B,)
-
-    def __len__(self) -> int:
-        return len(self.dags)
-
-    def best(self) -> "Evaluated":
-        """Return the DAG with the highest score; of several, the first."""
-        top = [int(np.argmax(self.scores))]
-        return Evaluated(self.dags[top], self.local[top], self.scores[top])
-
-    def capture(self) -> State:
-        """Return the state of one DAG; an evaluator knows its local scores."""
-        return {"dag": self.dags[:1], "score": float(self.scores[0])}
 
 
 class Evaluator:
@@ -162,13 +141,11 @@ class Evaluator:
         self._compute(new)
         return np.array([self._values[key] for key in keys])
 
-    def recombined(self, dag: npt.NDArray[np.bool_]) -> Evaluated:
-        """Return the true score of a DAG (d, d) of known families: it costs nothing, even with ``count_known``."""
-        local = self.families(Families.from_dags(dag[None]))[None]
-        return Evaluated(dag[None], local, self.scores(dag[None], local))
+    def evaluate_one(self, dag: npt.NDArray[np.bool_]) -> Evaluated:
+        """Return the true score of one DAG (d, d), whatever is left of the budget and of the time.
 
-    def answer(self, dag: npt.NDArray[np.bool_]) -> Evaluated:
-        """Score one DAG (d, d) whatever the budget and the deadline: a search always has an answer."""
+        Known families cost nothing, even with ``count_known``.
+        """
         with no_deadline():
             local = self.families(Families.from_dags(dag[None]))[None]
         return Evaluated(dag[None], local, self.scores(dag[None], local))

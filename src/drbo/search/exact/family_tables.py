@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.constraints import Constraints
 from drbo.deadline import current
-from drbo.knowledge import Constraints
 from drbo.scores.base import Families, Score
 from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC

@@ -7,13 +7,14 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.constraints import Constraints
 from drbo.errors import SettingsError
 from drbo.graph import topological_order
-from drbo.knowledge import Constraints
 from drbo.scores.base import Families, Score
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import COMPILED, FamilyTables, rounding
 from drbo.search.exact.useful_parents import Effort, can_enumerate, useful_sets
+from drbo.search.outcome import Evaluated
 
 #: Scores closer than this share of themselves are equal.
 EQUAL = 1e-10
@@ -124,7 +125,7 @@ def valid_for(constraints: Constraints) -> str:
     """Return in words which DAGs a bound speaks of."""
     d, knowledge = len(constraints.names), constraints.knowledge
     words = f"all DAGs on {d} columns"
-    given = knowledge.compile(constraints.names) if knowledge.to_mapping() else Constraints.none(d)
+    given = Constraints.of(knowledge, constraints.names) if knowledge.to_mapping() else Constraints.none(d)
     if not given.is_trivial:
         words += " that satisfy the knowledge"
     limits = np.unique(constraints.max_parents)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from drbo.knowledge import Constraints
+from drbo.constraints import Constraints
 from drbo.scores.base import Families, Score
 from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC

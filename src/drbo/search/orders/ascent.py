@@ -8,14 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from drbo.constraints import Constraints
 from drbo.deadline import Deadline
 from drbo.graph import topological_order
-from drbo.knowledge import Constraints
 from drbo.scores.base import Families
 from drbo.scores.linear import BicEV
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.climb import OrderClimb
 from drbo.search.orders.gains import steps_of
+from drbo.search.outcome import Evaluated
 from drbo.search.recombine import LEVEL_ROUNDS
 from drbo.search.state import Fields, State, generator_state
 from drbo.threads import available

@@ -8,7 +8,7 @@ import torch
 from scipy.special import gammaln
 
 from drbo import _core
-from drbo.knowledge import Constraints
+from drbo.constraints import Constraints
 from drbo.scores.base import Families, Score
 from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC

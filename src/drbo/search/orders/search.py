@@ -11,15 +11,15 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from drbo.constraints import Constraints
 from drbo.graph import topological_order
-from drbo.knowledge import Constraints
 from drbo.scores.base import Score
 from drbo.scores.linear import BicEV
+from drbo.search.base import Search
 from drbo.search.evaluation.budget import Budget
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.ascent import SAME, Ascent, Order
 from drbo.search.orders.climb import OrderClimb
-from drbo.search.outcome import Search
 from drbo.search.state import LARGEST, Fields, State
 from drbo.settings import Settings
 from drbo.threads import available, one_blas_thread, together

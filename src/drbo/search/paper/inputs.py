@@ -8,7 +8,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from drbo.knowledge import Constraints
+from drbo.constraints import Constraints
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from drbo.constraints import Constraints
 from drbo.errors import SettingsError
-from drbo.knowledge import Constraints
-from drbo.search.evaluation.evaluator import Evaluated, Evaluator
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.loop import Dags
+from drbo.search.outcome import Evaluated
 from drbo.search.paper.acquire import Acquisition
 from drbo.search.paper.history import History
 from drbo.search.paper.inputs import Inputs

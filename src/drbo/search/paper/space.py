@@ -13,9 +13,9 @@ from scipy.stats import qmc
 from torch import Tensor
 
 from drbo import _core
+from drbo.constraints import Constraints
 from drbo.deadline import current
 from drbo.graph import topological_order
-from drbo.knowledge import Constraints
 from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.region import Candidates
 from drbo.threads import crew

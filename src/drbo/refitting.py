@@ -1,0 +1,121 @@
+"""Use a fitted model again: on resamples of its table, or on other rows."""
+
+import hashlib
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.claims.confidence import Confidence
+from drbo.claims.refit import TableRefit
+from drbo.claims.resampling import Kept, Progress, Resampling, bootstrap
+from drbo.constraints import Constraints
+from drbo.data.canonical import Canonical
+from drbo.data.prepare import Preparation
+from drbo.data.read import as_frame
+from drbo.data.table import Table
+from drbo.errors import SettingsError
+from drbo.problem import ScoreChoice, where
+from drbo.result.effects import Effects, resampled_effects
+from drbo.result.result import Result
+from drbo.scores.base import Score, build_score
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.settings import Settings
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedModel:
+    """A result, and what it takes to fit its table again in the same way."""
+
+    result: Result
+    choice: ScoreChoice
+    preparation: Preparation
+    columns: list[str]  # all columns of the table, those that were dropped included
+    device: str
+
+    def bootstrap(
+        self,
+        X: Any,
+        plan: Resampling,
+        *,
+        warm: bool,
+        executor: Executor | None,
+        progress: Progress | None,
+        keep: str | Path | None,
+        sample_weight: npt.ArrayLike | None,
+    ) -> Confidence:
+        """Return the frequencies of edges and paths over fits of resamples; see :meth:`drbo.DrBO.bootstrap`."""
+        table, columns = X, self.columns
+        if not isinstance(X, Table):
+            frame = as_frame(X)
+            table, columns = self.preparation.again(frame, self.result.names, sample_weight), list(frame.columns)
+            plan = plan.of_rows(self.preparation.used_rows(frame, sample_weight))
+        refit = self._refit(table, columns, warm)
+        kept = None if keep is None else Kept(Path(keep), resampling_key(self.result, plan, warm, table.weights))
+        return bootstrap(
+            refit, refit.table.n_rows, self.result.names, plan,
+            seed=self.result.seed, executor=executor, progress=progress, kept=kept,
+        )  # fmt: skip
+
+    def effects(self, X: Any, source: str, target: str, n: int, progress: Progress | None) -> Effects:
+        """Return an effect over the graphs of n resamples; see :meth:`drbo.DrBO.effects`."""
+        frame = as_frame(X)
+        table = self.preparation.again(frame, self.result.names)
+        refit = self._refit(table, list(frame.columns), warm=True)
+        return resampled_effects(refit, table, [(source, target)], n=n, seed=self.result.seed, progress=progress)
+
+    def score_on(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return the score of the graph on another table; rows set by intervention do not count."""
+        frame = as_frame(X).set_axis(self.columns, axis=1)
+        table = self.preparation.again(frame, self.result.names, sample_weight)
+        job = Canonical(table, self.columns, self.result.seed, movable=True)
+        options = {key: value for key, value in self.choice.options.items() if key != "targets"}
+        score = build_score(self._score(), job.table, job.ordered_options(options))
+        dag = self.result.dag[np.ix_(job.columns, job.columns)]
+        return float(Evaluator(score, Settings()).evaluate_one(dag).scores[0])
+
+    def _refit(self, table: Table, columns: list[str], warm: bool) -> TableRefit:
+        result, settings = self.result, Settings.from_dict(self.result.settings)
+        job = Canonical(table, columns, result.seed, movable=True, sort_rows=False)
+        return TableRefit(
+            name=self._score(),
+            options=where(self._score(), self.device, settings) | job.ordered_options(self.choice.options),
+            table=job.table,
+            constraints=Constraints.of(result.knowledge, result.names).permuted(job.columns),
+            settings=settings,
+            pruner=result.pruner,
+            columns=job.columns,
+            start=result.search.dag[np.ix_(job.columns, job.columns)] if warm else None,
+            device=self.device,
+        )
+
+    def _score(self) -> str | type[Score]:
+        """Return the score of the fit, to be built on other rows."""
+        name = self.choice.name
+        if not isinstance(name, (str, type)):
+            raise SettingsError("a score object is bound to its own data", hint="give the score by name or as a class")
+        return name
+
+
+def resampling_key(result: Result, plan: Resampling, warm: bool, weights: npt.NDArray[np.float64] | None) -> str:
+    """Return a digest of all that decides the graphs of resamples."""
+    settings = {**result.settings, "time_limit": None}  # a longer limit does not make finished resamples invalid
+    clusters = plan.clusters_as_numbers()
+    groups = None if clusters is None else clusters.tolist()
+    parts = (
+        *(result.table.sha256, result.names, result.seed, result.score_name, result.scoring.options, settings),
+        *(
+            result.knowledge.to_mapping(),
+            result.pruner,
+            result.provenance.versions,
+            plan.kind,
+            plan.block,
+            groups,
+            warm,
+        ),
+        *(() if weights is None else weights.tolist()),
+    )
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
