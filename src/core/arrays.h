@@ -1,64 +1,81 @@
-// Arrays at the border between Python and C++. Types, dimensions and C order are checked by nanobind, which converts
-// nothing: an argument that does not fit is a TypeError. Shapes and ranges are checked here: a ValueError.
+// Arrays at the border between Python and C++. Types, dimensions and C order are checked on the way in and nothing is
+// converted: an argument that does not fit is a TypeError. Shapes and ranges are checked by kernels: a ValueError.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "stop.h"
 
 namespace drbo {
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
-// An argument that is only read, and one that is written to.
+constexpr double NEVER = -std::numeric_limits<double>::infinity();
+
+// An argument that is only read, or with a type that is not const one that is written to.
 template <class T, std::size_t N>
-using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+struct Array : nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu> {
+  using Base = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+  Array() = default;
+  explicit Array(Base base) : Base(std::move(base)) {}
+};
 template <class T, std::size_t N>
-using Out = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+using In = Array<const T, N>;
+template <class T, std::size_t N>
+using Out = Array<T, N>;
 template <class T, std::size_t N>
 using Result = nb::ndarray<nb::numpy, T, nb::ndim<N>, nb::c_contig>;
 
-// Two dimensions of an array that somebody else owns.
-template <class T>
-struct Matrix {
-  T* data;
-  std::size_t rows, columns;
-  T* operator[](std::size_t row) const { return data + row * columns; }
-};
-
-template <class T, class Array>
-Matrix<T> matrix(Array& array) {
-  return {array.data(), array.shape(0), array.shape(1)};
-}
+using Row = In<double, 1>;
+using Table = In<double, 2>;
+using Ints = In<std::int64_t, 1>;
+using Flags = In<bool, 2>;
+using Masks = In<std::uint64_t, 1>;
 
 // Flags are read as bytes: a byte that is neither 0 nor 1 counts as true.
-template <class Array>
-const std::uint8_t* flags(const Array& array) {
-  return reinterpret_cast<const std::uint8_t*>(array.data());
+template <class A>
+auto flags(const A& array) {
+  using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(array.data())>>, const std::uint8_t,
+                                  std::uint8_t>;
+  return reinterpret_cast<Byte*>(array.data());
 }
+
+inline std::int64_t whole(std::size_t size) { return static_cast<std::int64_t>(size); }
+
+[[noreturn]] inline void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
 
 inline void require(bool condition, const char* message) {
-  if (!condition) throw nb::value_error(message);
+  if (!condition) refuse(message);
 }
 
-template <class Array>
-void require_shape(const Array& array, const char* name, std::initializer_list<std::size_t> shape) {
-  std::size_t axis = 0;
-  for (const std::size_t size : shape)
-    if (array.shape(axis++) != size)
-      throw nb::value_error((std::string(name) + " has the wrong shape: axis " + std::to_string(axis - 1) +
-                             " must be " + std::to_string(size) + ", got " + std::to_string(array.shape(axis - 1)))
-                                .c_str());
+// All arrays have one shape.
+template <class... Arrays>
+void require_shape(std::initializer_list<std::size_t> shape, const char* names, const Arrays&... arrays) {
+  const auto check = [&](const auto& array) {
+    bool fits = true;
+    std::string wanted, got;
+    std::size_t axis = 0;
+    for (const std::size_t size : shape) {
+      wanted += (axis ? ", " : "") + std::to_string(size);
+      got += (axis ? ", " : "") + std::to_string(array.shape(axis));
+      fits &= array.shape(axis++) == size;
+    }
+    if (!fits) refuse(std::string("wrong shape of ") + names + ": must be (" + wanted + "), got (" + got + ")");
+  };
+  (check(arrays), ...);
 }
 
 // All values lie in [low, high).
@@ -68,16 +85,23 @@ void require_range(const T* values, std::size_t count, std::int64_t low, std::in
   bool outside = false;
   for (std::size_t k = 0; k < count; ++k)
     outside |= static_cast<std::uint64_t>(values[k]) - static_cast<std::uint64_t>(low) >= width;
-  if (outside)
-    throw nb::value_error(
-        (std::string(name) + " must be in [" + std::to_string(low) + ", " + std::to_string(high) + ")").c_str());
+  if (outside) refuse(std::string(name) + " must be in [" + std::to_string(low) + ", " + std::to_string(high) + ")");
 }
 
 // Where the items of each of a number of owners begin: rises from 0 to the number of items.
-inline void require_starts(const std::int64_t* starts, std::size_t owners, std::size_t items, const char* name) {
-  bool rises = starts[0] == 0 && starts[owners] == static_cast<std::int64_t>(items);
-  for (std::size_t k = 0; k < owners; ++k) rises &= starts[k] <= starts[k + 1];
-  if (!rises) throw nb::value_error((std::string(name) + " must rise from 0 to " + std::to_string(items)).c_str());
+inline void require_starts(const Ints& starts, std::size_t owners, std::size_t items) {
+  require_shape({owners + 1}, "starts", starts);
+  const std::int64_t* at = starts.data();
+  require(at[0] == 0 && at[owners] == whole(items) && std::is_sorted(at, at + owners + 1),
+          "starts must rise from 0 to the number of items");
+}
+
+inline void require_order(const std::int64_t* order, std::size_t d) {
+  std::vector<bool> seen(d);
+  for (std::size_t place = 0; place < d; ++place) {
+    require(order[place] >= 0 && order[place] < whole(d) && !seen[order[place]], "an order must hold every node once");
+    seen[order[place]] = true;
+  }
 }
 
 // A new array that Python will own. Its memory is not initialised.
@@ -106,4 +130,71 @@ Result<T, 1> to_numpy(const std::vector<T>& values) {
   return copy.give({values.size()});
 }
 
+// Runs work(stop) while other threads of Python may run too.
+template <class Work>
+auto unlocked(const Work& work) {
+  const Stop stop;
+  const nb::gil_scoped_release release;
+  return work(stop);
+}
+
+// A new array that work(data, stop) fills, unlocked.
+template <class T, std::size_t N, class Work>
+Result<T, N> filled(const std::size_t (&shape)[N], const Work& work) {
+  std::size_t size = 1;
+  for (const std::size_t length : shape) size *= length;
+  Owned<T> values(size);
+  unlocked([&](const Stop& stop) { work(values.data(), stop); });
+  return values.give(shape);
+}
+
+// A member that an argument of the same name sets: FIELD(rows) inside a class with an alias Self.
+template <class Owner, class T>
+struct Field {
+  const char* name;
+  T Owner::* member;
+};
+template <class Owner, class T>
+Field<Owner, T> field(const char* name, T Owner::* member) {
+  return {name, member};
+}
+#define FIELD(name) field(#name, &Self::name)
+
+// A constructor that sets members from arguments, then checks them.
+template <class Class, class... Owners, class... T>
+void set_fields(Class& bound, const Field<Owners, T>&... fields) {
+  using Self = typename Class::Type;
+  bound.def(
+      "__init__",
+      [fields...](Self* self, const T&... values) {
+        new (self) Self();
+        ((self->*(fields.member) = values), ...);
+        self->check();
+      },
+      nb::arg(fields.name)...);
+}
+
 }  // namespace drbo
+
+NAMESPACE_BEGIN(NB_NAMESPACE)
+NAMESPACE_BEGIN(detail)
+
+// Takes the array as it is, or not at all.
+template <class T, std::size_t N>
+struct type_caster<drbo::Array<T, N>> {
+  using Plain = make_caster<typename drbo::Array<T, N>::Base>;
+  using Given = drbo::Array<T, N>;
+  NB_TYPE_CASTER(Given, Plain::Name)
+
+  template <class Bits>
+  bool from_python(handle source, Bits bits, cleanup_list* cleanup) noexcept {
+    Plain plain;
+    if (!plain.from_python(source, static_cast<Bits>(bits & ~static_cast<Bits>(cast_flags::convert)), cleanup))
+      return false;
+    value = drbo::Array<T, N>(std::move(plain.value));
+    return true;
+  }
+};
+
+NAMESPACE_END(detail)
+NAMESPACE_END(NB_NAMESPACE)

@@ -4,10 +4,7 @@
 // holds, for each of the 256 values of a byte, the sum of its rows, most significant bit first.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <vector>
+#include "arrays.h"
 
 namespace drbo {
 

@@ -6,30 +6,20 @@
 // of a parent set are numbered once; each addition then needs one pass over the rows.
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <numeric>
-#include <vector>
 
-#include "arrays.h"
 #include "counts.h"
-#include "special.h"
 #include "steps.h"
 
 namespace drbo {
 
 namespace {
 
-using Row = In<double, 1>;
-using Flags = In<bool, 2>;
-using Ints = In<std::int64_t, 1>;
-
 // Distinct rows of a table that some nodes share.
 struct Rows {
-  In<std::int32_t, 2> codes;  // (d, u) levels
+  const std::int32_t* codes;  // (d, u) levels
   std::vector<std::int32_t> repeats;
-  const std::int32_t* column(std::size_t node) const { return codes.data() + node * codes.shape(1); }
+  const std::int32_t* column(std::size_t node) const { return codes + node * repeats.size(); }
 };
 
 // Counts below this have a place in tables of functions of a count.
@@ -67,45 +57,32 @@ struct Room {
   LogGammas log_gammas;
 };
 
-class CountSteps final : public Steps {
+class CountSteps final : public PricedSteps {
  public:
-  CountSteps(const std::vector<In<std::int32_t, 2>>& codes, const std::vector<Row>& repeats, const Ints& group,
-             const Ints& cardinalities, double ess, double gain, const Row& parameter_prices,
-             const In<double, 2>& edge_prices, const Flags& allowed, const Flags& required, const Ints& max_parents)
-      : group_(group),
-        cardinalities_(cardinalities),
-        ess_(ess),
-        gain_(gain),
-        parameter_prices_(parameter_prices),
-        edge_prices_(edge_prices),
-        allowed_(allowed),
-        required_(required),
-        max_parents_(max_parents) {
-    const std::size_t d = group.shape(0);
-    require(d >= 1, "there must be a node");
+  std::vector<In<std::int32_t, 2>> codes;  // (d, u) levels of the distinct rows, for each group
+  std::vector<Row> repeats;                // (u,) how often each row occurs
+  Ints cardinalities;                      // (d,)
+  double ess = 0.0;                        // equivalent sample size of BDeu; 0: the log-likelihood
+  double gain = 0.0;
+  Row parameter_prices;  // (d,) of a configuration of the parents
+
+  void check() {
+    const std::size_t d = n_nodes();
+    check_prices(codes.size());
     require(codes.size() == repeats.size(), "codes and repeats must have the same groups");
-    require_range(group.data(), d, 0, static_cast<std::int64_t>(codes.size()), "group");
-    require_shape(cardinalities, "cardinalities", {d});
+    require_shape({d}, "cardinalities", cardinalities);
+    require_shape({d}, "parameter_prices", parameter_prices);
     require_range(cardinalities.data(), d, 1, MOST_ROWS, "cardinalities");
-    require_shape(parameter_prices, "parameter_prices", {d});
-    require_shape(edge_prices, "edge_prices", {d, d});
-    require_shape(allowed, "allowed", {d, d});
-    require_shape(required, "required", {d, d});
-    require_shape(max_parents, "max_parents", {d});
     std::int64_t most = 0;
     for (std::size_t g = 0; g < codes.size(); ++g) {
       rows_.push_back(checked(codes[g], repeats[g]));
       most = std::max(most, std::accumulate(rows_[g].repeats.begin(), rows_[g].repeats.end(), std::int64_t{0}));
     }
-    x_log_x_.resize(std::min(most + 1, TABLED));  // of 0 and 1 it is 0
-    for (std::size_t x = 2; x < x_log_x_.size(); ++x)
-      x_log_x_[x] = static_cast<double>(x) * std::log(static_cast<double>(x));
+    x_log_x_ = x_log_x_table(std::min(most + 1, TABLED));
   }
 
-  std::size_t n_nodes() const override { return group_.shape(0); }
   std::int64_t work(const Family& family) const override {
-    const std::int64_t rows = static_cast<std::int64_t>(of(family.node).repeats.size());
-    return 2 * rows * static_cast<std::int64_t>(n_nodes() + family.size * family.size);
+    return 2 * whole(of(family.node).repeats.size() * (n_nodes() + family.size * family.size));
   }
 
   Worth expand(const Family& family, double* gains, Watch& watch) const override {
@@ -115,22 +92,22 @@ class CountSteps final : public Steps {
     room.member.assign(d, 0);
     room.config.assign(n, 0), room.finer.resize(n);
     std::int64_t seen = 1;
-    double possible = 1.0, price = 0.0;
+    double possible = 1.0;
     for (const std::int32_t* parent = first; parent != last; ++parent) {
       room.member[*parent] = 1;
       seen = refine(node, room.config, seen, *parent, room);
       possible *= cards(*parent);
-      price += edge_price(node, *parent);
     }
+    const double price = this->price(family);
     Worth worth;
-    worth.value = gain_ * fit(node, room.config, seen, -1, possible, room);
-    worth.value -= parameter_prices_.data()[node] * possible + price;
-    double best = -std::numeric_limits<double>::infinity();
+    worth.value = gain * fit(node, room.config, seen, -1, possible, room);
+    worth.value -= parameter_prices.data()[node] * possible + price;
+    double best = NEVER;
     for (std::size_t other = 0; other < d; ++other) {
       const bool member = room.member[other];
-      gains[other] = member ? 0.0 : -std::numeric_limits<double>::infinity();
+      gains[other] = member ? 0.0 : NEVER;
       if (!wanted(family, other, member)) continue;
-      watch.check(4 * static_cast<std::int64_t>(n) * (member ? family.size : 1));
+      watch.check(4 * whole(n) * (member ? family.size : 1));
       const double change =
           member ? without(family, other, possible, price, room) : with(node, other, seen, possible, price, room);
       if (!member) gains[other] = change - worth.value;
@@ -146,37 +123,32 @@ class CountSteps final : public Steps {
  private:
   Rows checked(const In<std::int32_t, 2>& codes, const Row& repeats) const {
     const std::size_t d = n_nodes(), n = codes.shape(1);
-    require_shape(codes, "codes", {d, n});
-    require_shape(repeats, "repeats", {n});
+    require_shape({d, n}, "codes", codes);
+    require_shape({n}, "repeats", repeats);
     for (std::size_t node = 0; node < d; ++node)
-      require_range(codes.data() + node * n, n, 0, cardinalities_.data()[node], "codes");
-    require(static_cast<std::int64_t>(n) < MOST_ROWS, "there are too many rows");
+      require_range(codes.data() + node * n, n, 0, cardinalities.data()[node], "codes");
+    require(whole(n) < MOST_ROWS, "there are too many rows");
     for (std::size_t row = 0; row < n; ++row) {
       const double count = repeats.data()[row];
       require(count >= 1 && count < static_cast<double>(MOST_ROWS) && count == std::floor(count),
               "repeats must be whole numbers above 0");
     }
-    return {codes, std::vector<std::int32_t>(repeats.data(), repeats.data() + n)};
+    return {codes.data(), std::vector<std::int32_t>(repeats.data(), repeats.data() + n)};
   }
 
-  const Rows& of(std::size_t node) const { return rows_[group_.data()[node]]; }
-  double cards(std::size_t node) const { return static_cast<double>(cardinalities_.data()[node]); }
-  double edge_price(std::size_t node, std::size_t parent) const {
-    return edge_prices_.data()[node * n_nodes() + parent];
-  }
+  const Rows& of(std::size_t node) const { return rows_[group.data()[node]]; }
+  double cards(std::size_t node) const { return static_cast<double>(cardinalities.data()[node]); }
 
   // Whether the set with this parent more or less is one that a step may lead to.
   bool wanted(const Family& family, std::size_t other, bool member) const {
-    const std::size_t at = family.node * n_nodes() + other;
     if (other == static_cast<std::size_t>(family.node)) return false;
-    if (member) return !flags(required_)[at];
-    return flags(allowed_)[at] && family.size < max_parents_.data()[family.node];
+    return member ? may_drop(family.node, other) : may_add(family.node, other) && has_room(family);
   }
 
   double with(std::size_t node, std::size_t other, std::int64_t seen, double possible, double price, Room& room) const {
     const double finer = possible * cards(other);
     const double found = fit(node, room.config, seen, static_cast<std::int64_t>(other), finer, room);
-    return gain_ * found - parameter_prices_.data()[node] * finer - price - edge_price(node, other);
+    return gain * found - parameter_prices.data()[node] * finer - price - this->price(node, other);
   }
 
   double without(const Family& family, std::size_t other, double possible, double price, Room& room) const {
@@ -187,13 +159,13 @@ class CountSteps final : public Steps {
       if (family.parents[k] != static_cast<std::int32_t>(other))
         seen = refine(family.node, room.finer, seen, family.parents[k], room);
     const double found = fit(family.node, room.finer, seen, -1, coarser, room);
-    return gain_ * found - parameter_prices_.data()[family.node] * coarser - price + edge_price(family.node, other);
+    return gain * found - parameter_prices.data()[family.node] * coarser - price + this->price(family.node, other);
   }
 
   // Splits configurations by another column and numbers those that occur; returns how many there are.
   std::int64_t refine(std::size_t node, std::vector<std::int32_t>& config, std::int64_t seen, std::size_t by,
                       Room& room) const {
-    const std::int64_t levels = cardinalities_.data()[by];
+    const std::int64_t levels = cardinalities.data()[by];
     const std::int32_t* const column = of(node).column(by);
     room.number.assign(seen * levels, -1);
     std::int32_t* const number = room.number.data();
@@ -212,7 +184,7 @@ class CountSteps final : public Steps {
              Room& room) const {
     const Rows& rows = of(node);
     const std::size_t n = config.size();
-    const std::int64_t levels = cardinalities_.data()[node], split = by < 0 ? 1 : cardinalities_.data()[by];
+    const std::int64_t levels = cardinalities.data()[node], split = by < 0 ? 1 : cardinalities.data()[by];
     room.number.assign(seen * split, -1);
     room.cells.resize(std::min(seen * split, static_cast<std::int64_t>(n)) * levels);
     const std::int32_t* const __restrict column = rows.column(node);
@@ -243,12 +215,12 @@ class CountSteps final : public Steps {
              double possible, Room& room) const {
     count(node, config, seen, by, room);
     double value = 0.0;
-    if (ess_ == 0) {
+    if (ess == 0) {
       for (const std::int64_t cell : room.cells) value += x_log_x(cell);
       for (const std::int64_t total : room.totals) value -= x_log_x(total);
       return value;
     }
-    const double log_a = std::log(ess_) - std::log(possible);  // a itself may underflow
+    const double log_a = std::log(ess) - std::log(possible);  // a itself may underflow
     value = sum(value, room.cells, log_a - std::log(cards(node)), 1.0, room.log_gammas);
     return sum(value, room.totals, log_a, -1.0, room.log_gammas);
   }
@@ -270,24 +242,15 @@ class CountSteps final : public Steps {
 
   std::vector<Rows> rows_;
   std::vector<double> x_log_x_;
-  Ints group_, cardinalities_;
-  double ess_;  // equivalent sample size of BDeu; 0: the log-likelihood
-  double gain_;
-  Row parameter_prices_;
-  In<double, 2> edge_prices_;
-  Flags allowed_, required_;
-  Ints max_parents_;
 };
 
 }  // namespace
 
 void bind_count_steps(nb::module_& m) {
-  nb::class_<CountSteps, Steps>(m, "CountSteps", "Steps of scores of categorical data.")
-      .def(nb::init<const std::vector<In<std::int32_t, 2>>&, const std::vector<Row>&, const Ints&, const Ints&, double,
-                    double, const Row&, const In<double, 2>&, const Flags&, const Flags&, const Ints&>(),
-           "codes"_a, "repeats"_a, "group"_a.noconvert(), "cardinalities"_a.noconvert(), "ess"_a, "gain"_a,
-           "parameter_prices"_a.noconvert(), "edge_prices"_a.noconvert(), "allowed"_a.noconvert(),
-           "required"_a.noconvert(), "max_parents"_a.noconvert());
+  using Self = CountSteps;
+  nb::class_<CountSteps, Steps> bound(m, "CountSteps", "Steps of scores of categorical data.");
+  set_fields(bound, FIELD(codes), FIELD(repeats), FIELD(group), FIELD(cardinalities), FIELD(ess), FIELD(gain),
+             FIELD(parameter_prices), FIELD(prices), FIELD(allowed), FIELD(required), FIELD(max_parents));
 }
 
 }  // namespace drbo

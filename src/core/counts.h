@@ -1,35 +1,102 @@
-// Cells of contingency tables: rows of categorical columns, numbered by what they have in common.
+// Cells of contingency tables: rows of categorical columns, numbered by what they have in common, and sums over them.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
+#include "arrays.h"
 
 namespace drbo {
 
 // Rows, levels and repeats are counted in 32 bits.
 constexpr std::int64_t MOST_ROWS = std::numeric_limits<std::int32_t>::max();
 
-// Splits cells by another column and numbers those that occur, in the order of the rows; sets the new cell of each row
-// and the weight of each cell, and returns how many there are. number needs room for n_cells times the levels.
-inline std::int32_t refine_cells(const std::int32_t* cells, std::int64_t n_cells, const std::int32_t* column,
-                                 std::int32_t levels, std::size_t rows, std::int32_t* __restrict number,
-                                 std::int32_t* __restrict finer, const std::int32_t* repeats,
-                                 std::int32_t* __restrict weight) {
-  std::fill_n(number, n_cells * levels, -1);
-  std::int32_t count = 0;
-  for (std::size_t row = 0; row < rows; ++row) {
-    const std::size_t key = static_cast<std::size_t>(cells[row]) * levels + column[row];
-    std::int32_t name = number[key];
-    if (name < 0) {
-      name = number[key] = count;
-      weight[count++] = 0;
-    }
-    finer[row] = name;
-    weight[name] += repeats[row];
+// ln Gamma(x) for x > 0: Stirling's series, after x was moved up to where the series is exact in double precision by
+// Gamma(x) = Gamma(x + k) / (x (x + 1) ... (x + k - 1)). The library's lgamma is not safe with threads.
+inline double log_gamma(double x) {
+  double product = 1.0;
+  while (x < 10.0) {
+    product *= x;
+    x += 1.0;
   }
-  return count;
+  const double r = 1.0 / x, s = r * r;
+  const double series =
+      r * (1.0 / 12 -
+           s * (1.0 / 360 - s * (1.0 / 1260 - s * (1.0 / 1680 - s * (1.0 / 1188 - s * (691.0 / 360360 - s / 156))))));
+  constexpr double HALF_LOG_TWO_PI = 0.91893853320467274178;
+  const double above = (x - 0.5) * std::log(x) - x + HALF_LOG_TWO_PI + series;
+  return product == 1.0 ? above : above - std::log(product);
 }
+
+// N ln N for N = 0, ..., size - 1.
+inline std::vector<double> x_log_x_table(std::int64_t size) {
+  std::vector<double> table(size);
+  for (std::int64_t x = 2; x < size; ++x) table[x] = static_cast<double>(x) * std::log(static_cast<double>(x));
+  return table;
+}
+
+// Distinct rows of categorical columns.
+struct CountedRows {
+  In<std::int32_t, 2> columns;  // (n_columns, u)
+  Ints levels;                  // (n_columns,) how many each column has
+  std::vector<std::int32_t> repeats;
+  std::size_t n_columns, u;
+  std::int64_t total = 0;  // the sum of the repeats
+  std::vector<double> x_log_x;
+
+  CountedRows(const In<std::int32_t, 2>& columns_, const Ints& levels_, const Ints& repeats_)
+      : columns(columns_), levels(levels_), n_columns(columns.shape(0)), u(columns.shape(1)) {
+    require(u >= 1 && n_columns >= 1, "there must be rows and columns");
+    require_shape({n_columns}, "levels", levels);
+    require_shape({u}, "repeats", repeats_);
+    require_range(levels.data(), n_columns, 1, MOST_ROWS, "levels");
+    require_range(repeats_.data(), u, 1, MOST_ROWS, "repeats");
+    for (std::size_t j = 0; j < n_columns; ++j) require_range(column(j), u, 0, levels.data()[j], "a level");
+    repeats.assign(repeats_.data(), repeats_.data() + u);
+    for (const std::int32_t count : repeats) total += count;
+    require(total < MOST_ROWS, "there are too many rows");
+    x_log_x = x_log_x_table(total + 1);
+  }
+  const std::int32_t* column(std::size_t j) const { return columns.data() + j * u; }
+  double cards(std::size_t j) const { return static_cast<double>(levels.data()[j]); }
+  std::int64_t widest() const { return *std::max_element(levels.data(), levels.data() + n_columns); }
+};
+
+// What a cell N adds: N ln N, or as evidence lnG(N + a) - lnG(a) = lnG(N + a) + offset.
+struct CellTerm {
+  bool evidence = false;
+  double a = 0.0, offset = 0.0;
+
+  CellTerm() = default;
+  explicit CellTerm(double log_a) : evidence(true), a(std::exp(log_a)), offset(log_a - log_gamma(1.0 + a)) {}
+};
+
+// Sums over cells. In an evidence, equal counts are evaluated once.
+class CellSums {
+ public:
+  explicit CellSums(const CountedRows& rows) : rows_(rows) {}
+
+  double term(std::int32_t count, const CellTerm& of) const {
+    return of.evidence ? log_gamma(static_cast<double>(count) + of.a) + of.offset : rows_.x_log_x[count];
+  }
+
+  // Adds the terms of cells to a sum; a count of 0 adds nothing.
+  double add(double total, const std::int32_t* counts, std::size_t cells, const CellTerm& of) {
+    if (!of.evidence) {
+      for (std::size_t cell = 0; cell < cells; ++cell) total += rows_.x_log_x[counts[cell]];
+      return total;
+    }
+    tally_.resize(rows_.total + 1);
+    touched_.clear();
+    for (std::size_t cell = 0; cell < cells; ++cell)
+      if (counts[cell] && tally_[counts[cell]]++ == 0) touched_.push_back(counts[cell]);
+    for (const std::int32_t count : touched_) {
+      total += static_cast<double>(tally_[count]) * term(count, of);
+      tally_[count] = 0;
+    }
+    return total;
+  }
+
+ private:
+  const CountedRows& rows_;
+  std::vector<std::int32_t> tally_, touched_;
+};
 
 }  // namespace drbo

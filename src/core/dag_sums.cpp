@@ -2,12 +2,6 @@
 //
 // The weight of a DAG is the product of the weights of its families. inside[i, U] is the log of the summed weight of
 // all families of node i with parents inside U; passed[i, U] is the derivative of the log of the total by inside[i, U].
-#include <cmath>
-#include <limits>
-#include <vector>
-
-#include "arrays.h"
-#include "bits.h"
 #include "lattice.h"
 #include "threads.h"
 
@@ -15,7 +9,6 @@ namespace drbo {
 
 namespace {
 
-constexpr double NEVER = -std::numeric_limits<double>::infinity();
 // exp of less is 0 in double precision.
 constexpr double LEAST_EXPONENT = -700.0;
 
@@ -24,43 +17,6 @@ inline double log_add(double a, double b) {
   const double high = a < b ? b : a, low = a < b ? a : b;
   if (low == NEVER || high - low > 40.0) return high;
   return high + std::log1p(std::exp(low - high));
-}
-
-struct Sums {
-  int d;
-  std::size_t columns;
-  const double* inside;  // (d, 2^(d-1))
-  double at(int node, Set nodes) const { return inside[node * columns + column_of(nodes, node)]; }
-  Set full() const { return (Set{1} << d) - 1; }
-};
-
-// Over orders (Koivisto & Sood 2004): before(S) = sum over i in S of before(S - i) A_i(S - i), and after(S) likewise
-// from the other end; an order puts S before i with weight before(S) A_i(S) after(S + i).
-void orders_before(const Sums& sums, double* value, Watch& watch) {
-  value[0] = 0.0;
-  for (Set nodes = 1; nodes <= sums.full(); ++nodes) {
-    double total = NEVER;
-    for (Set left = nodes; left; left &= left - 1) {
-      const int node = lowest(left);
-      const Set rest = nodes ^ singleton(node);
-      total = log_add(total, value[rest] + sums.at(node, rest));
-    }
-    value[nodes] = total;
-    watch.check(20 * sums.d);
-  }
-}
-
-void orders_after(const Sums& sums, double* value, Watch& watch) {
-  value[sums.full()] = 0.0;
-  for (Set nodes = sums.full(); nodes-- > 0;) {
-    double total = NEVER;
-    for (Set left = sums.full() ^ nodes; left; left &= left - 1) {
-      const int node = lowest(left);
-      total = log_add(total, value[nodes | singleton(node)] + sums.at(node, nodes));
-    }
-    value[nodes] = total;
-    watch.check(20 * sums.d);
-  }
 }
 
 // The terms of one set R = S - T of the sum over DAGs, one for each set T of sinks outside R: the log of the product of
@@ -73,7 +29,7 @@ struct Terms {
 
   explicit Terms(int d) : members(d), logs(std::size_t{1} << d), unions(logs.size()), signs(logs.size()) {}
 
-  int fill(const Sums& sums, Set nodes) {
+  int fill(const Lattice& sums, Set nodes) {
     int count = 0;
     logs[0] = 0.0, unions[0] = nodes, signs[0] = -1.0;
     for (Set left = sums.full() ^ nodes; left; left &= left - 1, ++count) {
@@ -93,7 +49,7 @@ struct Terms {
 // Over DAGs (Tian & He 2009), by inclusion and exclusion over the sets T of sinks:
 //   total(S) = sum over T of (-1)^(|T|+1) total(S - T) prod over j in T of A_j(S - T).
 // Every term is scaled by the heaviest DAG on its set, so nothing overflows.
-void dags_forward(const Sums& sums, const double* scale, double* value, Watch& watch) {
+void dags_forward(const Lattice& sums, const double* scale, double* value, Watch& watch) {
   Terms terms(sums.d);
   std::fill_n(value, sums.full() + 1, 0.0);
   value[0] = 1.0;
@@ -111,7 +67,7 @@ void dags_forward(const Sums& sums, const double* scale, double* value, Watch& w
 }
 
 // The same recursion backwards: slope is the derivative of the log of the total by each scaled value.
-void dags_backward(const Sums& sums, const double* scale, const double* value, double* passed, Watch& watch) {
+void dags_backward(const Lattice& sums, const double* scale, const double* value, double* passed, Watch& watch) {
   Terms terms(sums.d);
   const Set full = sums.full();
   std::vector<double> slope(full + 1);
@@ -146,14 +102,14 @@ void dags_backward(const Sums& sums, const double* scale, const double* value, d
 }
 
 // An edge has the share of inside[U] that falls away when its parent leaves U.
-void edge_column(const Sums& sums, const double* passed, int node, double* edges, Watch& watch) {
+void edge_column(const Lattice& sums, const double* passed, int node, double* edges, Watch& watch) {
   for (std::size_t k = 0; k < sums.columns; ++k) {
     const double through = passed[node * sums.columns + k];
     if (through == 0.0) continue;
     const Set nodes = set_of(k, node);
     for (Set left = nodes; left; left &= left - 1) {
       const int parent = lowest(left);
-      const double lost = sums.at(node, nodes ^ singleton(parent)) - sums.inside[node * sums.columns + k];
+      const double lost = sums.at(node, nodes ^ singleton(parent)) - sums.row(node)[k];
       edges[parent * sums.d + node] -= through * std::expm1(lost);
     }
     watch.check(20 * sums.d);
@@ -162,97 +118,73 @@ void edge_column(const Sums& sums, const double* passed, int node, double* edges
 
 // ---- the border ----
 
-using Table = In<double, 2>;
-
-Sums sums_of(const Table& inside, std::size_t most = 40) {
-  const std::size_t d = inside.shape(0);
-  require(d >= 1 && d <= most, "sums over all families need 1 to 40 nodes, those over all DAGs 1 to 25");
-  require_shape(inside, "inside", {d, std::size_t{1} << (d - 1)});
-  return {static_cast<int>(d), inside.shape(1), inside.data()};
-}
-
-Result<double, 2> sum_inside(const Table& logs, int threads, const StopFlag* stop) {
-  const Sums sums = sums_of(logs);
-  const std::size_t d = sums.d, columns = sums.columns;
-  Owned<double> total(d * columns);
-  {
-    const nb::gil_scoped_release release;
+Result<double, 2> sum_inside(const Table& logs, int threads) {
+  const Lattice sums(logs);
+  return filled<double>({logs.shape(0), sums.columns}, [&](double* total, const Stop& stop) {
     in_parts(sums.d, threads, stop, [&](std::int64_t node, Watch& watch) {
-      double* row = total.data() + node * columns;
-      std::copy_n(sums.inside + node * columns, columns, row);
-      spread_up(row, columns, watch, log_add, 20);
+      double* row = total + node * sums.columns;
+      std::copy_n(sums.row(static_cast<int>(node)), sums.columns, row);
+      spread_up(row, sums.columns, watch, log_add, 20);
     });
-  }
-  return total.give({d, columns});
+  });
 }
 
-Result<double, 2> sum_over_orders(const Table& inside, int threads, const StopFlag* stop) {
-  const Sums sums = sums_of(inside);
-  const std::size_t d = sums.d, columns = sums.columns;
-  Owned<double> passed(d * columns);
-  {
-    const nb::gil_scoped_release release;
-    std::vector<double> before(sums.full() + 1), after(sums.full() + 1);
+// Over orders (Koivisto & Sood 2004): before(S) = sum over i in S of before(S - i) A_i(S - i), and after(S) likewise
+// from the other end; an order puts S before i with weight before(S) A_i(S) after(S + i).
+Result<double, 2> sum_over_orders(const Table& inside, int threads) {
+  const Lattice sums(inside);
+  return filled<double>({inside.shape(0), sums.columns}, [&](double* passed, const Stop& stop) {
+    std::vector<double> before(sums.sets()), after(sums.sets());
     in_parts(2, threads, stop, [&](std::int64_t way, Watch& watch) {
-      way == 0 ? orders_before(sums, before.data(), watch) : orders_after(sums, after.data(), watch);
+      way == 0 ? join_orders<true>(sums, before.data(), watch, log_add, 20)
+               : join_orders<false>(sums, after.data(), watch, log_add, 20);
     });
     in_parts(sums.d, threads, stop, [&](std::int64_t part, Watch& watch) {
       const int node = static_cast<int>(part);
-      for (std::size_t k = 0; k < columns; ++k) {
+      for (std::size_t k = 0; k < sums.columns; ++k) {
         const Set nodes = set_of(k, node);
-        const std::size_t at = node * columns + k;
-        passed[at] = std::exp(before[nodes] + sums.inside[at] + after[nodes | singleton(node)] - after[0]);
+        passed[node * sums.columns + k] =
+            std::exp(before[nodes] + sums.row(node)[k] + after[nodes | singleton(node)] - after[0]);
         watch.check(10);
       }
     });
-  }
-  return passed.give({d, columns});
+  });
 }
 
-Result<double, 2> sum_over_dags(const Table& inside, const Table& logs, int threads, const StopFlag* stop) {
-  const Sums sums = sums_of(inside, 25);
-  require_shape(logs, "logs", {inside.shape(0), inside.shape(1)});
-  const std::size_t d = sums.d, columns = sums.columns;
-  Owned<double> passed(d * columns);
-  {
-    const nb::gil_scoped_release release;
-    std::vector<double> best(logs.data(), logs.data() + d * columns), scale(sums.full() + 1), value(sums.full() + 1);
-    in_parts(sums.d, threads, stop,
-             [&](std::int64_t node, Watch& watch) { spread_max(best.data() + node * columns, columns, watch); });
-    Watch watch(stop, nullptr, true);
-    lattice_forward(best.data(), sums.d, scale.data(), watch);
-    dags_forward(sums, scale.data(), value.data(), watch);
-    dags_backward(sums, scale.data(), value.data(), passed.data(), watch);
-  }
-  return passed.give({d, columns});
-}
-
-Result<double, 2> edge_sums(const Table& inside, const Table& passed, int threads, const StopFlag* stop) {
-  const Sums sums = sums_of(inside);
-  require_shape(passed, "passed", {inside.shape(0), inside.shape(1)});
-  const std::size_t d = sums.d;
-  Owned<double> edges(d * d);
-  std::fill_n(edges.data(), d * d, 0.0);
-  {
-    const nb::gil_scoped_release release;
+Result<double, 2> sum_over_dags(const Table& inside, const Table& logs, int threads) {
+  const Lattice sums(inside, 25);
+  require_shape({inside.shape(0), inside.shape(1)}, "logs", logs);
+  return filled<double>({inside.shape(0), sums.columns}, [&](double* passed, const Stop& stop) {
+    std::vector<double> best(logs.data(), logs.data() + logs.size()), scale(sums.sets()), value(sums.sets());
     in_parts(sums.d, threads, stop, [&](std::int64_t node, Watch& watch) {
-      edge_column(sums, passed.data(), static_cast<int>(node), edges.data(), watch);
+      spread_max(best.data() + node * sums.columns, sums.columns, true, watch);
     });
-  }
-  return edges.give({d, d});
+    Watch watch(stop);
+    join_orders<true>(Lattice(sums.d, best.data()), scale.data(), watch, higher, 2);
+    dags_forward(sums, scale.data(), value.data(), watch);
+    dags_backward(sums, scale.data(), value.data(), passed, watch);
+  });
+}
+
+Result<double, 2> edge_sums(const Table& inside, const Table& passed, int threads) {
+  const Lattice sums(inside);
+  require_shape({inside.shape(0), inside.shape(1)}, "passed", passed);
+  const std::size_t d = sums.d;
+  return filled<double>({d, d}, [&](double* edges, const Stop& stop) {
+    std::fill_n(edges, d * d, 0.0);
+    in_parts(sums.d, threads, stop, [&](std::int64_t node, Watch& watch) {
+      edge_column(sums, passed.data(), static_cast<int>(node), edges, watch);
+    });
+  });
 }
 
 }  // namespace
 
 void bind_dag_sums(nb::module_& m) {
-  m.def("sum_inside", &sum_inside, "logs"_a.noconvert(), "threads"_a = 1, "stop"_a = nb::none(),
-        "Return the log of the summed weight of each node's families inside each set.");
-  m.def("sum_over_orders", &sum_over_orders, "inside"_a.noconvert(), "threads"_a = 1, "stop"_a = nb::none(),
-        "Return what passes through each family when every order of the nodes counts once.");
-  m.def("sum_over_dags", &sum_over_dags, "inside"_a.noconvert(), "logs"_a.noconvert(), "threads"_a = 1,
-        "stop"_a = nb::none(), "Return what passes through each family when every DAG counts once.");
-  m.def("edge_sums", &edge_sums, "inside"_a.noconvert(), "passed"_a.noconvert(), "threads"_a = 1, "stop"_a = nb::none(),
-        "Return the probability of each edge, up to rounding.");
+  m.def("sum_inside", &sum_inside, "Return the log of the summed weight of each node's families inside each set.");
+  m.def("sum_over_orders", &sum_over_orders, "Return what passes through each family when every order counts once.");
+  m.def("sum_over_dags", &sum_over_dags, "Return what passes through each family when every DAG counts once.");
+  m.def("edge_sums", &edge_sums, "Return the probability of each edge, up to rounding.");
 }
 
 }  // namespace drbo

@@ -10,33 +10,21 @@
 //   has probability 1/r, so each costs at least ln r, and supersets have no fewer.
 #include <nanobind/stl/tuple.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <numeric>
-#include <vector>
 
-#include "arrays.h"
 #include "bits.h"
 #include "counts.h"
-#include "special.h"
-#include "stop.h"
 
 namespace drbo {
 
 namespace {
 
 struct Candidates {
+  const CountedRows& rows;  // of the m candidates, and last of the node itself
   int m, n_required, most;  // candidates, how many of them are required, parents at most
-  std::size_t rows;
-  const std::int32_t* columns;        // (m + 1, rows) levels; the node itself comes last
-  const std::int64_t* levels;         // (m + 1,) how many there are
-  std::vector<std::int32_t> repeats;  // (rows,) how often each row occurs
-  std::int64_t total;
-  const double* weights;  // (m,) what a candidate adds as a parent
-  double unit, ess;       // BIC: the price of a configuration; BDeu: the equivalent sample size, else 0
-  const std::int32_t* column(int j) const { return columns + j * rows; }
-  double log_levels(int j) const { return std::log(static_cast<double>(levels[j])); }
+  const double* weights;    // (m,) what a candidate adds as a parent
+  double unit, ess;         // BIC: the price of a configuration; BDeu: the equivalent sample size, else 0
+  double log_levels(int j) const { return std::log(rows.cards(j)); }
 };
 
 class DiscreteWalk {
@@ -45,15 +33,16 @@ class DiscreteWalk {
   std::vector<double> shares;
 
   DiscreteWalk(const Candidates& given, double floor, bool best_only)
-      : given_(given), floor_(floor), best_only_(best_only), depths_(given.most + 1), trial_(given.rows) {
-    const std::int64_t widest = *std::max_element(given.levels, given.levels + given.m + 1);
-    number_.resize(given.rows * widest);
-    weight_.resize(given.rows);
-    x_log_x_.resize(given.total + 1);
-    for (std::int64_t x = 1; x <= given.total; ++x)
-      x_log_x_[x] = static_cast<double>(x) * std::log(static_cast<double>(x));
-    if (given.ess > 0) tally_.resize(given.total + 1);
-    for (Depth& depth : depths_) depth.cells.resize(given.rows);
+      : given_(given),
+        rows_(given.rows),
+        floor_(floor),
+        best_only_(best_only),
+        depths_(given.most + 1),
+        trial_(rows_.u),
+        number_(rows_.u * rows_.widest()),
+        weight_(rows_.u),
+        sums_(rows_) {
+    for (Depth& depth : depths_) depth.cells.resize(rows_.u);
     for (int j = given.n_required; j < given.m; ++j) plus_ += std::max(given.weights[j], 0.0);
   }
 
@@ -68,7 +57,7 @@ class DiscreteWalk {
         if (k == given_.most) here.options.clear();
         for (const int j : here.options) {
           if (++steps > max_steps || static_cast<std::int64_t>(masks.size()) >= max_sets - 1) return -1;
-          if (watch.over(10 * static_cast<std::int64_t>(given_.rows))) return -1;
+          if (watch.over(10 * whole(rows_.u))) return -1;
           if (try_candidate(k, j)) here.options[kept++] = j;
         }
         here.options.resize(kept);
@@ -78,7 +67,7 @@ class DiscreteWalk {
         --k;
         continue;
       }
-      if (watch.over(10 * static_cast<std::int64_t>(given_.rows))) return -1;
+      if (watch.over(10 * whole(rows_.u))) return -1;
       if (descend(k, here.next++)) ++k;
     }
     return steps;
@@ -101,8 +90,8 @@ class DiscreteWalk {
   // Takes in the required candidates and keeps their set.
   int start() {
     const int k = given_.n_required;
-    depths_[0].spread = x_log_x_[given_.total];
-    weight_[0] = static_cast<std::int32_t>(given_.total);
+    depths_[0].spread = rows_.x_log_x[rows_.total];
+    weight_[0] = static_cast<std::int32_t>(rows_.total);
     for (int j = 0; j < k; ++j) {
       step(depths_[j], j, depths_[j + 1]);
       depths_[j + 1].added = depths_[j].added + given_.weights[j];
@@ -126,7 +115,7 @@ class DiscreteWalk {
   // Splits the cells of one depth by a candidate into those of another.
   void step(const Depth& from, int j, Depth& to) {
     to.n_cells = refine(from.cells, from.n_cells, j, to.cells);
-    to.spread = sum(to.n_cells, std::numeric_limits<double>::infinity());
+    to.spread = sums_.add(0.0, weight_.data(), to.n_cells, CellTerm());
     to.log_q = from.log_q + given_.log_levels(j);
   }
 
@@ -136,7 +125,7 @@ class DiscreteWalk {
     step(here, j, next);
     if (given_.ess == 0.0) {
       const double gain = 2 * std::min(-here.fit, here.spread - next.spread) + std::max(given_.weights[j], 0.0);
-      const double price = given_.unit * std::exp(here.log_q) * static_cast<double>(given_.levels[j] - 1);
+      const double price = given_.unit * std::exp(here.log_q) * (rows_.cards(j) - 1);
       if (gain <= price * (1 - 1e-12)) return false;
     }
     const double value = share(next) + (here.added + given_.weights[j]);
@@ -167,89 +156,74 @@ class DiscreteWalk {
     return true;
   }
 
+  // Splits cells by a column and numbers those that occur, in the order of the rows; sets the new cell of each row and
+  // the weight of each cell, and returns how many there are.
   std::int64_t refine(const std::vector<std::int32_t>& cells, std::int64_t n_cells, int j,
                       std::vector<std::int32_t>& finer) {
-    return refine_cells(cells.data(), n_cells, given_.column(j), static_cast<std::int32_t>(given_.levels[j]),
-                        given_.rows, number_.data(), finer.data(), given_.repeats.data(), weight_.data());
-  }
-
-  // The sum over cells of N ln N, or with a finite log_a of lnG(N + a) - lnG(a).
-  double sum(std::int64_t count, double log_a) {
-    double total = 0.0;
-    if (std::isinf(log_a)) {
-      for (std::int64_t cell = 0; cell < count; ++cell) total += x_log_x_[weight_[cell]];
-      return total;
+    const std::int32_t levels = static_cast<std::int32_t>(rows_.levels.data()[j]);
+    const std::int32_t *const column = rows_.column(j), *const coarse = cells.data();
+    const std::int32_t* const repeats = rows_.repeats.data();
+    std::int32_t* const __restrict number = number_.data(), * const __restrict weight = weight_.data();
+    std::int32_t* const __restrict fine = finer.data();
+    std::fill_n(number, n_cells * levels, -1);
+    std::int32_t count = 0;
+    for (std::size_t row = 0; row < rows_.u; ++row) {
+      const std::size_t key = static_cast<std::size_t>(coarse[row]) * levels + column[row];
+      std::int32_t name = number[key];
+      if (name < 0) {
+        name = number[key] = count;
+        weight[count++] = 0;
+      }
+      fine[row] = name;
+      weight[name] += repeats[row];
     }
-    const double a = std::exp(log_a), offset = log_a - log_gamma(1.0 + a);
-    touched_.clear();
-    for (std::int64_t cell = 0; cell < count; ++cell)
-      if (tally_[weight_[cell]]++ == 0) touched_.push_back(weight_[cell]);
-    for (const std::int32_t weight : touched_) {
-      total += static_cast<double>(tally_[weight]) * (log_gamma(static_cast<double>(weight) + a) + offset);
-      tally_[weight] = 0;
-    }
-    return total;
+    return count;
   }
 
   // The share of a depth's set without what its members add; weight_ holds the weights of its cells. Sets fit.
   double share(Depth& depth) {
-    double log_a = std::numeric_limits<double>::infinity(), spread = depth.spread;
-    if (given_.ess > 0) {
-      log_a = std::log(given_.ess) - depth.log_q;
-      spread = sum(depth.n_cells, log_a);
-      log_a -= given_.log_levels(given_.m);
-    }
+    const bool evidence = given_.ess > 0;
+    const double log_a = evidence ? std::log(given_.ess) - depth.log_q : 0.0;
+    const double spread = evidence ? sums_.add(0.0, weight_.data(), depth.n_cells, CellTerm(log_a)) : depth.spread;
     const std::int64_t joint = refine(depth.cells, depth.n_cells, given_.m, trial_);
-    depth.fit = sum(joint, log_a) - spread;
-    return given_.ess > 0 ? depth.fit : 2 * depth.fit - given_.unit * std::exp(depth.log_q);
+    const CellTerm term = evidence ? CellTerm(log_a - given_.log_levels(given_.m)) : CellTerm();
+    depth.fit = sums_.add(0.0, weight_.data(), joint, term) - spread;
+    return evidence ? depth.fit : 2 * depth.fit - given_.unit * std::exp(depth.log_q);
   }
 
   const Candidates& given_;
+  const CountedRows& rows_;
   double floor_;
   bool best_only_;
   double plus_ = 0.0;  // the most that candidates can add by their weights
   std::vector<Depth> depths_;
-  std::vector<std::int32_t> trial_, number_, weight_, tally_, touched_;
-  std::vector<double> x_log_x_;
+  std::vector<std::int32_t> trial_, number_, weight_;
+  CellSums sums_;
 };
 
 // ---- the border ----
 
 std::tuple<Result<std::uint64_t, 1>, Result<double, 1>, std::int64_t> discrete_parent_sets(
-    const In<std::int32_t, 2>& columns, const In<std::int64_t, 1>& levels, const In<std::int64_t, 1>& repeats,
-    int n_required, const In<double, 1>& weights, int most, double unit, double ess, double floor, bool best_only,
-    std::int64_t max_steps, std::int64_t max_sets, const StopFlag* stop) {
-  const std::size_t m = weights.shape(0), rows = columns.shape(1);
-  require(m <= 64 && rows >= 1, "there must be rows, and at most 64 candidates");
-  require(0 <= n_required && n_required <= most && most <= static_cast<int>(m), "most must be in [n_required, m]");
-  require(max_sets >= 1, "max_sets must be at least 1");
-  require_shape(columns, "columns", {m + 1, rows});
-  require_shape(levels, "levels", {m + 1});
-  require_shape(repeats, "repeats", {rows});
-  require_range(levels.data(), m + 1, 1, MOST_ROWS, "levels");
-  require_range(repeats.data(), rows, 1, MOST_ROWS, "repeats");
-  for (std::size_t j = 0; j <= m; ++j) require_range(columns.data() + j * rows, rows, 0, levels.data()[j], "a level");
-  Candidates given{static_cast<int>(m), n_required, most, rows, columns.data(), levels.data(), {}, 0,
-                   weights.data(),      unit,       ess};
-  given.repeats.assign(repeats.data(), repeats.data() + rows);
-  for (std::size_t row = 0; row < rows; ++row) given.total += given.repeats[row];
-  require(given.total < MOST_ROWS, "there are too many rows");
+    const In<std::int32_t, 2>& columns, const Ints& levels, const Ints& repeats, int n_required, const Row& weights,
+    int most, double unit, double ess, double floor, bool best_only, std::int64_t max_steps, std::int64_t max_sets) {
+  const int m = static_cast<int>(weights.shape(0));
+  require(m <= 64 && max_sets >= 1, "there must be at most 64 candidates, and room for a set");
+  require(0 <= n_required && n_required <= most && most <= m, "most must be in [n_required, m]");
+  const CountedRows rows(columns, levels, repeats);
+  require_shape({weights.shape(0) + 1, rows.u}, "columns", columns);
+  const Candidates given{rows, m, n_required, most, weights.data(), unit, ess};
   DiscreteWalk walk(given, floor, best_only);
-  std::int64_t steps;
-  {
-    const nb::gil_scoped_release release;
-    Watch watch(stop, nullptr, true);
-    steps = walk.run(max_steps, max_sets, watch);
-  }
+  const std::int64_t steps = unlocked([&](const Stop& stop) {
+    Watch watch(stop);
+    return walk.run(max_steps, max_sets, watch);
+  });
   return {to_numpy(walk.masks), to_numpy(walk.shares), steps};
 }
 
 }  // namespace
 
 void bind_discrete_parents(nb::module_& m) {
-  m.def("discrete_parent_sets", &discrete_parent_sets, "columns"_a.noconvert(), "levels"_a.noconvert(),
-        "repeats"_a.noconvert(), "n_required"_a, "weights"_a.noconvert(), "most"_a, "unit"_a, "ess"_a, "floor"_a,
-        "best_only"_a, "max_steps"_a, "max_sets"_a, "stop"_a = nb::none(),
+  m.def("discrete_parent_sets", &discrete_parent_sets,
         "Return parent sets, their shares and how many sets were scored (-1: too many, or stopped).");
 }
 

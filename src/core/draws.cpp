@@ -8,11 +8,6 @@
 // value is cut to what the known subsets and supersets allow. Every DAG on the way obeys the knowledge.
 #include <nanobind/stl/pair.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <vector>
-
 #include "arrays.h"
 #include "sums.h"
 #include "threads.h"
@@ -26,10 +21,7 @@ constexpr double NAN_ = std::numeric_limits<double>::quiet_NaN();
 // A move must gain more than this, on the scale of the score.
 constexpr double MIN_GAIN = 1e-7;
 
-using Row = In<double, 1>;
-using Table = In<double, 2>;
 using Cube = In<double, 3>;
-using Masks = In<std::uint64_t, 1>;
 
 // The values of known families in an open hash table; 0 marks a free place. The key of a family is the exclusive or of
 // random words: code[i, d] for the node, code[i, j] for each parent.
@@ -38,11 +30,10 @@ struct FamilyTable {
   Row values;
   In<std::uint64_t, 2> code;  // (d, d + 1)
 
-  FamilyTable(const Masks& keys_, const Row& values_, const In<std::uint64_t, 2>& code_)
-      : keys(keys_), values(values_), code(code_) {
+  void check() const {
     require(keys.shape(0) >= 2 && (keys.shape(0) & (keys.shape(0) - 1)) == 0, "a table must have 2^k places");
-    require_shape(values, "values", {keys.shape(0)});
-    require_shape(code, "code", {code.shape(0), code.shape(0) + 1});
+    require_shape({keys.shape(0)}, "values", values);
+    require_shape({code.shape(0), code.shape(0) + 1}, "code", code);
     require(std::find(keys.data(), keys.data() + keys.shape(0), 0u) != keys.data() + keys.shape(0),
             "a table must have a free place");
   }
@@ -56,80 +47,55 @@ struct FamilyTable {
 };
 
 struct DrawnFunctions {
-  Table signs;                 // (d, m) +1 where a candidate is in the parent set of a known family, else -1
-  In<std::int64_t, 1> starts;  // (d + 1,) where each node's families begin
-  Table decay;                 // (d, d + 1) powers of each node's decay
-  Cube members;                // (d, d, F) 1 where candidate j is in the parity feature k of node i
-  Table offset;                // (S, d)
-  Cube slope;                  // (S, d, d) by node, candidate
-  Table weight;                // (S, m)
-  Cube amplitude;              // (S, d, F)
-  Table relative;              // (S, d), or (S, 0): there is no cheap score
-  Row low, high;               // (d,) values are cut to this range
-  Row truth;                   // (m,) the values of the known families, or (0,): a superset may fit worse
-  std::size_t d, m, draws, features;
+  Table signs;     // (d, m) +1 where a candidate is in the parent set of a known family, else -1
+  Ints starts;     // (d + 1,) where each node's families begin
+  Table decay;     // (d, d + 1) powers of each node's decay
+  Cube members;    // (d, d, F) 1 where candidate j is in the parity feature k of node i
+  Table offset;    // (S, d)
+  Cube slope;      // (S, d, d) by node, candidate
+  Table weight;    // (S, m)
+  Cube amplitude;  // (S, d, F)
+  Table relative;  // (S, d), or (S, 0): there is no cheap score
+  Row low, high;   // (d,) values are cut to this range
+  Row truth;       // (m,) the values of the known families, or (0,): a superset may fit worse
+  std::size_t d = 0, m = 0, draws = 0, features = 0;
 
-  DrawnFunctions(const Table& signs_, const In<std::int64_t, 1>& starts_, const Table& decay_, const Cube& members_,
-                 const Table& offset_, const Cube& slope_, const Table& weight_, const Cube& amplitude_,
-                 const Table& relative_, const Row& low_, const Row& high_, const Row& truth_)
-      : signs(signs_),
-        starts(starts_),
-        decay(decay_),
-        members(members_),
-        offset(offset_),
-        slope(slope_),
-        weight(weight_),
-        amplitude(amplitude_),
-        relative(relative_),
-        low(low_),
-        high(high_),
-        truth(truth_),
-        d(signs.shape(0)),
-        m(signs.shape(1)),
-        draws(offset.shape(0)),
-        features(members.shape(2)) {
+  void check() {
+    d = signs.shape(0), m = signs.shape(1), draws = offset.shape(0), features = members.shape(2);
     require(d >= 1, "there must be nodes");
-    require_shape(starts, "starts", {d + 1});
-    require_starts(starts.data(), d, m, "starts");
-    require_shape(decay, "decay", {d, d + 1});
-    require_shape(members, "members", {d, d, features});
-    require_shape(offset, "offset", {draws, d});
-    require_shape(slope, "slope", {draws, d, d});
-    require_shape(weight, "weight", {draws, m});
-    require_shape(amplitude, "amplitude", {draws, d, features});
-    require_shape(relative, "relative", {draws, relative.shape(1) == 0 ? 0 : d});
-    require_shape(low, "low", {d});
-    require_shape(high, "high", {d});
-    require_shape(truth, "truth", {truth.shape(0) == 0 ? 0 : m});
-    bool whole = true;
-    for (std::size_t k = 0; k < d * m; ++k) whole &= std::abs(signs.data()[k]) == 1.0;
-    require(whole, "signs must be +1 or -1");  // they choose a power of the decay
+    require_starts(starts, d, m);
+    require_shape({d, d + 1}, "decay", decay);
+    require_shape({d, d, features}, "members", members);
+    require_shape({draws, d}, "offset", offset);
+    require_shape({draws, d, d}, "slope", slope);
+    require_shape({draws, m}, "weight", weight);
+    require_shape({draws, d, features}, "amplitude", amplitude);
+    require_shape({draws, relative.shape(1) == 0 ? 0 : d}, "relative", relative);
+    require_shape({d}, "low and high", low, high);
+    require_shape({truth.shape(0) == 0 ? 0 : m}, "truth", truth);
+    bool unit = true;
+    for (std::size_t k = 0; k < d * m; ++k) unit &= std::abs(signs.data()[k]) == 1.0;
+    require(unit, "signs must be +1 or -1");  // they choose a power of the decay
   }
+
+  // About how many nanoseconds the values around one family take.
+  std::int64_t work() const { return static_cast<std::int64_t>(d * (m / d + features + 20)); }
 };
 
 // What the climb maximises, and which DAGs it may visit.
 struct ClimbRules {
-  In<bool, 2> allowed, required;    // (d, d)
-  In<std::int64_t, 1> max_parents;  // (d,)
-  Table price;                      // (d, d) what edge i -> j adds to the score, mostly negative
-  Row gain;                         // (d,) the share of a family is gain * value, or with a level
-  double level;                     // above 0 gain / level * exp(value)
-  std::size_t d;
+  Flags allowed, required;  // (d, d)
+  Ints max_parents;         // (d,)
+  Table price;              // (d, d) what edge i -> j adds to the score, mostly negative
+  Row gain;                 // (d,) the share of a family is gain * value, or with a level
+  double level = 0.0;       // above 0 gain / level * exp(value)
+  std::size_t d = 0;
 
-  ClimbRules(const In<bool, 2>& allowed_, const In<bool, 2>& required_, const In<std::int64_t, 1>& max_parents_,
-             const Table& price_, const Row& gain_, double level_)
-      : allowed(allowed_),
-        required(required_),
-        max_parents(max_parents_),
-        price(price_),
-        gain(gain_),
-        level(level_),
-        d(allowed.shape(0)) {
-    require_shape(allowed, "allowed", {d, d});
-    require_shape(required, "required", {d, d});
-    require_shape(max_parents, "max_parents", {d});
-    require_shape(price, "price", {d, d});
-    require_shape(gain, "gain", {d});
+  void check() {
+    d = allowed.shape(0);
+    require_shape({d, d}, "allowed, required and price", allowed, required, price);
+    require_shape({d}, "max_parents", max_parents);
+    require_shape({d}, "gain", gain);
   }
 
   double share(double value, std::size_t node) const {
@@ -335,12 +301,11 @@ class DrawClimb {
 
   // Climbs until no move gains, or until a cheap score lacks: the nodes that need it stay stale.
   void run(Watch& watch) {
-    const auto cost = static_cast<std::int64_t>(d_ * (view_.drawn.m / d_ + view_.drawn.features + 20));
     while (true) {
       bool waiting = false;
       for (std::size_t node = 0; node < d_; ++node) {
         if (!at_.stale[node]) continue;
-        if (watch.over(cost)) return;
+        if (watch.over(view_.drawn.work())) return;
         const double added = set_changes(view_, node, draw_, at_.dag + node, d_, room_, at_.change + node * d_);
         at_.stale[node] = std::isnan(added);
         waiting |= std::isnan(added);
@@ -416,48 +381,47 @@ class DrawClimb {
 
 void climb_draws(const Out<bool, 3>& dags, const Out<double, 3>& change, const Out<bool, 2>& stale,
                  const Out<std::int64_t, 1>& moves, const DrawnFunctions& drawn, const ClimbRules& rules,
-                 const FamilyTable& known, const FamilyTable& cheap, int threads, const StopFlag* stop) {
+                 const FamilyTable& known, const FamilyTable& cheap, int threads) {
   const View view{drawn, rules, known, cheap};
   view.check();
   const std::size_t d = drawn.d, count = dags.shape(0);
   require(count <= drawn.draws, "there must be a drawn function for each DAG");
-  require_shape(dags, "dags", {count, d, d});
-  require_shape(change, "change", {count, d, d});
-  require_shape(stale, "stale", {count, d});
-  require_shape(moves, "moves", {count});
-  const nb::gil_scoped_release release;
-  in_parts(static_cast<std::int64_t>(count), threads, stop, [&](std::int64_t part, Watch& watch) {
-    const std::size_t draw = static_cast<std::size_t>(part);
-    DrawClimb climb(view, draw,
-                    {reinterpret_cast<std::uint8_t*>(dags.data()) + draw * d * d, change.data() + draw * d * d,
-                     reinterpret_cast<std::uint8_t*>(stale.data()) + draw * d, moves.data() + draw});
-    climb.run(watch);
+  require_shape({count, d, d}, "dags and change", dags, change);
+  require_shape({count, d}, "stale", stale);
+  require_shape({count}, "moves", moves);
+  unlocked([&](const Stop& stop) {
+    in_parts(whole(count), threads, stop, [&](std::int64_t draw, Watch& watch) {
+      DrawClimb climb(
+          view, draw,
+          {flags(dags) + draw * d * d, change.data() + draw * d * d, flags(stale) + draw * d, moves.data() + draw});
+      climb.run(watch);
+    });
   });
 }
 
-std::pair<Result<double, 1>, Result<double, 2>> drawn_shares(std::size_t draw, const In<std::int64_t, 1>& nodes,
-                                                             const In<bool, 2>& parents, const DrawnFunctions& drawn,
-                                                             const ClimbRules& rules, const FamilyTable& known,
-                                                             const FamilyTable& cheap) {
+std::pair<Result<double, 1>, Result<double, 2>> drawn_shares(std::size_t draw, const Ints& nodes, const Flags& parents,
+                                                             const DrawnFunctions& drawn, const ClimbRules& rules,
+                                                             const FamilyTable& known, const FamilyTable& cheap) {
   const View view{drawn, rules, known, cheap};
   view.check();
   const std::size_t d = drawn.d, count = nodes.shape(0);
   require(draw < drawn.draws, "draw must be one of the functions");
-  require_shape(parents, "parents", {count, d});
-  require_range(nodes.data(), count, 0, static_cast<std::int64_t>(d), "nodes");
+  require_shape({count, d}, "parents", parents);
+  require_range(nodes.data(), count, 0, whole(d), "nodes");
   Owned<double> found(count), changes(count * d);
   std::fill_n(changes.data(), count * d, 0.0);
-  {
-    const nb::gil_scoped_release release;
+  unlocked([&](const Stop& stop) {
+    Watch watch(stop);
     Room room(drawn);
     for (std::size_t row = 0; row < count; ++row) {
       const std::size_t node = nodes.data()[row];
       const std::uint8_t* mask = flags(parents) + row * d;
+      watch.check(drawn.work());
       found[row] = set_changes(view, node, draw, mask, 1, room, changes.data() + row * d);
       for (std::size_t j = 0; j < d; ++j)
         if (mask[j]) found[row] += rules.price.data()[j * d + node];
     }
-  }
+  });
   return {found.give({count}), changes.give({count, d})};
 }
 
@@ -465,8 +429,8 @@ void insert_families(const Masks& keys, const Row& values, const Out<std::uint64
                      const Out<double, 1>& table_values) {
   const std::size_t size = table_keys.shape(0), count = keys.shape(0);
   require(size >= 2 && (size & (size - 1)) == 0, "a table must have 2^k places");
-  require_shape(table_values, "table_values", {size});
-  require_shape(values, "values", {count});
+  require_shape({size}, "table_values", table_values);
+  require_shape({count}, "values", values);
   std::uint64_t* all = table_keys.data();
   for (std::size_t row = 0; row < count; ++row) {
     const std::uint64_t key = keys.data()[row];
@@ -488,11 +452,11 @@ Result<double, 1> look_up_families(const Masks& keys, const FamilyTable& table) 
 // would break the knowledge or close a cycle is left out.
 void jump(const Out<bool, 2>& dag, const In<std::int64_t, 2>& pairs, const ClimbRules& rules) {
   const std::size_t d = rules.d;
-  require_shape(dag, "dag", {d, d});
-  require_shape(pairs, "pairs", {pairs.shape(0), 2});
-  require_range(pairs.data(), 2 * pairs.shape(0), 0, static_cast<std::int64_t>(d), "pairs");
+  require_shape({d, d}, "dag", dag);
+  require_shape({pairs.shape(0), 2}, "pairs", pairs);
+  require_range(pairs.data(), 2 * pairs.shape(0), 0, whole(d), "pairs");
   const std::uint8_t *allowed = flags(rules.allowed), *required = flags(rules.required);
-  std::uint8_t* edges = reinterpret_cast<std::uint8_t*>(dag.data());
+  std::uint8_t* edges = flags(dag);
   std::vector<std::uint8_t> reach(d * d);
   for (std::size_t k = 0; k < pairs.shape(0); ++k) {
     const std::size_t i = pairs.data()[2 * k], j = pairs.data()[2 * k + 1], there = i * d + j, back = j * d + i;
@@ -514,31 +478,27 @@ void jump(const Out<bool, 2>& dag, const In<std::int64_t, 2>& pairs, const Climb
 }  // namespace
 
 void bind_draws(nb::module_& m) {
-  nb::class_<FamilyTable>(m, "FamilyTable", "The values of known families in an open hash table.")
-      .def(nb::init<const Masks&, const Row&, const In<std::uint64_t, 2>&>(), "keys"_a.noconvert(),
-           "values"_a.noconvert(), "code"_a.noconvert());
-  nb::class_<DrawnFunctions>(m, "DrawnFunctions", "Functions drawn from a surrogate.")
-      .def(nb::init<const Table&, const In<std::int64_t, 1>&, const Table&, const Cube&, const Table&, const Cube&,
-                    const Table&, const Cube&, const Table&, const Row&, const Row&, const Row&>(),
-           "signs"_a.noconvert(), "starts"_a.noconvert(), "decay"_a.noconvert(), "members"_a.noconvert(),
-           "offset"_a.noconvert(), "slope"_a.noconvert(), "weight"_a.noconvert(), "amplitude"_a.noconvert(),
-           "relative"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(), "truth"_a.noconvert());
-  nb::class_<ClimbRules>(m, "ClimbRules", "What a climb maximises, and which DAGs it may visit.")
-      .def(nb::init<const In<bool, 2>&, const In<bool, 2>&, const In<std::int64_t, 1>&, const Table&, const Row&,
-                    double>(),
-           "allowed"_a.noconvert(), "required"_a.noconvert(), "max_parents"_a.noconvert(), "price"_a.noconvert(),
-           "gain"_a.noconvert(), "level"_a);
-  m.def("climb_draws", &climb_draws, "dags"_a.noconvert(), "change"_a.noconvert(), "stale"_a.noconvert(),
-        "moves"_a.noconvert(), "drawn"_a, "rules"_a, "known"_a, "cheap"_a, "threads"_a = 1, "stop"_a = nb::none(),
-        "Let climbs of drawn functions go on to their end, or to where a cheap score lacks.");
-  m.def("drawn_shares", &drawn_shares, "draw"_a, "nodes"_a.noconvert(), "parents"_a.noconvert(), "drawn"_a, "rules"_a,
-        "known"_a, "cheap"_a, "Return what families add to the drawn score, and what each toggle adds to that.");
-  m.def("insert_families", &insert_families, "keys"_a.noconvert(), "values"_a.noconvert(), "table_keys"_a.noconvert(),
-        "table_values"_a.noconvert(), "Add families to a table, which must have room.");
-  m.def("look_up_families", &look_up_families, "keys"_a.noconvert(), "table"_a,
-        "Return the values of families in a table, NaN for those that are not there.");
-  m.def("jump", &jump, "dag"_a.noconvert(), "pairs"_a.noconvert(), "rules"_a,
-        "Change pairs of a DAG within the knowledge.");
+  {
+    using Self = FamilyTable;
+    nb::class_<Self> bound(m, "FamilyTable", "The values of known families in an open hash table.");
+    set_fields(bound, FIELD(keys), FIELD(values), FIELD(code));
+  }
+  {
+    using Self = DrawnFunctions;
+    nb::class_<Self> bound(m, "DrawnFunctions", "Functions drawn from a surrogate.");
+    set_fields(bound, FIELD(signs), FIELD(starts), FIELD(decay), FIELD(members), FIELD(offset), FIELD(slope),
+               FIELD(weight), FIELD(amplitude), FIELD(relative), FIELD(low), FIELD(high), FIELD(truth));
+  }
+  {
+    using Self = ClimbRules;
+    nb::class_<Self> bound(m, "ClimbRules", "What a climb maximises, and which DAGs it may visit.");
+    set_fields(bound, FIELD(allowed), FIELD(required), FIELD(max_parents), FIELD(price), FIELD(gain), FIELD(level));
+  }
+  m.def("climb_draws", &climb_draws, "Let climbs go on to their end, or to where a cheap score lacks.");
+  m.def("drawn_shares", &drawn_shares, "Return what families add to the drawn score, and what each toggle adds.");
+  m.def("insert_families", &insert_families, "Add families to a table, which must have room.");
+  m.def("look_up_families", &look_up_families, "Return the values of families in a table; NaN: it is not there.");
+  m.def("jump", &jump, "Change pairs of a DAG within the knowledge.");
 }
 
 }  // namespace drbo

@@ -7,12 +7,6 @@
 
 #include <nanobind/stl/pair.h>
 
-#include <cmath>
-#include <limits>
-#include <vector>
-
-#include "arrays.h"
-#include "bits.h"
 #include "threads.h"
 #include "wide.h"
 
@@ -20,16 +14,14 @@ namespace drbo {
 
 namespace {
 
-constexpr double NEVER = -std::numeric_limits<double>::infinity();
-constexpr int MOST_NODES = 40;
 // Steps between two looks at the watch.
 constexpr int CHUNK = 1024;
 
-WIDE void spread_max_block(double* without, double* with, std::size_t step) {
-  for (std::size_t k = 0; k < step; ++k) with[k] = without[k] > with[k] ? without[k] : with[k];
+WIDE void raise(double* to, const double* from, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k) to[k] = from[k] > to[k] ? from[k] : to[k];
 }
 
-WIDE void spread_max_low(double* row, std::size_t size) {  // the three lowest members together
+WIDE void spread_lowest(double* row, std::size_t size) {  // the three lowest members together
   for (std::size_t k = 0; k < size; k += 8) {
     double* const r = row + k;
     for (int step = 1; step < 8; step *= 2)
@@ -40,63 +32,24 @@ WIDE void spread_max_low(double* row, std::size_t size) {  // the three lowest m
 
 }  // namespace
 
-void spread_max(double* row, std::size_t size, Watch& watch) {
+void spread_max(double* row, std::size_t size, bool subsets, Watch& watch) {
   std::size_t step = 1;
-  if (size >= 8) {
-    spread_max_low(row, size);
-    watch.check(static_cast<std::int64_t>(size));
+  if (subsets && size >= 8) {
+    for (std::size_t first = 0; first < size; first += std::size_t{1} << 16) {
+      spread_lowest(row + first, std::min(size - first, std::size_t{1} << 16));
+      watch.check(std::int64_t{1} << 16);
+    }
     step = 8;
   }
   for (; step < size; step *= 2)
     for (std::size_t start = 0; start < size; start += 2 * step) {
-      spread_max_block(row + start, row + start + step, step);
-      watch.check(static_cast<std::int64_t>(step));
+      double *const without = row + start, *const with = without + step;
+      raise(subsets ? with : without, subsets ? without : with, step);
+      watch.check(whole(step));
     }
-}
-
-void lattice_forward(const double* best, int d, double* value, Watch& watch) {
-  const std::size_t columns = std::size_t{1} << (d - 1);
-  value[0] = 0.0;
-  for (Set nodes = 1; nodes < Set{1} << d; ++nodes) {
-    double top = NEVER;
-    for (Set left = nodes; left; left &= left - 1) {
-      const int node = lowest(left);
-      const Set rest = nodes ^ singleton(node);
-      const double total = value[rest] + best[node * columns + column_of(rest, node)];
-      if (total > top) top = total;
-    }
-    value[nodes] = top;
-    watch.check(2 * d);
-  }
 }
 
 namespace {
-
-void lattice_backward(const double* best, int d, double* value, Watch& watch) {
-  const std::size_t columns = std::size_t{1} << (d - 1);
-  const Set full = (Set{1} << d) - 1;
-  value[full] = 0.0;
-  for (Set nodes = full; nodes-- > 0;) {
-    double top = NEVER;
-    for (Set left = full ^ nodes; left; left &= left - 1) {
-      const int node = lowest(left);
-      const double total = value[nodes | singleton(node)] + best[node * columns + column_of(nodes, node)];
-      if (total > top) top = total;
-    }
-    value[nodes] = top;
-    watch.check(2 * d);
-  }
-}
-
-// A table of all families with what follows from it.
-struct Lattice {
-  int d;
-  std::size_t columns;
-  const double* shares;
-  const double* best;
-  const double* share_row(int node) const { return shares + node * columns; }
-  const double* best_row(int node) const { return best + node * columns; }
-};
 
 // Calls visit for every subset, the largest mask first.
 template <class Visit>
@@ -112,60 +65,60 @@ void for_subsets(Set within, Watch& watch, const Visit& visit) {
   }
 }
 
-// The smallest subset of a column with a share, and with certain members; of equally small ones the first.
-Set smallest_family(const double* row, Set within, double wanted, Set needed, Watch& watch) {
-  Set found = within;
-  int size = 65;
-  for_subsets(within, watch, [&](Set part) {
-    if (row[part] != wanted || !inside(needed, part)) return;
-    const int count = size_of(part);
-    if (count < size || (count == size && part < found)) found = part, size = count;
-  });
-  return found;
-}
+// A table of all families, and the way back from the values of sets to a DAG.
+struct Tracer {
+  Lattice shares, best;
+  std::uint8_t* dag;
+  Watch& watch;
 
-void write_family(std::uint8_t* dag, int d, int node, Set column) {
-  const Set parents = set_of(column, node);
-  for (int parent = 0; parent < d; ++parent) dag[parent * d + node] = holds(parents, parent);
-}
-
-// Fills in the families of a set of nodes, the last node of its best order first.
-void trace_down(const Lattice& table, const double* before, Set nodes, std::uint8_t* dag, Watch& watch) {
-  while (nodes) {
-    int last = lowest(nodes);  // rounding is the same as on the way up: one of them fits exactly
-    for (Set left = nodes; left; left &= left - 1) {
-      const int node = lowest(left);
-      const Set rest = nodes ^ singleton(node);
-      if (before[nodes] == before[rest] + table.best_row(node)[column_of(rest, node)]) {
-        last = node;
-        break;
-      }
-    }
-    nodes ^= singleton(last);
-    const Set within = column_of(nodes, last);
-    write_family(dag, table.d, last,
-                 smallest_family(table.share_row(last), within, table.best_row(last)[within], 0, watch));
+  // Writes the smallest family of a node inside a column that has a share and certain members; of equally small ones
+  // the first.
+  void write_family(int node, Set within, double wanted, Set needed) const {
+    const double* const row = shares.row(node);
+    Set found = within;
+    int size = 65;
+    for_subsets(within, watch, [&](Set part) {
+      if (row[part] != wanted || !inside(needed, part)) return;
+      const int count = size_of(part);
+      if (count < size || (count == size && part < found)) found = part, size = count;
+    });
+    const Set parents = set_of(found, node);
+    for (int parent = 0; parent < shares.d; ++parent) dag[parent * shares.d + node] = holds(parents, parent);
   }
-}
 
-// Fills in the families of all nodes outside a set that comes first.
-void trace_up(const Lattice& table, const double* after, Set nodes, std::uint8_t* dag, Watch& watch) {
-  const Set full = (Set{1} << table.d) - 1;
-  while (nodes != full) {
-    int next = lowest(full ^ nodes);
-    for (Set left = full ^ nodes; left; left &= left - 1) {
-      const int node = lowest(left);
-      if (after[nodes] == after[nodes | singleton(node)] + table.best_row(node)[column_of(nodes, node)]) {
-        next = node;
-        break;
+  // Fills in the families of the nodes in a set, the last one of its best order first; or, from `before` all nodes to
+  // `after` a set that comes first, those of the nodes outside it.
+  void trace(const double* value, Set nodes, bool below) const {
+    const Set full = shares.full();
+    while (nodes != (below ? 0 : full)) {
+      const Set open = below ? nodes : full ^ nodes;
+      int found = lowest(open);  // rounding is the same as in the recurrence: one of them fits exactly
+      for (Set left = open; left; left &= left - 1) {
+        const int node = lowest(left);
+        if (value[nodes] == value[nodes ^ singleton(node)] + best.at(node, nodes & ~singleton(node))) {
+          found = node;
+          break;
+        }
       }
+      const Set within = column_of(nodes & ~singleton(found), found);
+      write_family(found, within, best.row(found)[within], 0);
+      nodes ^= singleton(found);
     }
-    const Set within = column_of(nodes, next);
-    write_family(dag, table.d, next,
-                 smallest_family(table.share_row(next), within, table.best_row(next)[within], 0, watch));
-    nodes |= singleton(next);
   }
-}
+};
+
+// What is asked of one node: its parents hold `needed` and none of `banned`, and `must` comes before it.
+struct Condition {
+  int node;
+  Set needed, banned, must;
+
+  Condition(const Lattice& lattice, int node_, std::int64_t needed_, std::int64_t banned_, std::int64_t must_)
+      : node(node_), needed(needed_), banned(banned_), must(must_) {
+    require(node >= 0 && node < lattice.d, "node must be one of the table's");
+    require(inside(needed | banned | must, lattice.full()), "conditions must be sets of the table's nodes");
+    require(!holds(needed | banned | must, node), "a condition on a node cannot name the node itself");
+  }
+};
 
 // Keeps the entries whose index has a bit, in front and in their order; returns how many.
 std::size_t keep_with(std::vector<double>& row, std::size_t size, int bit) {
@@ -176,19 +129,20 @@ std::size_t keep_with(std::vector<double>& row, std::size_t size, int bit) {
   return kept;
 }
 
-// The best score when a node's parents hold `needed` and none of `banned` and `must` comes before it, and the set
-// before it; -1: there is none. Needed parents leave the lattice: what remains is half as large for each.
-std::pair<double, std::int64_t> best_split(const Lattice& table, int node, Set needed, Set banned, Set must,
+// The best score under a condition, max over S of before(S) + part(S) + after(S + node), and that S; -1: there is none.
+// Needed parents leave the lattice: what remains is half as large for each.
+std::pair<double, std::int64_t> best_split(const Lattice& shares, const Lattice& best, const Condition& condition,
                                            const double* before, const double* after, Watch& watch) {
-  const Set has = column_of(needed, node), no = column_of(banned, node);
-  const double* part = table.best_row(node);
-  std::size_t size = table.columns;
+  const int node = condition.node;
+  const Set has = column_of(condition.needed, node), no = column_of(condition.banned, node);
+  const double* part = best.row(node);
+  std::size_t size = best.columns;
   std::vector<double> fewer;
   if (has) {
-    fewer.assign(table.share_row(node), table.share_row(node) + size);
+    fewer.assign(shares.row(node), shares.row(node) + size);
     for (int bit = 63; bit >= 0; --bit)
       if (holds(has, bit)) size = keep_with(fewer, size, bit);
-    spread_max(fewer.data(), size, watch);
+    spread_max(fewer.data(), size, true, watch);
     part = fewer.data();
   }
   double top = NEVER;
@@ -198,7 +152,7 @@ std::pair<double, std::int64_t> best_split(const Lattice& table, int node, Set n
       Set column = k;
       for (Set left = has; left; left &= left - 1) column = set_of(column, lowest(left)) | (left & -left);
       const Set nodes = set_of(column, node);
-      if (!inside(must, nodes)) continue;
+      if (!inside(condition.must, nodes)) continue;
       const double value = before[nodes] + part[has ? k : k & ~no] + after[nodes | singleton(node)];
       if (value > top) top = value, found = static_cast<std::int64_t>(nodes);
     }
@@ -207,147 +161,100 @@ std::pair<double, std::int64_t> best_split(const Lattice& table, int node, Set n
   return {top, found};
 }
 
-// The DAG behind best_split: the best one on a set, then the node, then the rest.
-void trace_split(const Lattice& table, const double* before, const double* after, int node, Set nodes, Set needed,
-                 Set banned, std::uint8_t* dag, Watch& watch) {
-  trace_down(table, before, nodes, dag, watch);
-  const Set within = column_of(nodes & ~banned, node), has = column_of(needed, node);
-  const double* row = table.share_row(node);
-  double top = NEVER;
-  for_subsets(within, watch, [&](Set part) {
-    if (row[part] > top && inside(has, part)) top = row[part];
-  });
-  write_family(dag, table.d, node, smallest_family(row, within, top, has, watch));
-  trace_up(table, after, nodes | singleton(node), dag, watch);
-}
-
 // ---- the border ----
 
-using Table = In<double, 2>;
-using Row = In<double, 1>;
-
-int nodes_of(const Table& table, const char* name) {
-  const std::size_t d = table.shape(0);
-  require(d >= 1 && d <= MOST_NODES, "a table over all sets needs 1 to 40 nodes");
-  require_shape(table, name, {d, std::size_t{1} << (d - 1)});
-  return static_cast<int>(d);
+template <bool below>
+Result<double, 1> best_orders(const Table& best) {
+  const Lattice lattice(best);
+  return filled<double>({lattice.sets()}, [&](double* value, const Stop& stop) {
+    Watch watch(stop);
+    join_orders<below>(lattice, value, watch, higher, 2);
+  });
 }
 
-Lattice lattice_of(const Table& shares, const Table& best) {
-  const int d = nodes_of(shares, "shares");
-  require_shape(best, "best", {shares.shape(0), shares.shape(1)});
-  return {d, shares.shape(1), shares.data(), best.data()};
-}
-
-void require_sets(const Row& values, int d, const char* name) { require_shape(values, name, {std::size_t{1} << d}); }
-
-Set checked_set(std::int64_t nodes, int d, const char* message) {
-  require(nodes >= 0 && nodes < std::int64_t{1} << d, message);
-  return static_cast<Set>(nodes);
-}
-
-Result<double, 2> best_inside(const Table& shares, int threads, const StopFlag* stop) {
-  const std::size_t d = nodes_of(shares, "shares"), columns = shares.shape(1);
-  Owned<double> best(d * columns);
-  {
-    const nb::gil_scoped_release release;
-    in_parts(static_cast<std::int64_t>(d), threads, stop, [&](std::int64_t node, Watch& watch) {
-      double* row = best.data() + node * columns;
-      std::copy_n(shares.data() + node * columns, columns, row);
-      spread_max(row, columns, watch);
+Result<double, 2> best_inside(const Table& shares, int threads) {
+  const Lattice lattice(shares);
+  return filled<double>({shares.shape(0), lattice.columns}, [&](double* best, const Stop& stop) {
+    in_parts(lattice.d, threads, stop, [&](std::int64_t node, Watch& watch) {
+      double* row = best + node * lattice.columns;
+      std::copy_n(lattice.row(static_cast<int>(node)), lattice.columns, row);
+      spread_max(row, lattice.columns, true, watch);
     });
-  }
-  return best.give({d, columns});
+  });
 }
 
-template <class Pass>
-Result<double, 1> over_sets(const Table& best, const StopFlag* stop, const Pass& pass) {
-  const int d = nodes_of(best, "best");
-  Owned<double> value(std::size_t{1} << d);
-  {
-    const nb::gil_scoped_release release;
-    Watch watch(stop, nullptr, true);
-    pass(best.data(), d, value.data(), watch);
-  }
-  return value.give({std::size_t{1} << d});
+void best_supersets(const Out<double, 1>& values) {
+  const std::size_t size = values.shape(0);
+  require(size >= 1 && (size & (size - 1)) == 0, "values must be over all sets: a power of 2");
+  unlocked([&](const Stop& stop) {
+    Watch watch(stop);
+    spread_max(values.data(), size, false, watch);
+  });
+}
+
+void require_same(const Table& shares, const Table& best) {
+  require_shape({shares.shape(0), shares.shape(1)}, "best", best);
 }
 
 template <class Fill>
-Result<bool, 2> new_dag(int d, const StopFlag* stop, const Fill& fill) {
-  const std::size_t nodes = static_cast<std::size_t>(d);
-  Owned<bool> dag(nodes * nodes);
-  std::fill_n(dag.data(), nodes * nodes, false);
-  {
-    const nb::gil_scoped_release release;
-    Watch watch(stop, nullptr, true);
-    fill(reinterpret_cast<std::uint8_t*>(dag.data()), watch);
-  }
-  return dag.give({nodes, nodes});
+Result<bool, 2> traced(const Table& shares, const Table& best, const Fill& fill) {
+  const Lattice own(shares);
+  require_same(shares, best);
+  const std::size_t d = own.d;
+  return filled<bool>({d, d}, [&](bool* dag, const Stop& stop) {
+    Watch watch(stop);
+    std::fill_n(dag, d * d, false);
+    fill(Tracer{own, Lattice(own.d, best.data()), reinterpret_cast<std::uint8_t*>(dag), watch});
+  });
+}
+
+Result<bool, 2> trace(const Table& shares, const Table& best, const Row& before) {
+  require_shape({Lattice(shares).sets()}, "before", before);
+  return traced(shares, best, [&](const Tracer& t) { t.trace(before.data(), t.shares.full(), true); });
+}
+
+std::pair<double, std::int64_t> split(const Table& shares, const Table& best, const Row& before, const Row& after,
+                                      int node, std::int64_t needed, std::int64_t banned, std::int64_t must) {
+  const Lattice own(shares);
+  require_same(shares, best);
+  require_shape({own.sets()}, "before and after", before, after);
+  const Condition condition(own, node, needed, banned, must);
+  require(needed == 0 || banned == 0, "one of needed and banned must be empty");
+  return unlocked([&](const Stop& stop) {
+    Watch watch(stop);
+    return best_split(own, Lattice(own.d, best.data()), condition, before.data(), after.data(), watch);
+  });
+}
+
+// The DAG behind split: the best one on a set, then the node, then the rest.
+Result<bool, 2> trace_split(const Table& shares, const Table& best, const Row& before, const Row& after, int node,
+                            std::int64_t needed, std::int64_t banned, std::int64_t nodes) {
+  const Lattice own(shares);
+  require_shape({own.sets()}, "before and after", before, after);
+  const Condition condition(own, node, needed, banned, nodes);
+  return traced(shares, best, [&](const Tracer& t) {
+    t.trace(before.data(), condition.must, true);
+    const Set within = column_of(condition.must & ~condition.banned, node), has = column_of(condition.needed, node);
+    double top = NEVER;
+    for_subsets(within, t.watch, [&](Set part) {
+      if (own.row(node)[part] > top && inside(has, part)) top = own.row(node)[part];
+    });
+    t.write_family(node, within, top, has);
+    t.trace(after.data(), condition.must | singleton(node), false);
+  });
 }
 
 }  // namespace
 
 void bind_lattice(nb::module_& m) {
-  m.def("best_inside", &best_inside, "shares"_a.noconvert(), "threads"_a = 1, "stop"_a = nb::none(),
-        "Return the best share of each node with parents inside each set.");
-  m.def(
-      "lattice_forward", [](const Table& best, const StopFlag* stop) { return over_sets(best, stop, lattice_forward); },
-      "best"_a.noconvert(), "stop"_a = nb::none(), "Return the best score of a DAG on each set of nodes.");
-  m.def(
-      "lattice_backward",
-      [](const Table& best, const StopFlag* stop) { return over_sets(best, stop, lattice_backward); },
-      "best"_a.noconvert(), "stop"_a = nb::none(),
-      "Return the most that the other nodes can add when a set comes first, for each set.");
-  m.def(
-      "lattice_trace",
-      [](const Table& shares, const Table& best, const Row& before, const StopFlag* stop) {
-        const Lattice table = lattice_of(shares, best);
-        require_sets(before, table.d, "before");
-        return new_dag(table.d, stop, [&](std::uint8_t* dag, Watch& watch) {
-          trace_down(table, before.data(), (Set{1} << table.d) - 1, dag, watch);
-        });
-      },
-      "shares"_a.noconvert(), "best"_a.noconvert(), "before"_a.noconvert(), "stop"_a = nb::none(),
-      "Return the DAG behind lattice_forward of all nodes; of equally good families the smallest.");
-  m.def(
-      "lattice_split",
-      [](const Table& shares, const Table& best, int node, const Row& before, const Row& after, std::int64_t needed,
-         std::int64_t banned, std::int64_t must, const StopFlag* stop) {
-        const Lattice table = lattice_of(shares, best);
-        require_sets(before, table.d, "before");
-        require_sets(after, table.d, "after");
-        require(node >= 0 && node < table.d, "node must be one of the table's");
-        const Set has = checked_set(needed, table.d, "needed must be a set of the table's nodes");
-        const Set no = checked_set(banned, table.d, "banned must be a set of the table's nodes");
-        const Set first = checked_set(must, table.d, "must must be a set of the table's nodes");
-        require(!holds(has | no | first, node), "a condition on a node cannot name the node itself");
-        require(has == 0 || no == 0, "one of needed and banned must be empty");
-        const nb::gil_scoped_release release;
-        Watch watch(stop, nullptr, true);
-        return best_split(table, node, has, no, first, before.data(), after.data(), watch);
-      },
-      "shares"_a.noconvert(), "best"_a.noconvert(), "node"_a, "before"_a.noconvert(), "after"_a.noconvert(),
-      "needed"_a = 0, "banned"_a = 0, "must"_a = 0, "stop"_a = nb::none(),
-      "Return the best score under a condition on one node, and the set of nodes before it (-1: there is none).");
-  m.def(
-      "lattice_trace_split",
-      [](const Table& shares, const Table& best, const Row& before, const Row& after, int node, std::int64_t nodes,
-         std::int64_t needed, std::int64_t banned, const StopFlag* stop) {
-        const Lattice table = lattice_of(shares, best);
-        require_sets(before, table.d, "before");
-        require_sets(after, table.d, "after");
-        require(node >= 0 && node < table.d, "node must be one of the table's");
-        const Set first = checked_set(nodes, table.d, "nodes must be a set of the table's nodes");
-        const Set has = checked_set(needed, table.d, "needed must be a set of the table's nodes");
-        const Set no = checked_set(banned, table.d, "banned must be a set of the table's nodes");
-        require(!holds(has | no | first, node), "a condition on a node cannot name the node itself");
-        return new_dag(table.d, stop, [&](std::uint8_t* dag, Watch& watch) {
-          trace_split(table, before.data(), after.data(), node, first, has, no, dag, watch);
-        });
-      },
-      "shares"_a.noconvert(), "best"_a.noconvert(), "before"_a.noconvert(), "after"_a.noconvert(), "node"_a, "nodes"_a,
-      "needed"_a = 0, "banned"_a = 0, "stop"_a = nb::none(),
-      "Return the DAG behind lattice_split: the best one on a set, then the node, then the rest.");
+  m.def("best_inside", &best_inside, "Return the best share of each node with parents inside each set.");
+  m.def("lattice_forward", &best_orders<true>, "Return the best score of a DAG on each set of nodes.");
+  m.def("lattice_backward", &best_orders<false>, "Return the most that the nodes outside each set can add behind it.");
+  m.def("best_supersets", &best_supersets, "Replace each value by the highest over all supersets.");
+  m.def("lattice_trace", &trace, "Return the DAG behind lattice_forward; of equally good families the smallest.");
+  m.def("lattice_split", &split,
+        "Return the best score under a condition on one node, and the set of nodes before it.");
+  m.def("lattice_trace_split", &trace_split, "Return the DAG behind lattice_split.");
 }
 
 }  // namespace drbo

@@ -6,22 +6,15 @@
 // residual given S and U. Where that, at the price of one more parent, does not beat a subset of S, they are skipped.
 #include <nanobind/stl/tuple.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <numeric>
-#include <vector>
 
 #include "arrays.h"
 #include "bits.h"
-#include "stop.h"
 #include "wide.h"
 
 namespace drbo {
 
 namespace {
-
-constexpr double NEVER = -std::numeric_limits<double>::infinity();
 
 // The form of the share.
 struct Form {
@@ -304,41 +297,33 @@ class LinearWalk {
 
 // ---- the border ----
 
-using Row = In<double, 1>;
-
 std::tuple<Result<std::uint64_t, 1>, Result<double, 1>, std::int64_t> linear_parent_sets(
-    const In<double, 2>& matrix, const In<double, 2>& inverse, int n_required, const Row& offset, const Row& slope,
-    const Row& weights, const Row& top, bool logarithmic, double half, double floor, bool best_only,
-    std::int64_t max_steps, std::int64_t max_sets, const StopFlag* stop) {
+    const Table& matrix, const Table& inverse, int n_required, const Row& offset, const Row& slope, const Row& weights,
+    const Row& top, bool logarithmic, double half, double floor, bool best_only, std::int64_t max_steps,
+    std::int64_t max_sets) {
   const std::size_t m = weights.shape(0), sizes = offset.shape(0);
-  require(m <= 64 && sizes >= 1 && sizes <= m + 1,
-          "there must be at most 64 candidates, and no more parents than that");
+  require(m <= 64 && sizes >= 1 && sizes <= m + 1, "there must be at most 64 candidates, and no more parents");
   require(n_required >= 0 && static_cast<std::size_t>(n_required) < sizes, "n_required must be in [0, most]");
   require(max_sets >= 1, "max_sets must be at least 1");
-  require_shape(matrix, "matrix", {m + 1, m + 1});
-  require_shape(inverse, "inverse", {m + 1, m + 1});
-  require_shape(slope, "slope", {sizes});
-  require_shape(top, "top", {m + 1 - n_required});
+  require_shape({m + 1, m + 1}, "matrix and inverse", matrix, inverse);
+  require_shape({sizes}, "slope", slope);
+  require_shape({m + 1 - n_required}, "top", top);
   const Form form{static_cast<int>(m), static_cast<int>(sizes) - 1,
                   offset.data(),       slope.data(),
                   weights.data(),      top.data(),
                   logarithmic,         half};
   LinearWalk walk(form, n_required, floor, best_only);
-  std::int64_t steps;
-  {
-    const nb::gil_scoped_release release;
-    Watch watch(stop, nullptr, true);
-    steps = walk.run(matrix.data(), inverse.data(), max_steps, max_sets, watch);
-  }
+  const std::int64_t steps = unlocked([&](const Stop& stop) {
+    Watch watch(stop);
+    return walk.run(matrix.data(), inverse.data(), max_steps, max_sets, watch);
+  });
   return {to_numpy(walk.masks), to_numpy(walk.shares), steps};
 }
 
 }  // namespace
 
 void bind_linear_parents(nb::module_& m) {
-  m.def("linear_parent_sets", &linear_parent_sets, "matrix"_a.noconvert(), "inverse"_a.noconvert(), "n_required"_a,
-        "offset"_a.noconvert(), "slope"_a.noconvert(), "weights"_a.noconvert(), "top"_a.noconvert(), "logarithmic"_a,
-        "half"_a, "floor"_a, "best_only"_a, "max_steps"_a, "max_sets"_a, "stop"_a = nb::none(),
+  m.def("linear_parent_sets", &linear_parent_sets,
         "Return the parent sets that no subset beats, their shares and the steps taken (-1: too many, or stopped).");
 }
 

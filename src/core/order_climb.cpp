@@ -6,14 +6,9 @@
 // that Python computes.
 #include <nanobind/stl/optional.h>
 
-#include <algorithm>
 #include <numeric>
 #include <optional>
-#include <utility>
-#include <vector>
 
-#include "arrays.h"
-#include "listed.h"
 #include "parent_sets.h"
 
 namespace drbo {
@@ -56,13 +51,13 @@ class OrderClimb {
   void open_all() { std::fill(open_.begin(), open_.end(), 1); }
 
   // Every set holds the required edges (d, d).
-  void require_edges(const std::uint8_t* required, int threads, const StopFlag* stop) {
+  void require_edges(const std::uint8_t* required, int threads, const Stop& stop) {
     adopt(required, roots_.data(), threads, stop);
     chosen_ = roots_;
   }
 
   // Finds the sets of the parents in a DAG (d, d).
-  void adopt(const std::uint8_t* dag, std::int64_t* chosen, int threads, const StopFlag* stop) {
+  void adopt(const std::uint8_t* dag, std::int64_t* chosen, int threads, const Stop& stop) {
     for (std::int32_t node = 0; node < d_; ++node) chosen[node] = sets_.add(node, dag + node, d_);
     expand_new(threads, stop);
   }
@@ -78,10 +73,10 @@ class OrderClimb {
   }
 
   // Moves nodes to their best places until no move gains; not thorough: only nodes near a change are tried.
-  void climb(const std::int64_t* visits, bool thorough, int threads, const StopFlag* stop, Watch& watch) {
+  void climb(const std::int64_t* visits, bool thorough, int threads, const Stop& stop, Watch& watch) {
     visits_ = visits;
     threads_ = threads;
-    stop_ = stop;
+    stop_ = &stop;
     watch_ = &watch;
     noted_.clear();
     next_visit_ = 0;
@@ -106,8 +101,8 @@ class OrderClimb {
  private:
   // ---- parents ----
 
-  void expand_new(int threads, const StopFlag* stop) {
-    const std::int64_t most = static_cast<std::int64_t>(std::max<std::size_t>(1, CHUNK_CELLS / d_));
+  void expand_new(int threads, const Stop& stop) {
+    const std::int64_t most = whole(std::max<std::size_t>(1, CHUNK_CELLS / d_));
     while (sets_.n_expanded() < sets_.size()) {
       const std::int64_t first = sets_.n_expanded(), count = std::min(most, sets_.size() - first);
       std::vector<Family> families(count);
@@ -138,7 +133,7 @@ class OrderClimb {
   void learn_noted() {
     std::vector<std::int64_t> targets(noted_.size());
     for (std::size_t k = 0; k < noted_.size(); ++k) targets[k] = sets_.link(noted_[k].index, noted_[k].step, true);
-    expand_new(threads_, stop_);
+    expand_new(threads_, *stop_);
     for (std::size_t k = 0; k < noted_.size(); ++k) sets_.connect(noted_[k].index, noted_[k].step, targets[k]);
     noted_.clear();
   }
@@ -360,55 +355,48 @@ class OrderClimb {
   std::int32_t next_visit_ = 0;
   const std::int64_t* visits_ = nullptr;  // during a climb
   int threads_ = 1;
-  const StopFlag* stop_ = nullptr;
+  const Stop* stop_ = nullptr;
   Watch* watch_ = nullptr;
 };
 
 // ---- the border ----
 
-using Flags = In<bool, 2>;
-using Ints = In<std::int64_t, 1>;
-
 void make_climb(OrderClimb* self, const Steps& steps, const Flags& required, const std::optional<Flags>& before,
-                int threads, const StopFlag* stop) {
+                int threads) {
   const std::size_t d = steps.n_nodes();
-  require_shape(required, "required", {d, d});
-  if (before) require_shape(*before, "before", {d, d});
+  require_shape({d, d}, "required", required);
+  if (before) require_shape({d, d}, "before", *before);
   new (self) OrderClimb(steps, before ? flags(*before) : nullptr);
-  const nb::gil_scoped_release release;
-  self->require_edges(flags(required), threads, stop);
+  unlocked([&](const Stop& stop) { self->require_edges(flags(required), threads, stop); });
 }
 
-Result<std::int64_t, 1> adopt(OrderClimb& self, const Flags& dag, int threads, const StopFlag* stop) {
+Result<std::int64_t, 1> adopt(OrderClimb& self, const Flags& dag, int threads) {
   const std::size_t d = self.d();
-  require_shape(dag, "dag", {d, d});
-  Owned<std::int64_t> chosen(d);
-  {
-    const nb::gil_scoped_release release;
-    self.adopt(flags(dag), chosen.data(), threads, stop);
-  }
-  return chosen.give({d});
+  require_shape({d, d}, "dag", dag);
+  return filled<std::int64_t>(
+      {d}, [&](std::int64_t* chosen, const Stop& stop) { self.adopt(flags(dag), chosen, threads, stop); });
 }
 
 void put(OrderClimb& self, const Ints& order, const std::optional<Ints>& chosen) {
   const std::size_t d = self.d();
-  require_shape(order, "order", {d});
+  require_shape({d}, "order", order);
   require_order(order.data(), d);
   if (chosen) {
-    require_shape(*chosen, "chosen", {d});
+    require_shape({d}, "chosen", *chosen);
     require_range(chosen->data(), d, 0, self.sets().n_expanded(), "chosen");
     for (std::size_t node = 0; node < d; ++node)
-      require(self.sets()[chosen->data()[node]].node == static_cast<std::int32_t>(node),
-              "chosen must follow the nodes");
+      require(self.sets()[chosen->data()[node]].node == whole(node), "chosen must follow the nodes");
   }
   self.put(order.data(), chosen ? chosen->data() : nullptr);
 }
 
-void climb(OrderClimb& self, const Ints& visits, bool thorough, int threads, const StopFlag* stop) {
-  require_shape(visits, "visits", {static_cast<std::size_t>(self.d())});
+// The flag comes from the caller: climbs run in threads, which see no deadline by themselves.
+void climb(OrderClimb& self, const Ints& visits, bool thorough, int threads, const Stop::Byte& flag) {
+  require_shape({static_cast<std::size_t>(self.d())}, "visits", visits);
   require_order(visits.data(), self.d());
+  const Stop stop(flag);
   const nb::gil_scoped_release release;
-  Watch watch(stop, nullptr, true);
+  Watch watch(stop);
   self.climb(visits.data(), thorough, threads, stop, watch);
 }
 
@@ -433,37 +421,33 @@ Result<bool, 2> dag(const OrderClimb& self) {
   return edges.give({d, d});
 }
 
+Result<std::int64_t, 1> order(const OrderClimb& self) {
+  return to_numpy(std::vector<std::int64_t>(self.order().begin(), self.order().end()));
+}
+
+Result<double, 1> values(const OrderClimb& self) {
+  std::vector<double> found;
+  for (const std::int64_t index : self.chosen()) found.push_back(self.sets()[index].value);
+  return to_numpy(found);
+}
+
 }  // namespace
 
 void bind_order_climb(nb::module_& m) {
+  constexpr auto move = nb::rv_policy::move;
   nb::class_<OrderClimb>(m, "OrderClimb", "An order, the parents chosen along it, and moves that improve it.")
-      .def("__init__", &make_climb, "steps"_a, "required"_a.noconvert(), "before"_a.noconvert() = nb::none(),
-           "threads"_a = 1, "stop"_a = nb::none(), nb::keep_alive<1, 2>())
-      .def("adopt", &adopt, "dag"_a.noconvert(), "threads"_a = 1, "stop"_a = nb::none(),
-           "Return the numbers of the parent sets in a DAG.")
-      .def("put", &put, "order"_a.noconvert(), "chosen"_a.noconvert() = nb::none(),
+      .def("__init__", &make_climb, "steps"_a, "required"_a, "before"_a.none(), "threads"_a, nb::keep_alive<1, 2>())
+      .def("adopt", &adopt, "Return the numbers of the parent sets in a DAG.")
+      .def("put", &put, "order"_a, "chosen"_a.none(),
            "Set an order and its parent sets; without them, parents are to be chosen from scratch.")
-      .def("climb", &climb, "visits"_a.noconvert(), "thorough"_a = true, "threads"_a = 1, "stop"_a = nb::none(),
-           "Move nodes to their best places until no move gains, or the flag is set.")
+      .def("climb", &climb, "Move nodes to their best places until no move gains, or the flag is set.")
       .def("open_all", &OrderClimb::open_all, "Let the next climb visit every node.")
-      .def("near", &near, "node"_a, "Return the parents of a node, and the nodes that it would add, best first.")
-      .def_prop_ro("dag", &dag, nb::rv_policy::move, "The chosen parents.")
+      .def("near", &near, "Return the parents of a node, and the nodes that it would add, best first.")
+      .def_prop_ro("dag", &dag, move, "The chosen parents.")
+      .def_prop_ro("order", &order, move)
       .def_prop_ro(
-          "order",
-          [](const OrderClimb& self) {
-            return to_numpy(std::vector<std::int64_t>(self.order().begin(), self.order().end()));
-          },
-          nb::rv_policy::move)
-      .def_prop_ro(
-          "chosen", [](const OrderClimb& self) { return to_numpy(self.chosen()); }, nb::rv_policy::move)
-      .def_prop_ro(
-          "values",
-          [](const OrderClimb& self) {
-            std::vector<double> values;
-            for (const std::int64_t index : self.chosen()) values.push_back(self.sets()[index].value);
-            return to_numpy(values);
-          },
-          nb::rv_policy::move)
+          "chosen", [](const OrderClimb& self) { return to_numpy(self.chosen()); }, move)
+      .def_prop_ro("values", &values, move)
       .def_prop_ro("repaired", &OrderClimb::repaired, "Every chosen parent comes before its child.")
       .def_prop_ro("n_sets", [](const OrderClimb& self) { return self.sets().size(); })
       .def_prop_ro("bytes", [](const OrderClimb& self) { return self.sets().bytes(); });

@@ -6,56 +6,40 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <vector>
-
 #include "arrays.h"
 #include "bits.h"
-#include "stop.h"
-#include "wide.h"
 
 namespace drbo {
 
 namespace {
 
-using Masks = In<std::uint64_t, 1>;
-using Ints1 = In<std::int64_t, 1>;
-using Ints2 = In<std::int64_t, 2>;
-using Row = In<double, 1>;
-
-constexpr double NEVER = -std::numeric_limits<double>::infinity();
-
 // What the nodes outside a set can add at most: of several partitions of the nodes the least sum over its groups, each
 // group with a table by the members that have come before.
-class Bounds {
- public:
-  Bounds(const Ints2& group_of, const Ints2& place, const Ints1& starts, const Ints1& partition_of, const Row& values)
-      : parts_(group_of.shape(0)),
-        d_(group_of.shape(1)),
-        group_of_(group_of.data(), group_of.data() + parts_ * d_),
-        step_(parts_ * d_),
-        starts_(starts.data(), starts.data() + starts.shape(0)),
-        partition_of_(partition_of.data(), partition_of.data() + partition_of.shape(0)),
-        values_(values.data(), values.data() + values.shape(0)) {
-    const std::size_t groups = starts_.size();
-    require(parts_ >= 1 && d_ >= 1 && d_ <= 64, "bounds need partitions, and 1 to 64 nodes");
-    require_shape(place, "place", {parts_, d_});
-    require_shape(partition_of, "partition_of", {groups});
-    require_range(group_of_.data(), parts_ * d_, 0, static_cast<std::int64_t>(groups), "group_of");
-    require_range(place.data(), parts_ * d_, 0, 40, "place");
-    require_range(partition_of_.data(), groups, 0, static_cast<std::int64_t>(parts_), "partition_of");
-    std::vector<std::int64_t> last = starts_;
-    for (std::size_t at = 0; at < parts_ * d_; ++at) {
-      step_[at] = std::int64_t{1} << place.data()[at];
-      last[group_of_[at]] += step_[at];
-    }
-    require_range(starts_.data(), groups, 0, static_cast<std::int64_t>(values_.size()), "starts");
-    require_range(last.data(), groups, 0, static_cast<std::int64_t>(values_.size()), "the ends of the tables");
-  }
+struct Bounds {
+  In<std::int64_t, 2> group_of;  // (P, d) the group of each node in each partition
+  In<std::int64_t, 2> place;     // (P, d) its bit within the group
+  Ints starts;                   // (groups,) where the table of each group begins
+  Ints partition_of;             // (groups,)
+  Row values;                    // all tables, one after the other
+  std::size_t parts = 0, d = 0, groups = 0;
+  std::vector<std::int64_t> step;  // (P, d) how far a node moves on in the table of its group
 
-  std::size_t n_nodes() const { return d_; }
+  void check() {
+    parts = group_of.shape(0), d = group_of.shape(1), groups = starts.shape(0);
+    require(parts >= 1 && d >= 1 && d <= 64, "bounds need partitions, and 1 to 64 nodes");
+    require_shape({parts, d}, "place", place);
+    require_shape({groups}, "partition_of", partition_of);
+    require_range(group_of.data(), parts * d, 0, whole(groups), "group_of");
+    require_range(place.data(), parts * d, 0, 40, "place");
+    require_range(partition_of.data(), groups, 0, whole(parts), "partition_of");
+    std::vector<std::int64_t> last(starts.data(), starts.data() + groups);
+    for (std::size_t at = 0; at < parts * d; ++at) {
+      step.push_back(std::int64_t{1} << place.data()[at]);
+      last[group_of.data()[at]] += step[at];
+    }
+    require_range(starts.data(), groups, 0, whole(values.shape(0)), "starts");
+    require_range(last.data(), groups, 0, whole(values.shape(0)), "the ends of the tables");
+  }
 
   // Where a set stands in the table of each group, and the sum over each partition.
   struct Place {
@@ -63,46 +47,28 @@ class Bounds {
     std::vector<double> totals;
   };
 
-  void look_up(Set nodes, Place& place) const {
-    place.index = starts_;
-    for (std::size_t part = 0; part < parts_; ++part)
+  void look_up(Set nodes, Place& at) const {
+    at.index.assign(starts.data(), starts.data() + groups);
+    for (std::size_t part = 0; part < parts; ++part)
       for (Set left = nodes; left; left &= left - 1) {
-        const std::size_t at = part * d_ + lowest(left);
-        place.index[group_of_[at]] += step_[at];
+        const std::size_t entry = part * d + lowest(left);
+        at.index[group_of.data()[entry]] += step[entry];
       }
-    place.totals.assign(parts_, 0.0);
-    for (std::size_t group = 0; group < starts_.size(); ++group)
-      place.totals[partition_of_[group]] += values_[place.index[group]];
+    at.totals.assign(parts, 0.0);
+    for (std::size_t group = 0; group < groups; ++group)
+      at.totals[partition_of.data()[group]] += values.data()[at.index[group]];
   }
 
   // The bound when one node more comes first.
-  double with(int node, const Place& place) const {
+  double with(int node, const Place& at) const {
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t part = 0; part < parts_; ++part) {
-      const std::size_t entry = part * d_ + node;
-      const std::int64_t at = place.index[group_of_[entry]];
-      least = std::min(least, place.totals[part] - values_[at] + values_[at + step_[entry]]);
+    for (std::size_t part = 0; part < parts; ++part) {
+      const std::size_t entry = part * d + node;
+      const double* const value = values.data() + at.index[group_of.data()[entry]];
+      least = std::min(least, at.totals[part] - value[0] + value[step[entry]]);
     }
     return least;
   }
-
-  Result<double, 1> at(const Masks& sets) const {
-    const std::size_t count = sets.shape(0);
-    for (std::size_t row = 0; row < count; ++row)
-      require(d_ == 64 || sets.data()[row] >> d_ == 0, "sets must hold nodes of the bounds alone");
-    Owned<double> found(count);
-    Place place;
-    for (std::size_t row = 0; row < count; ++row) {
-      look_up(sets.data()[row], place);
-      found[row] = *std::min_element(place.totals.begin(), place.totals.end());
-    }
-    return found.give({count});
-  }
-
- private:
-  std::size_t parts_, d_;
-  std::vector<std::int64_t> group_of_, step_, starts_, partition_of_;
-  std::vector<double> values_;
 };
 
 // The parent sets of all nodes, the best first, found by the nodes that they must not hold: for every 64 sets of a node
@@ -113,7 +79,7 @@ class ParentIndex {
     require(d_ >= 1 && d_ <= 64 && shares.size() == d_, "an index needs 1 to 64 nodes, each with sets and shares");
     for (std::size_t node = 0; node < d_; ++node) {
       const std::size_t count = masks[node].shape(0);
-      require_shape(shares[node], "shares", {count});
+      require_shape({count}, "shares", shares[node]);
       begins_.push_back(shares_.size());
       word_begins_.push_back(words_.size());
       shares_.insert(shares_.end(), shares[node].data(), shares[node].data() + count);
@@ -178,19 +144,25 @@ class SetTable {
 
   // Sets in rising order, scores, and the node that comes last.
   std::tuple<Result<std::uint64_t, 1>, Result<double, 1>, Result<std::int8_t, 1>> layer() const {
-    std::vector<const Entry*> used;
-    used.reserve(count_);
-    for (const Entry& entry : entries_)
-      if (entry.nodes) used.push_back(&entry);
-    std::sort(used.begin(), used.end(), [](const Entry* a, const Entry* b) { return a->nodes < b->nodes; });
     Owned<std::uint64_t> sets(count_);
     Owned<double> scores(count_);
     Owned<std::int8_t> last(count_);
-    for (std::size_t row = 0; row < count_; ++row) {
-      sets[row] = used[row]->nodes;
-      scores[row] = used[row]->score;
-      last[row] = static_cast<std::int8_t>(used[row]->last);
-    }
+    unlocked([&](const Stop& stop) {
+      Watch watch(stop);
+      std::vector<const Entry*> used;
+      used.reserve(count_);
+      for (const Entry& entry : entries_)
+        if (entry.nodes) used.push_back(&entry);
+      std::sort(used.begin(), used.end(), [&](const Entry* a, const Entry* b) {
+        watch.check(10);
+        return a->nodes < b->nodes;
+      });
+      for (std::size_t row = 0; row < count_; ++row) {
+        sets[row] = used[row]->nodes;
+        scores[row] = used[row]->score;
+        last[row] = static_cast<std::int8_t>(used[row]->last);
+      }
+    });
     return {sets.give({count_}), scores.give({count_}), last.give({count_})};
   }
 
@@ -221,88 +193,49 @@ class SetTable {
 
 // Puts what follows from the sets first to end of a layer into the table; returns the first set that is left to do.
 std::size_t expand_sets(const Masks& sets, const Row& scores, std::size_t first, std::size_t end,
-                        const ParentIndex& parents, const Bounds& bounds, double known, SetTable& table,
-                        const StopFlag* stop) {
+                        const ParentIndex& parents, const Bounds& bounds, double known, SetTable& table) {
   const int d = static_cast<int>(parents.n_nodes());
-  require_shape(scores, "scores", {sets.shape(0)});
-  require(bounds.n_nodes() == parents.n_nodes(), "bounds and parents must have the same nodes");
+  require_shape({sets.shape(0)}, "scores", scores);
+  require(bounds.d == parents.n_nodes(), "bounds and parents must have the same nodes");
   require(first <= end && end <= sets.shape(0), "first and end must lie within the layer");
   const Set full = d == 64 ? ~Set{0} : (Set{1} << d) - 1;
   for (std::size_t row = first; row < end; ++row) require(inside(sets.data()[row], full), "sets hold unknown nodes");
-  const nb::gil_scoped_release release;
-  Watch watch(stop, nullptr, true);
-  Bounds::Place place;
-  std::vector<int> outside(d);
-  for (std::size_t row = first; row < end; ++row) {
-    const Set nodes = sets.data()[row];
-    const double score = scores.data()[row];
-    bounds.look_up(nodes, place);
-    int count = 0;
-    for (Set left = full & ~nodes; left; left &= left - 1) outside[count++] = lowest(left);
-    for (int k = 0; k < count; ++k) {
-      const int node = outside[k];
-      const double share = parents.best_inside(node, outside.data(), count, known - score - bounds.with(node, place));
-      if (share > NEVER) table.offer(nodes | singleton(node), score + share, node);
+  return unlocked([&](const Stop& stop) {
+    Watch watch(stop);
+    Bounds::Place place;
+    std::vector<int> outside(d);
+    for (std::size_t row = first; row < end; ++row) {
+      const Set nodes = sets.data()[row];
+      const double score = scores.data()[row];
+      bounds.look_up(nodes, place);
+      int count = 0;
+      for (Set left = full & ~nodes; left; left &= left - 1) outside[count++] = lowest(left);
+      for (int k = 0; k < count; ++k) {
+        const int node = outside[k];
+        const double share = parents.best_inside(node, outside.data(), count, known - score - bounds.with(node, place));
+        if (share > NEVER) table.offer(nodes | singleton(node), score + share, node);
+      }
+      if (watch.over(20 * d * d)) return row + 1;
     }
-    if (watch.over(20 * d * d)) return row + 1;
-  }
-  return end;
-}
-
-WIDE void keep_higher(double* without, const double* with, std::size_t step) {
-  for (std::size_t k = 0; k < step; ++k) without[k] = without[k] > with[k] ? without[k] : with[k];
-}
-
-// Replaces each value by the highest over all supersets.
-void best_supersets(const Out<double, 1>& values, const StopFlag* stop) {
-  const std::size_t size = values.shape(0);
-  require(size >= 1 && (size & (size - 1)) == 0, "values must be over all sets: a power of 2");
-  double* row = values.data();
-  const nb::gil_scoped_release release;
-  Watch watch(stop, nullptr, true);
-  for (std::size_t step = 1; step < size; step *= 2)
-    for (std::size_t start = 0; start < size; start += 2 * step) {
-      keep_higher(row + start, row + start + step, step);
-      watch.check(static_cast<std::int64_t>(step));
-    }
-}
-
-// The bits of some members, in their order, as small sets.
-Result<std::uint64_t, 1> pack_members(const Masks& masks, const Ints1& members) {
-  const std::size_t count = masks.shape(0), size = members.shape(0);
-  require(size <= 64, "there must be at most 64 members");
-  require_range(members.data(), size, 0, 64, "members");
-  Owned<std::uint64_t> found(count);
-  for (std::size_t row = 0; row < count; ++row) {
-    Set packed = 0;
-    for (std::size_t k = 0; k < size; ++k) packed |= ((masks.data()[row] >> members.data()[k]) & 1) << k;
-    found[row] = packed;
-  }
-  return found.give({count});
+    return end;
+  });
 }
 
 }  // namespace
 
 void bind_order_graph(nb::module_& m) {
-  nb::class_<Bounds>(m, "Bounds", "What the nodes outside a set can add at most.")
-      .def(nb::init<const Ints2&, const Ints2&, const Ints1&, const Ints1&, const Row&>(), "group_of"_a.noconvert(),
-           "place"_a.noconvert(), "starts"_a.noconvert(), "partition_of"_a.noconvert(), "values"_a.noconvert())
-      .def("at", &Bounds::at, "sets"_a.noconvert(), "Return the bound of each set.");
+  using Self = Bounds;
+  nb::class_<Bounds> bounds(m, "Bounds", "What the nodes outside a set can add at most.");
+  set_fields(bounds, FIELD(group_of), FIELD(place), FIELD(starts), FIELD(partition_of), FIELD(values));
   nb::class_<ParentIndex>(m, "ParentIndex", "The parent sets of all nodes, the best first.")
-      .def(nb::init<const std::vector<Masks>&, const std::vector<Row>&>(), "masks"_a.noconvert(),
-           "shares"_a.noconvert())
+      .def(nb::init<const std::vector<Masks>&, const std::vector<Row>&>())
       .def_prop_ro("n_nodes", &ParentIndex::n_nodes);
   nb::class_<SetTable>(m, "SetTable", "A hash table of the sets of the next layer.")
-      .def(nb::init<std::size_t>(), "size"_a)
+      .def(nb::init<std::size_t>())
       .def_prop_ro("count", &SetTable::count)
       .def("layer", &SetTable::layer, "Return the sets in rising order, their scores and last nodes.");
-  m.def("expand_sets", &expand_sets, "sets"_a.noconvert(), "scores"_a.noconvert(), "first"_a, "end"_a, "parents"_a,
-        "bounds"_a, "known"_a, "table"_a, "stop"_a = nb::none(),
+  m.def("expand_sets", &expand_sets,
         "Put what follows from some sets of a layer into the table; return the first set that is left to do.");
-  m.def("best_supersets", &best_supersets, "values"_a.noconvert(), "stop"_a = nb::none(),
-        "Replace each value by the highest over all supersets.");
-  m.def("pack_members", &pack_members, "masks"_a.noconvert(), "members"_a.noconvert(),
-        "Return the bits of some members, in their order, as small sets.");
 }
 
 }  // namespace drbo

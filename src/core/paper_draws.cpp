@@ -2,9 +2,6 @@
 //
 // The work follows what differs from the centre: only moved coordinates are drawn, only pairs with a moved node are
 // decoded again, and only families that changed are computed.
-#include <cmath>
-#include <vector>
-
 #include "arrays.h"
 #include "bits.h"
 #include "byte_tables.h"
@@ -20,59 +17,58 @@ using Floats2 = In<float, 2>;
 using Floats3 = In<float, 3>;
 using Bytes2 = In<std::uint8_t, 2>;
 using Bytes3 = In<std::uint8_t, 3>;
-using Ints2 = In<std::int32_t, 2>;
-
-std::int64_t whole(std::size_t size) { return static_cast<std::int64_t>(size); }
+using Shorts2 = In<std::int32_t, 2>;
 
 // Draws which coordinates of each candidate move, and where to; free places of coordinate hold dim. Gaps between moved
 // coordinates are geometric, so the cost is that of the moved ones. Values are Sobol points, or uniform.
 void region_moves(const Floats1& low, const Floats1& width, double probability, const In<std::uint32_t, 2>& directions,
                   const In<std::uint32_t, 1>& shift, std::uint64_t seed, const Out<std::int32_t, 2>& coordinate,
-                  const Out<float, 2>& value, int threads, const StopFlag* stop) {
+                  const Out<float, 2>& value, int threads) {
   const std::size_t dim = low.shape(0), n = coordinate.shape(0), room = coordinate.shape(1), bits = directions.shape(1);
   require(dim >= 1 && room >= 1 && bits <= 32, "there must be coordinates, room for moves, and at most 32 bits");
   require(probability > 0, "probability must be above 0");
-  require_shape(width, "width", {dim});
-  require_shape(directions, "directions", {dim, bits});
-  require_shape(shift, "shift", {dim});
-  require_shape(value, "value", {n, room});
+  require_shape({dim}, "width and shift", width, shift);
+  require_shape({dim, bits}, "directions", directions);
+  require_shape({n, room}, "value", value);
   const double scale = probability >= 1.0 ? 0.0 : 1.0 / std::log1p(-probability);
-  const nb::gil_scoped_release release;
-  in_stretches(whole(n), threads, stop, [&](std::int64_t first, std::int64_t last, Watch& watch) {
-    for (std::int64_t c = first; c < last; ++c) {
-      const std::uint64_t counter = seed + static_cast<std::uint64_t>(c) * (2 * room + 2);
-      int digit[32], n_digits = 0;  // of the candidate's number in Gray code
-      for (Set left = (c ^ (c >> 1)) & ((Set{1} << bits) - 1); left; left &= left - 1) digit[n_digits++] = lowest(left);
-      std::int32_t* const moved = coordinate.data() + c * room;
-      std::int64_t place = -1;
-      std::size_t count = 0;
-      for (; count < room; ++count) {
-        const double u = uniform(random_word(counter + count));
-        const double gap = scale != 0.0 ? std::log(1.0 - u) * scale : 0.0;  // 1 - u is exact
-        place += 1 + (gap < static_cast<double>(dim) ? static_cast<std::int64_t>(gap) : whole(dim));
-        if (place >= whole(dim)) break;
-        moved[count] = static_cast<std::int32_t>(place);
-      }
-      if (count == 0) {  // at least one coordinate moves
-        moved[0] = static_cast<std::int32_t>(uniform(random_word(counter + room)) * static_cast<double>(dim));
-        count = 1;
-      }
-      std::fill(moved + count, moved + room, static_cast<std::int32_t>(dim));
-      for (std::size_t q = 0; q < count; ++q) {
-        const std::size_t at = moved[q];
-        double u;
-        if (bits == 0) {
-          u = uniform(random_word(counter + room + 1 + q));
-        } else {
-          std::uint32_t digits = shift.data()[at];
-          for (int b = 0; b < n_digits; ++b) digits ^= directions.data()[at * bits + digit[b]];
-          u = (static_cast<double>(digits) + 0.5) * 0x1p-30;
+  unlocked([&](const Stop& stop) {
+    in_stretches(whole(n), threads, stop, [&](std::int64_t first, std::int64_t last, Watch& watch) {
+      for (std::int64_t c = first; c < last; ++c) {
+        const std::uint64_t counter = seed + static_cast<std::uint64_t>(c) * (2 * room + 2);
+        int digit[32], n_digits = 0;  // of the candidate's number in Gray code
+        for (Set left = (c ^ (c >> 1)) & ((Set{1} << bits) - 1); left; left &= left - 1)
+          digit[n_digits++] = lowest(left);
+        std::int32_t* const moved = coordinate.data() + c * room;
+        std::int64_t place = -1;
+        std::size_t count = 0;
+        for (; count < room; ++count) {
+          const double u = uniform(random_word(counter + count));
+          const double gap = scale != 0.0 ? std::log(1.0 - u) * scale : 0.0;  // 1 - u is exact
+          place += 1 + (gap < static_cast<double>(dim) ? static_cast<std::int64_t>(gap) : whole(dim));
+          if (place >= whole(dim)) break;
+          moved[count] = static_cast<std::int32_t>(place);
         }
-        value.data()[c * room + q] =
-            static_cast<float>(static_cast<double>(low.data()[at]) + static_cast<double>(width.data()[at]) * u);
+        if (count == 0) {  // at least one coordinate moves
+          moved[0] = static_cast<std::int32_t>(uniform(random_word(counter + room)) * static_cast<double>(dim));
+          count = 1;
+        }
+        std::fill(moved + count, moved + room, static_cast<std::int32_t>(dim));
+        for (std::size_t q = 0; q < count; ++q) {
+          const std::size_t at = moved[q];
+          double u;
+          if (bits == 0) {
+            u = uniform(random_word(counter + room + 1 + q));
+          } else {
+            std::uint32_t digits = shift.data()[at];
+            for (int b = 0; b < n_digits; ++b) digits ^= directions.data()[at * bits + digit[b]];
+            u = (static_cast<double>(digits) + 0.5) * 0x1p-30;
+          }
+          value.data()[c * room + q] =
+              static_cast<float>(static_cast<double>(low.data()[at]) + static_cast<double>(width.data()[at]) * u);
+        }
+        watch.check(whole(30 * count));
       }
-      watch.check(whole(30 * count));
-    }
+    });
   });
 }
 
@@ -210,39 +206,39 @@ class Decoder {
   std::vector<std::uint8_t> children_, touched_, differs_;
 };
 
-void decode_candidates(const Floats1& center, std::size_t rank, const Ints2& pairs, const Floats1& tier,
-                       const Ints2& place, const Bytes2& parents, const Bytes2& center_codes, const Ints2& coordinate,
-                       const Floats2& value, const Out<std::uint8_t, 3>& codes, const Out<std::uint8_t, 2>& changed,
-                       int threads, const StopFlag* stop) {
+void decode_candidates(const Floats1& center, std::size_t rank, const Shorts2& pairs, const Floats1& tier,
+                       const Shorts2& place, const Bytes2& parents, const Bytes2& center_codes,
+                       const Shorts2& coordinate, const Floats2& value, const Out<std::uint8_t, 3>& codes,
+                       const Out<std::uint8_t, 2>& changed, int threads) {
   const std::size_t d = tier.shape(0), n = coordinate.shape(0), room = coordinate.shape(1), bytes = codes.shape(2);
   const Layout layout{d, center.shape(0), rank, center.data(), pairs.data(), tier.data(), place.data(), parents.data()};
   require(layout.dim == d + (rank ? d * rank : pairs.shape(0)), "center must hold potentials and links");
-  require_shape(pairs, "pairs", {pairs.shape(0), 2});
+  require_shape({pairs.shape(0), 2}, "pairs", pairs);
   require_range(pairs.data(), 2 * pairs.shape(0), 0, whole(d), "pairs");
-  require_shape(place, "place", {d, d});
+  require_shape({d, d}, "place and parents", place, parents);
   require_range(place.data(), d * d, -1, whole(8 * bytes), "place");
-  require_shape(parents, "parents", {d, d});
   require_range(parents.data(), d * d, 0, 2, "parents");
-  require_shape(center_codes, "center_codes", {d, bytes});
+  require_shape({d, bytes}, "center_codes", center_codes);
   require_range(coordinate.data(), n * room, 0, whole(layout.dim) + 1, "coordinate");
-  require_shape(value, "value", {n, room});
-  require_shape(codes, "codes", {d, n, bytes});
-  require_shape(changed, "changed", {d, n});
+  require_shape({n, room}, "value", value);
+  require_shape({d, n, bytes}, "codes", codes);
+  require_shape({d, n}, "changed", changed);
   const Codes out{n, bytes, codes.data(), changed.data()};
-  const nb::gil_scoped_release release;
-  in_stretches(whole(n), threads, stop, [&](std::int64_t first, std::int64_t last, Watch& watch) {
-    for (std::size_t j = 0; j < d; ++j)
+  unlocked([&](const Stop& stop) {
+    in_stretches(whole(n), threads, stop, [&](std::int64_t first, std::int64_t last, Watch& watch) {
+      for (std::size_t j = 0; j < d; ++j)
+        for (std::int64_t c = first; c < last; ++c) {
+          out.changed[j * n + c] = 0;
+          std::copy_n(center_codes.data() + j * bytes, bytes, out.codes + (j * n + c) * bytes);
+        }
+      Decoder decoder(layout, out);
       for (std::int64_t c = first; c < last; ++c) {
-        out.changed[j * n + c] = 0;
-        std::copy_n(center_codes.data() + j * bytes, bytes, out.codes + (j * n + c) * bytes);
+        const std::int32_t* moved = coordinate.data() + c * room;
+        const std::size_t count = std::find(moved, moved + room, static_cast<std::int32_t>(layout.dim)) - moved;
+        decoder.decode(c, moved, value.data() + c * room, count);
+        watch.check(whole(count * d * (1 + rank) / 2 + 20));
       }
-    Decoder decoder(layout, out);
-    for (std::int64_t c = first; c < last; ++c) {
-      const std::int32_t* moved = coordinate.data() + c * room;
-      const std::size_t count = std::find(moved, moved + room, static_cast<std::int32_t>(layout.dim)) - moved;
-      decoder.decode(c, moved, value.data() + c * room, count);
-      watch.check(whole(count * d * (1 + rank) / 2 + 20));
-    }
+    });
   });
 }
 
@@ -291,81 +287,75 @@ WIDE void add_rows(const ByteTable& table, const std::uint8_t* code, float* tota
 
 void network_values(const Bytes3& codes, const Bytes2& changed, const Bytes2& center_codes, const Floats3& w1,
                     const Floats2& b1, const Floats3& output, const Floats2& offset, const Floats2& scale,
-                    const Out<float, 3>& local, int threads, const StopFlag* stop) {
+                    const Out<float, 3>& local, int threads) {
   const std::size_t d = codes.shape(0), n = codes.shape(1), bytes = codes.shape(2);
   const DrawnNetworks f{d,         w1.shape(1),   w1.shape(2),   output.shape(2), w1.data(),
                         b1.data(), output.data(), offset.data(), scale.data()};
   require(f.inputs <= 8 * bytes, "codes must have a bit for each input");
-  require_shape(changed, "changed", {d, n});
-  require_shape(center_codes, "center_codes", {d, bytes});
-  require_shape(w1, "w1", {d, f.inputs, f.hidden});
-  require_shape(b1, "b1", {d, f.hidden});
-  require_shape(output, "output", {d, f.hidden, f.draws});
-  require_shape(offset, "offset", {d, 1});
-  require_shape(scale, "scale", {4, d});
-  require_shape(local, "local", {d, n, f.draws});
-  const nb::gil_scoped_release release;
-  in_parts(whole(d), threads, stop, [&](std::int64_t part, Watch& watch) {
-    const std::size_t node = static_cast<std::size_t>(part);
-    ByteTable table(bytes, f.hidden);
-    std::vector<float> z(f.hidden), at_center(f.draws);
-    std::vector<std::uint32_t> active(f.hidden + 1);
-    fill_table(table, f.w1 + node * f.inputs * f.hidden, f.inputs);
-    const auto values = [&](const std::uint8_t* code, float* out) {
-      std::copy_n(f.b1 + node * f.hidden, f.hidden, z.data());
-      add_rows(table, code, z.data());
-      output_values(f, node, z.data(), active.data(), out);
-      watch.check(whole(f.hidden * f.draws / 8 + 10));
-    };
-    values(center_codes.data() + node * bytes, at_center.data());
-    for (std::size_t c = 0; c < n; ++c) {
-      float* out = local.data() + (node * n + c) * f.draws;
-      if (changed.data()[node * n + c])
-        values(codes.data() + (node * n + c) * bytes, out);
-      else
-        std::copy_n(at_center.data(), f.draws, out);
-    }
+  require_shape({d, n}, "changed", changed);
+  require_shape({d, bytes}, "center_codes", center_codes);
+  require_shape({d, f.inputs, f.hidden}, "w1", w1);
+  require_shape({d, f.hidden}, "b1", b1);
+  require_shape({d, f.hidden, f.draws}, "output", output);
+  require_shape({d, 1}, "offset", offset);
+  require_shape({4, d}, "scale", scale);
+  require_shape({d, n, f.draws}, "local", local);
+  unlocked([&](const Stop& stop) {
+    in_parts(whole(d), threads, stop, [&](std::int64_t part, Watch& watch) {
+      const std::size_t node = static_cast<std::size_t>(part);
+      ByteTable table(bytes, f.hidden);
+      std::vector<float> z(f.hidden), at_center(f.draws);
+      std::vector<std::uint32_t> active(f.hidden + 1);
+      fill_table(table, f.w1 + node * f.inputs * f.hidden, f.inputs);
+      const auto values = [&](const std::uint8_t* code, float* out) {
+        std::copy_n(f.b1 + node * f.hidden, f.hidden, z.data());
+        add_rows(table, code, z.data());
+        output_values(f, node, z.data(), active.data(), out);
+        watch.check(whole(f.hidden * f.draws / 8 + 10));
+      };
+      values(center_codes.data() + node * bytes, at_center.data());
+      for (std::size_t c = 0; c < n; ++c) {
+        float* out = local.data() + (node * n + c) * f.draws;
+        if (changed.data()[node * n + c])
+          values(codes.data() + (node * n + c) * bytes, out);
+        else
+          std::copy_n(at_center.data(), f.draws, out);
+      }
+    });
   });
 }
 
 // Prices that add up over parents.
 void candidate_prices(const Bytes3& codes, const Floats1& empty, const Floats2& each, const Out<float, 2>& price,
-                      int threads, const StopFlag* stop) {
+                      int threads) {
   const std::size_t d = codes.shape(0), n = codes.shape(1), bytes = codes.shape(2), inputs = each.shape(1);
   require(inputs <= 8 * bytes, "codes must have a bit for each input");
-  require_shape(empty, "empty", {d});
-  require_shape(each, "each", {d, inputs});
-  require_shape(price, "price", {d, n});
-  const nb::gil_scoped_release release;
-  in_parts(whole(d), threads, stop, [&](std::int64_t part, Watch& watch) {
-    const std::size_t node = static_cast<std::size_t>(part);
-    ByteTable table(bytes, 1);
-    table.fill(each.data() + node * inputs, inputs);
-    for (std::size_t c = 0; c < n; ++c) {
-      const std::uint8_t* code = codes.data() + (node * n + c) * bytes;
-      float total = empty.data()[node];
-      for (std::size_t q = 0; q < bytes; ++q) total += *table.at(q, code[q]);
-      price.data()[node * n + c] = total;
-    }
-    watch.check(whole(n * bytes));
+  require_shape({d}, "empty", empty);
+  require_shape({d, inputs}, "each", each);
+  require_shape({d, n}, "price", price);
+  unlocked([&](const Stop& stop) {
+    in_parts(whole(d), threads, stop, [&](std::int64_t part, Watch& watch) {
+      const std::size_t node = static_cast<std::size_t>(part);
+      ByteTable table(bytes, 1);
+      table.fill(each.data() + node * inputs, inputs);
+      for (std::size_t c = 0; c < n; ++c) {
+        const std::uint8_t* code = codes.data() + (node * n + c) * bytes;
+        float total = empty.data()[node];
+        for (std::size_t q = 0; q < bytes; ++q) total += *table.at(q, code[q]);
+        price.data()[node * n + c] = total;
+      }
+      watch.check(whole(n * bytes));
+    });
   });
 }
 
 }  // namespace
 
 void bind_paper_draws(nb::module_& m) {
-  m.def("region_moves", &region_moves, "low"_a.noconvert(), "width"_a.noconvert(), "probability"_a,
-        "directions"_a.noconvert(), "shift"_a.noconvert(), "seed"_a, "coordinate"_a.noconvert(), "value"_a.noconvert(),
-        "threads"_a = 1, "stop"_a = nb::none(), "Draw which coordinates of each candidate move, and where to.");
-  m.def("decode_candidates", &decode_candidates, "center"_a.noconvert(), "rank"_a, "pairs"_a.noconvert(),
-        "tier"_a.noconvert(), "place"_a.noconvert(), "parents"_a.noconvert(), "center_codes"_a.noconvert(),
-        "coordinate"_a.noconvert(), "value"_a.noconvert(), "codes"_a.noconvert(), "changed"_a.noconvert(),
-        "threads"_a = 1, "stop"_a = nb::none(), "Write the parent sets of candidates as bytes.");
-  m.def("network_values", &network_values, "codes"_a.noconvert(), "changed"_a.noconvert(), "center_codes"_a.noconvert(),
-        "w1"_a.noconvert(), "b1"_a.noconvert(), "output"_a.noconvert(), "offset"_a.noconvert(), "scale"_a.noconvert(),
-        "local"_a.noconvert(), "threads"_a = 1, "stop"_a = nb::none(), "Write the drawn local values of candidates.");
-  m.def("candidate_prices", &candidate_prices, "codes"_a.noconvert(), "empty"_a.noconvert(), "each"_a.noconvert(),
-        "price"_a.noconvert(), "threads"_a = 1, "stop"_a = nb::none(), "Write prices that add up over parents.");
+  m.def("region_moves", &region_moves, "Draw which coordinates of each candidate move, and where to.");
+  m.def("decode_candidates", &decode_candidates, "Write the parent sets of candidates as bytes.");
+  m.def("network_values", &network_values, "Write the drawn local values of candidates.");
+  m.def("candidate_prices", &candidate_prices, "Write prices that add up over parents.");
 }
 
 }  // namespace drbo

@@ -1,8 +1,6 @@
 // One training step of the dropout networks: everything about a node while it is in the cache. The formulas are those
 // of DropoutSurrogate._gradients, which is the version for a GPU.
-#include <cmath>
 #include <cstring>
-#include <vector>
 
 #include "arrays.h"
 #include "byte_tables.h"
@@ -17,8 +15,6 @@ namespace {
 using Bytes3 = In<std::uint8_t, 3>;
 using Floats2 = In<float, 2>;
 
-std::int64_t whole(std::size_t size) { return static_cast<std::int64_t>(size); }
-
 // A unit is kept whose coin, 16 random bits, is at least this.
 std::uint32_t coin_threshold(double dropout) { return static_cast<std::uint32_t>(std::nearbyint(dropout * 65536)); }
 
@@ -27,16 +23,12 @@ struct Networks {
   Out<float, 3> w1;                   // (d, m, h)
   Out<float, 2> b1, gamma, beta, w2;  // (d, h)
   Out<float, 2> b2;                   // (d, 1)
-  std::size_t d, m, h;
+  std::size_t d = 0, m = 0, h = 0;
 
-  Networks(const Out<float, 3>& w1_, const Out<float, 2>& b1_, const Out<float, 2>& gamma_, const Out<float, 2>& beta_,
-           const Out<float, 2>& w2_, const Out<float, 2>& b2_)
-      : w1(w1_), b1(b1_), gamma(gamma_), beta(beta_), w2(w2_), b2(b2_), d(w1.shape(0)), m(w1.shape(1)), h(w1.shape(2)) {
-    require_shape(b1, "b1", {d, h});
-    require_shape(gamma, "gamma", {d, h});
-    require_shape(beta, "beta", {d, h});
-    require_shape(w2, "w2", {d, h});
-    require_shape(b2, "b2", {d, 1});
+  void check() {
+    d = w1.shape(0), m = w1.shape(1), h = w1.shape(2);
+    require_shape({d, h}, "b1, gamma, beta and w2", b1, gamma, beta, w2);
+    require_shape({d, 1}, "b2", b2);
   }
 };
 
@@ -176,15 +168,14 @@ float node_gradient(const Training& batch, std::size_t node, const Networks& p, 
 
 // Writes the gradients; returns the squared norm of each network's.
 Result<float, 1> network_gradients(const Bytes3& codes, const Floats2& local, const Floats2& scale, const Networks& p,
-                                   const Networks& g, std::uint64_t seed, double dropout, double eps, int threads,
-                                   const StopFlag* stop) {
+                                   const Networks& g, std::uint64_t seed, double dropout, double eps, int threads) {
   const std::size_t n = codes.shape(1), bytes = codes.shape(2);
   require(g.d == p.d && g.m == p.m && g.h == p.h, "parameters and gradients must have the same shapes");
   require(p.m <= 8 * bytes && n >= 1, "there must be rows, and codes must have a bit for each input");
   require(dropout >= 0 && dropout < 1, "dropout must be in [0, 1)");
-  require_shape(codes, "codes", {p.d, n, bytes});
-  require_shape(local, "local", {p.d, n});
-  require_shape(scale, "scale", {2, p.d});
+  require_shape({p.d, n, bytes}, "codes", codes);
+  require_shape({p.d, n}, "local", local);
+  require_shape({2, p.d}, "scale", scale);
   const Training batch{n,
                        bytes,
                        codes.data(),
@@ -194,9 +185,7 @@ Result<float, 1> network_gradients(const Bytes3& codes, const Floats2& local, co
                        static_cast<float>(1.0 / (1.0 - dropout)),
                        static_cast<float>(eps),
                        coin_threshold(dropout)};
-  Owned<float> squares(p.d);
-  {
-    const nb::gil_scoped_release release;
+  return filled<float>({p.d}, [&](float* squares, const Stop& stop) {
     in_stretches(whole(p.d), threads, stop, [&](std::int64_t first, std::int64_t last, Watch& watch) {
       Room room(n, p.h, bytes);
       for (std::int64_t node = first; node < last; ++node) {
@@ -204,8 +193,7 @@ Result<float, 1> network_gradients(const Bytes3& codes, const Floats2& local, co
         watch.check(whole((n + 256) * p.h * bytes));
       }
     });
-  }
-  return squares.give({p.d});
+  });
 }
 
 WIDE void adam_part(std::size_t first, std::size_t last, float* flat, float* moment1, float* moment2,
@@ -226,14 +214,13 @@ using Flat = Out<float, 1>;
 void adam_step(const Flat& flat, const Flat& moment1, const Flat& moment2, const In<float, 1>& gradient, double clip,
                double beta1, double beta2, double rate, double correction2, double eps, int threads) {
   const std::size_t size = flat.shape(0);
-  require_shape(moment1, "moment1", {size});
-  require_shape(moment2, "moment2", {size});
-  require_shape(gradient, "gradient", {size});
-  const nb::gil_scoped_release release;
-  in_stretches(whole(size), threads, nullptr, [&](std::int64_t first, std::int64_t last, Watch&) {
-    adam_part(first, last, flat.data(), moment1.data(), moment2.data(), gradient.data(), static_cast<float>(clip),
-              static_cast<float>(1.0 - beta1), static_cast<float>(1.0 - beta2), static_cast<float>(rate),
-              static_cast<float>(correction2), static_cast<float>(eps));
+  require_shape({size}, "moments and gradient", moment1, moment2, gradient);
+  unlocked([&](const Stop& stop) {
+    in_stretches(whole(size), threads, stop, [&](std::int64_t first, std::int64_t last, Watch&) {
+      adam_part(first, last, flat.data(), moment1.data(), moment2.data(), gradient.data(), static_cast<float>(clip),
+                static_cast<float>(1.0 - beta1), static_cast<float>(1.0 - beta2), static_cast<float>(rate),
+                static_cast<float>(correction2), static_cast<float>(eps));
+    });
   });
 }
 
@@ -256,23 +243,23 @@ WIDE void node_moments(const ByteTable& table, const std::uint8_t* codes, const 
 
 // Mean and mean square of the activations without dropout.
 void activation_moments(const Bytes3& codes, const In<std::int64_t, 1>& rows, const In<float, 3>& w1, const Floats2& b1,
-                        const Out<float, 2>& mean, const Out<float, 2>& second, int threads, const StopFlag* stop) {
+                        const Out<float, 2>& mean, const Out<float, 2>& second, int threads) {
   const std::size_t d = codes.shape(0), bytes = codes.shape(2), m = w1.shape(1), h = w1.shape(2), n = rows.shape(0);
   require(m <= 8 * bytes && n >= 1, "there must be rows, and codes must have a bit for each input");
   require_range(rows.data(), n, 0, whole(codes.shape(1)), "rows");
-  require_shape(w1, "w1", {d, m, h});
-  require_shape(b1, "b1", {d, h});
-  require_shape(mean, "mean", {d, h});
-  require_shape(second, "second", {d, h});
-  const nb::gil_scoped_release release;
-  in_parts(whole(d), threads, stop, [&](std::int64_t part, Watch& watch) {
-    const std::size_t node = static_cast<std::size_t>(part);
-    ByteTable table(bytes, h);
-    std::vector<float> z(h);
-    fill_table(table, w1.data() + node * m * h, m);
-    node_moments(table, codes.data() + node * codes.shape(1) * bytes, rows.data(), n, h, b1.data() + node * h, z.data(),
-                 mean.data() + node * h, second.data() + node * h);
-    watch.check(whole((n + 256) * h * bytes));
+  require_shape({d, m, h}, "w1", w1);
+  require_shape({d, h}, "b1", b1);
+  require_shape({d, h}, "mean and second", mean, second);
+  unlocked([&](const Stop& stop) {
+    in_parts(whole(d), threads, stop, [&](std::int64_t part, Watch& watch) {
+      const std::size_t node = static_cast<std::size_t>(part);
+      ByteTable table(bytes, h);
+      std::vector<float> z(h);
+      fill_table(table, w1.data() + node * m * h, m);
+      node_moments(table, codes.data() + node * codes.shape(1) * bytes, rows.data(), n, h, b1.data() + node * h,
+                   z.data(), mean.data() + node * h, second.data() + node * h);
+      watch.check(whole((n + 256) * h * bytes));
+    });
   });
 }
 
@@ -304,7 +291,8 @@ inline void activate(Masked& layer, const std::uint8_t* code, std::size_t row) {
 }
 
 // Mean and variance of the activations of all rows, summed in single precision 256 rows at a time.
-WIDE void row_moments(Masked& layer, const std::uint8_t* codes, std::size_t n, float* mean, float* variance) {
+WIDE void row_moments(Masked& layer, const std::uint8_t* codes, std::size_t n, float* mean, float* variance,
+                      Watch& watch) {
   const std::size_t h = layer.z.size();
   std::vector<double> first(h), second(h);
   std::vector<float> part(h), square(h);
@@ -316,6 +304,7 @@ WIDE void row_moments(Masked& layer, const std::uint8_t* codes, std::size_t n, f
       for (std::size_t k = 0; k < h; ++k) part[k] += layer.z[k], square[k] += layer.z[k] * layer.z[k];
     }
     for (std::size_t k = 0; k < h; ++k) first[k] += part[k], second[k] += square[k];
+    watch.check(whole(256 * h * layer.table.bytes));
   }
   for (std::size_t k = 0; k < h; ++k) {
     const double centre = first[k] / static_cast<double>(n);
@@ -324,86 +313,72 @@ WIDE void row_moments(Masked& layer, const std::uint8_t* codes, std::size_t n, f
   }
 }
 
-WIDE void row_values(Masked& layer, const std::uint8_t* codes, std::size_t n, const float* v, float* values) {
+WIDE void row_values(Masked& layer, const std::uint8_t* codes, std::size_t n, const float* v, float* values,
+                     Watch& watch) {
   for (std::size_t row = 0; row < n; ++row) {
     activate(layer, codes + row * layer.table.bytes, row);
     values[row] = sum_terms<float>(layer.z.size(), [&](std::size_t k) { return layer.z[k] * v[k]; });
+    watch.check(whole(layer.z.size() * layer.table.bytes));
   }
 }
 
 // Writes one drawn local value per parent set. moments: mean and variance of the activations, (2, d, h), or (2, 0, h)
 // for those of these parent sets; scale: mean, spread, least and largest value.
 void network_samples(const Bytes3& codes, const Networks& p, const In<float, 3>& moments, const Floats2& scale,
-                     std::uint64_t seed, double dropout, double eps, const Out<float, 2>& local, int threads,
-                     const StopFlag* stop) {
+                     std::uint64_t seed, double dropout, double eps, const Out<float, 2>& local, int threads) {
   const std::size_t d = p.d, h = p.h, n = codes.shape(1), bytes = codes.shape(2);
   require(p.m <= 8 * bytes && n >= 1, "there must be rows, and codes must have a bit for each input");
   require(dropout >= 0 && dropout < 1, "dropout must be in [0, 1)");
-  require_shape(codes, "codes", {d, n, bytes});
-  require_shape(moments, "moments", {2, moments.shape(1) == 0 ? 0 : d, h});
-  require_shape(scale, "scale", {4, d});
-  require_shape(local, "local", {d, n});
-  const nb::gil_scoped_release release;
-  in_parts(whole(d), threads, stop, [&](std::int64_t part, Watch& watch) {
-    const std::size_t node = static_cast<std::size_t>(part), at = node * h;
-    ByteTable table(bytes, h);
-    fill_table(table, p.w1.data() + node * p.m * h, p.m);
-    Masked layer{table,
-                 p.b1.data() + at,
-                 seed + node * n * ((h + 3) / 4),
-                 coin_threshold(dropout),
-                 static_cast<float>(1.0 / (1.0 - dropout)),
-                 std::vector<std::uint16_t>(h + 3),
-                 std::vector<float>(h)};
-    std::vector<float> mean(h), variance(h), v(h);
-    const std::uint8_t* own = codes.data() + node * n * bytes;
-    if (moments.shape(1) == 0) {
-      row_moments(layer, own, n, mean.data(), variance.data());
-    } else {
-      std::copy_n(moments.data() + at, h, mean.data());
-      std::copy_n(moments.data() + (d * h + at), h, variance.data());
-    }
-    const float *gamma = p.gamma.data() + at, *beta = p.beta.data() + at, *w2 = p.w2.data() + at;
-    for (std::size_t k = 0; k < h; ++k) v[k] = gamma[k] * w2[k] / std::sqrt(variance[k] + static_cast<float>(eps));
-    const float offset = p.b2.data()[node] + sum_terms<float>(h, [&](std::size_t k) { return beta[k] * w2[k]; }) -
-                         sum_terms<float>(h, [&](std::size_t k) { return mean[k] * v[k]; });
-    float* values = local.data() + node * n;
-    row_values(layer, own, n, v.data(), values);
-    const float centre = scale.data()[node], spread = scale.data()[d + node];
-    const float low = scale.data()[2 * d + node], high = scale.data()[3 * d + node];
-    for (std::size_t row = 0; row < n; ++row)
-      values[row] = std::min(std::max(centre + spread * (offset + values[row]), low), high);
-    watch.check(whole(n * h * (bytes + 2)));
+  require_shape({d, n, bytes}, "codes", codes);
+  require_shape({2, moments.shape(1) == 0 ? 0 : d, h}, "moments", moments);
+  require_shape({4, d}, "scale", scale);
+  require_shape({d, n}, "local", local);
+  unlocked([&](const Stop& stop) {
+    in_parts(whole(d), threads, stop, [&](std::int64_t part, Watch& watch) {
+      const std::size_t node = static_cast<std::size_t>(part), at = node * h;
+      ByteTable table(bytes, h);
+      fill_table(table, p.w1.data() + node * p.m * h, p.m);
+      Masked layer{table,
+                   p.b1.data() + at,
+                   seed + node * n * ((h + 3) / 4),
+                   coin_threshold(dropout),
+                   static_cast<float>(1.0 / (1.0 - dropout)),
+                   std::vector<std::uint16_t>(h + 3),
+                   std::vector<float>(h)};
+      std::vector<float> mean(h), variance(h), v(h);
+      const std::uint8_t* own = codes.data() + node * n * bytes;
+      if (moments.shape(1) == 0) {
+        row_moments(layer, own, n, mean.data(), variance.data(), watch);
+      } else {
+        std::copy_n(moments.data() + at, h, mean.data());
+        std::copy_n(moments.data() + (d * h + at), h, variance.data());
+      }
+      const float *gamma = p.gamma.data() + at, *beta = p.beta.data() + at, *w2 = p.w2.data() + at;
+      for (std::size_t k = 0; k < h; ++k) v[k] = gamma[k] * w2[k] / std::sqrt(variance[k] + static_cast<float>(eps));
+      const float offset = p.b2.data()[node] + sum_terms<float>(h, [&](std::size_t k) { return beta[k] * w2[k]; }) -
+                           sum_terms<float>(h, [&](std::size_t k) { return mean[k] * v[k]; });
+      float* values = local.data() + node * n;
+      row_values(layer, own, n, v.data(), values, watch);
+      const float centre = scale.data()[node], spread = scale.data()[d + node];
+      const float low = scale.data()[2 * d + node], high = scale.data()[3 * d + node];
+      for (std::size_t row = 0; row < n; ++row)
+        values[row] = std::min(std::max(centre + spread * (offset + values[row]), low), high);
+    });
   });
-}
-
-Result<std::uint64_t, 1> random_words(std::uint64_t start, std::size_t count) {
-  Owned<std::uint64_t> words(count);
-  for (std::size_t i = 0; i < count; ++i) words[i] = random_word(start + i);
-  return words.give({count});
 }
 
 }  // namespace
 
 void bind_paper_train(nb::module_& m) {
-  using Out2 = Out<float, 2>;
-  nb::class_<Networks>(m, "Networks", "Parameters of all networks, or their gradients.")
-      .def(nb::init<const Out<float, 3>&, const Out2&, const Out2&, const Out2&, const Out2&, const Out2&>(),
-           "w1"_a.noconvert(), "b1"_a.noconvert(), "gamma"_a.noconvert(), "beta"_a.noconvert(), "w2"_a.noconvert(),
-           "b2"_a.noconvert());
-  m.def("network_gradients", &network_gradients, "codes"_a.noconvert(), "local"_a.noconvert(), "scale"_a.noconvert(),
-        "parameters"_a, "gradients"_a, "seed"_a, "dropout"_a, "eps"_a, "threads"_a = 1, "stop"_a = nb::none(),
+  using Self = Networks;
+  nb::class_<Networks> bound(m, "Networks", "Parameters of all networks, or their gradients.");
+  set_fields(bound, FIELD(w1), FIELD(b1), FIELD(gamma), FIELD(beta), FIELD(w2), FIELD(b2));
+  m.def("network_gradients", &network_gradients,
         "Write the gradient of the square loss; return the squared norm of each network's.");
-  m.def("adam_step", &adam_step, "flat"_a.noconvert(), "moment1"_a.noconvert(), "moment2"_a.noconvert(),
-        "gradient"_a.noconvert(), "clip"_a, "beta1"_a, "beta2"_a, "rate"_a, "correction2"_a, "eps"_a, "threads"_a = 1,
-        "Take one step of Adam.");
-  m.def("activation_moments", &activation_moments, "codes"_a.noconvert(), "rows"_a.noconvert(), "w1"_a.noconvert(),
-        "b1"_a.noconvert(), "mean"_a.noconvert(), "second"_a.noconvert(), "threads"_a = 1, "stop"_a = nb::none(),
-        "Set mean and mean square of the activations without dropout.");
-  m.def("network_samples", &network_samples, "codes"_a.noconvert(), "parameters"_a, "moments"_a.noconvert(),
-        "scale"_a.noconvert(), "seed"_a, "dropout"_a, "eps"_a, "local"_a.noconvert(), "threads"_a = 1,
-        "stop"_a = nb::none(), "Write one drawn local value per parent set, each with a dropout mask of its own.");
-  m.def("random_words", &random_words, "start"_a, "count"_a, "Return random bits, beginning at a counter.");
+  m.def("adam_step", &adam_step, "Take one step of Adam.");
+  m.def("activation_moments", &activation_moments, "Set mean and mean square of the activations without dropout.");
+  m.def("network_samples", &network_samples,
+        "Write one drawn local value per parent set, each with a dropout mask of its own.");
 }
 
 }  // namespace drbo

@@ -6,11 +6,6 @@
 // (Andrews et al. 2023 do this with grow-shrink trees); sets that are reached in several ways are one.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "byte_tables.h"
 #include "steps.h"
 

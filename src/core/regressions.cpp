@@ -3,11 +3,6 @@
 // The correlation matrix of (parents, node) is factorised row by row as L L'; the last pivot is the residual variance.
 // Row i of L solves L[:i, :i] x = the row of the matrix: x_k is found, then subtracted from all later entries at once,
 // so that each entry is a sum in the order of k whatever the width of the vectors.
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <vector>
-
 #include "arrays.h"
 #include "threads.h"
 #include "wide.h"
@@ -83,37 +78,30 @@ WIDE double residual(const Regressions& problem, std::size_t family, Room& room,
 
 // ---- the border ----
 
-using Ints = In<std::int64_t, 1>;
-
-Result<double, 1> residuals(const In<double, 2>& correlation, const Ints& nodes, const Ints& starts,
-                            const Ints& members, double smallest, int threads, const StopFlag* stop) {
-  const std::size_t d = correlation.shape(0), m = nodes.shape(0), count = members.shape(0);
-  require_shape(correlation, "correlation", {d, d});
-  require_shape(starts, "starts", {m + 1});
-  require_starts(starts.data(), m, count, "starts");
-  require_range(nodes.data(), m, 0, static_cast<std::int64_t>(d), "nodes");
-  require_range(members.data(), count, 0, static_cast<std::int64_t>(d), "members");
+Result<double, 1> residuals(const Table& correlation, const Ints& nodes, const Ints& starts, const Ints& members,
+                            double smallest, int threads) {
+  const std::size_t d = correlation.shape(0), m = nodes.shape(0);
+  require_shape({d, d}, "correlation", correlation);
+  require_starts(starts, m, members.shape(0));
+  require_range(nodes.data(), m, 0, whole(d), "nodes");
+  require_range(members.data(), members.shape(0), 0, whole(d), "members");
   require(smallest > 0, "smallest must be above 0");
   const Regressions problem{d, correlation.data(), nodes.data(), starts.data(), members.data(), smallest};
   std::int64_t most = 0;
   for (std::size_t row = 0; row < m; ++row) most = std::max(most, starts.data()[row + 1] - starts.data()[row]);
-  Owned<double> found(m);
-  {
-    const nb::gil_scoped_release release;
-    in_stretches(static_cast<std::int64_t>(m), threads, stop, [&](std::int64_t first, std::int64_t last, Watch& watch) {
+  return filled<double>({m}, [&](double* found, const Stop& stop) {
+    in_stretches(whole(m), threads, stop, [&](std::int64_t first, std::int64_t last, Watch& watch) {
       Room room(static_cast<std::size_t>(most));
       for (std::int64_t family = first; family < last; ++family)
         found[family] = residual(problem, static_cast<std::size_t>(family), room, watch);
     });
-  }
-  return found.give({m});
+  });
 }
 
 }  // namespace
 
 void bind_regressions(nb::module_& m) {
-  m.def("residuals", &residuals, "correlation"_a.noconvert(), "nodes"_a.noconvert(), "starts"_a.noconvert(),
-        "members"_a.noconvert(), "smallest"_a, "threads"_a = 1, "stop"_a = nb::none(),
+  m.def("residuals", &residuals,
         "Return the share of each node's variance that its parents leave; NaN where parents are collinear.");
 }
 

@@ -3,15 +3,8 @@
 // The local scores of a covariance or of counts are differences of such a function h: h(parents + node) - h(parents),
 // so 2^d values serve all d 2^(d-1) families. A set is reached from the one without its lowest member, which is still
 // at hand when sets come in the order of their bit masks.
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <vector>
-
-#include "arrays.h"
 #include "bits.h"
 #include "counts.h"
-#include "special.h"
 #include "threads.h"
 
 namespace drbo {
@@ -42,43 +35,24 @@ void log_determinants(const double* covariance, std::size_t d, double* values, W
   }
 }
 
-// Distinct rows of categorical columns.
-struct Rows {
-  std::size_t d, u;
-  const std::int32_t* columns;  // (d, u)
-  const std::int64_t* cardinalities;
-  std::vector<std::int32_t> repeats;  // (u,) how often each row occurs
-  std::int64_t total;                 // the sum of the repeats
-  std::vector<std::int32_t> weights;  // the distinct values of the repeats
-  std::vector<std::int32_t> kind;     // (u,) which of them
-  std::vector<double> x_log_x;        // of 0, ..., total
-
-  void set_weights() {
-    weights = repeats;
-    std::sort(weights.begin(), weights.end());
-    weights.erase(std::unique(weights.begin(), weights.end()), weights.end());
-    kind.resize(u);
-    for (std::size_t row = 0; row < u; ++row)
-      kind[row] =
-          static_cast<std::int32_t>(std::lower_bound(weights.begin(), weights.end(), repeats[row]) - weights.begin());
-    x_log_x.assign(total + 1, 0.0);
-    for (std::int64_t x = 1; x <= total; ++x) x_log_x[x] = static_cast<double>(x) * std::log(static_cast<double>(x));
-  }
-};
-
 // The cells of nested sets of columns. Rows that are alone in their cell are only counted: no column can split them.
 class Cells {
  public:
-  Cells(const Rows& rows, double ess) : rows_(rows), ess_(ess), levels_(rows.d + 1) {
-    const std::int64_t widest = *std::max_element(rows.cardinalities, rows.cardinalities + rows.d);
-    number_.resize(rows.u * std::max<std::int64_t>(2, widest));
+  Cells(const CountedRows& rows, double ess) : rows_(rows), ess_(ess), levels_(rows.n_columns + 1), sums_(rows) {
+    weights_ = rows.repeats;
+    std::sort(weights_.begin(), weights_.end());
+    weights_.erase(std::unique(weights_.begin(), weights_.end()), weights_.end());
+    kind_.resize(rows.u);
+    for (std::size_t row = 0; row < rows.u; ++row)
+      kind_[row] = static_cast<std::int32_t>(std::lower_bound(weights_.begin(), weights_.end(), rows.repeats[row]) -
+                                             weights_.begin());
+    number_.resize(rows.u * std::max<std::int64_t>(2, rows.widest()));
     weight_.resize(number_.size());
-    if (ess > 0) tally_.resize(rows.total + 1);
     Level& whole = levels_[0];
     whole.row.resize(rows.u);
     whole.cell.assign(rows.u, 0);
     for (std::size_t row = 0; row < rows.u; ++row) whole.row[row] = static_cast<std::int32_t>(row);
-    whole.alone.assign(rows.weights.size(), 0);
+    whole.alone.assign(weights_.size(), 0);
     whole.count = 1;
   }
 
@@ -94,8 +68,8 @@ class Cells {
   double refine(int depth, int column, Watch& watch) {
     const Level& from = levels_[depth];
     Level& to = levels_[depth + 1];
-    const std::int32_t* levels = rows_.columns + column * rows_.u;
-    const std::int64_t r = rows_.cardinalities[column];
+    const std::int32_t* levels = rows_.column(column);
+    const std::int64_t r = rows_.levels.data()[column];
     const std::size_t keys = from.count * r, n = from.row.size();
     to.log_span = from.log_span + std::log(static_cast<double>(r));
     to.alone = from.alone;
@@ -125,7 +99,7 @@ class Cells {
         to.row.push_back(row);
         to.cell.push_back(name);
       } else {
-        ++to.alone[rows_.kind[row]];
+        ++to.alone[kind_[row]];
       }
     }
     to.count = count;
@@ -143,51 +117,34 @@ class Cells {
   // The sum over the cells of a depth: weight_ holds the counts of those with several rows, 0 adds nothing.
   double value(int depth, std::size_t cells) {
     const Level& level = levels_[depth];
+    const CellTerm term = ess_ > 0 ? CellTerm(std::log(ess_) - level.log_span) : CellTerm();
     double total = 0.0;
-    if (ess_ <= 0) {
-      for (std::size_t k = 0; k < rows_.weights.size(); ++k)
-        total += static_cast<double>(level.alone[k]) * rows_.x_log_x[rows_.weights[k]];
-      for (std::size_t cell = 0; cell < cells; ++cell) total += rows_.x_log_x[weight_[cell]];
-      return total;
-    }
-    const double log_a = std::log(ess_) - level.log_span, a = std::exp(log_a);
-    const double offset = log_a - log_gamma(1.0 + a);  // lnG(N + a) - lnG(a) = lnG(N + a) + offset
-    for (std::size_t k = 0; k < rows_.weights.size(); ++k)
-      if (level.alone[k])
-        total += static_cast<double>(level.alone[k]) * (log_gamma(static_cast<double>(rows_.weights[k]) + a) + offset);
-    touched_.clear();
-    for (std::size_t cell = 0; cell < cells; ++cell) {
-      const std::int32_t count = weight_[cell];
-      if (count == 0) continue;
-      if (tally_[count] == 0) touched_.push_back(count);
-      ++tally_[count];
-    }
-    for (const std::int32_t count : touched_) {
-      total += static_cast<double>(tally_[count]) * (log_gamma(static_cast<double>(count) + a) + offset);
-      tally_[count] = 0;
-    }
-    return total;
+    for (std::size_t k = 0; k < weights_.size(); ++k)
+      if (level.alone[k]) total += static_cast<double>(level.alone[k]) * sums_.term(weights_[k], term);
+    return sums_.add(total, weight_.data(), cells, term);
   }
 
-  const Rows& rows_;
+  const CountedRows& rows_;
   double ess_;
   std::vector<Level> levels_;
-  std::vector<std::int32_t> number_, weight_, tally_, touched_;
+  CellSums sums_;
+  std::vector<std::int32_t> number_, weight_;
+  std::vector<std::int32_t> weights_, kind_;  // the distinct repeats of rows, and which of them each row has
 };
 
 // Fills in the sets with the given high members and any of the lowest n_low.
-void cell_sums_below(const Rows& rows, double ess, double log_limit, Set prefix, int n_low, double* values,
+void cell_sums_below(const CountedRows& rows, double ess, double log_limit, Set prefix, int n_low, double* values,
                      Watch& watch) {
   Cells cells(rows, ess);
   int size = 0;
   double value = cells.whole();
-  for (int column = static_cast<int>(rows.d) - 1; column >= n_low; --column)
+  for (int column = static_cast<int>(rows.n_columns) - 1; column >= n_low; --column)
     if (holds(prefix, column)) value = cells.refine(size++, column, watch);
   if (cells.log_span(size) > log_limit) return;
   values[prefix] = value;
   for (Set low = 1; low < Set{1} << n_low; ++low) {
     const int column = lowest(low), depth = size + size_of(low & (low - 1));
-    const double log_span = cells.log_span(depth) + std::log(static_cast<double>(rows.cardinalities[column]));
+    const double log_span = cells.log_span(depth) + std::log(rows.cards(column));
     cells.set_log_span(depth + 1, log_span);  // what lies below sees that this set is left out
     if (log_span <= log_limit) values[prefix | low] = cells.refine(depth, column, watch);
     watch.check(20);
@@ -196,54 +153,35 @@ void cell_sums_below(const Rows& rows, double ess, double log_limit, Set prefix,
 
 // ---- the border ----
 
-Result<double, 1> log_determinants_of(const In<double, 2>& covariance, const StopFlag* stop) {
-  const std::size_t d = covariance.shape(0);
+Result<double, 1> log_determinants_of(const Table& matrix) {
+  const std::size_t d = matrix.shape(0);
   require(d >= 1 && d <= 40, "a function of all sets needs 1 to 40 columns");
-  require_shape(covariance, "matrix", {d, d});
-  Owned<double> values(std::size_t{1} << d);
-  {
-    const nb::gil_scoped_release release;
-    Watch watch(stop, nullptr, true);
-    log_determinants(covariance.data(), d, values.data(), watch);
-  }
-  return values.give({std::size_t{1} << d});
+  require_shape({d, d}, "the matrix", matrix);
+  return filled<double>({std::size_t{1} << d}, [&](double* values, const Stop& stop) {
+    Watch watch(stop);
+    log_determinants(matrix.data(), d, values, watch);
+  });
 }
 
-Result<double, 1> cell_sums(const In<std::int32_t, 2>& columns, const In<std::int64_t, 1>& cardinalities,
-                            const In<std::int64_t, 1>& repeats, double ess, double limit, int threads,
-                            const StopFlag* stop) {
-  Rows rows{columns.shape(0), columns.shape(1), columns.data(), cardinalities.data(), {}, 0, {}, {}, {}};
-  require(rows.d >= 1 && rows.d <= 40 && rows.u >= 1, "a function of all sets needs rows, and 1 to 40 columns");
-  require_shape(cardinalities, "cardinalities", {rows.d});
-  require_shape(repeats, "repeats", {rows.u});
-  require_range(rows.cardinalities, rows.d, 1, MOST_ROWS, "cardinalities");
-  require_range(repeats.data(), rows.u, 1, MOST_ROWS, "repeats");
-  for (std::size_t column = 0; column < rows.d; ++column)
-    require_range(rows.columns + column * rows.u, rows.u, 0, rows.cardinalities[column], "levels");
-  rows.repeats.assign(repeats.data(), repeats.data() + rows.u);
-  for (std::size_t row = 0; row < rows.u; ++row) rows.total += rows.repeats[row];
-  require(rows.total < MOST_ROWS, "there are too many rows");
-  Owned<double> values(std::size_t{1} << rows.d);
-  std::fill_n(values.data(), std::size_t{1} << rows.d, std::numeric_limits<double>::quiet_NaN());
-  {
-    const nb::gil_scoped_release release;
-    rows.set_weights();
-    const int split = std::min<int>(5, static_cast<int>(rows.d) - 1);  // members that make a piece of work of their own
-    const int n_low = static_cast<int>(rows.d) - split;
+Result<double, 1> cell_sums(const In<std::int32_t, 2>& columns, const Ints& levels, const Ints& repeats, double ess,
+                            double limit, int threads) {
+  require(columns.shape(0) <= 40, "a function of all sets needs 1 to 40 columns");
+  const CountedRows rows(columns, levels, repeats);
+  const int d = static_cast<int>(rows.n_columns), split = std::min(5, d - 1), n_low = d - split;
+  return filled<double>({std::size_t{1} << d}, [&](double* values, const Stop& stop) {
+    std::fill_n(values, std::size_t{1} << d, std::numeric_limits<double>::quiet_NaN());
+    // The highest members make pieces of work of their own.
     in_parts(std::int64_t{1} << split, threads, stop, [&](std::int64_t piece, Watch& watch) {
-      cell_sums_below(rows, ess, std::log(limit) + 1e-9, static_cast<Set>(piece) << n_low, n_low, values.data(), watch);
+      cell_sums_below(rows, ess, std::log(limit) + 1e-9, static_cast<Set>(piece) << n_low, n_low, values, watch);
     });
-  }
-  return values.give({std::size_t{1} << rows.d});
+  });
 }
 
 }  // namespace
 
 void bind_set_functions(nb::module_& m) {
-  m.def("log_determinants", &log_determinants_of, "matrix"_a.noconvert(), "stop"_a = nb::none(),
-        "Return ln det matrix[S, S] for all sets S.");
-  m.def("cell_sums", &cell_sums, "columns"_a.noconvert(), "cardinalities"_a.noconvert(), "repeats"_a.noconvert(),
-        "ess"_a, "limit"_a, "threads"_a = 1, "stop"_a = nb::none(),
+  m.def("log_determinants", &log_determinants_of, "Return ln det matrix[S, S] for all sets S.");
+  m.def("cell_sums", &cell_sums,
         "Return for all sets of columns the sum over the cells N of their table of N ln N, or with an equivalent "
         "sample size above 0 of lnG(N + a) - lnG(a).");
 }

@@ -4,11 +4,6 @@
 // the parents' blocks are eliminated from the matrix one function after the other, and what a further block explains
 // follows from its own small part of what is left. With r the share of variance that the parents leave, the value of a
 // family is -rows ln r minus its prices.
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
-#include "arrays.h"
 #include "steps.h"
 #include "wide.h"
 
@@ -16,15 +11,11 @@ namespace drbo {
 
 namespace {
 
-using Row = In<double, 1>;
-using Flags = In<bool, 2>;
-using Ints = In<std::int64_t, 1>;
-
 // Room for one expansion in each thread.
 struct Room {
   std::vector<std::int64_t> functions;  // of all parents
   std::vector<double> coordinates;      // (m, D) of every column on what each function adds to those before it
-  std::vector<double> block, left, slopes, inverse, product;
+  std::vector<double> block, left, slopes, inverse;
 };
 
 // Writes the coordinates; a function that adds nothing has no part.
@@ -40,17 +31,7 @@ WIDE void eliminate(const std::int64_t* functions, std::size_t count, const doub
       continue;
     }
     std::copy_n(gram + own * size, size, row);
-    std::size_t j = 0;
-    for (; j + 4 <= k; j += 4) {  // four at a time, each entry in the order of j
-      const double *a = coordinates + j * size, *b = a + size, *c = b + size, *e = c + size;
-      const double w = a[own], x = b[own], y = c[own], z = e[own];
-      for (std::size_t v = 0; v < size; ++v) row[v] = row[v] - w * a[v] - x * b[v] - y * c[v] - z * e[v];
-    }
-    for (; j < k; ++j) {
-      const double* a = coordinates + j * size;
-      const double w = a[own];
-      for (std::size_t v = 0; v < size; ++v) row[v] -= w * a[v];
-    }
+    subtract_parts(row, coordinates, k, own, size);
     const double root = std::sqrt(left);
     for (std::size_t v = 0; v < size; ++v) row[v] /= root;
   }
@@ -92,50 +73,37 @@ inline double solve_block(double* block, double* b, std::size_t width, double le
   return length;
 }
 
-class SplineSteps final : public Steps {
+class SplineSteps final : public PricedSteps {
  public:
-  SplineSteps(const In<double, 3>& grams, const In<std::int64_t, 2>& firsts, const Ints& group, const Row& rows,
-              const In<double, 2>& prices, const Flags& allowed, const Flags& required, const Ints& max_parents,
-              double collinear, double floor)
-      : grams_(grams),
-        firsts_(firsts),
-        group_(group),
-        rows_(rows),
-        prices_(prices),
-        allowed_(allowed),
-        required_(required),
-        max_parents_(max_parents),
-        collinear_(collinear),
-        floor_(floor) {
-    const std::size_t d = group.shape(0), groups = grams.shape(0), size = grams.shape(1);
-    require(d >= 1 && size >= d, "there must be a node, and a function for each");
+  In<double, 3> grams;         // (G, D, D) columns 0 to d - 1 are the variables, the others their basis functions
+  In<std::int64_t, 2> firsts;  // (G, d + 1) where the functions of each variable begin
+  Row rows;                    // (d,)
+  double collinear = 0.0, floor = 0.0;
+
+  void check() const {
+    const std::size_t d = n_nodes(), groups = grams.shape(0), size = grams.shape(1);
+    check_prices(groups);
+    require(size >= d, "there must be a function for each node");
     require(collinear > 0 && floor > 0, "collinear and floor must be above 0");
-    require_shape(grams, "grams", {groups, size, size});
-    require_shape(firsts, "firsts", {groups, d + 1});
-    require_range(firsts.data(), groups * (d + 1), static_cast<std::int64_t>(d), static_cast<std::int64_t>(size) + 1,
-                  "firsts");
+    require_shape({groups, size, size}, "grams", grams);
+    require_shape({groups, d + 1}, "firsts", firsts);
+    require_range(firsts.data(), groups * (d + 1), whole(d), whole(size) + 1, "firsts");
     for (std::size_t g = 0; g < groups; ++g)
       require(std::is_sorted(firsts.data() + g * (d + 1), firsts.data() + (g + 1) * (d + 1)), "firsts must rise");
-    require_range(group.data(), d, 0, static_cast<std::int64_t>(groups), "group");
-    require_shape(rows, "rows", {d});
-    require_shape(prices, "prices", {d, d});
-    require_shape(allowed, "allowed", {d, d});
-    require_shape(required, "required", {d, d});
-    require_shape(max_parents, "max_parents", {d});
+    require_shape({d}, "rows", rows);
   }
 
-  std::size_t n_nodes() const override { return group_.shape(0); }
   std::int64_t work(const Family& family) const override {
-    const std::int64_t* const first = firsts(family.node);
+    const std::int64_t* const first = first_of(family.node);
     std::int64_t m = 1;
     for (std::int32_t k = 0; k < family.size; ++k) m += first[family.parents[k] + 1] - first[family.parents[k]];
-    return static_cast<std::int64_t>(grams_.shape(1)) * m * (m / 4 + 4) + 50 * static_cast<std::int64_t>(n_nodes());
+    return whole(grams.shape(1)) * m * (m / 4 + 4) + 50 * whole(n_nodes());
   }
 
   Worth expand(const Family& family, double* gains, Watch& watch) const override {
     thread_local Room room;
-    const std::size_t node = family.node, size = grams_.shape(1);
-    const std::int64_t* const first = firsts(node);
+    const std::size_t node = family.node, size = grams.shape(1);
+    const std::int64_t* const first = first_of(node);
     watch.check(work(family));
     room.functions.clear();
     for (std::int32_t k = 0; k < family.size; ++k)
@@ -143,54 +111,52 @@ class SplineSteps final : public Steps {
         room.functions.push_back(f);
     const std::size_t count = room.functions.size();
     room.coordinates.resize(std::max(room.coordinates.size(), count * size));
-    eliminate(room.functions.data(), count, gram(node), size, collinear_, room.coordinates.data());
-    double residual = 1.0, price = 0.0;
+    eliminate(room.functions.data(), count, gram(node), size, collinear, room.coordinates.data());
+    double residual = 1.0;
     for (std::size_t k = 0; k < count; ++k)
       residual -= room.coordinates[k * size + node] * room.coordinates[k * size + node];
-    for (std::int32_t k = 0; k < family.size; ++k) price += this->price(node, family.parents[k]);
     const bool credited = is_credited(node, count);
     const double cost = credited ? cost_of(node, residual) : 0.0;
     std::fill_n(gains, n_nodes(), 0.0);
-    if (credited && family.size < max_parents_.data()[node]) {
+    if (credited && has_room(family)) {
       additions(node, residual, room, gains);
       for (std::int32_t k = 0; k < family.size; ++k) gains[family.parents[k]] = 0.0;
     }
     Worth worth = best_drop(family, residual, room);
-    worth.value = -cost - price;
+    worth.value = -cost - price(family);
     return worth;
   }
 
  private:
   const double* gram(std::size_t node) const {
-    return grams_.data() + group_.data()[node] * grams_.shape(1) * grams_.shape(1);
+    return grams.data() + group.data()[node] * grams.shape(1) * grams.shape(1);
   }
-  const std::int64_t* firsts(std::size_t node) const { return firsts_.data() + group_.data()[node] * (n_nodes() + 1); }
-  double price(std::size_t node, std::size_t parent) const { return prices_.data()[node * n_nodes() + parent]; }
+  const std::int64_t* first_of(std::size_t node) const { return firsts.data() + group.data()[node] * (n_nodes() + 1); }
   double cost_of(std::size_t node, double residual) const {
-    return rows_.data()[node] * std::log(std::max(residual, floor_));
+    return rows.data()[node] * std::log(std::max(residual, floor));
   }
   // With more functions any data are fitted perfectly: no credit.
   bool is_credited(std::size_t node, std::size_t functions) const {
-    return static_cast<double>(functions) < rows_.data()[node] - 1;
+    return static_cast<double>(functions) < rows.data()[node] - 1;
   }
 
   // Writes what each allowed addition gains, where it gains.
   void additions(std::size_t node, double residual, Room& room, double* gains) const {
-    const std::size_t size = grams_.shape(1), count = room.functions.size();
-    const std::int64_t* const first = firsts(node);
+    const std::size_t size = grams.shape(1), count = room.functions.size();
+    const std::int64_t* const first = first_of(node);
     const double* const matrix = gram(node);
     for (std::size_t v = 0; v < n_nodes(); ++v) {
       const std::size_t start = first[v], width = first[v + 1] - first[v];
-      if (!flags(allowed_)[node * n_nodes() + v] || width == 0 || !is_credited(node, count + width)) continue;
+      if (!may_add(node, v) || width == 0 || !is_credited(node, count + width)) continue;
       room.block.resize(width * width), room.left.resize(width);
       for (std::size_t i = 0; i < width; ++i) {
         std::copy_n(matrix + (start + i) * size + start, i + 1, room.block.data() + i * width);
         room.left[i] = matrix[node * size + start + i];
       }
       take_parts(room.coordinates.data(), count, size, start, width, node, room.block.data(), room.left.data());
-      const double less = solve_block(room.block.data(), room.left.data(), width, collinear_);
-      const double after = std::max(residual - less, floor_);
-      gains[v] = rows_.data()[node] * (std::log(std::max(residual, floor_)) - std::log(after)) - price(node, v);
+      const double less = solve_block(room.block.data(), room.left.data(), width, collinear);
+      const double after = std::max(residual - less, floor);
+      gains[v] = rows.data()[node] * (std::log(std::max(residual, floor)) - std::log(after)) - price(node, v);
     }
   }
 
@@ -199,8 +165,11 @@ class SplineSteps final : public Steps {
   // Cholesky factor.
   Worth best_drop(const Family& family, double residual, Room& room) const {
     const std::size_t node = family.node, m = room.functions.size();
-    const std::int64_t* const first = firsts(node);
-    invert_factor(room);
+    const std::int64_t* const first = first_of(node);
+    const double* const coordinates = room.coordinates.data();
+    invert_lower(
+        m, [&](std::size_t i, std::size_t j) { return coordinates[j * grams.shape(1) + room.functions[i]]; },
+        room.inverse);
     const bool credited = is_credited(node, m);
     const double now = credited ? cost_of(node, residual) : 0.0;
     Worth best;
@@ -208,44 +177,20 @@ class SplineSteps final : public Steps {
     for (std::int32_t k = 0; k < family.size; ++k) {
       const std::int32_t parent = family.parents[k];
       const std::size_t width = first[parent + 1] - first[parent];
-      if (!flags(required_)[node * n_nodes() + parent]) {
+      if (may_drop(node, parent)) {
         const double grown = residual + explained(start, width, node, room);
         const bool counts = credited || is_credited(node, m - width);
-        const double after = counts ? rows_.data()[node] * std::log(std::min(std::max(grown, floor_), 1.0)) : 0.0;
-        const double gain = now - after + price(node, parent);
-        if (gain > best.drop_gain) best.drop = parent, best.drop_gain = gain;
+        const double after = counts ? rows.data()[node] * std::log(std::min(std::max(grown, floor), 1.0)) : 0.0;
+        best.offer_drop(parent, now - after + price(node, parent));
       }
       start += width;
     }
     return best;
   }
 
-  // Sets the inverse of the factor; zero where a function adds nothing. Entry (i, k) is
-  // -sum_j factor[j, i] inverse[j, k] / pivot_i, for all k at once, each in the order of j.
-  void invert_factor(Room& room) const {
-    const std::size_t m = room.functions.size(), size = grams_.shape(1);
-    room.inverse.assign(m * m, 0.0);
-    room.product.resize(m);
-    for (std::size_t i = 0; i < m; ++i) {
-      const std::size_t own = room.functions[i];
-      const double pivot = room.coordinates[i * size + own];
-      if (!(pivot > 0.0)) continue;
-      double* const __restrict product = room.product.data();
-      std::fill_n(product, i, 0.0);
-      for (std::size_t j = 0; j < i; ++j) {
-        const double factor = room.coordinates[j * size + own];
-        const double* const inverse = room.inverse.data() + j * m;
-        for (std::size_t k = 0; k <= j; ++k) product[k] -= factor * inverse[k];
-      }
-      double* const inverse = room.inverse.data() + i * m;
-      for (std::size_t k = 0; k < i; ++k) inverse[k] = product[k] / pivot;
-      inverse[i] = 1.0 / pivot;
-    }
-  }
-
   // The variance of the node that only this block of the parents' functions explains.
   double explained(std::size_t start, std::size_t width, std::size_t node, Room& room) const {
-    const std::size_t m = room.functions.size(), size = grams_.shape(1);
+    const std::size_t m = room.functions.size(), size = grams.shape(1);
     room.block.assign(width * width, 0.0), room.slopes.assign(width, 0.0);
     for (std::size_t k = start; k < m; ++k) {
       const double* const row = room.inverse.data() + k * m + start;
@@ -257,26 +202,15 @@ class SplineSteps final : public Steps {
     }
     return solve_block(room.block.data(), room.slopes.data(), width, 0.0);
   }
-
-  In<double, 3> grams_;         // (G, D, D) columns 0 to d - 1 are the variables, the others their basis functions
-  In<std::int64_t, 2> firsts_;  // (G, d + 1) where the functions of each variable begin
-  Ints group_;
-  Row rows_;
-  In<double, 2> prices_;
-  Flags allowed_, required_;
-  Ints max_parents_;
-  double collinear_, floor_;
 };
 
 }  // namespace
 
 void bind_spline_steps(nb::module_& m) {
-  nb::class_<SplineSteps, Steps>(m, "SplineSteps", "Steps of the spline score.")
-      .def(nb::init<const In<double, 3>&, const In<std::int64_t, 2>&, const Ints&, const Row&, const In<double, 2>&,
-                    const Flags&, const Flags&, const Ints&, double, double>(),
-           "grams"_a.noconvert(), "firsts"_a.noconvert(), "group"_a.noconvert(), "rows"_a.noconvert(),
-           "prices"_a.noconvert(), "allowed"_a.noconvert(), "required"_a.noconvert(), "max_parents"_a.noconvert(),
-           "collinear"_a, "floor"_a);
+  using Self = SplineSteps;
+  nb::class_<SplineSteps, Steps> bound(m, "SplineSteps", "Steps of the spline score.");
+  set_fields(bound, FIELD(grams), FIELD(firsts), FIELD(group), FIELD(rows), FIELD(prices), FIELD(allowed),
+             FIELD(required), FIELD(max_parents), FIELD(collinear), FIELD(floor));
 }
 
 }  // namespace drbo

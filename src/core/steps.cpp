@@ -3,14 +3,11 @@
 
 #include <nanobind/stl/tuple.h>
 
-#include "arrays.h"
-
 namespace drbo {
 
 namespace {
 
-using Ints = In<std::int64_t, 1>;
-using Found = std::tuple<In<double, 1>, In<double, 2>, Ints, In<double, 1>>;
+using Found = std::tuple<Row, Table, Ints, Row>;
 
 // Asks a Python function expand(nodes, parents, sizes) for values, gains of additions, drops and gains of drops.
 class ScoreSteps final : public Steps {
@@ -21,14 +18,9 @@ class ScoreSteps final : public Steps {
   std::size_t n_nodes() const override { return n_nodes_; }
   std::int64_t work(const Family&) const override { return 0; }
 
-  Worth expand(const Family& family, double* gains, Watch&) const override {
-    Worth found;
-    expand_all({family}, &found, gains, 1, nullptr);
-    return found;
-  }
+  Worth expand(const Family&, double*, Watch&) const override { return {}; }  // never called: not at once
 
-  void expand_all(const std::vector<Family>& families, Worth* found, double* gains, int,
-                  const StopFlag*) const override {
+  void expand_all(const std::vector<Family>& families, Worth* found, double* gains, int, const Stop&) const override {
     const nb::gil_scoped_acquire lock;
     const std::size_t count = families.size();
     std::size_t width = 1;
@@ -42,11 +34,9 @@ class ScoreSteps final : public Steps {
     }
     const nb::object answer = expand_(nodes.give({count}), parents.give({count, width}), sizes.give({count}));
     const auto [values, additions, drops, drop_gains] = nb::cast<Found>(answer);
-    require_shape(values, "values", {count});
-    require_shape(additions, "additions", {count, n_nodes_});
-    require_shape(drops, "drops", {count});
-    require_shape(drop_gains, "drop_gains", {count});
-    require_range(drops.data(), count, -1, static_cast<std::int64_t>(n_nodes_), "drops");
+    require_shape({count}, "values, drops and drop_gains", values, drops, drop_gains);
+    require_shape({count, n_nodes_}, "additions", additions);
+    require_range(drops.data(), count, -1, whole(n_nodes_), "drops");
     std::copy_n(additions.data(), count * n_nodes_, gains);
     for (std::size_t b = 0; b < count; ++b) found[b] = {values.data()[b], drops.data()[b], drop_gains.data()[b]};
   }
@@ -58,21 +48,19 @@ class ScoreSteps final : public Steps {
 
 using Answer = std::tuple<Result<double, 1>, Result<double, 2>, Result<std::int64_t, 1>, Result<double, 1>>;
 
-Answer expand(const Steps& self, const Ints& nodes, const In<std::int64_t, 2>& parents, const Ints& sizes, int threads,
-              const StopFlag* stop) {
+Answer expand(const Steps& self, const Ints& nodes, const In<std::int64_t, 2>& parents, const Ints& sizes) {
   const std::size_t count = nodes.shape(0), width = parents.shape(1), d = self.n_nodes();
-  const std::int64_t most = static_cast<std::int64_t>(std::min(width, d - 1));
-  require_shape(parents, "parents", {count, width});
-  require_shape(sizes, "sizes", {count});
-  require_range(nodes.data(), count, 0, static_cast<std::int64_t>(d), "nodes");
-  require_range(sizes.data(), count, 0, most + 1, "sizes");
+  require_shape({count, width}, "parents", parents);
+  require_shape({count}, "sizes", sizes);
+  require_range(nodes.data(), count, 0, whole(d), "nodes");
+  require_range(sizes.data(), count, 0, whole(std::min(width, d - 1)) + 1, "sizes");
   std::vector<std::int32_t> members(parents.data(), parents.data() + count * width);
   std::vector<Family> families(count);
   for (std::size_t b = 0; b < count; ++b) {
     const std::int32_t* row = members.data() + b * width;
     const std::int32_t node = static_cast<std::int32_t>(nodes.data()[b]),
                        size = static_cast<std::int32_t>(sizes.data()[b]);
-    require_range(parents.data() + b * width, size, 0, static_cast<std::int64_t>(d), "parents");
+    require_range(parents.data() + b * width, size, 0, whole(d), "parents");
     require(std::adjacent_find(row, row + size, std::greater_equal<>()) == row + size, "parents must rise");
     require(!std::binary_search(row, row + size, node), "no node is its own parent");
     families[b] = {node, size, row};
@@ -80,15 +68,9 @@ Answer expand(const Steps& self, const Ints& nodes, const In<std::int64_t, 2>& p
   std::vector<Worth> found(count);
   Owned<double> values(count), gains(count * d), drop_gains(count);
   Owned<std::int64_t> drops(count);
-  {
-    const nb::gil_scoped_release release;
-    self.expand_all(families, found.data(), gains.data(), threads, stop);
-  }
-  for (std::size_t b = 0; b < count; ++b) {
-    values[b] = found[b].value;
-    drops[b] = found[b].drop;
-    drop_gains[b] = found[b].drop_gain;
-  }
+  unlocked([&](const Stop& stop) { self.expand_all(families, found.data(), gains.data(), 1, stop); });
+  for (std::size_t b = 0; b < count; ++b)
+    values[b] = found[b].value, drops[b] = found[b].drop, drop_gains[b] = found[b].drop_gain;
   return {values.give({count}), gains.give({count, d}), drops.give({count}), drop_gains.give({count})};
 }
 
@@ -97,11 +79,9 @@ Answer expand(const Steps& self, const Ints& nodes, const In<std::int64_t, 2>& p
 void bind_steps(nb::module_& m) {
   nb::class_<Steps>(m, "Steps", "An additive score seen step by step.")
       .def_prop_ro("n_nodes", &Steps::n_nodes)
-      .def("expand", &expand, "nodes"_a.noconvert(), "parents"_a.noconvert(), "sizes"_a.noconvert(), "threads"_a = 1,
-           "stop"_a = nb::none(),
-           "Return the values of parent sets, the gains of additions, the best drops, and their gains.");
+      .def("expand", &expand, "Return values of parent sets, the gains of additions, the best drops and their gains.");
   nb::class_<ScoreSteps, Steps>(m, "ScoreSteps", "Steps of any score, by a function of Python.")
-      .def(nb::init<std::size_t, nb::callable>(), "n_nodes"_a, "expand"_a);
+      .def(nb::init<std::size_t, nb::callable>());
 }
 
 }  // namespace drbo

@@ -17,20 +17,32 @@ class Stopped : public std::exception {
   const char* what() const noexcept override { return "the computation was stopped"; }
 };
 
-inline double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// A byte that another thread sets to end all kernels that look at it: the flag of a drbo.deadline.Deadline.
-class StopFlag {
+// A byte that another thread sets to end the kernels that look at it: the flag of a drbo.deadline.Deadline. It is made
+// and dropped under the lock of the interpreter.
+class Stop {
  public:
-  explicit StopFlag(const nanobind::ndarray<const std::uint8_t, nanobind::shape<1>, nanobind::device::cpu>& byte)
-      : byte_(byte), at_(byte.data()) {}
-  bool is_set() const { return *at_ != 0; }
+  using Byte = nanobind::ndarray<const std::uint8_t, nanobind::shape<1>, nanobind::device::cpu>;
+
+  // The flag of the deadline that holds where Python called the kernel.
+  Stop() {
+    if (source() == nullptr) return;
+    const nanobind::object flag = nanobind::handle(source())();
+    if (flag.is_none()) return;
+    if (!nanobind::try_cast(flag, byte_, false)) throw nanobind::type_error("a stop flag must be an array of one byte");
+    at_ = byte_.data();
+  }
+  explicit Stop(Byte byte) : byte_(std::move(byte)), at_(byte_.data()) {}
+  bool is_set() const { return at_ && *at_; }
+
+  // The function of Python that returns the flag, or None; never freed, because it lives as long as the module.
+  static PyObject*& source() {
+    static PyObject* function = nullptr;
+    return function;
+  }
 
  private:
-  nanobind::ndarray<const std::uint8_t, nanobind::shape<1>, nanobind::device::cpu> byte_;
-  const volatile std::uint8_t* at_;
+  Byte byte_;
+  const volatile std::uint8_t* at_ = nullptr;
 };
 
 // One thread's view of what may end its work. Kernels report their work in units of about a nanosecond; the flag is
@@ -38,10 +50,10 @@ class StopFlag {
 class Watch {
  public:
   static constexpr std::int64_t LOOK = 1 << 20;
-  static constexpr double SIGNALS = 0.05;  // seconds between two looks at signals
+  static constexpr std::chrono::milliseconds SIGNALS{50};  // between two looks at signals
 
-  Watch(const StopFlag* flag, const std::atomic<bool>* given_up, bool called_by_python)
-      : flag_(flag), given_up_(given_up), called_by_python_(called_by_python), signals_at_(seconds_now() + SIGNALS) {}
+  explicit Watch(const Stop& stop, const std::atomic<bool>* given_up = nullptr, bool called_by_python = true)
+      : stop_(stop), given_up_(given_up), called_by_python_(called_by_python), signals_at_(Clock::now() + SIGNALS) {}
 
   // Counts work; true: end now.
   bool over(std::int64_t work) {
@@ -56,10 +68,9 @@ class Watch {
 
   bool look() {
     left_ = LOOK;
-    if (flag_ && flag_->is_set()) over_ = true;
-    if (given_up_ && given_up_->load(std::memory_order_relaxed)) over_ = true;
-    if (called_by_python_ && seconds_now() >= signals_at_) {
-      signals_at_ = seconds_now() + SIGNALS;
+    if (stop_.is_set() || (given_up_ && given_up_->load(std::memory_order_relaxed))) over_ = true;
+    if (called_by_python_ && Clock::now() >= signals_at_) {
+      signals_at_ = Clock::now() + SIGNALS;
       nanobind::gil_scoped_acquire lock;
       if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
     }
@@ -67,12 +78,13 @@ class Watch {
   }
 
  private:
-  const StopFlag* flag_;
+  using Clock = std::chrono::steady_clock;
+  const Stop& stop_;
   const std::atomic<bool>* given_up_;
   bool called_by_python_;
   bool over_ = false;
   std::int64_t left_ = LOOK;
-  double signals_at_;
+  Clock::time_point signals_at_;
 };
 
 }  // namespace drbo

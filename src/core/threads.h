@@ -19,14 +19,14 @@ namespace drbo {
 // Calls work(part, watch) for the parts 0, ..., count - 1. The lock of the interpreter must have been released. The
 // calling thread works too; when a part throws, the others end soon and the exception is thrown again.
 template <class Work>
-void in_parts(std::int64_t count, int threads, const StopFlag* flag, const Work& work) {
+void in_parts(std::int64_t count, int threads, const Stop& stop, const Work& work) {
   std::atomic<bool> given_up{false};
   std::atomic<std::int64_t> next{0};
   const auto take_parts = [&](Watch& watch) {
     for (std::int64_t part; !given_up.load(std::memory_order_relaxed) && (part = next.fetch_add(1)) < count;)
       work(part, watch);
   };
-  Watch own(flag, &given_up, true);
+  Watch own(stop, &given_up);
   const int others = static_cast<int>(std::min<std::int64_t>(count, std::max(threads, 1))) - 1;
   if (others <= 0) return take_parts(own);
 
@@ -50,7 +50,7 @@ void in_parts(std::int64_t count, int threads, const StopFlag* flag, const Work&
       try {
         crew.emplace_back([&] {
           try {
-            Watch watch(flag, &given_up, false);
+            Watch watch(stop, &given_up, false);
             take_parts(watch);
           } catch (...) {
             fail();
@@ -81,10 +81,10 @@ void in_parts(std::int64_t count, int threads, const StopFlag* flag, const Work&
 
 // Calls work(first, last, watch) on stretches of 0, ..., size - 1, about four for each thread.
 template <class Work>
-void in_stretches(std::int64_t size, int threads, const StopFlag* flag, const Work& work) {
+void in_stretches(std::int64_t size, int threads, const Stop& stop, const Work& work) {
   const std::int64_t parts = threads <= 1 ? 1 : std::min<std::int64_t>(size, 4 * static_cast<std::int64_t>(threads));
   if (size <= 0) return;
-  in_parts(parts, threads, flag,
+  in_parts(parts, threads, stop,
            [&](std::int64_t part, Watch& watch) { work(size * part / parts, size * (part + 1) / parts, watch); });
 }
 

@@ -16,26 +16,24 @@ Masks = npt.NDArray[np.uint64]
 class OutOfTimeError(KeyboardInterrupt):
     """Ends a computation at the deadline, as Ctrl-C would: whoever catches it keeps what is known by then."""
 
-class StopFlag:
-    """A flag that ends kernels early; kernels make one from the array of one byte that they are given."""
-
-    def __init__(self, byte: Bytes) -> None: ...
+def set_stop_source(source: Callable[[], Bytes | None], /) -> None: ...
 
 # lattice.cpp: tables (d, 2^(d-1)) over all families, values (2^d,) over all sets of nodes
-def best_inside(shares: Floats, threads: int = 1, stop: Bytes | None = None) -> Floats: ...
-def lattice_forward(best: Floats, stop: Bytes | None = None) -> Floats: ...
-def lattice_backward(best: Floats, stop: Bytes | None = None) -> Floats: ...
-def lattice_trace(shares: Floats, best: Floats, before: Floats, stop: Bytes | None = None) -> Flags: ...
+def best_inside(shares: Floats, threads: int, /) -> Floats: ...
+def best_supersets(values: Floats, /) -> None: ...
+def lattice_forward(best: Floats, /) -> Floats: ...
+def lattice_backward(best: Floats, /) -> Floats: ...
+def lattice_trace(shares: Floats, best: Floats, before: Floats, /) -> Flags: ...
 def lattice_split(
     shares: Floats,
     best: Floats,
-    node: int,
     before: Floats,
     after: Floats,
-    needed: int = 0,
-    banned: int = 0,
-    must: int = 0,
-    stop: Bytes | None = None,
+    node: int,
+    needed: int,
+    banned: int,
+    must: int,
+    /,
 ) -> tuple[float, int]: ...
 def lattice_trace_split(
     shares: Floats,
@@ -43,28 +41,28 @@ def lattice_trace_split(
     before: Floats,
     after: Floats,
     node: int,
-    nodes: int,
-    needed: int = 0,
-    banned: int = 0,
-    stop: Bytes | None = None,
+    needed: int,
+    banned: int,
+    nodes: int,  # that come before the node
+    /,
 ) -> Flags: ...
 
 # dag_sums.cpp: tables (d, 2^(d-1))
-def sum_inside(logs: Floats, threads: int = 1, stop: Bytes | None = None) -> Floats: ...
-def sum_over_orders(inside: Floats, threads: int = 1, stop: Bytes | None = None) -> Floats: ...
-def sum_over_dags(inside: Floats, logs: Floats, threads: int = 1, stop: Bytes | None = None) -> Floats: ...
-def edge_sums(inside: Floats, passed: Floats, threads: int = 1, stop: Bytes | None = None) -> Floats: ...
+def sum_inside(logs: Floats, threads: int, /) -> Floats: ...
+def sum_over_orders(inside: Floats, threads: int, /) -> Floats: ...
+def sum_over_dags(inside: Floats, logs: Floats, threads: int, /) -> Floats: ...
+def edge_sums(inside: Floats, passed: Floats, threads: int, /) -> Floats: ...
 
 # set_functions.cpp: values (2^d,) over all sets of columns
-def log_determinants(matrix: Floats, stop: Bytes | None = None) -> Floats: ...
+def log_determinants(matrix: Floats, /) -> Floats: ...
 def cell_sums(
     columns: Shorts,
     cardinalities: Ints,
     repeats: Ints,
     ess: float,
     limit: float,
-    threads: int = 1,
-    stop: Bytes | None = None,
+    threads: int,
+    /,
 ) -> Floats: ...
 
 # order_graph.cpp
@@ -79,7 +77,6 @@ class Bounds:
         partition_of: Ints,  # (groups,)
         values: Floats,  # all tables, one after the other; by the members of the group that have come before
     ) -> None: ...
-    def at(self, sets: Masks) -> Floats: ...
 
 class ParentIndex:
     """The parent sets of all nodes, the best first, found by the nodes that they must not hold."""
@@ -105,10 +102,8 @@ def expand_sets(
     bounds: Bounds,
     known: float,
     table: SetTable,
-    stop: Bytes | None = None,
+    /,
 ) -> int: ...
-def best_supersets(values: Floats, stop: Bytes | None = None) -> None: ...
-def pack_members(masks: Masks, members: Ints) -> Masks: ...
 
 # regressions.cpp
 def residuals(
@@ -117,13 +112,13 @@ def residuals(
     starts: Ints,  # (m + 1,) where the parents of a family begin
     members: Ints,  # parents, one family after the other
     smallest: float,
-    threads: int = 1,
-    stop: Bytes | None = None,
+    threads: int,
+    /,
 ) -> Floats: ...
 
-# known_orders.cpp and order_chains.cpp: families listed node by node, packed as 64-bit words (m, w)
+# listed.cpp: families listed node by node, packed as 64-bit words (m, w)
 def climb_known(
-    order: Ints, words: Masks, shares: Floats, starts: Ints, visits: Ints, stop: Bytes | None = None
+    order: Ints, words: Masks, shares: Floats, starts: Ints, visits: Ints, /
 ) -> tuple[Ints, Ints, float]: ...
 def edge_chains(
     starts: Ints,
@@ -133,8 +128,8 @@ def edge_chains(
     moved: Ints,
     length: Ints,
     uniform: Floats,
-    threads: int = 1,
-    stop: Bytes | None = None,
+    threads: int,
+    /,
 ) -> Floats: ...
 
 # linear_parents.cpp
@@ -152,7 +147,7 @@ def linear_parent_sets(
     best_only: bool,
     max_steps: int,
     max_sets: int,
-    stop: Bytes | None = None,
+    /,
 ) -> tuple[Masks, Floats, int]: ...
 
 # discrete_parents.cpp
@@ -169,7 +164,7 @@ def discrete_parent_sets(
     best_only: bool,
     max_steps: int,
     max_sets: int,
-    stop: Bytes | None = None,
+    /,
 ) -> tuple[Masks, Floats, int]: ...
 
 # draws.cpp
@@ -213,8 +208,8 @@ def climb_draws(
     rules: ClimbRules,
     known: FamilyTable,
     cheap: FamilyTable,
-    threads: int = 1,
-    stop: Bytes | None = None,
+    threads: int,
+    /,
 ) -> None: ...
 def drawn_shares(
     draw: int,
@@ -224,10 +219,11 @@ def drawn_shares(
     rules: ClimbRules,
     known: FamilyTable,
     cheap: FamilyTable,
+    /,
 ) -> tuple[Floats, Floats]: ...
-def insert_families(keys: Masks, values: Floats, table_keys: Masks, table_values: Floats) -> None: ...
-def look_up_families(keys: Masks, table: FamilyTable) -> Floats: ...
-def jump(dag: Flags, pairs: Ints, rules: ClimbRules) -> None: ...
+def insert_families(keys: Masks, values: Floats, table_keys: Masks, table_values: Floats, /) -> None: ...
+def look_up_families(keys: Masks, table: FamilyTable, /) -> Floats: ...
+def jump(dag: Flags, pairs: Ints, rules: ClimbRules, /) -> None: ...
 
 # paper_draws.cpp: candidates of the trust region; C candidates with room for some moved coordinates
 def region_moves(
@@ -239,8 +235,8 @@ def region_moves(
     seed: int,
     coordinate: Shorts,  # (C, room)
     value: Singles,  # (C, room)
-    threads: int = 1,
-    stop: Bytes | None = None,
+    threads: int,
+    /,
 ) -> None: ...
 def decode_candidates(
     center: Singles,  # (dim,) potentials already in their tiers
@@ -254,8 +250,8 @@ def decode_candidates(
     value: Singles,  # (C, room)
     codes: Bytes,  # (d, C, bytes)
     changed: Bytes,  # (d, C)
-    threads: int = 1,
-    stop: Bytes | None = None,
+    threads: int,
+    /,
 ) -> None: ...
 def network_values(
     codes: Bytes,  # (d, C, bytes)
@@ -267,16 +263,16 @@ def network_values(
     offset: Singles,  # (d, 1)
     scale: Singles,  # (4, d) mean, spread, least and largest value
     local: Singles,  # (d, C, S)
-    threads: int = 1,
-    stop: Bytes | None = None,
+    threads: int,
+    /,
 ) -> None: ...
 def candidate_prices(
     codes: Bytes,  # (d, C, bytes)
     empty: Singles,  # (d,) price of no parents
     each: Singles,  # (d, m) what a parent adds
     price: Singles,  # (d, C)
-    threads: int = 1,
-    stop: Bytes | None = None,
+    threads: int,
+    /,
 ) -> None: ...
 
 # paper_train.cpp
@@ -302,8 +298,8 @@ def network_gradients(
     seed: int,
     dropout: float,
     eps: float,
-    threads: int = 1,
-    stop: Bytes | None = None,
+    threads: int,
+    /,
 ) -> Singles: ...
 def adam_step(
     flat: Singles,
@@ -316,7 +312,8 @@ def adam_step(
     rate: float,
     correction2: float,
     eps: float,
-    threads: int = 1,
+    threads: int,
+    /,
 ) -> None: ...
 def activation_moments(
     codes: Bytes,  # (d, R, bytes)
@@ -325,8 +322,8 @@ def activation_moments(
     b1: Singles,  # (d, h)
     mean: Singles,  # (d, h)
     second: Singles,  # (d, h)
-    threads: int = 1,
-    stop: Bytes | None = None,
+    threads: int,
+    /,
 ) -> None: ...
 def network_samples(
     codes: Bytes,  # (d, C, bytes)
@@ -337,18 +334,15 @@ def network_samples(
     dropout: float,
     eps: float,
     local: Singles,  # (d, C)
-    threads: int = 1,
-    stop: Bytes | None = None,
+    threads: int,
+    /,
 ) -> None: ...
-def random_words(start: int, count: int) -> Masks: ...
 
 # steps.cpp and the policies: what adding or dropping a parent is worth
 class Steps:
     @property
     def n_nodes(self) -> int: ...
-    def expand(
-        self, nodes: Ints, parents: Ints, sizes: Ints, threads: int = 1, stop: Bytes | None = None
-    ) -> tuple[Floats, Floats, Ints, Floats]: ...
+    def expand(self, nodes: Ints, parents: Ints, sizes: Ints, /) -> tuple[Floats, Floats, Ints, Floats]: ...
 
 class ScoreSteps(Steps):
     def __init__(
@@ -382,7 +376,7 @@ class CountSteps(Steps):
         ess: float,  # equivalent sample size of BDeu; 0: the log-likelihood
         gain: float,
         parameter_prices: Floats,  # (d,) of a configuration of the parents
-        edge_prices: Floats,  # (d, d), as in LinearSteps
+        prices: Floats,  # (d, d), as in LinearSteps
         allowed: Flags,
         required: Flags,
         max_parents: Ints,
@@ -405,17 +399,10 @@ class SplineSteps(Steps):
 
 # order_climb.cpp
 class OrderClimb:
-    def __init__(
-        self,
-        steps: Steps,
-        required: Flags,
-        before: Flags | None = None,
-        threads: int = 1,
-        stop: Bytes | None = None,
-    ) -> None: ...
-    def adopt(self, dag: Flags, threads: int = 1, stop: Bytes | None = None) -> Ints: ...
-    def put(self, order: Ints, chosen: Ints | None = None) -> None: ...
-    def climb(self, visits: Ints, thorough: bool = True, threads: int = 1, stop: Bytes | None = None) -> None: ...
+    def __init__(self, steps: Steps, required: Flags, before: Flags | None, threads: int) -> None: ...
+    def adopt(self, dag: Flags, threads: int, /) -> Ints: ...
+    def put(self, order: Ints, chosen: Ints | None) -> None: ...
+    def climb(self, visits: Ints, thorough: bool, threads: int, flag: Bytes, /) -> None: ...
     def open_all(self) -> None: ...
     def near(self, node: int) -> Shorts: ...
     @property

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Event, Thread
-from typing import Self
+from typing import Any, Self
 
 from drbo._core import OutOfTimeError as OutOfTimeError  # exported: compiled loops raise it too
+from drbo._core import set_stop_source
 
 #: Seconds between two looks of the thread that sets the flag of compiled loops.
 LOOK_SECONDS = 0.05
@@ -140,6 +141,15 @@ class Deadline:
 
 
 _current: ContextVar[Deadline | None] = ContextVar("drbo deadline", default=None)
+
+
+def _flag() -> Any:
+    """Return the flag of the deadline that holds here; None: there is none."""
+    deadline = _current.get()
+    return None if deadline is None else deadline.flag
+
+
+set_stop_source(_flag)
 
 
 def current() -> Deadline:

@@ -9,7 +9,8 @@ import pytest
 
 import drbo
 from drbo import _core
-from drbo.deadline import Deadline, OutOfTimeError
+from drbo.deadline import Deadline, OutOfTimeError, no_deadline
+from drbo.search.exact.subset_kernels import split
 
 
 def test_the_stub_lists_what_the_module_has():
@@ -25,18 +26,18 @@ def test_the_stub_lists_what_the_module_has():
 )
 def test_nothing_is_converted_on_the_way_in(wrong):
     with pytest.raises(TypeError):
-        _core.best_inside(wrong)
+        _core.best_inside(wrong, 1)
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 1), (3, 5), (3, 8), (41, 1)])
 def test_a_table_of_the_wrong_shape_is_refused(shape):
     with pytest.raises(ValueError, match=r"1 to 40 nodes|wrong shape"):
-        _core.best_inside(np.zeros(shape))
+        _core.best_inside(np.zeros(shape), 1)
 
 
 def _sets(d):
     shares = np.random.default_rng(d).normal(size=(d, 1 << (d - 1)))
-    best = _core.best_inside(shares)
+    best = _core.best_inside(shares, 1)
     return shares, best, _core.lattice_forward(best), _core.lattice_backward(best)
 
 
@@ -46,33 +47,37 @@ def _sets(d):
 def test_a_condition_out_of_range_is_refused(change):
     shares, best, before, after = _sets(4)
     with pytest.raises(ValueError, match=r"must be|itself"):
-        _core.lattice_split(shares, best, **{"node": 0, **change}, before=before, after=after)
+        split(shares, best, **{"node": 0, **change}, before=before, after=after)
 
 
-def test_a_flag_that_is_set_stops_a_computation():
-    flag = np.ones(1, dtype=np.uint8)
-    with pytest.raises(OutOfTimeError):
-        _core.best_inside(np.zeros((20, 1 << 19)), 2, flag)
-    flag[0] = 0
-    _core.best_inside(np.zeros((2, 2)), 2, flag)
+def test_a_deadline_that_is_over_stops_a_computation():
+    with Deadline() as deadline:
+        deadline.stop()
+        with pytest.raises(OutOfTimeError):
+            _core.best_inside(np.zeros((20, 1 << 19)), 2)
+        with no_deadline():
+            _core.best_inside(np.zeros((20, 1 << 19)), 2)
 
 
 @pytest.mark.parametrize("wrong", [np.zeros(2, dtype=np.uint8), np.zeros(1), 1], ids=["size", "type", "number"])
 def test_a_flag_is_an_array_of_one_byte(wrong):
-    with pytest.raises(TypeError):
-        _core.best_inside(np.zeros((2, 2)), 1, wrong)
+    with Deadline() as deadline:
+        deadline.flag = wrong
+        with pytest.raises(TypeError):
+            _core.best_inside(np.zeros((2, 2)), 1)
+        deadline.flag = np.zeros(1, dtype=np.uint8)
 
 
-def _long_work(threads, stop=None):
+def _long_work(threads):
     """Seconds of work in one call, which has no partial result."""
     logs = np.zeros((16, 1 << 15))
-    _core.sum_over_dags(logs, logs, threads, stop)
+    _core.sum_over_dags(logs, logs, threads)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_deadline_stops_a_computation(threads):
-    with pytest.raises(OutOfTimeError), Deadline(0.02) as deadline:
-        _long_work(threads, deadline.flag)
+    with pytest.raises(OutOfTimeError), Deadline(0.02):
+        _long_work(threads)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

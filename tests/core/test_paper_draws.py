@@ -24,7 +24,7 @@ def test_values_are_those_of_the_networks(d, h, n_draws, rng):
     scale = np.stack([_floats(rng, d), 1 + rng.random(d), np.full(d, -4.0), np.full(d, 5.0)]).astype(np.float32)
     local = np.full((d, N, n_draws), np.nan, np.float32)
     center = np.ascontiguousarray(codes[:, 0])
-    _core.network_values(codes, changed, center, w1, b1, output, offset, scale, local)
+    _core.network_values(codes, changed, center, w1, b1, output, offset, scale, local, 1)
     hidden = np.maximum(np.einsum("dnj,djh->dnh", sets, w1) + b1[:, None], 0)
     raw = np.einsum("dnh,dhs->dns", hidden, output) + offset[:, :, None]
     mean, spread, low, high = (part[:, None, None] for part in scale)
@@ -34,14 +34,14 @@ def test_values_are_those_of_the_networks(d, h, n_draws, rng):
 
 @pytest.mark.parametrize("known_moments", [False, True])
 @pytest.mark.parametrize(("d", "h", "n"), [(9, 5, 30), (9, 16, 700), (41, 19, 30)])
-def test_rows_have_masks_of_their_own_and_the_values_of_the_networks(d, h, n, known_moments, rng):
+def test_rows_have_masks_of_their_own_and_the_values_of_the_networks(d, h, n, known_moments, rng, random_words):
     """Against the formulas in double precision, with the masks that the random words give."""
     sets, dropout, seed = rng.random((d, n, d)) < 0.4, 0.3, 2**61 + 12_345
     p = (_floats(rng, d, d, h), *(_floats(rng, d, h) for _ in range(4)), _floats(rng, d, 1))
     w1, b1, gamma, beta, w2, b2 = p
     moments = np.stack([_floats(rng, d, h), np.abs(_floats(rng, d, h))])
     scale = np.stack([_floats(rng, d), 1 + rng.random(d), np.full(d, -4.0), np.full(d, 5.0)]).astype(np.float32)
-    words = _core.random_words(seed, d * n * -(-h // 4))
+    words = random_words(seed, d * n * -(-h // 4))
     kept = words.view(np.uint16).reshape(d, n, -1)[:, :, :h] >= round(dropout * 2**16)
     act = np.maximum(np.einsum("dnj,djh->dnh", sets, w1.astype(float)) + b1[:, None], 0) * kept / (1 - dropout)
     given = moments if known_moments else moments[:, :0]
@@ -64,5 +64,5 @@ def test_rows_have_masks_of_their_own_and_the_values_of_the_networks(d, h, n, kn
 def test_prices_add_up(d, rng):
     sets = rng.random((d, N, d)) < 0.4
     empty, each, price = _floats(rng, d), _floats(rng, d, d), np.empty((d, N), np.float32)
-    _core.candidate_prices(np.packbits(sets, axis=2), empty, each, price)
+    _core.candidate_prices(np.packbits(sets, axis=2), empty, each, price, 1)
     assert price == pytest.approx(empty[:, None] + np.einsum("dnj,dj->dn", sets, each), abs=1e-5)

@@ -22,11 +22,11 @@ def _scene(rng, dropout):
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
-def test_gradients_equal_the_batched_ones(dropout, rng):
+def test_gradients_equal_the_batched_ones(dropout, rng, random_words):
     """The batched ones are compared with autograd by the tests of the surrogate."""
     net, history, rows = _scene(rng, dropout)
     seed, per_node = 77, (N * H + 3) // 4
-    words = _core.random_words(seed, D * per_node)
+    words = random_words(seed, D * per_node)
     coins = words.reshape(D, per_node).view(np.uint16)[:, : N * H].reshape(D, N, H)
     kept = torch.as_tensor(coins >= round(dropout * 65_536))
     assert kept.double().mean() == pytest.approx(1 - dropout, abs=0.05)
@@ -43,6 +43,7 @@ def test_gradients_equal_the_batched_ones(dropout, rng):
         seed,
         dropout,
         BATCH_NORM_EPS,
+        1,
     )
     assert torch.allclose(net._gradient, expected, atol=1e-5 * float(expected.abs().max()) + 1e-7)
     assert squares.sum() == pytest.approx(float(expected.square().sum()), rel=1e-4)
@@ -53,7 +54,7 @@ def test_activation_moments(rng):
     act = torch.relu(torch.bmm(history.parents(rows), net._p["w1"]) + net._p["b1"][:, None])
     mean, second = np.empty((D, H), np.float32), np.empty((D, H), np.float32)
     w1, b1 = net._p["w1"].numpy(), net._p["b1"].numpy()
-    _core.activation_moments(history.codes.numpy(), rows.numpy(), w1, b1, mean, second)
+    _core.activation_moments(history.codes.numpy(), rows.numpy(), w1, b1, mean, second, 1)
     assert mean == pytest.approx(act.mean(1).numpy(), abs=1e-5)
     assert second == pytest.approx(act.square().mean(1).numpy(), abs=1e-5)
 
@@ -68,15 +69,15 @@ def test_adam_is_torchs(rng):
         theirs.step()
         rate, correction = 0.05 / (1 - 0.9**step), 1 / (1 - 0.999**step)
         g = gradient.astype(np.float32)
-        _core.adam_step(flat, moment1, moment2, g, 0.5, 0.9, 0.999, rate, correction, 1e-8)
+        _core.adam_step(flat, moment1, moment2, g, 0.5, 0.9, 0.999, rate, correction, 1e-8, 1)
         assert flat == pytest.approx(leaf.detach().numpy(), abs=1e-6)
 
 
-def test_random_words_look_random():
-    words = _core.random_words(12_345, 4_000)
+def test_random_words_look_random(random_words):
+    words = random_words(12_345, 4_000)
     bits = np.unpackbits(words.view(np.uint8)).reshape(len(words), 64)
     assert len(np.unique(words)) == len(words)
     assert bits.mean(axis=0) == pytest.approx(0.5, abs=5 * 0.5 / len(words) ** 0.5)
     correlation = np.corrcoef(bits.T) - np.eye(64)
     assert np.abs(correlation).max() < 6 / len(words) ** 0.5
-    assert (_core.random_words(12_345 + 7, 10) == words[7:17]).all()  # a counter: the order of the calls is free
+    assert (random_words(12_345 + 7, 10) == words[7:17]).all()  # a counter: the order of the calls is free

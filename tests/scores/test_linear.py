@@ -352,7 +352,7 @@ def test_residuals_are_those_of_solving_the_normal_equations(rng):
 def test_collinear_parents_are_named_and_empty_families_leave_everything():
     correlation = np.array([[1.0, 1.0, 0.5], [1.0, 1.0, 0.5], [0.5, 0.5, 1.0]])
     starts, members = np.array([0, 2, 2, 3]), np.array([0, 1, 0])
-    residual = _core.residuals(correlation, np.array([2, 2, 2]), starts, members, 1e-11)
+    residual = _core.residuals(correlation, np.array([2, 2, 2]), starts, members, 1e-11, 1)
     assert np.isnan(residual[0])
     assert residual[1:].tolist() == [1.0, 0.75]
 
@@ -376,4 +376,4 @@ def test_threads_do_not_change_the_answer(rng, monkeypatch):
 )
 def test_families_out_of_range_are_refused(nodes, starts, members):
     with pytest.raises(ValueError, match="must"):
-        _core.residuals(np.eye(3), np.array(nodes), np.array(starts), np.array(members), 1e-11)
+        _core.residuals(np.eye(3), np.array(nodes), np.array(starts), np.array(members), 1e-11, 1)

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo import _core
-from drbo.deadline import current
 from drbo.search.exact.subset_kernels import cores
 
 Floats = npt.NDArray[np.float64]
@@ -30,7 +29,7 @@ def edge_chains(
     moved, length, uniform = (
         np.stack(parts) for parts in zip(*(_draws(rng, d, steps) for _ in range(chains)), strict=True)
     )
-    return _core.edge_chains(starts, words, logs, bounds, moved, length, uniform, cores(), current().flag)
+    return _core.edge_chains(starts, words, logs, bounds, moved, length, uniform, cores())
 
 
 def _draws(rng: np.random.Generator, d: int, steps: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:

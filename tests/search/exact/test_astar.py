@@ -3,6 +3,7 @@ import time
 import numpy as np
 import pytest
 
+from drbo.deadline import Deadline
 from drbo.search.exact import astar
 from drbo.search.exact.astar import Groups, solve
 from drbo.search.exact.components import Piece, divided
@@ -76,6 +77,15 @@ def test_a_search_that_is_cut_short_gives_a_valid_bound(seed, limits):
 def test_no_time_at_all_gives_a_valid_bound():
     piece = _random(np.random.default_rng(0), 12, most=20)
     solved = solve(piece, np.arange(12), np.zeros(12), Effort(time.monotonic() - 1, group=4, alone=4), 1e-9)
+    assert solved.upper >= _optimum(piece)
+
+
+def test_a_stop_ends_the_search_with_a_valid_bound():
+    piece = _random(np.random.default_rng(0), 12, most=20)
+    with Deadline() as deadline:
+        deadline.stop()
+        solved = solve(piece, np.arange(12), np.zeros(12), Effort(time.monotonic() + 60, group=4, alone=4), 1e-9)
+    assert not solved.exact
     assert solved.upper >= _optimum(piece)
 
 

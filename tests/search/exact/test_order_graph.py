@@ -1,6 +1,9 @@
+from threading import Timer
+
 import numpy as np
 import pytest
 
+from drbo.deadline import Deadline, OutOfTimeError
 from drbo.search.exact.order_graph import Bounds, Layer, ParentIndex, SetTable, best_supersets, expand, pack
 
 
@@ -17,7 +20,12 @@ def _bounds(tables):
 
 def test_the_least_partition_counts():
     bounds = _bounds([[3.0, 2, 1, 0], [5.0, 0], [4.0, 0], [4.5, 1, 1, 0]])
-    assert bounds.at(np.array([0b000, 0b001, 0b110, 0b111], dtype=np.uint64)).tolist() == [8.0, 4.5, 1.0, 0.0]
+    parents = ParentIndex([np.zeros(1, dtype=np.uint64)] * 3, [np.zeros(1)] * 3)
+    for before, after, bound in [(0b000, 0b001, 4.5), (0b100, 0b110, 1.0), (0b011, 0b111, 0.0)]:
+        for known, kept in [(bound - 0.01, True), (bound, False)]:
+            table = SetTable(64)
+            expand(_layer([before], [0.0]), 0, 1, parents, bounds, known, table)
+            assert (after in Layer.of(table).sets.tolist()) == kept
 
 
 def test_the_best_parents_inside_a_set_are_taken_and_the_rest_is_cut():
@@ -49,6 +57,36 @@ def test_more_than_64_sets_of_a_node():
         expand(_layer([inside << 1], [0.0]), 0, 1, parents, bounds, -np.inf, table)
         found = Layer.of(table)
         assert found.scores[found.last == 0].tolist() == [float(inside)]
+
+
+def _wide(d, rows):
+    """Return a layer of many sets, with an index and bounds under which all of them go on."""
+    empty, zero = np.zeros(1, dtype=np.uint64), np.zeros((1, d), dtype=np.int64)
+    rng = np.random.default_rng(0)
+    masks = [rng.integers(1 << d, size=4000, dtype=np.uint64) & ~np.uint64(1 << node) for node in range(d)]
+    parents = ParentIndex([np.append(part, empty) for part in masks], [np.zeros(4001)] * d)
+    bounds = Bounds(zero, zero, zero[0, :1], zero[0, :1], np.zeros(d + 1))
+    return _layer(np.arange(rows), np.zeros(rows)), parents, bounds
+
+
+def test_a_stop_ends_the_search_within_a_layer():
+    layer, parents, bounds = _wide(30, 2_000_000)
+    with Deadline() as deadline:
+        timer = Timer(0.1, deadline.stop)
+        timer.start()
+        done = expand(layer, 0, len(layer.sets), parents, bounds, -np.inf, SetTable(64))
+        timer.join()
+    assert 0 < done < len(layer.sets)
+
+
+def test_a_stop_ends_the_reading_of_a_table():
+    layer, parents, bounds = _wide(30, 5_000)
+    table = SetTable(64)
+    expand(layer, 0, len(layer.sets), parents, bounds, -np.inf, table)
+    with Deadline() as deadline:
+        deadline.stop()
+        with pytest.raises(OutOfTimeError):
+            Layer.of(table)
 
 
 def test_a_table_grows_without_loss():

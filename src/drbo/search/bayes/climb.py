@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo import _core
-from drbo.deadline import current
 from drbo.threads import crew
 
 #: A table of families is made anew, this many times larger, when it is half full.
@@ -106,7 +105,7 @@ def climb_all(
     while True:
         cheap = table if fill is None else _core.FamilyTable(*fill(*_neighbours(ends, stale)))
         threads = crew(int(stale.sum()) * d * each)
-        _core.climb_draws(ends, change, stale, moves, functions, limits, table, cheap, threads, current().flag)
+        _core.climb_draws(ends, change, stale, moves, functions, limits, table, cheap, threads)
         if fill is None or not stale.any():
             return ends
 

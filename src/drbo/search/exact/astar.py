@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from drbo.deadline import OutOfTimeError
 from drbo.search.exact import order_graph
 from drbo.search.exact import subset_kernels as lattice
 from drbo.search.exact.components import Floats, Piece, divided
@@ -24,7 +25,7 @@ PATIENCE = 8
 PROGRESS = 0.02
 #: Links inside a group count this much for the next partition.
 COVERED = 0.5
-#: Sets that are followed at a time before the clock is looked at.
+#: Sets that are followed at a time before the limits are looked at; the deadline ends a step early.
 STEP = 20_000
 #: Goals of a search, as shares of the way from what is known to the first bound.
 GOALS = (0.5, 0.25, 0.1, 0.0)
@@ -182,7 +183,7 @@ def _search(
 
 
 def _layers(parents: ParentIndex, bounds: Bounds, goal: float, effort: Effort) -> list[Layer] | None:
-    """Return the sets that can lead above a goal, by their size, up to where there are none; None: too many."""
+    """Return the sets that can lead above a goal, by their size, until there are none; None: too many, or stopped."""
     layers = [Layer(np.zeros(1, dtype=np.uint64), np.zeros(1), np.zeros(1, dtype=np.int8))]
     while len(layers) <= parents.n_nodes:
         layer, table, done = layers[-1], SetTable(1 << 12), 0
@@ -194,7 +195,10 @@ def _layers(parents: ParentIndex, bounds: Bounds, goal: float, effort: Effort) -
             effort.n_states += done - before
         if table.count == 0:
             return layers
-        layers.append(Layer.of(table))
+        try:
+            layers.append(Layer.of(table))
+        except OutOfTimeError:
+            return None
     return layers
 
 

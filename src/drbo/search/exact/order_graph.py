@@ -62,4 +62,7 @@ def pack(masks: Masks, members: npt.NDArray[np.int64]) -> Masks:
     >>> pack(np.array([0b10100], dtype=np.uint64), np.array([2, 0, 4])).tolist()
     [5]
     """
-    return _core.pack_members(np.ascontiguousarray(masks), members)
+    packed = np.zeros_like(masks)
+    for bit, member in enumerate(members.astype(np.uint64)):
+        packed |= ((masks >> member) & np.uint64(1)) << np.uint64(bit)
+    return packed

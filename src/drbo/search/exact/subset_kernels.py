@@ -7,6 +7,7 @@ the bits above it move down by one. Sets of all d nodes are plain bit masks. The
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,10 @@ def cores() -> int:
 
 
 def on_threads(work: Callable[[int], Any], count: int) -> list[Any]:
-    """Return ``work(0), ..., work(count - 1)``, computed side by side; the kernels release the interpreter's lock."""
+    """Return ``work(0), ..., work(count - 1)``, computed side by side, under the deadline that holds here."""
     with ThreadPoolExecutor(min(count, cores())) as pool:
-        return list(pool.map(work, range(count)))
+        tasks = [pool.submit(copy_context().run, work, number) for number in range(count)]
+        return [task.result() for task in tasks]
 
 
 def best_inside(
@@ -76,7 +78,7 @@ def split(
     needed, banned : sets: parents that the node must and must not have; one of the two is empty.
     must : a set of nodes that come before it, parents or not.
     """
-    return _core.lattice_split(shares, best, node, before, after, needed=needed, banned=banned, must=must)
+    return _core.lattice_split(shares, best, before, after, node, needed, banned, must)
 
 
 def trace_split(
@@ -91,4 +93,4 @@ def trace_split(
     banned: int = 0,
 ) -> npt.NDArray[np.bool_]:
     """Return the DAG behind :func:`split`: the best one on a set, then the node, then the rest."""
-    return _core.lattice_trace_split(shares, best, before, after, node, nodes, needed=needed, banned=banned)
+    return _core.lattice_trace_split(shares, best, before, after, node, needed, banned, nodes)

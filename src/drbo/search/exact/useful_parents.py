@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from drbo.constraints import Constraints
+from drbo.deadline import current
 from drbo.scores.base import Families, Score
 from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC
@@ -46,8 +47,8 @@ class Effort:
 
     @property
     def over(self) -> bool:
-        """Whether the time is up, or enough sets of nodes were followed."""
-        return self.n_states >= self.max_followed or self.clock() >= self.until
+        """Whether the time is up, somebody asked to stop, or enough sets of nodes were followed."""
+        return self.n_states >= self.max_followed or self.clock() >= self.until or current().over()
 
     def steps(self, score: Score) -> int:
         """Return how many parent sets of a score may be looked at."""

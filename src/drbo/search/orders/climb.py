@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo import _core
-from drbo.deadline import Deadline, OutOfTimeError, current
+from drbo.deadline import Deadline, OutOfTimeError
 from drbo.search.orders.gains import Expander
 
 Ints = npt.NDArray[np.int64]
@@ -35,7 +35,7 @@ class OrderClimb:
         self._counted = 0
         compiled = steps if isinstance(steps, _core.Steps) else _core.ScoreSteps(steps.n_nodes, steps.expand)
         pairs = np.ascontiguousarray(before) if len(before) else None
-        self._climb = _core.OrderClimb(compiled, np.ascontiguousarray(required), pairs, threads, current().flag)
+        self._climb = _core.OrderClimb(compiled, np.ascontiguousarray(required), pairs, threads)
 
     @property
     def order(self) -> Ints:
@@ -86,7 +86,7 @@ class OrderClimb:
 
     def stand(self, order: Ints, dag: Flags) -> None:
         """Set an order and a DAG along it."""
-        self.put(order, self._climb.adopt(np.ascontiguousarray(dag), self.threads, current().flag))
+        self.put(order, self._climb.adopt(np.ascontiguousarray(dag), self.threads))
 
     def open_all(self) -> None:
         """Let the next climb visit every node, not only those near a change."""

@@ -169,7 +169,7 @@ def _counts(score: DiscreteBIC | BDeu, constraints: Constraints) -> _core.CountS
         ess=score.ess if isinstance(score, BDeu) else 0.0,
         gain=2.0 if by_levels else 1.0,
         parameter_prices=parameter_prices,
-        edge_prices=prices,
+        prices=prices,
         allowed=constraints.allowed.T.copy(),
         required=constraints.required.T.copy(),
         max_parents=constraints.max_parents.astype(np.int64),

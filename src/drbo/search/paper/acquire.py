@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from drbo import _core
-from drbo.deadline import current
 from drbo.errors import SettingsError
 from drbo.scores.base import Families
 from drbo.search.evaluation.evaluator import Evaluator
@@ -121,7 +120,6 @@ class Acquisition:
             BATCH_NORM_EPS,
             local.numpy(),
             crew(n * d * rules.paper.hidden),
-            current().flag,
         )
         return local, price
 
@@ -176,7 +174,6 @@ class Acquisition:
             self.surrogate.scale.numpy(),
             local.numpy(),
             crew(local.numel()),
-            current().flag,
         )
         return local, self.compiled_price(candidates, codes)
 
@@ -204,7 +201,7 @@ class Acquisition:
             nodes = torch.arange(d)
             return self.score.price(nodes, self.space.parents(candidates.vectors(), nodes), torch.float32)
         price = torch.empty(d, n)
-        _core.candidate_prices(codes.numpy(), *self.prices, price.numpy(), crew(n * d), current().flag)
+        _core.candidate_prices(codes.numpy(), *self.prices, price.numpy(), crew(n * d))
         return price
 
     def tables(self, device: torch.device) -> tuple[Tensor, ...]:

@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from drbo import _core
-from drbo.deadline import current
 from drbo.search.paper.cuda_graphs import GraphedSteps, has_triton
 from drbo.search.paper.history import LARGEST, History
 from drbo.search.paper.inputs import Inputs
@@ -157,7 +156,6 @@ class DropoutSurrogate:
             self.settings.paper.dropout,
             BATCH_NORM_EPS,
             crew(values.numel() * self.settings.paper.hidden),
-            current().flag,
         )
         clip = min(1.0, GRAD_CLIP / (float(np.sqrt(squares.sum(dtype=np.float64))) + 1e-6))
         rate, correction = self._corrections()
@@ -299,7 +297,6 @@ class DropoutSurrogate:
                 mean.numpy(),
                 second.numpy(),
                 crew(len(rows) * b1.numel()),
-                current().flag,
             )
         else:
             act = torch.baddbmm(b1[:, None, :], history.parents(rows), w1).relu_()

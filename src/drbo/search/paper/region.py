@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from drbo import _core
-from drbo.deadline import current
 from drbo.search.paper.cuda_graphs import has_triton
 from drbo.search.state import Fields, State
 from drbo.settings import Settings
@@ -174,7 +173,6 @@ def _moved_compiled(moves: Moves, generator: torch.Generator) -> tuple[Tensor, T
         coordinate.numpy(),
         value.numpy(),
         crew(n * room),
-        current().flag,
     )
     return coordinate, value
 

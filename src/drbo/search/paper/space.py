@@ -14,7 +14,6 @@ from torch import Tensor
 
 from drbo import _core
 from drbo.constraints import Constraints
-from drbo.deadline import current
 from drbo.graph import topological_order
 from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.region import Candidates
@@ -152,7 +151,6 @@ class _PotentialSpace:
             codes.numpy(),
             changed.numpy(),
             crew(n * candidates.coordinate.shape[1] * d),
-            current().flag,
         )
         return center_codes, codes, changed
 
