@@ -24,7 +24,7 @@ from drbo.data.table import Table
 from drbo.deadline import Deadline
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
-from drbo.problem import Request, ScoreChoice, call_of, device_of, plain_parameters, seed_of
+from drbo.problem import Request, ScoreChoice, call_of, plain_parameters, seed_of
 from drbo.result.effects import Effects, resampled_effects
 from drbo.result.pooling import pooled
 from drbo.result.result import Result
@@ -33,6 +33,7 @@ from drbo.scores.named import score_of_file
 from drbo.search.checkpoint.saver import Saved
 from drbo.search.outcome import Callback
 from drbo.settings import Settings
+from drbo.torch_device import check_device
 
 #: Attributes that only a fit sets.
 FITTED = ("adjacency_", "graph_", "weights_", "score_", "result_")
@@ -383,7 +384,9 @@ class DrBO(BaseEstimator):
         return pipeline.score_on(self.result_, self._choice, table, self._columns)
 
     def _refit(self, table: Table, columns: list[str], warm: bool) -> TableRefit:
-        return pipeline.refit_of(self.result_, self._choice, table, columns, device=device_of(self.device), warm=warm)
+        return pipeline.refit_of(
+            self.result_, self._choice, table, columns, device=check_device(self.device), warm=warm
+        )
 
     def _check_resampled(self) -> None:
         if self.missing == "impute":
@@ -419,7 +422,7 @@ class DrBO(BaseEstimator):
         settings, clashes = choices.merged_settings()
         choices.check()
         return Request(
-            choices=choices, settings=settings, seed=seed, device=device_of(self.device), executor=self.executor,
+            choices=choices, settings=settings, seed=seed, device=check_device(self.device), executor=self.executor,
             callbacks=tuple(self.callbacks), start=self.start, notes=tuple(clashes),
             call=call_of(self._given(), type(self)()._given(), seed),
             parameters={} if self.checkpoint is None else plain_parameters(self._given()),
