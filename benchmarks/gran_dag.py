@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from drbo.data.table import Table
 from drbo.scores.base import Families, Score
@@ -65,7 +64,7 @@ class TableScore(Score):
     def __init__(self, data: Table, values: Floats) -> None:
         super().__init__(data)
         self.data, self.values = data, values
-        self.gain = torch.as_tensor(-self.n_rows)
+        self.gain = -self.n_rows
 
     def local(self, families: Families) -> Floats:
         """Look the families up."""
@@ -76,9 +75,9 @@ class TableScore(Score):
         """Additive splines, as for the score whose table this is."""
         return SplineScore(self.data)
 
-    def parameters(self, nodes: torch.Tensor, parents: torch.Tensor) -> torch.Tensor:
-        """One weight per parent, as in the paper."""
-        return parents.sum(-1)
+    def parameters(self, families: Families) -> npt.NDArray[np.intp]:
+        """Return the number of parents: each has one weight, as in the paper."""
+        return families.sizes
 
 
 def table_score(number: int) -> TableScore:

@@ -1,4 +1,5 @@
 import os
+import sys
 from itertools import permutations
 from pathlib import Path
 
@@ -19,15 +20,21 @@ def data_dir():
     return Path(folder)
 
 
+@pytest.fixture
+def use(monkeypatch):
+    """Return what sets the number of threads, for the rest of the test."""
+    return lambda count: monkeypatch.setattr("drbo.threads._asked", count)
+
+
 @pytest.fixture(autouse=True)
 def _global_random_state_is_left_alone():
     """No test may find the global generators moved by the package."""
-    import torch
-
-    numpy_before, torch_before = np.random.get_state()[1].copy(), torch.random.get_rng_state()  # noqa: NPY002
+    torch = sys.modules.get("torch")
+    numpy_before = np.random.get_state()[1].copy()  # noqa: NPY002
+    torch_before = torch and torch.random.get_rng_state()
     yield
     assert np.array_equal(numpy_before, np.random.get_state()[1])  # noqa: NPY002
-    assert torch.equal(torch_before, torch.random.get_rng_state())
+    assert torch is None or torch.equal(torch_before, torch.random.get_rng_state())
 
 
 @pytest.fixture(scope="session")

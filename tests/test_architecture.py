@@ -17,6 +17,7 @@ MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 #: Rooms in the order of the data; rooms of one line do not know each other.
 ROOMS = [
     ["errors", "threads", "toml", "deadline"],
+    ["torch_device"],
     ["settings", "graph"],
     ["knowledge"],
     ["constraints", "metrics"],
@@ -55,9 +56,7 @@ FRONT_DOOR = "__init__"
 DOTTED_NAME = re.compile(r"drbo((\.\w+)+)(:\w+)?")
 
 #: What the core must do without.
-NOT_IN_THE_CORE = ["pandas", "sklearn", "networkx", "matplotlib", "rich", "click", "pyarrow", "polars"]
-#: Modules that Triton compiles; the core imports them where they are used.
-COMPILED = ["search.paper.gpu_draws", "search.paper.gpu_train"]
+NOT_IN_THE_CORE = ["torch", "pandas", "sklearn", "networkx", "matplotlib", "rich", "click", "pyarrow", "polars"]
 CORE = [
     "errors",
     "deadline",
@@ -142,12 +141,12 @@ def test_only_the_choice_of_the_search_opens_the_door_of_the_paper():
 
 
 @pytest.mark.parametrize("budget", ["", "max_evals=12, "], ids=["orders", "surrogate"])
-def test_a_default_fit_does_not_load_the_room_of_the_paper(budget):
+def test_a_default_fit_loads_neither_torch_nor_the_room_of_the_paper(budget):
     program = f"""
 import sys, numpy
 from drbo import DrBO
 DrBO(score="bic-nv", {budget}random_state=0).fit(numpy.random.default_rng(0).normal(size=(60, 4)))
-print([name for name in sys.modules if name.startswith("drbo.search.paper")])
+print([name for name in sys.modules if name == "torch" or name.startswith("drbo.search.paper")])
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -167,8 +166,25 @@ def test_nothing_outside_the_package_is_imported_by_it():
         assert not re.search(r"^\s*(from|import) (tests|benchmarks)\b", text, re.MULTILINE), path
 
 
-def test_the_core_needs_numpy_scipy_and_torch_alone():
-    names = sorted({f"drbo.{name}" for name in CORE if name not in COMPILED})
+def _imports_torch(path: Path) -> bool:
+    names = set()
+    for node in ast.walk(ast.parse((SOURCE / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module or "")
+    return any(name.partition(".")[0] in ("torch", "triton") for name in names)
+
+
+def test_torch_is_imported_by_the_scores_and_networks_that_compute_with_it():
+    found = {path.as_posix() for path in MODULES if _imports_torch(path)}
+    inside = {name for name in found if name.startswith(("scores/gp", "search/paper/"))}
+    assert found - inside == {"torch_device.py", "search/strategy.py"}  # both inside a function, where it is needed
+
+
+def test_the_core_needs_numpy_and_scipy_alone():
+    with_torch = ("scores.gp", "search.paper.")
+    names = sorted({f"drbo.{name}" for name in CORE if not name.startswith(with_torch)})
     program = f"""
 import importlib, sys
 

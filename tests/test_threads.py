@@ -1,40 +1,50 @@
+import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from drbo.threads import crew, one_blas_thread, together
+from drbo import threads
+from drbo.threads import available, crew, one_blas_thread, together, use_threads
 
 
-@pytest.mark.parametrize(("work", "threads"), [(10**9, 3), (250_000, 2), (10, 1), (0, 1)])
-def test_small_work_is_done_by_fewer_threads(work, threads):
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(3)
-        assert crew(work) == threads
-    finally:
-        torch.set_num_threads(before)
+@pytest.mark.parametrize(("work", "expected"), [(10**9, 3), (250_000, 2), (10, 1), (0, 1)])
+def test_small_work_is_done_by_fewer_threads(work, expected, use):
+    use(3)
+    assert crew(work) == expected
+
+
+def test_the_environment_and_torch_say_how_many_threads(monkeypatch):
+    monkeypatch.setattr(threads, "_asked", None)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for given, expected in (("3", 3), ("0", None), ("many", None), ("", None)):
+        monkeypatch.setenv("OMP_NUM_THREADS", given)
+        assert available() == (expected or len(os.sched_getaffinity(0)))
+    calls = []
+    torch = SimpleNamespace(get_num_threads=lambda: 5, set_num_threads=calls.append)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    assert available() == 5
+    use_threads(2)
+    assert available() == 2
+    assert calls == [2]
 
 
 def _fail():
     raise ValueError("no")
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_jobs_run_together_and_fail_together(threads):
-    before, given_up = torch.get_num_threads(), []
-    try:
-        torch.set_num_threads(threads)
-        assert together([lambda: 1, lambda: 2, lambda: 3], give_up=_fail) == [1, 2, 3]
-        assert together([], give_up=_fail) == []
-        with pytest.raises(ValueError, match="no"):
-            together([lambda: 1, _fail], give_up=lambda: given_up.append(True))
-    finally:
-        torch.set_num_threads(before)
-    assert len(given_up) == threads - 1  # one after the other there is nobody left to tell
+@pytest.mark.parametrize("count", [1, 2])
+def test_jobs_run_together_and_fail_together(count, use):
+    given_up = []
+    use(count)
+    assert together([lambda: 1, lambda: 2, lambda: 3], give_up=_fail) == [1, 2, 3]
+    assert together([], give_up=_fail) == []
+    with pytest.raises(ValueError, match="no"):
+        together([lambda: 1, _fail], give_up=lambda: given_up.append(True))
+    assert len(given_up) == count - 1  # one after the other there is nobody left to tell
 
 
 def test_linear_algebra_has_one_thread_within_and_as_many_as_before_after():

@@ -11,7 +11,6 @@ coefficients in place of ``mboost``'s penalised ones. Pruning is drbo's CAM.
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmarks.methods.base import Graph, Record
 from drbo.claims.cam import spline_term
@@ -107,8 +106,8 @@ def _gains(evaluator: Evaluator, dag: Graph, allowed: Graph, node: int) -> Float
     parents = np.repeat(dag[None, :, node], len(free) + 1, axis=0)
     parents[np.arange(len(free)), free] = True  # the last row: as it is
     families = Families(np.full(len(parents), node), parents)
-    local = torch.as_tensor(evaluator.families(families))
-    shares = evaluator.score.share(local, torch.zeros_like(local), nodes=torch.as_tensor(families.nodes)).numpy()
+    local = evaluator.families(families)
+    shares = evaluator.score.share(local, np.zeros_like(local), nodes=families.nodes)
     gains = np.full(d, -np.inf)
     gains[free] = shares[:-1] - shares[-1]
     return gains

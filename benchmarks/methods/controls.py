@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmarks.methods.base import Graph, Record
 from drbo.claims.prune import prune as prune_dag
@@ -99,7 +98,7 @@ class Moves:
         self.price[others, node] = self.evaluator.score.family_price(families)
 
     def _scores(self, local: Floats, price: Floats) -> Floats:
-        scores: Floats = self.evaluator.score.combine(torch.as_tensor(local), torch.as_tensor(price)).numpy()
+        scores: Floats = self.evaluator.score.combine(local, price)
         return scores
 
     def make_best(self, banned: deque[bytes]) -> bool:

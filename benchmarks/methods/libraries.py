@@ -93,7 +93,7 @@ class _SameScore:
         if key not in self._known:
             family = Families.from_sets(self.data.shape[1], [(node, parents)])
             local, price = self._score.local(family), self._score.family_price(family)
-            self._known[key] = float(self._score.share(torch.as_tensor(local), torch.as_tensor(price))[0])
+            self._known[key] = float(self._score.share(local, price)[0])
         return self._known[key]
 
     score_nocache = score

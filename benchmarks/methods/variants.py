@@ -20,6 +20,7 @@ from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.networks import DropoutSurrogate
 from drbo.search.paper.propose import RegionProposer
 from drbo.search.paper.region import Candidates
+from drbo.search.paper.score_tensors import combined, prices
 from drbo.search.paper.space import Space
 from drbo.settings import Settings
 
@@ -131,8 +132,8 @@ class ExactAcquisition(Acquisition):
             parents = self.space.parents(vectors, node)
             noise = torch.randn(len(vectors), generator=generator, device=vectors.device)
             local[:, i] = draw_posterior(seen[i], values[i], parents[0].to(seen.dtype), noise)
-            price[:, i] = self.score.price(node, parents, local.dtype)[0]
-        return self.score.combine(local, price)
+            price[:, i] = prices(self.score, node, parents)[0]
+        return combined(self.score, local, price)
 
 
 def draw_posterior(seen: Tensor, values: Tensor, asked: Tensor, noise: Tensor) -> Tensor:
@@ -184,7 +185,7 @@ class SparseAcquisition(ExactAcquisition):
         seen, parents = self.history.parents(rows), self.space.parents(vectors, nodes)
         noise = torch.randn(len(nodes), len(vectors), generator=generator, device=vectors.device)
         local = inducing.draw(seen, self.history.local(rows), parents.to(seen.dtype), noise).to(vectors.dtype)
-        return self.score.combine(local.T, self.score.price(nodes, parents, local.dtype).T)
+        return combined(self.score, local.T, prices(self.score, nodes, parents).T)
 
 
 class SparseProposer(ExactProposer):

@@ -16,7 +16,6 @@ from drbo.knowledge import Knowledge
 from drbo.scores.auto import choose_score
 from drbo.scores.base import SCORES, Score, score_class
 from drbo.scores.bge import BGe
-from drbo.scores.gp import KernelScore
 from drbo.scores.linear import BicEV, BicNV
 from drbo.scores.splines import SplineScore
 from drbo.settings import Settings
@@ -159,7 +158,7 @@ class Choices:
             return "ebic", f"penalty ebic: with penalty 1, a column would have {count:.1f} parents by chance alone"
         if self.pruner(kind) in EDGE_TESTS:
             return 1.0, "penalty 1: every edge is tested after the search"
-        if issubclass(kind, KernelScore):
+        if kind.kernels:
             return 1.0, "penalty 1: the marginal likelihood of a Gaussian process already penalises flexibility"
         return "ebic", (
             "penalty ebic: no test of each edge follows, so the penalty also accounts for the number of possible edges"

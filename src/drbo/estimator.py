@@ -24,7 +24,7 @@ from drbo.data.table import Table
 from drbo.deadline import Deadline
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
-from drbo.problem import Request, ScoreChoice, call_of, device_of, plain_parameters, seed_of
+from drbo.problem import Request, ScoreChoice, call_of, plain_parameters, seed_of
 from drbo.refitting import FittedModel
 from drbo.result.effects import Effects
 from drbo.result.pooling import pooled
@@ -34,6 +34,7 @@ from drbo.scores.named import score_of_file
 from drbo.search.checkpoint.saver import Saved
 from drbo.search.outcome import Callback
 from drbo.settings import Settings
+from drbo.torch_device import check_device
 
 #: Attributes that only a fit sets.
 FITTED = ("adjacency_", "graph_", "weights_", "score_", "result_")
@@ -373,7 +374,7 @@ class DrBO(BaseEstimator):
         check_is_fitted(self)
         return FittedModel(
             result=self.result_, choice=self._choice, preparation=self._preparation, columns=self._columns,
-            device=device_of(self.device),
+            device=check_device(self.device),
         )  # fmt: skip
 
     def _check_resampled(self) -> None:
@@ -410,7 +411,7 @@ class DrBO(BaseEstimator):
         settings, clashes = choices.merged_settings()
         choices.check()
         return Request(
-            choices=choices, settings=settings, seed=seed, device=device_of(self.device), executor=self.executor,
+            choices=choices, settings=settings, seed=seed, device=check_device(self.device), executor=self.executor,
             callbacks=tuple(self.callbacks), start=self.start, notes=tuple(clashes),
             call=call_of(self._given(), type(self)()._given(), seed),
             parameters={} if self.checkpoint is None else plain_parameters(self._given()),

@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from importlib import metadata
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 import drbo
 from drbo.claims.findings import Findings, claims_of, look_back
@@ -33,6 +33,7 @@ from drbo.search.checkpoint.saver import Saved, Saver, begin, make_folder
 from drbo.search.outcome import Callback, Outcome, Progress
 from drbo.search.stopping import Asked
 from drbo.settings import Settings
+from drbo.torch_device import has_torch
 
 #: The last steps of a fit take about as long as the first ones, which are timed: so much of the time limit is kept back
 #: for them, and at most this share of it.
@@ -226,12 +227,8 @@ def _pruned(problem: Problem, outcome: Outcome) -> tuple[npt.NDArray[np.bool_], 
 
 def versions() -> dict[str, str]:
     """Return the versions that decide the numbers of a result."""
-    return {
-        "drbo": drbo.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "torch": torch.__version__,
-    }
+    found = {"drbo": drbo.__version__, "python": platform.python_version(), "numpy": np.__version__}
+    return found | ({"torch": metadata.version("torch")} if has_torch() else {})
 
 
 def _stopped(search: str, run: str | None) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from sklearn.utils import check_random_state
 
 from drbo.choices import Choices
@@ -21,7 +20,6 @@ from drbo.errors import DataError, SettingsError
 from drbo.graph import check_dag
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Score, build_score, score_class
-from drbo.scores.gp import KernelScore
 from drbo.scores.named import score_label
 from drbo.search.bayes.first_design import repaired
 from drbo.search.bayes.screen import screened
@@ -31,6 +29,7 @@ from drbo.search.outcome import Callback
 from drbo.search.stopping import Limits, Recorder
 from drbo.search.strategy import choose_route, new_search
 from drbo.settings import Settings
+from drbo.torch_device import chosen_device
 
 #: Said of a run that had no time to put rows and columns in order.
 NO_ORDER = "rows and columns were not sorted, so their order may decide ties: time ran out"
@@ -138,18 +137,9 @@ def _start(request: Request, data: Prepared, job: Canonical, limits: Constraints
 def where(name: Any, device: str, settings: Settings) -> dict[str, Any]:
     """Return the options of scores that factorise kernels: the device, which is worth a GPU, and the memory."""
     kind = score_class(name) if isinstance(name, str) else name
-    if not (isinstance(kind, type) and issubclass(kind, KernelScore)):
+    if not (isinstance(kind, type) and issubclass(kind, Score) and kind.kernels):
         return {}
-    return {"device": device, "max_memory": settings.max_memory}
-
-
-def device_of(name: str) -> str:
-    """Return where networks and kernels are computed."""
-    if name not in ("auto", "cpu", "cuda"):
-        raise SettingsError(f"device must be auto, cpu or cuda, got {name!r}", hint="the default is 'auto'")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise SettingsError("device 'cuda' is not available here", hint="use device='auto' or 'cpu'")
-    return ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
+    return {"device": chosen_device(device), "max_memory": settings.max_memory}
 
 
 def seed_of(random_state: Any) -> int:

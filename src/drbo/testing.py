@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from drbo.data.table import Table
 from drbo.errors import ScoreError
@@ -122,23 +121,22 @@ def _check_repeatable(
             )
 
 
-def _dag_scores(score: Score, dags: npt.NDArray[np.bool_], local: npt.NDArray[np.float64]) -> torch.Tensor:
-    price = torch.as_tensor(score.family_price(Families.from_dags(dags)).reshape(local.shape))
-    return score.combine(torch.as_tensor(local), price)
+def _dag_scores(score: Score, dags: npt.NDArray[np.bool_], local: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return score.combine(local, score.family_price(Families.from_dags(dags)).reshape(local.shape))
 
 
 def _check_shares(score: Score, dags: npt.NDArray[np.bool_], local: npt.NDArray[np.float64]) -> None:
     """At its own level, the additive form of a DAG's score differs from that of another by no more than allowed."""
-    price = torch.as_tensor(score.family_price(Families.from_dags(dags)).reshape(local.shape))
-    total = score.combine(torch.as_tensor(local), price)
-    if total.shape != (len(dags),):
-        raise ScoreError(f"score '{score.name}': combine must return one number per DAG, got {tuple(total.shape)}")
+    price = score.family_price(Families.from_dags(dags)).reshape(local.shape)
+    total = score.combine(local, price)
+    if not isinstance(total, np.ndarray) or total.shape != (len(dags),):
+        raise ScoreError(f"score '{score.name}': combine must return one number per DAG, got {np.shape(total)}")
     for b in range(len(dags)):
-        level = score.level_of(torch.as_tensor(local[b]))
-        bound = score.share(torch.as_tensor(local), price, level).sum(-1)
+        level = score.level_of(local[b])
+        bound = score.share(local, price, level).sum(axis=-1)
         slack = (total - total[b]) - (bound - bound[b])  # 0 if additive, never negative for a lower bound
-        worst = float(slack.abs().max() if level is None else (-slack).max())
-        if worst > TOLERANCE * (1 + float(total.abs().max())):
+        worst = float(np.abs(slack).max() if level is None else (-slack).max())
+        if worst > TOLERANCE * (1 + float(np.abs(total).max())):
             raise ScoreError(f"score '{score.name}': the shares of the families do not add up to the score")
 
 
@@ -155,7 +153,7 @@ def _check_declared(score: Score, dags: npt.NDArray[np.bool_], rng: np.random.Ge
             if not score.credited(Families.from_dags(pair)).all():
                 continue
             local = score.local(Families.from_dags(pair)).reshape(2, -1)
-            first, second = _dag_scores(score, pair, local).numpy()
+            first, second = _dag_scores(score, pair, local)
             if _differs(first, second):
                 raise ScoreError(
                     f"score '{score.name}' declares score_equivalent, but equivalent DAGs have different scores"
@@ -166,7 +164,7 @@ def _check_declared(score: Score, dags: npt.NDArray[np.bool_], rng: np.random.Ge
         free = rng.integers(grown.shape[1], size=len(grown))
         grown[np.arange(len(grown)), free] = free != families.nodes
         grown |= families.parents
-        sign = np.sign(torch.as_tensor(score.gain).double().mean().item())
+        sign = np.sign(np.mean(score.gain))
         less = sign * (score.local(Families(families.nodes, grown)) - score.local(families)) < -TOLERANCE
         if less.any():
             raise ScoreError(f"score '{score.name}' declares nested, but a larger parent set fits worse")

@@ -1,5 +1,7 @@
 """Compiled work, spread over threads."""
 
+import os
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
@@ -10,16 +12,37 @@ from typing import Any
 SMALL_WORK = 200_000
 
 
+_asked: int | None = None  # threads that use_threads() was called with
+
+
 def crew(work: int) -> int:
-    """Return how many threads to use for so many operations: at most as many as torch uses."""
+    """Return how many threads to use for so many operations."""
     return max(1, min(available(), work // SMALL_WORK + 1))
 
 
 def available() -> int:
-    """Return how many threads compiled code uses at most: as many as torch."""
-    import torch  # takes a second: what only checks a table does without it
+    """Return how many threads compiled code uses at most.
 
-    return torch.get_num_threads()
+    It is what :func:`use_threads` was given; where torch is loaded, as many as torch uses; else the environment
+    variable OMP_NUM_THREADS, or the number of processors that this process may use.
+    """
+    if _asked is not None:
+        return _asked
+    if (torch := sys.modules.get("torch")) is not None:
+        return int(torch.get_num_threads())
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    if given.isdecimal() and int(given) > 0:
+        return int(given)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def use_threads(count: int) -> None:
+    """Let compiled code, and torch if it is loaded, use so many threads from now on."""
+    global _asked
+    _asked = count
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.get_num_threads() != count:
+        torch.set_num_threads(count)
 
 
 @cache

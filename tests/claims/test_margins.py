@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import torch
 
 from drbo.claims.margins import Alternatives
 from drbo.constraints import Constraints
@@ -18,7 +17,7 @@ def _setup(name, seed, every_dag):
     evaluator = Evaluator(build_score(name, Table.from_array(data.X)), Settings(max_evals=10**6))
     scores = evaluator.evaluate(every_dag).scores
     best = every_dag[np.argmax(scores)]
-    level = evaluator.score.level_of(torch.as_tensor(evaluator.evaluate(best[None]).local[0]))
+    level = evaluator.score.level_of(evaluator.evaluate(best[None]).local[0])
     tables = all_tables(evaluator, Constraints.none(4))
     return scores, best, Alternatives(tables, evaluator.score, level)
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from click.testing import CliRunner, Result
 
 from drbo.cli import main
@@ -16,10 +15,9 @@ Run = Callable[..., Result]
 @pytest.fixture(scope="package", autouse=True)
 def _one_thread() -> Iterator[None]:
     """Small searches on a busy machine spend their time waiting for threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("drbo.threads._asked", 1)
+        yield
 
 
 @pytest.fixture

@@ -35,11 +35,11 @@ def test_the_demo_finds_compares_and_saves(run: Run, monkeypatch: pytest.MonkeyP
     weight = f"{slopes[parents.tolist().index(source)]:+.4g}"
     edge = f"{sachs.names[source]} -> {sachs.names[target]}"
     assert any(line.split()[:4] == [*edge.split(), weight] for line in done.stdout.splitlines())
-    assert Path("drbo-demo/graph.png").exists()
+    assert Path("drbo-demo/graph.svg").exists()
     *_, picture, edges, following, report = done.stderr.splitlines()
     assert report.endswith("drbo-demo/report.html")
     assert "drbo demo" in Path("drbo-demo/report.html").read_text()
-    assert picture.endswith("drbo-demo/graph.png")
+    assert picture.endswith("drbo-demo/graph.svg")
     assert edges.endswith("drbo-demo/edges.csv")
     assert following.endswith("drbo fit table.csv -o result")
 

@@ -104,7 +104,7 @@ def test_the_folder_holds_result_table_and_picture(chain: Path, fit: Fit) -> Non
     assert sorted(path.name for path in Path("out").iterdir()) == [
         "checkpoint",
         "edges.csv",
-        "graph.png",
+        "graph.svg",
         "report.html",
         "result.json",
         "result.npz",
@@ -116,7 +116,7 @@ def test_the_folder_holds_result_table_and_picture(chain: Path, fit: Fit) -> Non
     saved = Result.load("out")
     assert saved.score == found["score"]
     assert {tuple(edge) for edge in pd.read_csv("out/edges.csv")[["source", "target"]].to_numpy()} == _edges(found)
-    assert Path("out/graph.png").read_bytes().startswith(b"\x89PNG")
+    assert Path("out/graph.svg").read_text().startswith("<svg")
 
 
 def test_a_finished_run_is_replaced_only_by_force(run: Run, chain: Path, fit: Fit, fast: Fast) -> None:

@@ -177,7 +177,7 @@ def test_a_limit_on_the_size_of_files_is_named(chain: Path) -> None:
         assert done.returncode in (1, 2), done.stdout
         assert "File too large" in done.stdout
         assert "hint: the file-size limit is too low: see 'ulimit -f'" in done.stdout
-        assert ".png" not in done.stdout.partition("hint")[2]
+        assert ".svg" not in done.stdout.partition("hint")[2]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes")

@@ -128,8 +128,8 @@ def test_what_is_used_most_is_at_hand():
 
 
 def test_plot_is_forwarded(tmp_path):
-    full_result().plot(tmp_path / "graph.png")
-    assert (tmp_path / "graph.png").read_bytes().startswith(b"\x89PNG")
+    assert full_result().plot(tmp_path / "graph.svg") is None
+    assert (tmp_path / "graph.svg").read_text().startswith("<svg")
 
 
 def test_import_needs_numpy_alone():

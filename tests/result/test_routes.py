@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 from drbo.result.layout import layered_routes
-from drbo.result.routes import BOX_HEIGHT, FLATTEST_END, LAYER, MAX_LABEL, box_widths, curve, knots, label, with_ports
+from drbo.result.routes import (
+    BOX_HEIGHT,
+    FLATTEST_END,
+    LAYER,
+    MAX_LABEL,
+    box_widths,
+    curve,
+    knots,
+    label,
+    text_width,
+    with_ports,
+)
 
 TRIANGLE = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
 
@@ -18,6 +29,20 @@ def test_long_names_lose_their_middle():
 def test_longer_names_have_wider_boxes():
     short, long = box_widths(["ab", "a name of many letters"])
     assert short < long
+
+
+def test_widths_are_those_of_the_font():
+    textpath = pytest.importorskip("matplotlib.textpath")
+    font = pytest.importorskip("matplotlib.font_manager").FontProperties(family="DejaVu Sans", size=10)
+    for text in ("Raf", "a name of many letters", "x_1 (mg/L) ~ 50%", "Größe", "café"):
+        expected, _, _ = textpath.TextToPath().get_text_width_height_descent(text, font, ismath=False)
+        assert text_width(text, 10) == pytest.approx(expected, rel=0.08)
+
+
+def test_letters_of_other_scripts_have_room():
+    assert text_width("日本", 10) == 20
+    assert text_width("возраст", 10) == 7 * 8
+    assert text_width("e\u0301", 10) == text_width("e", 10)
 
 
 def test_lines_begin_and_end_at_the_borders():

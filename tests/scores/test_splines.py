@@ -4,8 +4,8 @@ import pytest
 from drbo.data.table import Table, standardized
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Families
-from drbo.scores.gp import winsorized
 from drbo.scores.linear import BicNV
+from drbo.scores.outliers import winsorized
 from drbo.scores.splines import SplineScore, natural_spline
 
 N = 200
@@ -34,19 +34,13 @@ def test_local_is_the_least_squares_fit_on_the_basis(values):
     local = score.local(families)
     columns = standardized(winsorized(values))
     for row, (node, parents) in enumerate([(1, []), (1, [0]), (2, [0, 1]), (3, [0, 1, 2])]):
-        df = int(score.parameters(*_tensors(families[[row]]))[0, 0]) // max(1, len(parents))
+        df = int(score.parameters(families[[row]])[0]) // max(1, len(parents))
         design = np.column_stack([np.ones(N), *(natural_spline(columns[:, j], df) for j in parents)])
         residual = columns[:, node] - design @ np.linalg.lstsq(design, columns[:, node], rcond=None)[0]
         expected = local[0] if row == 0 else local[row]
         scale = np.log(np.mean(residual**2)) - np.log(np.mean((columns[:, node] - columns[:, node].mean()) ** 2))
         empty = score.local(Families.from_sets(4, [(node, ())]))[0]
         assert expected - empty == pytest.approx(scale, abs=1e-6)
-
-
-def _tensors(families):
-    import torch
-
-    return torch.as_tensor(families.nodes), torch.as_tensor(families.parents)[:, None, :]
 
 
 def test_units_do_not_matter_and_nonlinear_causes_are_found(values):

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from drbo.claims.known_margins import KnownAlternatives, neighbours
 from drbo.claims.margins import Alternatives, OtherClass
@@ -163,7 +162,7 @@ def _proof(
         room = {"max_kept": int(memory / 256), "max_states": int(memory / 64)}
         effort = Effort(time.monotonic() + seconds, clock=clock, **room)
         return certify_large(evaluator, constraints, best, effort)
-    if evaluator.score.level_of(torch.as_tensor(best.local[0])) is not None:  # many levels to solve
+    if evaluator.score.level_of(best.local[0]) is not None:  # many levels to solve
         return None
     effort = Effort(time.monotonic() + seconds, clock=clock, **FREE_EFFORT)
     proof = certify_large(evaluator, constraints, best, effort)
@@ -178,7 +177,7 @@ def _know_neighbours(evaluator: Evaluator, best: Evaluated, constraints: Constra
 
 
 def _alternatives(findings: Findings, tables: FamilyTables, score: Score, best: Evaluated) -> Findings:
-    dag, level = best.dags[0], score.level_of(torch.as_tensor(best.local[0]))
+    dag, level = best.dags[0], score.level_of(best.local[0])
     others = Alternatives(tables, score, level)
     over = "all DAGs" if tables.complete else f"DAGs built from the {tables.n_families:,} families scored so far"
     findings = replace(findings, margins=others.margins(dag), classes=tuple(others.classes(dag, TOP)), over=over)
@@ -199,7 +198,7 @@ def _better(findings: Findings, evaluator: Evaluator, best: Evaluated) -> Evalua
 
 def _near(evaluator: Evaluator, best: Evaluated, constraints: Constraints, *, spend: bool) -> Findings:
     """Return what the known families say about a large graph; ``spend``: score those one edge away first."""
-    dag, level = best.dags[0], evaluator.score.level_of(torch.as_tensor(best.local[0]))
+    dag, level = best.dags[0], evaluator.score.level_of(best.local[0])
     if spend:
         families = neighbours(dag)
         evaluator.families(families[legal_rows(families, constraints)])

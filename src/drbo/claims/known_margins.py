@@ -2,7 +2,6 @@
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from drbo.claims.margins import OtherClass
 from drbo.claims.record import Margins
@@ -55,8 +54,7 @@ class KnownAlternatives:
         self.dag = dag
         families, local = evaluator.known()
         price = evaluator.score.family_price(families)
-        parts = torch.as_tensor(local), torch.as_tensor(price)
-        share = evaluator.score.share(*parts, level, torch.as_tensor(families.nodes)).numpy()
+        share = evaluator.score.share(local, price, level, families.nodes)
         rows = np.lexsort((-share, families.nodes))
         self._nodes, self._parents, self._share = families.nodes[rows], families.parents[rows], share[rows]
         self._words = orders.pack(self._parents)

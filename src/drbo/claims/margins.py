@@ -10,7 +10,6 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from drbo.claims.record import Margins
 from drbo.deadline import current
@@ -124,7 +123,7 @@ class Alternatives:
     def _score_of(self, dag: Bools) -> float:
         d = len(dag)
         columns = [column_of(dag[:, node], node) for node in range(d)]
-        local, price = (torch.as_tensor(part[np.arange(d), columns]) for part in (self.tables.local, self.tables.price))
+        local, price = (part[np.arange(d), columns] for part in (self.tables.local, self.tables.price))
         return float(self.score.combine(local, price))
 
 

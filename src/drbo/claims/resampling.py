@@ -239,6 +239,6 @@ def _refitted(refit: Refit, draws: Draws, executor: Executor | None) -> Iterator
     if executor is None:
         yield from (refit(rows, seed) for rows, seed in draws)
     else:
-        from drbo.search.evaluation.spread import spread  # brings torch, which a saved result does without
+        from drbo.search.evaluation.spread import spread  # a saved result does without the search
 
         yield from spread(refit, draws, executor)

@@ -146,9 +146,8 @@ def _limited(seconds: float, arguments: dict[str, Any], settings: Settings) -> f
 
 def _peaks() -> tuple[float, float]:
     """Return the GiB that this process has held at most, in memory and on a GPU."""
-    import torch
-
-    device = torch.cuda.max_memory_reserved() / 2**30 if torch.cuda.is_initialized() else 0.0
+    torch = sys.modules.get("torch")  # not loaded: no GPU was used
+    device = torch.cuda.max_memory_reserved() / 2**30 if torch and torch.cuda.is_initialized() else 0.0
     status = Path("/proc/self/status")
     if status.exists():  # getrusage counts the process that started this one, where that was larger
         (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))

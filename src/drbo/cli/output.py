@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 LOCK = "drbo.lock"  # as in drbo.data.lock
 #: Where an option comes from when it is not a default.
 GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP)
-PICTURE = "graph.png"
+PICTURE = "graph.svg"
 CHECKPOINT = "checkpoint"  # the folder of the saved search inside that of the result
 REPORT = "report.html"
 ASIDE = ".replaced"  # an older run, until the new one has started
 STARTED = f"{CHECKPOINT}/request.json"
-#: All files of a run, and of the saved search in it.
-FILES = ("edges.csv", PICTURE, REPORT, "result.json", "result.npz", PLAN, CLUSTERS, RESAMPLES)
+#: All files of a run, and of the saved search in it; version 0.1 drew graph.png.
+FILES = ("edges.csv", PICTURE, "graph.png", REPORT, "result.json", "result.npz", PLAN, CLUSTERS, RESAMPLES)
 SEARCH_FILES = ("request.json", "checkpoint.json", "checkpoint.previous.json", "table.npz", "state-*.npz")
 #: Nodes and edges of a graph whose picture, or report, is written in a moment.
 SMALL_PICTURE, SMALL_REPORT = 120, 400

@@ -39,15 +39,13 @@ def score(data: Path, graph: Path, as_json: bool, **options: Any) -> None:
 def _parts(made: Any, dag: Any, options: dict[str, Any]) -> dict[str, Any]:
     """Return the score of the DAG and what each node adds to it."""
     import numpy as np
-    import torch
 
     from drbo.scores.base import Families
     from drbo.search.evaluation.evaluator import Evaluator
     from drbo.settings import Settings
 
     evaluated = Evaluator(made, Settings()).evaluate(dag[None])
-    local = torch.as_tensor(evaluated.local[0])
-    price = torch.as_tensor(made.family_price(Families.from_dags(dag[None])))
+    local, price = evaluated.local[0], made.family_price(Families.from_dags(dag[None]))
     additive = made.level_of(local) is None
     shares = made.share(local, price).tolist() if additive else [None] * len(dag)
     nodes = [

@@ -7,7 +7,7 @@ import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -284,23 +284,23 @@ class Result:
         graph, weights = (self._answer, None) if as_class else (self.dag, self.weights)
         return handover.hand_over(path, graph, self.names, weights)
 
-    def plot(self, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes":
-        """Draw the graph, to a file if a path is given; see :func:`drbo.result.plot.draw`."""
-        from drbo.result.plot import draw
+    def plot(self, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes | None":
+        """Draw the graph: an SVG file, or with matplotlib (:func:`drbo.result.plot.draw`), which returns the axes."""
+        from drbo.result.svg import picture
 
-        return draw(self, path=path, ax=ax)
+        return picture(self, path, ax)
 
     def plot_trace(self, path: str | Path | None = None) -> "Axes":
         """Draw the best score against the evaluations; see :func:`drbo.result.plot.plot_trace`."""
-        from drbo.result.plot import plot_trace
+        from drbo.result.svg import plots
 
-        return plot_trace(self, path=path)
+        return cast("Axes", plots().plot_trace(self, path=path))
 
     def plot_compare(self, truth: npt.ArrayLike, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes":
         """Draw correct, missing, extra and reversed edges; see :func:`drbo.result.plot.plot_compare`."""
-        from drbo.result.plot import plot_compare
+        from drbo.result.svg import plots
 
-        return plot_compare(self, truth, path=path, ax=ax)
+        return cast("Axes", plots().plot_compare(self, truth, path=path, ax=ax))
 
     def has_seen(self, X: Any) -> bool:
         """Tell whether a table is the one that the graph was learned from; a subset of its rows is not recognised."""

@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from drbo.data.table import Table
 from drbo.deadline import current
 from drbo.errors import DataError, DrboError, ScoreError, SettingsError
 from drbo.scores.sums import sum_nodes
+
+Floats = npt.NDArray[np.float64]
 
 #: Weight of ln d per edge (Foygel & Drton 2010). With 0.5 every score whose edges are not tested after the search finds
 #: at most half an edge, on average, among 20 independent columns (benchmarks/studies/false_edges.py).
@@ -45,7 +45,7 @@ class Families:
     def from_dags(cls, dags: npt.NDArray[np.bool_]) -> "Families":
         """Return the d families of each DAG, DAG after DAG; ``dags`` is (B, d, d)."""
         count, d, _ = dags.shape
-        parents = np.array(dags.transpose(0, 2, 1), order="C").reshape(count * d, d)  # a copy: torch warns of read-only
+        parents = np.array(dags.transpose(0, 2, 1), order="C").reshape(count * d, d)  # never a view of the graphs
         return cls(np.tile(np.arange(d), count), parents)
 
     @classmethod
@@ -60,6 +60,12 @@ class Families:
     @property
     def n_nodes(self) -> int:
         return int(self.parents.shape[1])
+
+    @property
+    def sizes(self) -> npt.NDArray[np.intp]:
+        """The number of parents (m,) of each family."""
+        counts: npt.NDArray[np.intp] = self.parents.sum(axis=1)
+        return counts
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -138,6 +144,8 @@ class Score:
     #: "auto" then climbs over orders (docs/orders.md). Nothing is timed. A subclass that computes local values of its
     #: own says so itself. A score whose cost depends on the table sets it in ``__init__``.
     cheap: bool = False
+    #: It factorises kernel matrices with torch, and takes the options ``device`` and ``max_memory``.
+    kernels: bool = False
     #: Families in one call of :meth:`local`, for a score whose last bits depend on what is computed together: all
     #: executors then cut a batch at the same places and get the same numbers. None: a batch may be cut anywhere.
     cell: int | None = None
@@ -152,7 +160,7 @@ class Score:
     ) -> None:
         self.names = table.names
         self.n_nodes = table.n_columns
-        self.gain: float | Tensor = 1.0  # d(score) / d(local), a number or (d,)
+        self.gain: float | Floats = 1.0  # d(score) / d(local), a number or (d,)
         self._prior = _check_prior(edge_prior, self.n_nodes)
         self.targets = _check_targets(targets, table.n_rows, self.n_nodes)
         if table.weights is None and self.targets is None:
@@ -178,7 +186,7 @@ class Score:
         self.n_rows = n_rows.astype(np.float64)  # (d,)
         self.penalty = _check_penalty(penalty)
         factor = 1.0 if isinstance(self.penalty, str) else self.penalty
-        self.parameter_price = torch.as_tensor(factor * np.log(self.n_rows))  # (d,)
+        self.parameter_price: Floats = factor * np.log(self.n_rows)  # (d,)
         self.edge_price = 0.0
         if self.penalty == "ebic":  # 4 gamma ln d per edge on the scale of a BIC, which is 2 log evidences
             self.edge_price = 2 * EBIC_GAMMA * np.log(self.n_nodes) * (self.evidence_scale or 1.0)
@@ -211,55 +219,39 @@ class Score:
         """
         return np.ones(len(families), dtype=bool)
 
-    def parameters(
-        self,
-        nodes: Tensor,  # (m,)
-        parents: Tensor,  # (m, C, d) bool
-    ) -> Tensor | None:
-        """Return the number of free parameters (m, C) that the penalty counts; None: the score has no penalty."""
+    def parameters(self, families: Families) -> npt.NDArray[Any] | None:
+        """Return the number of free parameters (m,) that the penalty counts; None: the score has no penalty."""
         return None
 
-    def price(
-        self,
-        nodes: Tensor,  # (m,)
-        parents: Tensor,  # (m, C, d) bool
-        dtype: torch.dtype = torch.float64,
-    ) -> Tensor:
-        """Return the exact, cheap part (m, C) of each family: minus its penalty, plus its edge prior."""
-        device = parents.device
-        total = torch.zeros(parents.shape[:2], dtype=dtype, device=device)
-        count = self.parameters(nodes, parents)
+    def family_price(self, families: Families) -> Floats:
+        """Return the exact, cheap part (m,) of each family: minus its penalty, plus its edge prior."""
+        total = np.zeros(len(families))
+        count = self.parameters(families)
         if count is not None:
-            total -= count.to(dtype) * self.parameter_price.to(device, dtype)[nodes][:, None]
+            total -= count * self.parameter_price[families.nodes]
         if self.edge_price:
-            total -= self.edge_price * parents.sum(-1).to(dtype)
+            total -= self.edge_price * families.sizes
         if self._prior is not None:
-            weight = (self.evidence_scale or 1.0) * self._prior.to(device, dtype).T[nodes]  # (m, d)
-            total += sum_nodes(parents * weight[:, None, :])
+            weight = (self.evidence_scale or 1.0) * self._prior.T[families.nodes]  # (m, d)
+            total += sum_nodes(families.parents * weight)
         return total
 
-    def family_price(self, families: Families) -> npt.NDArray[np.float64]:
-        """Return :meth:`price` for a batch of families of mixed nodes."""
-        parents = torch.as_tensor(families.parents)[:, None, :]
-        return self.price(torch.as_tensor(families.nodes), parents)[:, 0].numpy()
-
-    def combine(self, local: Tensor, price: Tensor) -> Tensor:
+    def combine(self, local: Floats, price: Floats) -> Floats:
         """Return the scores (...) of DAGs from the local values and prices (..., d) of their families."""
         return sum_nodes(self.share(local, price))
 
-    def share(self, local: Tensor, price: Tensor, level: float | None = None, nodes: Tensor | None = None) -> Tensor:
+    def share(
+        self, local: Floats, price: Floats, level: float | None = None, nodes: npt.NDArray[np.intp] | None = None
+    ) -> Floats:
         """Return the contribution of each family to an additive form of the score.
 
         The last axis is all nodes, or the given ``nodes``. A score that is not additive is maximised through
         additive lower bounds, each exact at its ``level`` (:meth:`level_of`).
         """
-        gain = self.gain
-        if isinstance(gain, Tensor):
-            gain = gain.to(local)
-            gain = gain if nodes is None else gain[nodes]
+        gain = self.gain if nodes is None or isinstance(self.gain, float) else self.gain[nodes]
         return gain * local + price
 
-    def level_of(self, local: Tensor) -> float | None:
+    def level_of(self, local: Floats) -> float | None:
         """Return the level at which :meth:`share` is exact for the DAG with these local values; None: at any."""
         return None
 
@@ -301,20 +293,7 @@ def _check_penalty(penalty: Any) -> float | Literal["ebic"]:
     return float(penalty)
 
 
-def alike(values: npt.NDArray[np.float64]) -> float | Tensor:
-    """Return the number that all nodes share, or one for each (d,).
-
-    A number needs no copy to a GPU, which would wait for all work that is under way there.
-
-    Examples
-    --------
-    >>> alike(np.array([5.0, 5.0])), alike(np.array([5.0, 4.0])).tolist()
-    (5.0, [5.0, 4.0])
-    """
-    return float(values[0]) if (values == values[0]).all() else torch.as_tensor(values)
-
-
-def _check_prior(prior: npt.ArrayLike | None, d: int) -> Tensor | None:
+def _check_prior(prior: npt.ArrayLike | None, d: int) -> Floats | None:
     if prior is None:
         return None
     matrix = np.asarray(prior, dtype=np.float64)
@@ -324,7 +303,7 @@ def _check_prior(prior: npt.ArrayLike | None, d: int) -> Tensor | None:
             f"{matrix.shape}",
             hint="to forbid or require an edge, use knowledge instead of an infinite prior",
         )
-    return torch.as_tensor(matrix)
+    return matrix
 
 
 def _check_targets(targets: npt.ArrayLike | None, n: int, d: int) -> npt.NDArray[np.bool_] | None:

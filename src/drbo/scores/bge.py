@@ -5,9 +5,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from scipy.special import gammaln
-from torch import Tensor
 
 from drbo.data.table import Table, unit_free
 from drbo.errors import ScoreError, SettingsError
@@ -142,7 +140,7 @@ class BGe(Score):
         if not (np.isfinite(self.t) and self.t > 0):
             raise SettingsError(f"t must be a number > 0, got {t!r}")
         self.score_equivalent = self.targets is None
-        self.parameter_price = (self.parameter_price - torch.as_tensor(np.log(self.n_rows))).clamp(min=0) / 2
+        self.parameter_price = np.maximum(self.parameter_price - np.log(self.n_rows), 0.0) / 2
         self.groups = []
         self.group_of = np.zeros(d, dtype=np.intp)
         for number, (members, scatter, mean) in enumerate(groups):
@@ -179,9 +177,9 @@ class BGe(Score):
         value: npt.NDArray[np.float64] = prior + constant - (n + freedom) / 2 * pivot - parents / 2
         return value
 
-    def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:
-        """One per edge: only a penalty above 1 is charged."""
-        return parents.sum(-1)
+    def parameters(self, families: Families) -> npt.NDArray[np.intp]:
+        """Return one per edge: only a penalty above 1 is charged."""
+        return families.sizes
 
 
 def _large_group(table: Table, standardize: bool) -> tuple[npt.NDArray[np.intp], Floats, Floats]:
@@ -211,7 +209,6 @@ def log_pivots(
 
     The sum of the last k is the log determinant of the last k variables given the ones before them.
     """
-    # numpy, not torch: as fast on one thread, and torch's threads stall on small matrices when cores are shared.
     pivots = np.empty(place.shape)
     step = max(1, BATCH_BYTES // (8 * place.shape[1] ** 2))
     for start in range(0, len(place), step):

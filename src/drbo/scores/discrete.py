@@ -4,9 +4,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from scipy.special import gammaln
-from torch import Tensor
 
 from drbo.data.table import Table
 from drbo.errors import ScoreError, SettingsError
@@ -97,10 +95,9 @@ class DiscreteBIC(_CountScore):
     ) -> float:
         return _sum_x_log_x(cells) - _sum_x_log_x(totals)
 
-    def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:
-        """``(r_i - 1) q_i``, up to a cap that no useful family reaches."""
-        free = torch.as_tensor(self.cardinalities - 1, dtype=torch.float64, device=parents.device)[nodes]
-        return free[:, None] * configuration_counts(parents, self.cardinalities)
+    def parameters(self, families: Families) -> npt.NDArray[Any]:
+        """Return ``(r_i - 1) q_i``, up to a cap that no useful family reaches."""
+        return (self.cardinalities[families.nodes] - 1) * configuration_counts(families.parents, self.cardinalities)
 
 
 class BDeu(_CountScore):
@@ -138,7 +135,7 @@ class BDeu(_CountScore):
             )
         self.ess = float(ess)
         self._log_levels = np.log(self.cardinalities)
-        self.parameter_price = (self.parameter_price - torch.as_tensor(np.log(self.n_rows))).clamp(min=0) / 2
+        self.parameter_price = np.maximum(self.parameter_price - np.log(self.n_rows), 0.0) / 2
 
     def _value(
         self,
@@ -150,9 +147,9 @@ class BDeu(_CountScore):
         log_a = np.log(self.ess) - self._log_levels[parents].sum()  # a itself may underflow
         return float(_log_rising(cells, log_a - self._log_levels[node]).sum() - _log_rising(totals, log_a).sum())
 
-    def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:
-        """One per edge: only a penalty above 1 is charged."""
-        return parents.sum(-1)
+    def parameters(self, families: Families) -> npt.NDArray[np.intp]:
+        """Return one per edge: only a penalty above 1 is charged."""
+        return families.sizes
 
 
 def level_codes(table: Table, score_name: str) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
@@ -202,15 +199,15 @@ def configurations(
 
 
 def configuration_counts(
-    parents: Tensor,  # (m, C, d) bool
+    parents: npt.NDArray[np.bool_],  # (m, d)
     cardinalities: npt.NDArray[np.int64],
-) -> Tensor:
-    """Return the product (m, C) of the cardinalities of each parent set, exact up to a cap."""
-    product = torch.ones(parents.shape[:2], dtype=torch.float64, device=parents.device)
+) -> npt.NDArray[np.float64]:
+    """Return the product (m,) of the cardinalities of each parent set, exact up to a cap."""
+    product = np.ones(len(parents))
     for cardinality in np.unique(cardinalities):
-        columns = torch.as_tensor(np.flatnonzero(cardinalities == cardinality), device=parents.device)
-        power = parents[..., columns].sum(-1).to(torch.float64)
-        product = (product * float(cardinality) ** power).clamp(max=PARAMETER_CAP)
+        power = parents[:, cardinalities == cardinality].sum(axis=1)
+        with np.errstate(over="ignore"):  # the cap follows
+            product = np.minimum(product * float(cardinality) ** power, PARAMETER_CAP)
     return product
 
 

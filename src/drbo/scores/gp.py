@@ -15,6 +15,7 @@ from drbo.data.table import Table, unit_free
 from drbo.deadline import current
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Families, Score, row_groups
+from drbo.scores.outliers import winsorized
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,9 +27,6 @@ MATRICES = 7
 CHUNK_BYTES = {"cpu": 2**23, "cuda": 2**30}
 #: Families in one call on a CPU: the last bit of what is vectorised depends on what is computed together.
 CPU_CELL = 4
-
-#: Values further than this many interquartile ranges outside the quartiles are "far out" (Tukey 1977).
-FAR_OUT = 3.0
 
 #: Length scales tried first, in units of the root of the number of parents: columns have variance 1.
 START_SCALES = (0.5, 1.0, 2.0, 5.0)
@@ -44,25 +42,6 @@ CLIMB_GAIN = 1e-3
 CLIMB_STEPS = 30
 #: Longest step in (log length scale, log noise).
 CLIMB_REACH = (0.7, 1.5)
-
-
-def winsorized(values: npt.ArrayLike) -> Floats:
-    """Return the columns with far-out values pulled in to Tukey's outer fences.
-
-    A Gaussian likelihood pays any price for one wild value: without this an isolated outlier "proves" an edge.
-    Fences are three interquartile ranges outside the quartiles: two in a million values of a Gaussian column. A column
-    with half of its values equal has no spread to measure by and stays as it is.
-
-    Examples
-    --------
-    >>> winsorized([[0.0], [1.0], [2.0], [3.0], [100.0]]).ravel().tolist()
-    [0.0, 1.0, 2.0, 3.0, 9.0]
-    """
-    array = np.asarray(values, dtype=np.float64)
-    low, high = np.quantile(array, [0.25, 0.75], axis=0)
-    reach = np.where(high > low, FAR_OUT * (high - low), np.inf)
-    pulled: Floats = np.clip(array, low - reach, high + reach)
-    return pulled
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +175,8 @@ def solve(
 class KernelScore(Score):
     """What all scores with a Gaussian process share: their checks and the rows that count for each node."""
 
+    kernels = True
+
     def __init__(self, table: Table, *, device: str = "cpu", max_memory: float = 4.0, **options: Any) -> None:
         super().__init__(table, **options)
         self._need_numbers(table)
@@ -301,9 +282,9 @@ class GpScore(KernelScore):
         """Return the log evidence of each family."""
         return self.fit(families).log_evidence
 
-    def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:
-        """A length scale and an amplitude per parent."""
-        return 2 * parents.sum(-1)
+    def parameters(self, families: Families) -> npt.NDArray[np.intp]:
+        """Return two per parent: a length scale and an amplitude."""
+        return 2 * families.sizes
 
     def fit(self, families: Families) -> GpFit:
         """Return the fitted parameters of each family, and its log evidence."""

@@ -5,16 +5,16 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from drbo import _core
 from drbo.data.moments import Moments, complete_moments, moments
 from drbo.data.table import Table
 from drbo.errors import DataError, ScoreError
-from drbo.scores.base import Families, Score, alike, row_groups
+from drbo.scores.base import Families, Score, row_groups
 from drbo.scores.sums import log_sum_exp, sum_nodes
 from drbo.threads import crew
+
+Floats = npt.NDArray[np.float64]
 
 #: Relative residual variance under which a fit counts as perfect: keeps ln MSE finite.
 RESIDUAL_FLOOR = 1e-12
@@ -135,7 +135,7 @@ class BicNV(Score):
             np.fill_diagonal(correlation, 1.0)
             self.groups.append((2 * np.log(safe), correlation))
             self.group_of[members] = number
-        self.gain = alike(-self.n_rows)
+        self.gain = -self.n_rows
         self.nested = bool((self.n_rows > self.n_nodes).all())  # with fewer rows a large parent set loses its credit
 
     def local(self, families: Families) -> npt.NDArray[np.float64]:
@@ -157,9 +157,9 @@ class BicNV(Score):
         few: npt.NDArray[np.bool_] = families.parents.sum(axis=1) < self.n_rows[families.nodes] - 1
         return few
 
-    def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:
-        """One weight per parent."""
-        return parents.sum(-1)
+    def parameters(self, families: Families) -> npt.NDArray[np.intp]:
+        """Return the number of parents: each has one weight."""
+        return families.sizes
 
 
 class BicEV(BicNV):
@@ -175,8 +175,7 @@ class BicEV(BicNV):
     >>> table = Table.from_array(np.column_stack([x, 2 * x + rng.normal(size=500)]))
     >>> score = BicEV(table)
     >>> pair = Families.from_dags(np.array([[[0, 1], [0, 0]], [[0, 0], [1, 0]]], dtype=bool))  # 0 -> 1, 1 -> 0
-    >>> local = torch.as_tensor(score.local(pair).reshape(2, 2))
-    >>> forward, backward = score.combine(local, torch.zeros(2, 2))
+    >>> forward, backward = score.combine(score.local(pair).reshape(2, 2), np.zeros((2, 2)))
     >>> bool(forward > backward)
     True
     """
@@ -186,27 +185,24 @@ class BicEV(BicNV):
     assumption = "equal noise variances"
     equal_variance = True
 
-    def combine(self, local: Tensor, price: Tensor) -> Tensor:
+    def combine(self, local: Floats, price: Floats) -> Floats:
         """Return the scores of DAGs from ``ln MSE`` and prices (..., d)."""
         total = float(self.n_rows.sum())
-        log_share = alike(np.log(self.n_rows / total))
-        if isinstance(log_share, float):
-            mean = log_sum_exp(local) + log_share
-        else:
-            mean = log_sum_exp(local + log_share.to(local))
-        return -total * mean + sum_nodes(price)
+        return -total * log_sum_exp(local + np.log(self.n_rows / total)) + sum_nodes(price)
 
-    def share(self, local: Tensor, price: Tensor, level: float | None = None, nodes: Tensor | None = None) -> Tensor:
+    def share(
+        self, local: Floats, price: Floats, level: float | None = None, nodes: npt.NDArray[np.intp] | None = None
+    ) -> Floats:
         """Return the additive bound ``-(n / level) MSE_i + price``: with M the mean MSE, -ln M >= 1 - ln s - M / s."""
         if level is None:
             raise ValueError("an equal-variance score is additive only at a given level")
-        weights = torch.as_tensor(self.n_rows, dtype=local.dtype, device=local.device)
-        return -(weights if nodes is None else weights[nodes]) / level * local.exp() + price
+        rows = self.n_rows if nodes is None else self.n_rows[nodes]
+        shares: Floats = -rows / level * np.exp(local) + price
+        return shares
 
-    def level_of(self, local: Tensor) -> float:
+    def level_of(self, local: Floats) -> float:
         """Return the mean MSE of the DAG with these local values (d,)."""
-        weights = torch.as_tensor(self.n_rows, dtype=local.dtype, device=local.device)
-        return float((weights * local.exp()).sum() / weights.sum())
+        return float((self.n_rows * np.exp(local)).sum() / self.n_rows.sum())
 
 
 def group_moments(table: Table, values: npt.NDArray[np.float64], rows: npt.NDArray[np.intp]) -> Moments:

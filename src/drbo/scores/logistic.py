@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
-from torch import Tensor
 
 from drbo.data.table import Table
 from drbo.errors import ScoreError
@@ -82,9 +81,9 @@ class LogisticBIC(Score):
                 values[part] = maximised_likelihood(*problem(columns, repeats, families.nodes[part], parents))
         return values
 
-    def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:
-        """One weight per parent."""
-        return parents.sum(-1)
+    def parameters(self, families: Families) -> npt.NDArray[np.intp]:
+        """Return the number of parents: each has one weight."""
+        return families.sizes
 
 
 def maximised_likelihood(
@@ -93,7 +92,6 @@ def maximised_likelihood(
     ones: Floats,  # (F, G) weight of its ones
 ) -> Floats:
     """Return the maximised log-likelihood (F,) of F logistic regressions, by Newton's method with step halving."""
-    # numpy, not torch: as fast on one thread, and torch's threads stall on small arrays when cores are shared.
     shared = len(design) == 1
     rate = (ones.sum(axis=1) / total.sum(axis=1)).clip(1e-12, 1 - 1e-12)
     coefficients = np.zeros((len(total), design.shape[2]))

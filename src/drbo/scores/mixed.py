@@ -4,12 +4,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from drbo.data.table import Table
 from drbo.errors import ScoreError
-from drbo.scores.base import Families, Score, alike, row_groups
+from drbo.scores.base import Families, Score, row_groups
 from drbo.scores.bge import check_not_constant, log_pivots
 from drbo.scores.discrete import PARAMETER_CAP, configuration_counts, configurations
 
@@ -57,7 +55,7 @@ class DegenerateGaussian(Score):
         super().__init__(table, **options)
         check_not_constant(table, self.name)
         self.score_equivalent = self.targets is None
-        self.gain = alike(-self.n_rows)
+        self.gain = -self.n_rows
         columns, self._owner = _indicator_columns(table)
         self._widths = np.bincount(self._owner, minlength=self.n_nodes)
         self.nested = bool((self.n_rows > self._widths.sum()).all())  # else a large parent set loses its credit
@@ -92,13 +90,9 @@ class DegenerateGaussian(Score):
         few: npt.NDArray[np.bool_] = columns < self.n_rows[families.nodes]
         return few
 
-    def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:
-        """Columns of the node times columns of its parents."""
-        count = torch.zeros(parents.shape[:2], dtype=torch.int64, device=parents.device)
-        for width in np.unique(self._widths).tolist():
-            members = torch.as_tensor(np.flatnonzero(self._widths == width), device=parents.device)
-            count += width * parents[..., members].sum(-1)
-        return torch.as_tensor(self._widths, device=parents.device)[nodes][:, None] * count
+    def parameters(self, families: Families) -> npt.NDArray[Any]:
+        """Return the columns of the node times the columns of its parents."""
+        return self._widths[families.nodes] * (families.parents @ self._widths)
 
 
 class ConditionalGaussian(Score):
@@ -192,15 +186,14 @@ class ConditionalGaussian(Score):
         value -= float(counts @ np.linalg.slogdet(covariance)[1] + misfit.sum()) / 2
         return value - len(code) / 2 * float(size * np.log(2 * np.pi) + log_variance[numeric].sum())
 
-    def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:
-        """Growth of ``q - 1 + q (k + k (k + 1) / 2)``: q configurations, each with a mean and a covariance of k."""
-        device = parents.device
-        numeric = torch.as_tensor(self._numeric, device=device)
-        configs = configuration_counts(parents, self._cardinalities)
-        size = (parents & numeric).sum(-1).to(torch.float64)
-        more = torch.as_tensor(self._cardinalities - 1, dtype=torch.float64, device=device)[nodes][:, None]
+    def parameters(self, families: Families) -> npt.NDArray[Any]:
+        """Return how ``q - 1 + q (k + k (k + 1) / 2)`` grows: q configurations with a mean and a covariance of k."""
+        configs = configuration_counts(families.parents, self._cardinalities)
+        size = (families.parents & self._numeric).sum(axis=1)
+        more = self._cardinalities[families.nodes] - 1
         as_category = more * configs * (1 + size + size * (size + 1) / 2)
-        return torch.where(numeric[nodes][:, None], configs * (size + 2), as_category).clamp(max=PARAMETER_CAP)
+        count: Floats = np.where(self._numeric[families.nodes], configs * (size + 2), as_category)
+        return np.minimum(count, PARAMETER_CAP)
 
 
 def _indicator_columns(table: Table) -> tuple[Floats, npt.NDArray[np.intp]]:

@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from torch import Tensor
 
 from drbo.data.table import Table, unit_free
 from drbo.errors import ScoreError, SettingsError
-from drbo.scores.base import Families, Score, alike, row_groups
-from drbo.scores.gp import winsorized
+from drbo.scores.base import Families, Score, row_groups
 from drbo.scores.linear import residual_variances
+from drbo.scores.outliers import winsorized
 
 Floats = npt.NDArray[np.float64]
 
@@ -59,8 +58,8 @@ class SplineScore(Score):
     ``x_i = sum_j f_j(x_j) + noise`` by least squares, f_j a natural cubic spline with ``df`` parameters. All families
     come from one Gram matrix of the d * df basis functions, so a family costs as little as in the linear score, for
     any number of rows. Columns are standardised and their far-out values pulled in
-    (:func:`~drbo.scores.gp.winsorized`): units do not matter. ``local`` is the log of the share of variance that the
-    parents leave. A node with n - 1 or more parameters gets no credit for its parents.
+    (:func:`~drbo.scores.outliers.winsorized`): units do not matter. ``local`` is the log of the share of variance that
+    the parents leave. A node with n - 1 or more parameters gets no credit for its parents.
 
     What it cannot see is interaction: ``x_1 x_2`` is no sum of functions. :class:`~drbo.scores.gp.GpScore` can.
 
@@ -109,7 +108,7 @@ class SplineScore(Score):
             everything = np.hstack([columns / len(rows) ** 0.5, *bases])
             self.groups.append((owner, everything.T @ everything))
             self.group_of[members] = number
-        self.gain = alike(-self.n_rows)
+        self.gain = -self.n_rows
         # with fewer rows a large parent set loses its credit
         self.nested = bool((self.n_rows > self.df * (self.n_nodes - 1) + 1).all())
 
@@ -134,6 +133,9 @@ class SplineScore(Score):
         few: npt.NDArray[np.bool_] = count < self.n_rows[families.nodes] - 1
         return few
 
-    def parameters(self, nodes: Tensor, parents: Tensor) -> Tensor:
-        """``df`` per parent, also where its column has too few values for so many functions: less is too lenient."""
-        return self.df * parents.sum(-1)
+    def parameters(self, families: Families) -> npt.NDArray[np.intp]:
+        """Return ``df`` per parent, also where its column has too few values for so many functions.
+
+        Counting fewer would be too lenient.
+        """
+        return self.df * families.sizes

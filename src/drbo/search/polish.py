@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from drbo.constraints import Constraints
 from drbo.graph import descendants
@@ -132,5 +131,5 @@ def _scores_after(
             there = moves.nodes[part, side] >= 0
             local[rows[there], moves.nodes[part, side][there]] = values[part, side][there]
             cost[rows[there], moves.nodes[part, side][there]] = prices[part, side][there]
-        scores[part] = score.combine(torch.as_tensor(local), torch.as_tensor(cost)).numpy()
+        scores[part] = score.combine(local, cost)
     return scores

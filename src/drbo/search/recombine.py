@@ -2,7 +2,6 @@
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from drbo.graph import topological_order
 from drbo.scores.base import Families
@@ -58,7 +57,7 @@ class Recombiner:
         self._refresh(incumbent)
         score, best = self.evaluator.score, incumbent
         for _ in range(LEVEL_ROUNDS):
-            level = score.level_of(torch.as_tensor(best.local[0]))
+            level = score.level_of(best.local[0])
             found = self.evaluator.evaluate_one(self._best_additive(self._shares(level), best.dags[0], rng))
             if found.scores[0] <= best.scores[0]:
                 break
@@ -68,8 +67,7 @@ class Recombiner:
         return best
 
     def _shares(self, level: float | None) -> npt.NDArray[np.float64]:
-        local, price = torch.as_tensor(self._local), torch.as_tensor(self._price)
-        return self.evaluator.score.share(local, price, level, torch.as_tensor(self._nodes)).numpy()
+        return self.evaluator.score.share(self._local, self._price, level, self._nodes)
 
     def _refresh(self, incumbent: Evaluated) -> None:
         """Take in what became known; where that is too much, keep the best families at the incumbent's level."""
@@ -81,7 +79,7 @@ class Recombiner:
             self._recall(incumbent)
         d = self._parents.shape[1]
         if d > EXACT_NODES and len(self._nodes) > 2 * POOL * d:
-            level = self.evaluator.score.level_of(torch.as_tensor(incumbent.local[0]))
+            level = self.evaluator.score.level_of(incumbent.local[0])
             order = np.lexsort((-self._shares(level), self._nodes))
             starts = np.searchsorted(self._nodes[order], np.arange(d))
             kept = (self._parents == incumbent.dags[0].T[self._nodes]).all(axis=1)  # its order must stay possible

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
-import torch
 
 from drbo.constraints import Constraints
 from drbo.data.files import read_header, read_json
@@ -33,16 +32,6 @@ MOST = 2**60
 LARGEST = 1e150
 
 HINT = "the file was changed or written by another program; start a new search"
-
-#: What torch keeps of a generator on the CPU: the Mersenne Twister of Matsumoto & Nishimura (1998) with 624 words.
-_WORDS = 624
-_TWISTER = np.dtype(
-    [
-        *(("seed", "<u8"), ("left", "<i4"), ("seeded", "<i4"), ("next", "<u8"), ("words", "<u8", (_WORDS,))),
-        *(("normals", "<f8", (3,)), ("has_normal", "<i4"), ("padding", "<i4")),
-        *(("float_normal", "<f4"), ("has_float_normal", "u1"), ("end", "u1", (3,))),
-    ]
-)
 
 
 class Restorable(Protocol):
@@ -281,25 +270,6 @@ class Fields:
         rest = {"has_uint32": part.integer("has_uint32", 0, 1), "uinteger": part.integer("uinteger", 0, 2**32 - 1)}
         generator.bit_generator.state = {"bit_generator": "PCG64", "state": words, **rest}
 
-    def torch_generator(self, name: str, generator: torch.Generator) -> None:
-        """Set a torch generator.
-
-        Torch reads beyond its memory where the place in a Mersenne Twister does not fit what is left of it.
-        """
-        raw = self.array(name, np.uint8, (len(generator.get_state()),))
-        if generator.device.type == "cpu":
-            twister = raw.view(_TWISTER)[0]
-            left, place = int(twister["left"]), int(twister["next"])
-            inside = 1 <= left <= _WORDS and (left + place == _WORDS + 1 or (left, place) == (1, 0))
-            flags = twister["seeded"] == 1 and twister["has_normal"] in (0, 1) and twister["has_float_normal"] in (0, 1)
-            words = twister["words"].max() < 2**32 and twister["words"].any()
-            if not (inside and flags and words):
-                self.refuse(name, "be the state of a Mersenne Twister", "another state")
-        try:
-            generator.set_state(torch.as_tensor(raw))
-        except RuntimeError as error:
-            self.refuse(name, f"be the state of a generator of {generator.device}", f"{error!s:.80}")
-
 
 def generator_state(generator: np.random.Generator) -> State:
     """Return the state of a numpy generator; children are spawned from the seed that a search is built with.
@@ -313,8 +283,3 @@ def generator_state(generator: np.random.Generator) -> State:
     assert found["bit_generator"] == "PCG64"  # what default_rng makes
     rest = {name: int(found[name]) for name in ("has_uint32", "uinteger")}
     return {name: int(found["state"][name]) for name in ("state", "inc")} | rest
-
-
-def torch_state(generator: torch.Generator) -> Array:
-    """Return the state of a torch generator."""
-    return generator.get_state().numpy()

@@ -13,6 +13,7 @@ from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.loop import ProposalSearch, Proposer
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
+from drbo.torch_device import chosen_device, need_torch
 
 Route = Literal["orders", "surrogate", "paper"]
 
@@ -43,7 +44,7 @@ def new_search(
     Parameters
     ----------
     constraints : what every graph obeys; None: anything goes.
-    device : of the networks of route paper.
+    device : "auto", "cpu" or "cuda", of the networks of route paper.
     executor : computes local scores on the other routes than orders; None: this process does.
     start : (d, d) a DAG within the constraints to search from.
     """
@@ -60,10 +61,12 @@ def _proposer(
 ) -> Proposer:
     own_seed = int(rng.integers(2**62))
     if settings.route == "paper":
+        need_torch("route paper")
         import torch
 
         from drbo.search.paper.propose import RegionProposer
 
+        device = chosen_device(device)
         return RegionProposer(evaluator, settings, limits, rng, torch.Generator(device).manual_seed(own_seed))
     from drbo.search.bayes.propose import ClimbProposer
 

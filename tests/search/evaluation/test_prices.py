@@ -12,8 +12,8 @@ D = 5
 class CountsPairs(BicNV):
     """A price that does not add up over parents."""
 
-    def parameters(self, nodes, parents):
-        return parents.sum(-1) ** 2
+    def parameters(self, families):
+        return families.sizes**2
 
 
 @pytest.fixture

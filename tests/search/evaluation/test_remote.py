@@ -8,7 +8,6 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 
 import numpy as np
 import pytest
-import torch
 
 from drbo.data.table import Table
 from drbo.errors import ScoreError, SettingsError, WorkerError
@@ -18,6 +17,7 @@ from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.remote import Answer, Workers, compute, local_scores
 from drbo.search.evaluation.workers import WorkerLost
 from drbo.settings import Settings
+from drbo.threads import available
 
 
 class Slow(Score):
@@ -175,7 +175,7 @@ def test_the_score_is_sent_to_a_worker_once(table, families):
         workers.seconds_each = 0.3
         workers.local(families)
     assert executor.blobs <= 3  # what was under way before the first answer came
-    assert compute(workers._digest, None, families.keys(), torch.get_num_threads()).values is not None
+    assert compute(workers._digest, None, families.keys(), available()).values is not None
 
 
 def test_a_lost_piece_is_given_away_again(table, families):
@@ -235,7 +235,7 @@ def test_bad_numbers_and_exceptions_are_named_wherever_they_arise(table, familie
         with pytest.raises(ScoreError, match=rf"{words} node 'x2' with parents \['x0', 'x1'\]"):
             local_scores(score, families)
         module._held["s"] = score
-        assert "node 'x2'" in compute("s", None, families.keys(), torch.get_num_threads()).problem
+        assert "node 'x2'" in compute("s", None, families.keys(), available()).problem
 
 
 def test_what_is_no_executor_is_refused(table):

@@ -3,7 +3,6 @@ import warnings
 
 import numpy as np
 import pytest
-import torch
 
 from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
@@ -195,18 +194,15 @@ def test_a_limit_that_is_not_reached_changes_nothing(kind):
 
 
 @pytest.mark.parametrize("kind", [BicNV, BicEV])
-def test_threads_change_nothing(kind):
+def test_threads_change_nothing(kind, use):
     score = kind(Table.from_array(simulate("15ER4", n=200, seed=1).X))
-    threads, found = torch.get_num_threads(), []
-    try:
-        for count in (1, 2):
-            torch.set_num_threads(count)
-            curve = []
-            search = OrderSearch(score, QUICK, seed=7)
-            outcome = search.run([lambda progress, curve=curve: curve.append(progress.best)])
-            found.append((outcome.best.dags.tolist(), outcome.n_local, outcome.stopped, search.ends, curve))
-    finally:
-        torch.set_num_threads(threads)
+    found = []
+    for count in (1, 2):
+        use(count)
+        curve = []
+        search = OrderSearch(score, QUICK, seed=7)
+        outcome = search.run([lambda progress, curve=curve: curve.append(progress.best)])
+        found.append((outcome.best.dags.tolist(), outcome.n_local, outcome.stopped, search.ends, curve))
     assert found[0] == found[1]
 
 
@@ -221,7 +217,7 @@ def test_searches_begin_side_by_side_and_know_nothing_of_each_other():
     assert alone.ends[0] in together.ends[:2]
 
 
-def test_an_interrupt_ends_the_searches_of_all_threads(monkeypatch):
+def test_an_interrupt_ends_the_searches_of_all_threads(monkeypatch, use):
     search = OrderSearch(BicNV(Table.from_array(simulate("12ER3", n=200, seed=1).X)), QUICK, seed=7)
     shake = Ascent.shake
 
@@ -231,7 +227,7 @@ def test_an_interrupt_ends_the_searches_of_all_threads(monkeypatch):
         return shake(self, climb)
 
     monkeypatch.setattr(Ascent, "shake", interrupted)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    use(2)
     outcome = search.run()
     assert outcome.stopped == "interrupted"
     assert not search.whole

@@ -33,8 +33,8 @@ def _generator(seed=0):
 class CountsPairs(BicNV):
     """A price that does not add up over parents."""
 
-    def parameters(self, nodes, parents):
-        return parents.sum(-1) ** 2
+    def parameters(self, families):
+        return families.sizes**2
 
 
 class Scene:
@@ -103,9 +103,8 @@ def test_drawn_scores_are_drawn_local_values_combined_with_true_prices(score, lo
     assert found.shape == (4, C)
     for c, dag in enumerate(scene.space.decode(vectors).numpy()):
         parents = torch.as_tensor(dag.T)[:, None, :]
-        local = scene.surrogate.to_local(nodes, draws.local(nodes, parents))[:, 0].T.double()
-        price = torch.as_tensor(scene.score.family_price(Families.from_dags(dag[None])))
-        expected = scene.score.combine(local, price).numpy()
+        local = scene.surrogate.to_local(nodes, draws.local(nodes, parents))[:, 0].T.double().numpy()
+        expected = scene.score.combine(local, scene.score.family_price(Families.from_dags(dag[None])))
         assert found[:, c].numpy() == pytest.approx(expected, rel=0, abs=ROUNDING * sizes[c])
 
 

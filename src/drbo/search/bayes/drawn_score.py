@@ -2,7 +2,6 @@
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from drbo import _core
 from drbo.constraints import Constraints
@@ -111,7 +110,7 @@ class Landscape:
     def refresh(self, best: Evaluated) -> None:
         """Take in the families that became known, and the level of the best DAG."""
         families, local = self.evaluator.known(since=len(self._known_values))
-        level = self.evaluator.score.level_of(torch.as_tensor(best.local[0]))
+        level = self.evaluator.score.level_of(best.local[0])
         if level is not None:
             self.rules = self.rules._replace(gain=-self.evaluator.score.n_rows, level=level)
         if not len(families):
@@ -206,10 +205,7 @@ class Landscape:
         if level is not None:
             return local
         price = np.zeros(len(local)) if self._price is not None else self.evaluator.score.family_price(families)
-        share = self.evaluator.score.share(
-            torch.as_tensor(local), torch.as_tensor(price), None, torch.as_tensor(families.nodes)
-        )
-        return -share.numpy()
+        return -self.evaluator.score.share(local, price, None, families.nodes)
 
 
 def family_codes(families: Families, code: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -4,7 +4,6 @@ from concurrent.futures import Executor
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from drbo.constraints import Constraints
 from drbo.deadline import no_deadline
@@ -60,7 +59,7 @@ class Evaluator:
         """Set the state; every family must obey the knowledge."""
         n_evals, charged = fields.integer("n_evals"), fields.integer("charged")
         packed = fields.array("keys", np.uint8, (None, self._key_bytes))
-        most = LARGEST if self.score.level_of(torch.zeros(self.score.n_nodes)) is None else LARGEST_LOG
+        most = LARGEST if self.score.level_of(np.zeros(self.score.n_nodes)) is None else LARGEST_LOG
         values = fields.array("values", np.float64, (len(packed),), -most, most)
         raw, width = packed.tobytes(), self._key_bytes
         keys = [raw[start : start + width] for start in range(0, len(raw), width)]
@@ -155,7 +154,7 @@ class Evaluator:
         if len(dags) == 0:
             return np.empty(0)
         price = self.score.family_price(Families.from_dags(dags)).reshape(local.shape)
-        return self.score.combine(torch.as_tensor(local), torch.as_tensor(price)).numpy()
+        return self.score.combine(local, price)
 
     def known(self, since: int = 0) -> tuple[Families, npt.NDArray[np.float64]]:
         """Return all families scored so far, in the order in which they became known, and their local values."""

@@ -2,9 +2,8 @@
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
-from drbo.scores.base import Score
+from drbo.scores.base import Families, Score
 
 #: Random families on which a price is compared with the sum of its parents'.
 PRICE_CHECKS = 16
@@ -38,7 +37,7 @@ def additive_prices(
         sets &= (own >= 0) & (own != node)
         parents = np.zeros((len(sets), d), bool)
         parents[:, own[own >= 0]] = sets[:, own >= 0]
-        prices = score.price(torch.tensor([node]), torch.as_tensor(parents)[None])[0].numpy()
+        prices = score.family_price(Families(np.full(len(sets), node), parents))
         gains = prices[1 : m + 1] - prices[0]
         if not np.allclose(prices[0] + sets @ gains, prices, rtol=1e-6, atol=1e-6):
             return None

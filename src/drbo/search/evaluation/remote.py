@@ -18,12 +18,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from drbo.deadline import OutOfTimeError, current
 from drbo.errors import DrboError, ScoreError, SettingsError, WorkerError
 from drbo.scores.base import Families, Score
 from drbo.search.evaluation.workers import WorkerLost
+from drbo.threads import available, use_threads
 
 #: Seconds of work in one piece: less is lost in sending it, more is lost with a worker that dies.
 LEAST_SECONDS, MOST_SECONDS = 0.5, 2.0
@@ -64,11 +64,11 @@ class Answer:
 def compute(digest: str, blob: bytes | None, keys: Sequence[bytes], n_threads: int) -> Answer:
     """Score families on a worker; the score is kept there for the next time.
 
-    Torch runs with as many threads as at home: its sums are cut at other places with another number of them.
+    It uses as many threads as at home, because torch cuts its sums elsewhere with another number of threads.
 
     Examples
     --------
-    >>> compute("0", None, [], torch.get_num_threads()).wanted
+    >>> compute("0", None, [], available()).wanted
     True
     """
     score: Score | None = held(digest, blob, n_threads)
@@ -87,16 +87,15 @@ def held(digest: str, blob: bytes | None, n_threads: int) -> Any:
 
     Examples
     --------
-    >>> held("1", pickle.dumps(pow), torch.get_num_threads())(2, 5), held("1", None, torch.get_num_threads())(2, 3)
+    >>> held("1", pickle.dumps(pow), available())(2, 5), held("1", None, available())(2, 3)
     (32, 8)
     """
-    if torch.get_num_threads() != n_threads:
-        torch.set_num_threads(n_threads)
     with _holding:
         if blob is not None and digest not in _held:
             _held[digest] = pickle.loads(blob)  # from the process that started this one, as every task of a pool is
             while len(_held) > HELD_SCORES:
                 _held.popitem(last=False)
+        use_threads(n_threads)  # now that torch is loaded, if it is needed
         if digest in _held:
             _held.move_to_end(digest)
         return _held.get(digest)
@@ -436,13 +435,13 @@ def n_workers(executor: Executor) -> int:
 
 
 def n_threads(executor: Executor) -> int:
-    """Return the threads of torch on a worker: those at home, and one in a process that was forked from it.
+    """Return the threads of a worker: as many as at home, and one in a process that was forked from it.
 
     Threads do not come along when a process is forked, and OpenMP would wait for them for ever.
     """
     context = getattr(executor, "_mp_context", None)
     forked = context is not None and context.get_start_method() == "fork"
-    return 1 if forked else torch.get_num_threads()
+    return 1 if forked else available()
 
 
 def _pickled(score: Score) -> bytes:

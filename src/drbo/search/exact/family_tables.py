@@ -6,7 +6,6 @@ from itertools import product
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from drbo.constraints import Constraints
 from drbo.deadline import current
@@ -51,8 +50,8 @@ class FamilyTables:
         """Return what each family adds to the score, in its additive form at a level; minus infinity: not usable."""
         shares = np.empty_like(self.local)
         for node in range(self.n_nodes):
-            local, price = (torch.as_tensor(part[node])[:, None] for part in (self.local, self.price))
-            shares[node] = score.share(local, price, level, torch.tensor([node]))[:, 0].numpy()
+            local, price = (part[node][:, None] for part in (self.local, self.price))
+            shares[node] = score.share(local, price, level, np.array([node]))[:, 0]
         return shares
 
 
@@ -226,8 +225,8 @@ def _most_cells(score: DiscreteBIC, constraints: Constraints) -> float:
     """
     base = Families(np.arange(score.n_nodes), np.ascontiguousarray(constraints.required.T))
     shares = 2 * score.local(base) + score.family_price(base)
-    prior = 0.0 if score._prior is None else 2 * score._prior.clamp(min=0).sum(0).numpy()
-    unit = score.parameter_price.numpy() * (score.cardinalities - 1)
+    prior = 0.0 if score._prior is None else 2 * np.maximum(score._prior, 0.0).sum(axis=0)
+    unit = score.parameter_price * (score.cardinalities - 1)
     room = np.asarray(prior - shares + 2 * SKIP_MARGIN)
     with np.errstate(divide="ignore"):
         most = np.where(unit > 0, room / unit, np.inf)

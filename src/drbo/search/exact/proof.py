@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from drbo.constraints import Constraints
 from drbo.errors import SettingsError
@@ -106,13 +105,13 @@ def _swept(
 ) -> Certificate:
     """Return the certificate of a solver of additive scores."""
     sweep = _Sweep(solver, evaluator, start)
-    level = evaluator.score.level_of(torch.as_tensor(start.local[0]))
+    level = evaluator.score.level_of(start.local[0])
     bound = sweep.additive() if level is None else sweep.over_levels(level)
     best = sweep.best
     score = float(best.scores[0])
     slack = tolerance(solver.rounding, best)
     upper = score if bound <= score + slack else bound
-    final = evaluator.score.level_of(torch.as_tensor(best.local[0]))
+    final = evaluator.score.level_of(best.local[0])
     return Certificate(best, upper, slack, valid_for(constraints), final)
 
 
@@ -207,8 +206,8 @@ class _BySets:
         """Return a bound on the sum of shares of any DAG, and the best DAG met."""
         from drbo.search.exact.astar import solve  # compiled: only where it is used
 
-        families, local = Families.from_dags(best.dags), torch.as_tensor(best.local[0])
-        known = self.score.share(local, torch.as_tensor(self.score.family_price(families)), level).numpy()
+        price = self.score.family_price(Families.from_dags(best.dags))
+        known = self.score.share(best.local[0], price, level)
         slack = (self.rounding + EQUAL * (1.0 + abs(float(known.sum())))) / LARGE_COMPONENTS
         found = useful_sets(self.score, self.constraints, float(known.sum()) - slack, level, self.effort)
         if found is None:
@@ -223,7 +222,9 @@ class _BySets:
         score = self.score
         full = Families(np.arange(score.n_nodes), np.ascontiguousarray(self.constraints.allowed.T))
         low = _mean(score, self.evaluator.families(full)) * (1 - 1e-9)
-        prior = 0.0 if score._prior is None else (score.evidence_scale or 1.0) * float(score._prior.clamp(min=0).sum())
+        prior = (
+            0.0 if score._prior is None else (score.evidence_scale or 1.0) * float(np.maximum(score._prior, 0.0).sum())
+        )
         high = float(np.exp((prior - float(best.scores[0])) / score.n_rows.sum()))  # all prices are at most the prior's
         return low, high * (1 + 1e-9)
 

@@ -6,7 +6,6 @@ state: :meth:`Ascent.stand` makes it again from the order and the DAG where the 
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from drbo.constraints import Constraints
 from drbo.deadline import Deadline
@@ -209,12 +208,12 @@ class Ascent:
                 parents = np.flatnonzero(dag[:, node])
                 ranked = parents[np.lexsort((-place[parents], ~limits.required[parents, node]))]
                 dag[ranked[limits.max_parents[node] :], node] = False
-        elif score.level_of(torch.zeros(score.n_nodes, dtype=torch.float64)) is None:
+        elif score.level_of(np.zeros(score.n_nodes)) is None:
             return None
-        return score.level_of(torch.as_tensor(self.evaluator.families(Families.from_dags(dag[None]))))
+        return score.level_of(self.evaluator.families(Families.from_dags(dag[None])))
 
     def _level(self, found: Evaluated) -> float | None:
-        return self.evaluator.score.level_of(torch.as_tensor(found.local[0]))
+        return self.evaluator.score.level_of(found.local[0])
 
 
 def consistent(order: Order, constraints: Constraints) -> Order:

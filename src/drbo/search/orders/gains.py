@@ -4,7 +4,6 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from scipy.special import gammaln
 
 from drbo import _core
@@ -96,9 +95,8 @@ class ScoreSteps:
         flipped[np.arange(len(row)), other] ^= True
         families = Families(np.concatenate([nodes, nodes[row]]), np.concatenate([chosen, flipped]))
         score, count = self.evaluator.score, len(nodes)
-        local = torch.as_tensor(self.evaluator.families(families))
-        price = torch.as_tensor(score.family_price(families))
-        values = score.share(local, price, self.level, torch.as_tensor(families.nodes)).numpy()
+        local, price = self.evaluator.families(families), score.family_price(families)
+        values = score.share(local, price, self.level, families.nodes)
         gains = np.full(chosen.shape, -np.inf)
         gains[row, other] = values[count:] - values[row]
         return values[:count], gains
@@ -157,7 +155,7 @@ def _evidence(score: BGe, constraints: Constraints) -> _core.LinearSteps:
 def _counts(score: DiscreteBIC | BDeu, constraints: Constraints) -> _core.CountSteps:
     by_levels = isinstance(score, DiscreteBIC)  # the penalty counts parameters there, edges in BDeu
     free = score.cardinalities - 1 if by_levels else np.zeros(score.n_nodes)
-    parameter_prices = score.parameter_price.numpy() * free
+    parameter_prices = score.parameter_price * free
     prices = edge_prices(score)
     if by_levels:  # what a single parent costs beyond its parameters
         prices -= parameter_prices[:, None] * score.cardinalities[None, :]
@@ -203,15 +201,13 @@ def edge_prices(score: Score) -> Floats:
     number of the node and a number of the parent: the prices of a row and of a column say those of all pairs.
     """
     d = score.n_nodes
-    nodes, single = torch.arange(d), torch.eye(d, dtype=torch.bool)
-    total = torch.zeros(d, d, dtype=torch.float64)
-    of_parent = score.parameters(nodes[:1], single[None])  # (1, d) of node 0 with each parent
-    of_node = score.parameters(nodes, single[:1].expand(d, 1, d))  # (d, 1) of each node with parent 0
+    single, total = np.eye(d, dtype=bool), np.zeros((d, d))
+    of_parent = score.parameters(Families(np.zeros(d, dtype=np.intp), single))  # (d,) of node 0 with each parent
+    of_node = score.parameters(Families(np.arange(d), np.tile(single[0], (d, 1))))  # (d,) of each node with parent 0
     if of_parent is not None and of_node is not None:
-        count = of_node.to(total) * of_parent.to(total) / of_parent[0, 0]
-        total -= count * score.parameter_price[:, None]
+        total -= np.outer(of_node, of_parent) / of_parent[0] * score.parameter_price[:, None]
     if score.edge_price:
         total -= score.edge_price
     if score._prior is not None:
         total += (score.evidence_scale or 1.0) * score._prior.T
-    return -total.numpy()
+    return -total

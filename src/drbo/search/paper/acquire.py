@@ -14,6 +14,7 @@ from drbo.search.evaluation.prices import additive_prices
 from drbo.search.paper.cuda_graphs import has_triton
 from drbo.search.paper.networks import BATCH_NORM_EPS, Draws, DropoutSurrogate
 from drbo.search.paper.region import Candidates
+from drbo.search.paper.score_tensors import combined, prices
 from drbo.search.paper.space import Space
 from drbo.settings import PaperSettings, Settings
 from drbo.threads import crew
@@ -78,7 +79,7 @@ class Acquisition:
         """Return one drawn score (C,) per candidate, with a dropout mask per candidate and node."""
         way = self.compiled_rows if self.surrogate.compiled else self.batched_rows
         local, price = way(candidates, generator)
-        return self.score.combine(local.T, price.T)
+        return combined(self.score, local.T, price.T)
 
     def batched_rows(self, candidates: Candidates, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Return one drawn local value and the price (d, C) of each family, by batched matrix products."""
@@ -91,7 +92,7 @@ class Acquisition:
             parents = self.space.parents(vectors, nodes)
             drawn = self.surrogate.sample_rows(nodes, parents, generator)
             local[first:last] = self.surrogate.to_local(nodes, drawn)
-            price[first:last] = self.score.price(nodes, parents, local.dtype)
+            price[first:last] = prices(self.score, nodes, parents)
 
         self.in_pieces(piece, d, 4 * n * (3 * self.settings.paper.hidden + 3 * d + 3), generator)
         return local, price
@@ -137,7 +138,7 @@ class Acquisition:
 
         def piece(start: int, end: int) -> None:
             local, price = way(candidates[start:end], draws)
-            scores[:, start:end] = self.score.combine(local.permute(1, 2, 0), price.T[:, None, :]).T
+            scores[:, start:end] = combined(self.score, local.permute(1, 2, 0), price.T[:, None, :]).T
 
         self.in_pieces(piece, scores.shape[1], 4 * floats, generator, at_most)
         return scores
@@ -154,7 +155,7 @@ class Acquisition:
         seen = draws.inputs.gather(nodes, parents).to(draws.weight1.dtype)
         local = self.surrogate.to_local(nodes, draws.values(nodes, seen))
         if self.prices is None:
-            return local, self.score.price(nodes, parents, local.dtype)
+            return local, prices(self.score, nodes, parents)
         empty, each = (torch.as_tensor(part, device=seen.device) for part in self.prices)
         return local, torch.baddbmm(empty[:, None, None], seen, each[:, :, None])[:, :, 0]
 
@@ -199,7 +200,7 @@ class Acquisition:
         d, n = codes.shape[:2]
         if self.prices is None:
             nodes = torch.arange(d)
-            return self.score.price(nodes, self.space.parents(candidates.vectors(), nodes), torch.float32)
+            return prices(self.score, nodes, self.space.parents(candidates.vectors(), nodes))
         price = torch.empty(d, n)
         _core.candidate_prices(codes.numpy(), *self.prices, price.numpy(), crew(n * d))
         return price

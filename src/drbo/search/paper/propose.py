@@ -13,12 +13,13 @@ from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.loop import Dags
 from drbo.search.outcome import Evaluated
 from drbo.search.paper.acquire import Acquisition
+from drbo.search.paper.generator_state import restore_generator, torch_state
 from drbo.search.paper.history import History
 from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.networks import DropoutSurrogate
 from drbo.search.paper.region import TrustRegion, moves_kept
 from drbo.search.paper.space import FullRankSpace, LowRankSpace, Space, latin_hypercube
-from drbo.search.state import Fields, State, torch_state
+from drbo.search.state import Fields, State
 from drbo.settings import Settings
 
 #: Vectors lie in [-1, 1], up to rounding.
@@ -65,7 +66,7 @@ class RegionProposer:
     def restore(self, fields: Fields, best: Evaluated | None, started: bool) -> None:
         """Set the state."""
         fields.text("kind", ["region"])
-        fields.torch_generator("generator", self.generator)
+        restore_generator(fields, "generator", self.generator)
         self.center = None
         if fields.has("center") or started:
             center = fields.array("center", np.float32, (self.space.dim,), -WIDEST, WIDEST)

@@ -1,0 +1,50 @@
+"""Scores, which compute with NumPy, applied to the tensors of the networks."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from drbo.scores.base import Families, Score
+from drbo.scores.linear import BicEV
+
+
+def prices(
+    score: Score,
+    nodes: Tensor,  # (m,)
+    parents: Tensor,  # (m, C, d) bool
+) -> Tensor:
+    """Return the prices (m, C) of the parent sets of some nodes."""
+    m, count, d = parents.shape
+    families = Families(np.repeat(nodes.cpu().numpy(), count), parents.cpu().numpy().reshape(m * count, d))
+    found = score.family_price(families).reshape(m, count)
+    return torch.as_tensor(found, dtype=torch.float32, device=parents.device)
+
+
+def combined(
+    score: Score,
+    local: Tensor,  # (..., d)
+    price: Tensor,  # (..., d)
+) -> Tensor:
+    """Return the scores (...) of DAGs from the drawn local values and the prices of their families.
+
+    On a GPU the two common forms of a score are computed there: copying all draws to the CPU would take longer than
+    drawing them.
+    """
+    if local.is_cuda and type(score).combine is BicEV.combine:
+        total = float(score.n_rows.sum())
+        weighted = local + _on_device(np.log(score.n_rows / total), local)
+        return _sum(price) - total * torch.logsumexp(weighted, -1)
+    if local.is_cuda and type(score).combine is Score.combine and type(score).share is Score.share:
+        return _sum(_on_device(np.broadcast_to(score.gain, score.n_nodes), local) * local + price)
+    scores = score.combine(local.cpu().numpy(), price.cpu().numpy())
+    return torch.as_tensor(scores, dtype=local.dtype, device=local.device)
+
+
+def _on_device(values: np.ndarray[tuple[int], np.dtype[np.float64]], like: Tensor) -> Tensor | float:
+    """Return numbers (d,) as a tensor, or the number that all nodes share: a copy to a GPU waits for its work."""
+    return float(values[0]) if (values == values[0]).all() else torch.as_tensor(values).to(like)
+
+
+def _sum(values: Tensor) -> Tensor:
+    """Return the sums over the last axis, in double precision, so that the order of the terms hardly matters."""
+    return values.sum(-1, dtype=torch.float64).to(values.dtype)
