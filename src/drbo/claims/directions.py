@@ -1,0 +1,225 @@
+"""Which arrows do the data earn? Every edge of a graph is supported, assumed or open, and says on which ground.
+
+A score prefers one direction of every edge. Whether the data tell that direction from its reverse is another question,
+answered here from the equivalence class, the noise check, experiments and what the user stated.
+"""
+
+from dataclasses import dataclass
+from math import log
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.claims.confidence import Confidence
+from drbo.claims.noise_check import NoiseCheck, NoiseChecks
+from drbo.claims.record import Margins
+from drbo.claims.why import mpdag
+from drbo.constraints import Constraints
+from drbo.data.table import Table
+from drbo.errors import DataError
+from drbo.graph import check_dag, dag_to_cpdag
+from drbo.threads import one_blas_thread
+
+Bools = npt.NDArray[np.bool_]
+Direction = Literal["supported", "assumed", "open"]
+Ground = Literal["class", "noise-check", "experiment", "given", ""]
+
+#: A margin is decisive if the evidence for a direction is at least this many times that for the reverse (Jeffreys).
+DECISIVE_ODDS = 100.0
+#: Share of the resamples that must have the arrow, where there are resamples.
+RESAMPLED_SHARE = 0.8
+#: A family of a nonlinear score passes its residual check above this p-value.
+FAMILY_LEVEL = 0.05
+
+NEITHER_FITS = "Neither direction fits additive noise: a hidden cause or another kind of noise is likely."
+
+
+@dataclass(frozen=True)
+class EdgeDirection:
+    """What may be said about the direction of one edge, if no cause is hidden.
+
+    Attributes
+    ----------
+    cause, effect : the names of both ends, as the edge is drawn.
+    direction : ``supported``: the data or the user tell this direction. ``assumed``: the score prefers it, but nothing
+        that can be checked confirms it. ``open``: the score does not tell the direction.
+    ground : of a supported direction: ``given`` by the user, ``experiment``, ``noise-check``, or ``class``: all graphs
+        of the equivalence class agree on it. Empty otherwise.
+    contradicted : the noise check prefers the reverse.
+    sentence : the reason in words.
+    p_forward : probability of the drawn direction, given the edge, from the noise check; None where it does not tell,
+        and for open edges.
+    check : the noise check with its p-values; None where it does not apply.
+    """
+
+    cause: str
+    effect: str
+    direction: Direction
+    ground: Ground
+    contradicted: bool
+    sentence: str
+    p_forward: float | None
+    check: NoiseCheck | None
+
+
+def edge_directions(
+    table: Table,
+    dag: npt.ArrayLike,  # (d, d) bool
+    *,
+    score_equivalent: bool,
+    check_families: bool,
+    constraints: Constraints | None = None,
+    margins: Margins | None = None,
+    evidence_scale: float | None = None,
+    confidence: Confidence | None = None,
+    experiments: npt.ArrayLike | None = None,  # (d, d) bool
+    seed: int = 0,
+) -> tuple[EdgeDirection, ...]:
+    """Return what may be said about the direction of every edge of a graph.
+
+    A direction is supported if, in this order, the user stated it, an experiment shows it, the noise check prefers it
+    (:class:`~drbo.claims.noise_check.NoiseChecks`), or the class compels it. The last is only accepted if at least 80%
+    of the resamples have the arrow or, without resamples, the margin of the score over the best graph with the reversed
+    arrow is decisive (odds of 100). Arrows that the noise check contradicts are not supported by the class.
+
+    Parameters
+    ----------
+    table : the data the graph was learned from.
+    dag : the graph; ``dag[i, j]`` means i -> j.
+    score_equivalent : the score ties all graphs of a Markov equivalence class.
+    check_families : a class arrow also needs a family that passes its residual check (p > 0.05). Set it for nonlinear
+        scores: their class arrows are often artefacts of a noise model that does not fit.
+    constraints : the knowledge that the graph obeys.
+    margins, evidence_scale : the margins of the score, and its units per unit of log evidence. Without them a margin is
+        never decisive.
+    confidence : shares of resamples, which then replace the margins.
+    experiments : arrows that experiments have shown.
+    seed : of the noise check.
+
+    Returns
+    -------
+    directions : one for each edge, in the order of the rows and columns of ``dag``.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> dose = rng.uniform(-1, 1, size=500)
+    >>> response = np.exp(dose) + 0.2 * rng.normal(size=500)
+    >>> table = Table.from_array(np.column_stack([dose, response]), ["dose", "response"])
+    >>> found = edge_directions(table, [[0, 1], [0, 0]], score_equivalent=True, check_families=False)[0]
+    >>> found.direction, found.ground
+    ('supported', 'noise-check')
+    >>> print(found.sentence)
+    The residuals of 'response' are independent of 'dose'; in reverse they are not.
+    """
+    edges = check_dag(dag, table.names)
+    shown = np.zeros_like(edges) if experiments is None else np.asarray(experiments, dtype=bool)
+    if shown.shape != edges.shape:
+        raise DataError(f"experiments must have shape {edges.shape} like the graph, got {shown.shape}")
+    claims = _Claims(edges, constraints, score_equivalent, margins, evidence_scale, confidence)
+    found = []
+    with one_blas_thread():
+        checks = NoiseChecks(table, edges, seed)
+        for i, j in np.argwhere(edges).tolist():
+            check = checks.check(i, j)
+            passes = not check_families or (check is not None and check.p_value_family > FAMILY_LEVEL)
+            direction, ground, reason = claims.claim(i, j, check, passes=passes, shown=bool(shown[i, j]))
+            found.append(
+                EdgeDirection(
+                    table.names[i],
+                    table.names[j],
+                    direction,
+                    ground,
+                    check is not None and check.verdict == "reverse",
+                    _sentence(reason, table.names[i], table.names[j], check, checks.untested(i, j)),
+                    None if check is None or direction == "open" else check.probability,
+                    check,
+                )
+            )
+    return tuple(found)
+
+
+class _Claims:
+    """What the class, the score and the knowledge say about the edges of a graph."""
+
+    def __init__(
+        self,
+        dag: Bools,
+        constraints: Constraints | None,
+        score_equivalent: bool,
+        margins: Margins | None,
+        evidence_scale: float | None,
+        confidence: Confidence | None,
+    ) -> None:
+        self._constraints = Constraints.none(len(dag)) if constraints is None else constraints
+        cpdag = dag_to_cpdag(dag)
+        self._class = mpdag(dag, self._constraints, cpdag)
+        self._score_equivalent = score_equivalent
+        self._margins = margins
+        self._least = None if evidence_scale is None else log(DECISIVE_ODDS) * evidence_scale
+        self._confidence = confidence
+
+    def claim(
+        self, i: int, j: int, check: NoiseCheck | None, *, passes: bool, shown: bool
+    ) -> tuple[Direction, Ground, str]:
+        """Return direction and ground of an edge, and the reason in a word that :func:`_sentence` explains."""
+        verdict = None if check is None else check.verdict
+        if self._constraints.required[i, j] or not self._constraints.allowed[j, i]:
+            return "supported", "given", "given"
+        if shown:
+            return "supported", "experiment", "experiment"
+        if verdict == "forward":
+            return "supported", "noise-check", "noise-check"
+        compelled = not self._class[j, i]
+        if compelled and passes and verdict != "reverse" and self._is_decisive(i, j):
+            return "supported", "class", "class"
+        if not compelled and (self._score_equivalent or self._is_tied(i, j)):
+            return "open", "", "open"
+        if verdict in ("reverse", "neither"):
+            return "assumed", "", "noise"
+        if compelled:
+            return "assumed", "", "weak class" if passes else "family"
+        return "assumed", "", "score"
+
+    def _is_tied(self, i: int, j: int) -> bool:
+        return self._margins is not None and bool(self._margins.reversed[i, j] == 0)
+
+    def _is_decisive(self, i: int, j: int) -> bool:
+        """Tell whether the data tell an arrow of the class from its reverse."""
+        if self._confidence is not None:
+            return bool(self._confidence.directed[i, j] >= RESAMPLED_SHARE)
+        if self._margins is None or self._least is None:
+            return False
+        margin = self._margins.reversed[i, j]
+        if np.isnan(margin):  # no graph at hand has the reverse
+            return self._margins.exact
+        return bool(margin >= self._least)
+
+
+def _sentence(reason: str, cause: str, effect: str, check: NoiseCheck | None, untested: str | None) -> str:
+    """Return the reason of a claim in words, and what the noise check adds to it."""
+    verdict = None if check is None else check.verdict
+    scaled = check is not None and check.noise == "location-scale"
+    but = " once their spread may change with the causes" if scaled else ""
+    reverse = f"The noise check contradicts this arrow: {effect} -> {cause} fits, and {cause} -> {effect} does not."
+    noise = {
+        "reverse": reverse,
+        "neither": NEITHER_FITS,
+        "undecided": "The residuals do not tell the two directions apart.",
+        None: untested or "",
+    }
+    words = {
+        "given": "This direction follows from what was stated.",
+        "experiment": "Experiments show this direction.",
+        "noise-check": f"The residuals of '{effect}' are independent of '{cause}'{but}; in reverse they are not.",
+        "class": "Every graph of the equivalence class has this direction, and the data are decisive about it.",
+        "open": "Both directions score the same.",
+        "noise": "The score prefers this direction.",
+        "weak class": "The class has this direction, but neither a margin nor resamples confirm it.",
+        "family": f"The class has this direction, but '{effect}' did not pass its residual check.",
+        "score": "The score prefers this direction.",
+    }[reason]
+    if reason in ("noise-check", "class", "experiment") or (reason == "given" and verdict != "reverse"):
+        return words
+    return f"{words} {noise.get(verdict, '')}".strip()

@@ -1,0 +1,172 @@
+"""Directions of edges: what supports them, on which ground, and what is said where nothing does."""
+
+import numpy as np
+import pytest
+
+from drbo.claims.confidence import Confidence
+from drbo.claims.directions import NEITHER_FITS, edge_directions
+from drbo.claims.record import Margins
+from drbo.constraints import Constraints
+from drbo.data.table import Table
+from drbo.errors import DataError
+from drbo.knowledge import Knowledge
+
+#: a -> c <- b -> d: the collider is compelled, b -> d is not.
+COLLIDER = np.array([[0, 0, 1, 0], [0, 0, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]], dtype=bool)
+EDGES = [("a", "c"), ("b", "c"), ("b", "d")]
+
+
+@pytest.fixture(scope="module")
+def linear():
+    rng = np.random.default_rng(3)
+    a, b, e, f = rng.normal(size=(4, 400))
+    return Table.from_array(np.column_stack([a, b, a + b + e, b + f]), list("abcd"))
+
+
+def _margins(value, exact=True):
+    return Margins(np.where(COLLIDER, 50.0, np.nan), np.where(COLLIDER, value, np.nan), exact)
+
+
+def _directions(table, dag=COLLIDER, **options):
+    options = {"score_equivalent": True, "check_families": False, **options}
+    return {(found.cause, found.effect): found for found in edge_directions(table, dag, **options)}
+
+
+def _claims(found):
+    return {edge: (one.direction, one.ground) for edge, one in found.items()}
+
+
+def test_the_class_supports_by_a_decisive_margin(linear):
+    scale = {"evidence_scale": 2.0}
+    strong = _directions(linear, margins=_margins(9.3), **scale)  # odds of 100 are 9.21 on this scale
+    supported, weak = ("supported", "class"), ("assumed", "")
+    assert _claims(strong) == {EDGES[0]: supported, EDGES[1]: supported, EDGES[2]: ("open", "")}
+    assert _claims(_directions(linear, margins=_margins(9.1), **scale))[EDGES[0]] == weak
+    assert _claims(_directions(linear, margins=_margins(9.3)))[EDGES[0]] == weak  # no evidence
+    assert _claims(_directions(linear))[EDGES[0]] == weak
+    assert _claims(_directions(linear, margins=_margins(np.nan), **scale))[EDGES[0]] == supported
+    assert _claims(_directions(linear, margins=_margins(np.nan, exact=False), **scale))[EDGES[0]] == weak
+
+
+def test_resamples_replace_the_margin(linear):
+    graphs = [COLLIDER] * 8 + [COLLIDER.T] * 2
+    margins = {"margins": _margins(99.0), "evidence_scale": 2.0}
+    found = _directions(linear, confidence=Confidence.of(graphs, "abcd"), **margins)
+    assert _claims(found)[EDGES[0]] == ("supported", "class")
+    found = _directions(linear, confidence=Confidence.of(graphs[1:], "abcd"), **margins)
+    assert _claims(found)[EDGES[0]] == ("assumed", "")
+
+
+def test_linear_gaussian_noise_supports_nothing_beyond_the_class(linear):
+    for seed in range(3):
+        found = _directions(linear, seed=seed)
+        assert not any(one.ground == "noise-check" or one.contradicted for one in found.values())
+
+
+def test_a_score_that_tells_equivalent_graphs_apart_assumes(linear):
+    assert _claims(_directions(linear, score_equivalent=False))[EDGES[2]] == ("assumed", "")
+    tied = _margins(0.0)
+    assert _claims(_directions(linear, score_equivalent=False, margins=tied))[EDGES[2]] == ("open", "")
+
+
+def test_what_the_user_said_is_given(linear):
+    given = ("supported", "given")
+    for statement in ({"required": ["b -> d"]}, {"forbidden": ["d -> b"]}, {"tiers": [["b"], ["d"]]}, {"leaves": "d"}):
+        constraints = Constraints.of(
+            Knowledge.from_mapping({key: list(value) for key, value in statement.items()}), "abcd"
+        )
+        found = _claims(_directions(linear, constraints=constraints))
+        assert found[EDGES[2]] == given
+        assert found[EDGES[0]] == ("assumed", "")
+
+
+def test_what_follows_from_knowledge_and_class_is_no_better_than_the_class():
+    """a -> b is given, so b -> c follows: c -> b would be a collider that the class does not have."""
+    rng = np.random.default_rng(0)
+    a, e, f = rng.normal(size=(3, 300))
+    table = Table.from_array(np.column_stack([a, a + e, a + e + f]), list("abc"))
+    chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
+    constraints = Constraints.of(Knowledge(roots=["a"]), "abc")
+    margins = Margins(np.where(chain, 9.0, np.nan), np.where(chain, 50.0, np.nan), True)
+    assert _claims(_directions(table, chain))[("b", "c")] == ("open", "")
+    known = {"constraints": constraints, "evidence_scale": 2.0}
+    assert _claims(_directions(table, chain, **known))[("b", "c")] == ("assumed", "")
+    assert _claims(_directions(table, chain, margins=margins, **known))[("b", "c")] == ("supported", "class")
+
+
+def test_experiments_support(linear):
+    shown = np.zeros((4, 4), dtype=bool)
+    shown[1, 3] = True
+    found = _directions(linear, experiments=shown)
+    assert _claims(found)[EDGES[2]] == ("supported", "experiment")
+    with pytest.raises(DataError, match=r"experiments must have shape \(4, 4\) like the graph, got \(2, 2\)"):
+        edge_directions(linear, COLLIDER, score_equivalent=True, check_families=True, experiments=np.zeros((2, 2)))
+
+
+@pytest.fixture(scope="module")
+def curved():
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-1, 1, size=600)
+    return Table.from_array(np.column_stack([x, np.exp(1.5 * x) + 0.3 * rng.normal(size=600)]), ["dose", "effect"])
+
+
+def test_the_noise_check_supports_and_contradicts_and_never_flips(curved):
+    forward = np.array([[0, 1], [0, 0]], dtype=bool)
+    right = _directions(curved, forward)["dose", "effect"]
+    assert (right.direction, right.ground, right.contradicted) == ("supported", "noise-check", False)
+    assert right.p_forward > 0.9
+    assert "are independent of 'dose'" in right.sentence
+    wrong = _directions(curved, forward.T, score_equivalent=False)["effect", "dose"]
+    assert (wrong.direction, wrong.ground, wrong.contradicted) == ("assumed", "", True)
+    assert wrong.p_forward < 0.1
+    assert "contradicts this arrow: dose -> effect fits" in wrong.sentence
+
+
+def test_an_open_edge_has_no_probability(curved):
+    backward = np.array([[0, 0], [1, 0]], dtype=bool)
+    found = _directions(curved, backward)["effect", "dose"]
+    assert (found.direction, found.contradicted, found.p_forward) == ("open", True, None)
+    assert found.check.probability < 0.1
+
+
+def test_a_given_arrow_can_be_contradicted(curved):
+    backward = np.array([[0, 0], [1, 0]], dtype=bool)
+    constraints = Constraints.of(Knowledge(required=["effect -> dose"]), ["dose", "effect"])
+    found = _directions(curved, backward, constraints=constraints)["effect", "dose"]
+    assert (found.direction, found.ground, found.contradicted) == ("supported", "given", True)
+    assert found.sentence.startswith("This direction follows from what was stated. The noise check contradicts")
+
+
+def test_families_of_nonlinear_scores_must_pass_their_check():
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(size=(2, 600))
+    c = a + b + (1 + np.abs(a)) * rng.normal(size=600)  # the spread of the noise depends on a cause
+    table = Table.from_array(np.column_stack([a, b, c]), list("abc"))
+    dag = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
+    known = {"margins": Margins(np.where(dag, 9.0, np.nan), np.where(dag, 60.0, np.nan), True), "evidence_scale": 2.0}
+    assert _claims(_directions(table, dag, **known))["b", "c"] == ("supported", "class")
+    checked = _directions(table, dag, check_families=True, **known)
+    assert checked["b", "c"].check.p_value_family < 0.05
+    assert _claims(checked)["b", "c"] == ("assumed", "")
+
+
+def test_where_both_directions_fail_a_sentence_says_so():
+    rng = np.random.default_rng(0)
+    hidden = rng.uniform(-2, 2, size=900)
+    values = np.column_stack([hidden**2, np.sin(2 * hidden)]) + 0.1 * rng.normal(size=(900, 2))
+    table = Table.from_array(values, ["a", "b"])
+    found = _directions(table, np.array([[0, 1], [0, 0]], dtype=bool), score_equivalent=False)["a", "b"]
+    assert found.direction == "assumed"
+    assert found.sentence == f"The score prefers this direction. {NEITHER_FITS}"
+
+
+def test_what_cannot_be_checked_is_assumed_with_the_reason(rng):
+    table = Table.from_array(np.column_stack([rng.integers(2, size=200), rng.normal(size=200)]), ["sex", "weight"])
+    found = _directions(table, np.array([[0, 1], [0, 0]], dtype=bool), score_equivalent=False)["sex", "weight"]
+    assert (found.direction, found.check, found.p_forward) == ("assumed", None, None)
+    assert "'sex' is categorical or has fewer than 8 distinct values" in found.sentence
+
+
+def test_the_same_seed_gives_the_same_claims(rng):
+    table = Table.from_array(np.round(rng.normal(size=(4000, 4)), 1), list("abcd"))
+    assert _directions(table, seed=7) == _directions(table, seed=7)

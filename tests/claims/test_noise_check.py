@@ -1,0 +1,162 @@
+"""The noise check: right where noise is additive, silent where both directions fit, and not fooled by bent scales."""
+
+import numpy as np
+import pytest
+
+from drbo.claims.noise_check import LOCATION_SCALE_ROWS, SHOWN_PROBABILITY, NoiseChecks, direction_probability
+from drbo.data.table import Table
+
+FORWARD = np.array([[False, True], [False, False]])
+
+
+def _check(x, y, dag=FORWARD, seed=0):
+    i, j = np.argwhere(dag)[0].tolist()
+    return NoiseChecks(Table.from_array(np.column_stack([x, y])), dag, seed).check(i, j)
+
+
+def _verdicts(make, n, tables=20):
+    found = []
+    for seed in range(tables):
+        rng = np.random.default_rng([n, seed])
+        found.append(_check(*make(rng, n)).verdict)
+    return {name: found.count(name) for name in ("forward", "reverse", "neither", "undecided")}
+
+
+def _additive(rng, n):
+    x = rng.normal(size=n)
+    return x, np.tanh(2 * x) + x + 0.4 * rng.normal(size=n)
+
+
+def _linear_gaussian(rng, n):
+    x = rng.normal(size=n)
+    return x, 0.8 * x + 0.6 * rng.normal(size=n)
+
+
+def _linear_uniform(rng, n):
+    x = rng.uniform(-1, 1, size=n)
+    return x, x + 0.7 * rng.uniform(-1, 1, size=n)
+
+
+def _cubed(rng, n):
+    """Return x and (x + u)^3. Given its cube root x + u, x is linear with Gaussian noise: additive backwards."""
+    x = rng.normal(size=n)
+    return x, (x + 0.5 * rng.normal(size=n)) ** 3
+
+
+def _squared(rng, n):
+    """Return a pair of the same kind whose root splines can follow even at zero."""
+    x = rng.normal(size=n)
+    bent = x + 0.5 * rng.normal(size=n)
+    return x, bent * np.abs(bent)
+
+
+def _heteroscedastic(rng, n):
+    x = rng.uniform(-2, 2, size=n)
+    return x, 2 * np.sin(x) + np.exp(0.6 * x) * 0.4 * rng.normal(size=n)
+
+
+def test_additive_noise_tells_the_right_direction():
+    found = _verdicts(_additive, 500)
+    assert found["reverse"] == 0
+    assert found["forward"] >= 12
+
+
+def test_linear_non_gaussian_noise_tells_the_right_direction():
+    found = _verdicts(_linear_uniform, 500)
+    assert found["reverse"] == 0
+    assert found["forward"] >= 12
+
+
+@pytest.mark.parametrize("n", [300, 1500])
+def test_linear_gaussian_pairs_stay_undecided(n):
+    found = _verdicts(_linear_gaussian, n, 30)
+    assert found["forward"] == found["reverse"] == 0
+    assert found["neither"] <= 1
+
+
+@pytest.mark.parametrize("make", [_cubed, _squared])
+@pytest.mark.parametrize("n", [300, 1500])
+def test_a_bent_scale_does_not_fool_the_check(make, n):
+    assert _verdicts(make, n)["reverse"] <= 1  # the veto itself has a level of 0.05
+
+
+def test_without_the_ranks_a_bent_scale_would_fool_it(monkeypatch):
+    monkeypatch.setattr(NoiseChecks, "_with_ranks", lambda *_: 0.0)
+    assert _verdicts(_squared, 1500)["reverse"] >= 15
+
+
+def test_noise_of_changing_spread_has_a_second_chance():
+    n = LOCATION_SCALE_ROWS
+    found = _verdicts(_heteroscedastic, n)
+    assert found["reverse"] == 0
+    assert found["forward"] >= 5
+    x, y = _heteroscedastic(np.random.default_rng(1), n)
+    assert _check(x, y).noise == "location-scale"
+    assert _check(x[:-1], y[:-1]).noise == "additive"
+
+
+def test_neither_direction_fits_a_hidden_cause():
+    rng = np.random.default_rng(0)
+    hidden = rng.uniform(-2, 2, size=900)
+    x, y = hidden**2 + 0.1 * rng.normal(size=900), np.sin(2 * hidden) + 0.1 * rng.normal(size=900)
+    assert _check(x, y).verdict == "neither"
+
+
+def test_the_mirror_image_is_the_reverse(rng):
+    x, y = _additive(rng, 800)
+    ahead, back = _check(x, y), _check(x, y, FORWARD.T)
+    assert (ahead.verdict, back.verdict) == ("forward", "reverse")
+    assert (ahead.p_value_forward, ahead.p_value_reverse) == (back.p_value_reverse, back.p_value_forward)
+    assert (ahead.dependence_forward, ahead.dependence_reverse) == (back.dependence_reverse, back.dependence_forward)
+    assert ahead.probability == pytest.approx(1 - back.probability)
+    assert ahead.probability >= SHOWN_PROBABILITY
+
+
+def test_monotone_units_and_the_seed(rng):
+    x, y = _additive(rng, 800)
+    assert _check(x, y).p_value_reverse == pytest.approx(_check(1e-4 * x + 7, -3e5 * y).p_value_reverse, rel=1e-3)
+    many = rng.normal(size=(2, 5000))
+    same = [_check(*many, seed=seed) for seed in (3, 3, 4)]
+    assert same[0] == same[1] != same[2]
+
+
+def test_other_parents_are_taken_into_account():
+    """A collider with two causes: its noise is independent only given both."""
+    rng = np.random.default_rng(2)
+    a, b = rng.uniform(-2, 2, size=(2, 900))
+    c = np.sin(1.5 * a) + b**2 / 2 + 0.3 * rng.normal(size=900)
+    dag = np.zeros((3, 3), dtype=bool)
+    dag[[0, 1], 2] = True
+    checks = NoiseChecks(Table.from_array(np.column_stack([a, b, c])), dag)
+    assert [checks.check(i, 2).verdict for i in (0, 1)] == ["forward", "forward"]
+    assert checks.check(0, 2).p_value_family == checks.check(1, 2).p_value_family
+
+
+def test_the_level_is_corrected_for_the_number_of_arrows(rng):
+    x, y = _additive(rng, 60)
+    many = np.column_stack([x, y, rng.normal(size=(60, 18))])
+    dag = np.zeros((20, 20), dtype=bool)
+    dag[0, 1] = True
+    alone = NoiseChecks(Table.from_array(many), dag)._rejects
+    dag[0, 2:] = dag[1, 2:] = True
+    assert alone == 0.01
+    assert NoiseChecks(Table.from_array(many), dag)._rejects == pytest.approx(0.05 / 37)
+
+
+def test_what_cannot_be_tested_says_so(rng):
+    few = NoiseChecks(Table.from_array(rng.normal(size=(30, 2))), FORWARD)
+    assert few.check(0, 1) is None
+    assert few.untested(0, 1) == "The noise check needs 50 complete rows, got 30."
+    binary = Table.from_array(np.column_stack([rng.integers(2, size=200), rng.normal(size=200)]), ["sex", "weight"])
+    assert NoiseChecks(binary, FORWARD).check(0, 1) is None
+    assert "'sex' is categorical or has fewer than 8 distinct values" in NoiseChecks(binary, FORWARD).untested(0, 1)
+
+
+def test_the_probability_grows_with_the_gap_where_a_direction_fits():
+    by_gap = [direction_probability(0.5, p) for p in (0.5, 0.1, 0.01, 1e-6, 0.0)]
+    assert by_gap == sorted(by_gap)
+    assert by_gap[0] == 0.5
+    by_fit = [direction_probability(p, p * 1e-6) for p in (1e-4, 0.003, 0.03, 0.3)]
+    assert by_fit == sorted(by_fit)
+    assert by_fit[0] == 0.5
+    assert max(by_gap + by_fit) < 0.97
