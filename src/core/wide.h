@@ -2,7 +2,7 @@
 // same bits: sums keep the order of the source, and nothing is contracted (-ffp-contract=off).
 #pragma once
 
-#if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__) && !defined(__clang__) && \
+#if !defined(DRBO_NARROW) && defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__)
 #define WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
