@@ -165,7 +165,7 @@ def test_resamples_go_on_after_a_kill(run: Run, chain: Path, extra: tuple[str, .
     words = ("fit", chain, "--score", "bic-nv", "--bootstrap", 6, *extra, "-q")
     assert run(*words, "-o", "whole").exit_code == 0
     whole = Result.load("whole")
-    for place in ("drbo.estimator.bootstrap", "drbo.cli.fit.finish"):
+    for place in ("drbo.refitting.bootstrap", "drbo.cli.fit.finish"):
         _killed(place, *words, "-o", "run", "--force")
         assert Result.load("run").confidence is None
         kept = Path("run/resamples.json")

@@ -67,7 +67,7 @@ def fit(name: str, folder: Path | None) -> Any:
     options = dict(SEARCHES[name])
     options["settings"] = Settings.preset(options.get("preset", "default")).with_(**options["settings"])
     save_always()
-    return DrBO(random_state=1, checkpoint=folder, **options).fit(table()).result_
+    return DrBO(random_state=1, checkpoint=folder, device="cpu", **options).fit(table()).result_
 
 
 def save_always() -> None:

@@ -761,7 +761,10 @@ def fuzz_guided(make: Callable[[], Fuzzer], cases: int, seed: int) -> NoReturn:
 
 def limit_memory() -> None:
     """Let more than CASE_BYTES of new memory be an error, not a full machine; a core dump is not wanted either."""
-    import drbo.estimator  # noqa: F401 - libraries count before the limit is set
+    import drbo.estimator  # libraries count before the limit is set
+
+    with contextlib.suppress(ImportError):
+        import drbo.scores.gp  # noqa: F401
 
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     limit = pages * os.sysconf("SC_PAGE_SIZE") + CASE_BYTES

@@ -131,7 +131,7 @@ def _parsed(path: Path, block: bytes, as_text: list[str], n_rows: int, **how: An
     import pandas as pd
 
     options: dict[str, Any] = {"index_col": False, "low_memory": False, "dtype": dict.fromkeys(as_text, str)}
-    if int(pd.__version__.split(".")[0]) < 3:  # loses the last bit otherwise
+    if [int(part) for part in pd.__version__.split(".")[:2]] < [3, 1]:  # loses the last bit otherwise
         options["float_precision"] = "round_trip"
     try:
         frame: pd.DataFrame = pd.read_csv(io.BytesIO(block), **how, **options)

@@ -42,7 +42,7 @@ def combined(
 
 def _on_device(values: np.ndarray[tuple[int], np.dtype[np.float64]], like: Tensor) -> Tensor | float:
     """Return numbers (d,) as a tensor, or the number that all nodes share: a copy to a GPU waits for its work."""
-    return float(values[0]) if (values == values[0]).all() else torch.as_tensor(values).to(like)
+    return float(values[0]) if (values == values[0]).all() else torch.tensor(values).to(like)
 
 
 def _sum(values: Tensor) -> Tensor:
