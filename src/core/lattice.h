@@ -33,8 +33,12 @@ void spread_up(double* row, std::size_t size, Watch& watch, const Join& join, in
     for (std::size_t start = 0; start < size; start += 2 * step) {
       double* const without = row + start;
       double* const with = without + step;
-      for (std::size_t k = 0; k < step; ++k) with[k] = join(without[k], with[k]);
-      watch.check(whole(step) * cost);
+      constexpr std::size_t CHUNK = 1 << 14;  // between two looks at the watch
+      for (std::size_t first = 0; first < step; first += CHUNK) {
+        const std::size_t last = std::min(first + CHUNK, step);
+        for (std::size_t k = first; k < last; ++k) with[k] = join(without[k], with[k]);
+        watch.check(whole(last - first) * cost);
+      }
     }
 }
 

@@ -6,6 +6,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdlib>
+
 #include "arrays.h"
 #include "bits.h"
 
@@ -77,6 +79,8 @@ class ParentIndex {
  public:
   ParentIndex(const std::vector<Masks>& masks, const std::vector<Row>& shares) : d_(masks.size()) {
     require(d_ >= 1 && d_ <= 64 && shares.size() == d_, "an index needs 1 to 64 nodes, each with sets and shares");
+    const Stop stop;
+    Watch watch(stop);
     for (std::size_t node = 0; node < d_; ++node) {
       const std::size_t count = masks[node].shape(0);
       require_shape({count}, "shares", shares[node]);
@@ -84,11 +88,13 @@ class ParentIndex {
       word_begins_.push_back(words_.size());
       shares_.insert(shares_.end(), shares[node].data(), shares[node].data() + count);
       words_.resize(words_.size() + d_ * ((count + 63) / 64));
-      for (std::size_t k = 0; k < count; ++k)
+      for (std::size_t k = 0; k < count; ++k) {
+        watch.check(30);
         for (Set left = masks[node].data()[k]; left; left &= left - 1) {
           require(static_cast<std::size_t>(lowest(left)) < d_, "parent sets must hold nodes of the index alone");
           words_[word_begins_[node] + (k / 64) * d_ + lowest(left)] |= Set{1} << (k % 64);
         }
+      }
     }
     begins_.push_back(shares_.size());
   }
@@ -121,18 +127,19 @@ class ParentIndex {
 // A hash table of the sets of the next layer; the empty set marks a free place.
 class SetTable {
  public:
-  explicit SetTable(std::size_t size) : entries_(size) {
+  explicit SetTable(std::size_t size) {
     require(size >= 2 && (size & (size - 1)) == 0 && size <= std::size_t{1} << 40, "size must be a power of 2");
+    entries_ = Entries(size);
   }
 
   std::size_t count() const { return count_; }
 
-  void offer(Set nodes, double score, int last) {
-    Entry* entry = find(nodes);
+  void offer(Set nodes, double score, int last, Watch& watch) {
+    Entry* entry = entries_.find(nodes);
     if (entry->nodes == 0) {
-      if (10 * (count_ + 1) > 6 * entries_.size()) {
-        grow();
-        entry = find(nodes);
+      if (10 * (count_ + 1) > 6 * entries_.size) {
+        grow(watch);
+        entry = entries_.find(nodes);
       }
       *entry = {nodes, score, last};
       ++count_;
@@ -151,8 +158,8 @@ class SetTable {
       Watch watch(stop);
       std::vector<const Entry*> used;
       used.reserve(count_);
-      for (const Entry& entry : entries_)
-        if (entry.nodes) used.push_back(&entry);
+      for (const Entry* entry = entries_.begin(); entry != entries_.end(); ++entry)
+        if (entry->nodes) used.push_back(entry);
       std::sort(used.begin(), used.end(), [&](const Entry* a, const Entry* b) {
         watch.check(10);
         return a->nodes < b->nodes;
@@ -168,26 +175,40 @@ class SetTable {
 
  private:
   struct Entry {
-    Set nodes = 0;
-    double score = 0.0;
-    int last = 0;
+    Set nodes;
+    double score;
+    int last;
   };
 
-  Entry* find(Set nodes) {
-    const std::size_t mask = entries_.size() - 1;
-    std::size_t place = static_cast<std::size_t>((nodes * 0x9E3779B97F4A7C15) >> 20) & mask;
-    while (entries_[place].nodes != 0 && entries_[place].nodes != nodes) place = (place + 1) & mask;
-    return &entries_[place];
+  // Memory of zeros comes page by page as it is used, so that a large table costs nothing at once.
+  struct Entries {
+    std::size_t size = 0;
+    std::unique_ptr<Entry, void (*)(void*)> memory{nullptr, &std::free};
+
+    Entries() = default;
+    explicit Entries(std::size_t count)
+        : size(count), memory(static_cast<Entry*>(std::calloc(count, sizeof(Entry))), &std::free) {
+      if (!memory) throw std::bad_alloc();
+    }
+    Entry* begin() const { return memory.get(); }
+    Entry* end() const { return begin() + size; }
+    Entry* find(Set nodes) const {
+      std::size_t place = static_cast<std::size_t>((nodes * 0x9E3779B97F4A7C15) >> 20) & (size - 1);
+      while (begin()[place].nodes != 0 && begin()[place].nodes != nodes) place = (place + 1) & (size - 1);
+      return begin() + place;
+    }
+  };
+
+  void grow(Watch& watch) {
+    Entries larger(2 * entries_.size);
+    for (const Entry* entry = entries_.begin(); entry != entries_.end(); ++entry) {
+      watch.check(10);
+      if (entry->nodes) *larger.find(entry->nodes) = *entry;
+    }
+    entries_ = std::move(larger);
   }
 
-  void grow() {
-    std::vector<Entry> old(2 * entries_.size());
-    old.swap(entries_);
-    for (const Entry& entry : old)
-      if (entry.nodes) *find(entry.nodes) = entry;
-  }
-
-  std::vector<Entry> entries_;
+  Entries entries_;
   std::size_t count_ = 0;
 };
 
@@ -213,7 +234,7 @@ std::size_t expand_sets(const Masks& sets, const Row& scores, std::size_t first,
       for (int k = 0; k < count; ++k) {
         const int node = outside[k];
         const double share = parents.best_inside(node, outside.data(), count, known - score - bounds.with(node, place));
-        if (share > NEVER) table.offer(nodes | singleton(node), score + share, node);
+        if (share > NEVER) table.offer(nodes | singleton(node), score + share, node, watch);
       }
       if (watch.over(20 * d * d)) return row + 1;
     }

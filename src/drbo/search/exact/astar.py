@@ -172,7 +172,10 @@ def _search(
         goal = known + slack + share * (root - known)
         if goal >= upper:
             continue
-        layers = _layers(parents, bounds, goal, effort)
+        try:
+            layers = _layers(parents, bounds, goal, effort)
+        except OutOfTimeError:
+            layers = None
         if layers is None:
             break
         if len(layers) > piece.size:  # a DAG above the goal
@@ -183,7 +186,7 @@ def _search(
 
 
 def _layers(parents: ParentIndex, bounds: Bounds, goal: float, effort: Effort) -> list[Layer] | None:
-    """Return the sets that can lead above a goal, by their size, until there are none; None: too many, or stopped."""
+    """Return the sets that can lead above a goal, by their size, until there are none; None: too many."""
     layers = [Layer(np.zeros(1, dtype=np.uint64), np.zeros(1), np.zeros(1, dtype=np.int8))]
     while len(layers) <= parents.n_nodes:
         layer, table, done = layers[-1], SetTable(1 << 12), 0
@@ -195,10 +198,7 @@ def _layers(parents: ParentIndex, bounds: Bounds, goal: float, effort: Effort) -
             effort.n_states += done - before
         if table.count == 0:
             return layers
-        try:
-            layers.append(Layer.of(table))
-        except OutOfTimeError:
-            return None
+        layers.append(Layer.of(table))
     return layers
 
 
