@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from drbo.claims.confidence import Confidence
-from drbo.claims.record import Claims, Margins, Proof, RankedClass
+from drbo.claims.record import CheckedEdge, Claims, Margins, NoiseCheck, Proof, RankedClass
 from drbo.data.facts import Audit, ColumnFacts, Finding
 from drbo.graph import dag_to_cpdag
 from drbo.knowledge import Knowledge
@@ -15,13 +15,17 @@ from drbo.result.result import Result
 
 #: Records of a result, and what their fields are called here.
 RECORDS: dict[str, tuple[type, dict[str, str]]] = {
-    "scoring": (Scoring, {"score_name": "name", "score_equivalent": "equivalent", "score_options": "options"}),
+    "scoring": (
+        Scoring,
+        {"score_name": "name", "score_equivalent": "equivalent", "score_options": "options"}
+        | {name: name for name in ("assumption", "nonlinear", "evidence_scale")},
+    ),
     "search": (
         SearchRecord,
         {"searched_dag": "dag"}
         | {name: name for name in ("score", "local", "price", "found_by", "stopped", "n_evals", "n_local", "seconds")},
     ),
-    "claims": (Claims, {name: name for name in ("margins", "classes", "over", "posterior", "prior")}),
+    "claims": (Claims, {name: name for name in ("margins", "classes", "over", "posterior", "prior", "noise")}),
     "table": (TableRecord, {name: name for name in ("n_rows", "sha256", "audit")}),
     "provenance": (Provenance, {name: name for name in ("settings", "seed", "versions")}),
 }
@@ -98,6 +102,15 @@ def full_result(**changes: Any) -> Result:
         "over": "all DAGs",
         "posterior": rng.random((4, 4)),
         "prior": "every DAG alike",
+        "noise": (
+            CheckedEdge(cause="a", effect="b,c", untested="no rows"),
+            CheckedEdge(
+                cause="b,c",
+                effect=FULL_NAMES[2],
+                check=NoiseCheck("forward", "additive", 0.4, 1e-9, 0.6, 0.01, 0.5, 0.96),
+            ),
+        ),
+        "evidence_scale": 2.0,
         "proof": Proof(upper_bound=-400.5, tolerance=1e-9, valid_for="all DAGs on 4 columns"),
         "confidence": Confidence.of([dag_to_cpdag(FULL_DAG), FULL_SEARCHED], FULL_NAMES, seed=3, asked=4),
         "call": "drbo fit table.csv",

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo import DrBO, Knowledge, Settings
+from drbo import DrBO, Knowledge, Settings, pipeline
 from drbo.claims.findings import look_back
 from drbo.data.simulate import simulate
-from drbo.deadline import Deadline, current
+from drbo.deadline import Deadline, OutOfTimeError, current
 from drbo.scores.linear import BicEV, BicNV
 from drbo.torch_device import has_torch
 from tests import rain
@@ -92,7 +92,7 @@ def test_small_tables_of_cheap_scores_are_solved_and_explained(score):
         assert "assumption: equal noise variances" in set(table["reason"])
     else:
         assert ((result.posterior >= 0) & (result.posterior <= 1)).all()
-        assert table["posterior"].min() > 0.2
+        assert table["p_link"].min() > 0.2
     assert result.top[0].behind == 0 < result.top[1].behind
 
 
@@ -126,6 +126,46 @@ def test_what_is_known_does_not_depend_on_the_order_of_the_columns():
     columns = [two.names.index(name) for name in one.names]
     np.testing.assert_allclose(two.posterior[np.ix_(columns, columns)], one.posterior, atol=1e-9)
     assert [entry.score for entry in one.top] == pytest.approx([entry.score for entry in two.top])
+
+
+def _curved():
+    rng = np.random.default_rng(3)
+    dose = rng.uniform(-1, 1, size=400)
+    response = np.exp(1.5 * dose) + 0.3 * rng.normal(size=400)
+    return pd.DataFrame({"response": response, "dose": dose, "sex": rng.integers(2, size=400).astype(float)})
+
+
+def test_the_noise_check_is_part_of_the_result_whatever_the_order_of_rows_and_columns():
+    frame = _curved().round(1)  # equal values are spread at random
+    one = DrBO(score="splines", random_state=0).fit(frame).result_
+    two = DrBO(score="splines", random_state=0).fit(frame[["dose", "sex", "response"]].sample(frac=1, random_state=1))
+    assert [(edge.cause, edge.effect) for edge in one.claims.noise] == [("dose", "response")]
+    assert one.claims.noise == two.result_.claims.noise
+    assert (one.directions[0].direction, one.directions[0].ground) == ("supported", "noise-check")
+    assert two.graph_.edges["dose", "response"]["ground"] == "noise-check"
+
+
+def test_a_fit_that_has_no_time_for_the_noise_check_says_so(monkeypatch):
+    def late(*_):
+        raise OutOfTimeError
+
+    monkeypatch.setattr(pipeline, "noise_checks", late)
+    result = DrBO(score="splines", random_state=0).fit(_curved()).result_
+    assert result.claims.noise == ()
+    assert pipeline.NO_NOISE_CHECK in result.reasons
+    assert {one.direction for one in result.directions} == {"assumed"}
+
+
+def test_a_bootstrap_changes_what_the_class_supports():
+    frame = rain.frame()
+    model = DrBO(score="bic-nv", random_state=0).fit(frame)
+    before = {(one.cause, one.effect): one.ground for one in model.result_.directions}
+    found = model.bootstrap(frame, n=5)
+    for one in model.result_.directions:
+        i, j = (model.result_.names.index(name) for name in (one.cause, one.effect))
+        if one.ground == "class":
+            assert found.directed[i, j] >= 0.8
+    assert before.keys() == {(one.cause, one.effect) for one in model.result_.directions}
 
 
 def test_knowledge_shows_in_the_class_and_the_reasons():

@@ -14,7 +14,9 @@ import numpy.typing as npt
 
 import drbo
 from drbo.claims.findings import Findings, claims_of, look_back
+from drbo.claims.noise_check import noise_checks
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
+from drbo.claims.record import CheckedEdge
 from drbo.data.audit import audit, audit_arrows
 from drbo.data.facts import Audit, Finding
 from drbo.data.impute import imputations
@@ -46,6 +48,7 @@ NO_DIGEST = "the table was not hashed, so it cannot be recognised later as the d
 NO_CHECKPOINT = "the search was not saved: time ran out before it began"
 NO_TIME_FOR_A_BOUND = "no bound was found before time ran out; raise time_limit"
 NO_PRUNING = "weak edges were not removed: time ran out before they were tested"
+NO_NOISE_CHECK = "the directions of edges were not checked against the residuals: time ran out"
 NO_AUDIT = "the table was not audited: time ran out"
 #: What a run says that was asked for a proof and has none.
 NO_BOUND = (
@@ -135,9 +138,10 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
     outcome, findings, notes = _looked_back(problem, outcome)
     late = current().over()
     pruned, pruned_score, pruner, more = _pruned(problem, outcome)
+    noise, unchecked = _noise_checks(problem, pruned)
     table, job, score, request = problem.table, problem.job, problem.score, problem.request
     unhashed = table.large and (late or problem.is_hurried)
-    notes = (*problem.data.notes, *notes, *more, *([NO_DIGEST] if unhashed else []))
+    notes = (*problem.data.notes, *notes, *more, *unchecked, *([NO_DIGEST] if unhashed else []))
     weights, standardised = linear_weights(table.rows_or_moments, pruned) if isinstance(score, BicNV) else (None, None)
     return Result(
         names=table.names,
@@ -151,10 +155,12 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
             equivalent=score.score_equivalent,
             options=_plain_options(problem.choice.options),
             assumption=_assumption(score),
+            nonlinear=score.nonlinear,
+            evidence_scale=score.evidence_scale,
         ),
         search=_search_record(problem, outcome),
         proof=findings.proof,
-        claims=claims_of(findings, job.columns, table.names),
+        claims=replace(claims_of(findings, job.columns, table.names), noise=noise),
         knowledge=request.knowledge,
         table=TableRecord(
             n_rows=table.n_rows,
@@ -223,6 +229,21 @@ def _pruned(problem: Problem, outcome: Outcome) -> tuple[npt.NDArray[np.bool_], 
             return job.restored(kept), float(evaluator.scores(kept[None], local)[0]), pruner, ()
     except OutOfTimeError:
         return job.restored(dag), float(outcome.best.scores[0]), "none", (NO_PRUNING,)
+
+
+def _noise_checks(
+    problem: Problem,
+    dag: npt.NDArray[np.bool_],  # (d, d) over the given columns
+) -> tuple[tuple[CheckedEdge, ...], tuple[str, ...]]:
+    """Check the directions of the edges against the residuals; return the checks, and what there is to say."""
+    columns = problem.job.columns
+    try:
+        with finishing():
+            found = noise_checks(problem.job.table, dag[np.ix_(columns, columns)], problem.request.seed)
+    except OutOfTimeError:
+        return (), (NO_NOISE_CHECK,)
+    place = {name: k for k, name in enumerate(problem.table.names)}
+    return tuple(sorted(found, key=lambda one: (place[one.cause], place[one.effect]))), ()
 
 
 def versions() -> dict[str, str]:

@@ -5,6 +5,7 @@ import pytest
 
 from drbo.claims.confidence import Confidence
 from drbo.claims.directions import NEITHER_FITS, edge_directions
+from drbo.claims.noise_check import noise_checks
 from drbo.claims.record import Margins
 from drbo.constraints import Constraints
 from drbo.data.table import Table
@@ -27,9 +28,10 @@ def _margins(value, exact=True):
     return Margins(np.where(COLLIDER, 50.0, np.nan), np.where(COLLIDER, value, np.nan), exact)
 
 
-def _directions(table, dag=COLLIDER, **options):
-    options = {"score_equivalent": True, "check_families": False, **options}
-    return {(found.cause, found.effect): found for found in edge_directions(table, dag, **options)}
+def _directions(table, dag=COLLIDER, seed=0, constraints=None, **options):
+    options = {"score_equivalent": True, "check_families": False, "checks": noise_checks(table, dag, seed), **options}
+    constraints = constraints or Constraints.of(Knowledge(), table.names)
+    return {(found.cause, found.effect): found for found in edge_directions(dag, constraints, **options)}
 
 
 def _claims(found):
@@ -55,6 +57,8 @@ def test_resamples_replace_the_margin(linear):
     assert _claims(found)[EDGES[0]] == ("supported", "class")
     found = _directions(linear, confidence=Confidence.of(graphs[1:], "abcd"), **margins)
     assert _claims(found)[EDGES[0]] == ("assumed", "")
+    found = _directions(linear, confidence=Confidence.of([COLLIDER.T], "abcd", kind="seeds"), **margins)
+    assert _claims(found)[EDGES[0]] == ("supported", "class")  # other seeds are no other rows
 
 
 def test_linear_gaussian_noise_supports_nothing_beyond_the_class(linear):
@@ -100,7 +104,7 @@ def test_experiments_support(linear):
     found = _directions(linear, experiments=shown)
     assert _claims(found)[EDGES[2]] == ("supported", "experiment")
     with pytest.raises(DataError, match=r"experiments must have shape \(4, 4\) like the graph, got \(2, 2\)"):
-        edge_directions(linear, COLLIDER, score_equivalent=True, check_families=True, experiments=np.zeros((2, 2)))
+        _directions(linear, experiments=np.zeros((2, 2)))
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +131,7 @@ def test_an_open_edge_has_no_probability(curved):
     found = _directions(curved, backward)["effect", "dose"]
     assert (found.direction, found.contradicted, found.p_forward) == ("open", True, None)
     assert found.check.probability < 0.1
+    assert found.sentence == "Both directions score the same. The noise check prefers dose -> effect."
 
 
 def test_a_given_arrow_can_be_contradicted(curved):

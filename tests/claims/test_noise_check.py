@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 
-from drbo.claims.noise_check import LOCATION_SCALE_ROWS, SHOWN_PROBABILITY, NoiseChecks, direction_probability
+from drbo.claims.noise_check import (
+    LOCATION_SCALE_ROWS,
+    MAX_EDGES,
+    SHOWN_PROBABILITY,
+    NoiseChecks,
+    direction_probability,
+    noise_checks,
+)
 from drbo.data.table import Table
+from drbo.deadline import Deadline, OutOfTimeError
 
 FORWARD = np.array([[False, True], [False, False]])
 
@@ -160,3 +168,42 @@ def test_the_probability_grows_with_the_gap_where_a_direction_fits():
     assert by_fit == sorted(by_fit)
     assert by_fit[0] == 0.5
     assert max(by_gap + by_fit) < 0.97
+
+
+def test_every_edge_has_a_check_or_a_reason():
+    rng = np.random.default_rng(0)
+    values = np.column_stack([rng.normal(size=(200, 2)), rng.integers(2, size=200)])
+    dag = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
+    table = Table.from_array(values, list("abc"))
+    found = {(one.cause, one.effect): one for one in noise_checks(table, dag)}
+    assert found["a", "b"].check == NoiseChecks(table, dag).check(0, 1)
+    assert found["a", "b"].untested == ""
+    assert found["b", "c"].check is None
+    assert "'c' is categorical" in found["b", "c"].untested
+
+
+def test_arrows_with_many_causes_are_not_checked():
+    rng = np.random.default_rng(0)
+    dag = np.zeros((10, 10), dtype=bool)
+    dag[:8, 9] = True
+    checks = NoiseChecks(Table.from_array(rng.normal(size=(200, 10))), dag)
+    assert checks.untested(0, 9) is None
+    dag[8, 9] = True
+    many = NoiseChecks(Table.from_array(rng.normal(size=(200, 10))), dag)
+    assert many.untested(0, 9) == "The noise check is left out for arrows whose ends have more than 8 causes."
+    assert many.check(0, 9) is None
+
+
+def test_large_graphs_are_not_checked():
+    dag = np.triu(np.ones((46, 46), dtype=bool), 1)
+    assert dag.sum() > MAX_EDGES
+    found = noise_checks(Table.from_array(np.random.default_rng(0).normal(size=(60, 46))), dag)
+    assert {(one.check, one.untested) for one in found} == {
+        (None, "The noise check is left out for graphs with more than 1,000 edges.")
+    }
+
+
+def test_checks_end_with_the_time():
+    table = Table.from_array(np.random.default_rng(0).normal(size=(60, 2)))
+    with Deadline(0.0), pytest.raises(OutOfTimeError):
+        noise_checks(table, FORWARD)

@@ -43,6 +43,13 @@ def test_categories_are_not_judged_by_scale(run: Run) -> None:
     assert "  no problems found" in done.stdout.splitlines()
 
 
+def test_columns_that_nothing_causes_are_suggested_as_roots(run: Run, chain: Path) -> None:
+    pd.read_csv(chain).rename(columns={"rain": "age", "sun": "year of birth"}).to_csv("people.csv", index=False)
+    done = run("check", "people.csv", "--quick")
+    assert "if that is true here, add --root age --root 'year of birth'" in done.stdout
+    assert "--root" not in run("check", chain, "--quick").stdout
+
+
 def test_notes_are_shown(run: Run, chain: Path) -> None:
     pd.read_csv(chain).assign(one=1.0).to_csv("table.csv", index=False)
     done = run("check", "table.csv", "--on-constant", "drop")

@@ -29,6 +29,9 @@ def test_the_demo_finds_compares_and_saves(run: Run, monkeypatch: pytest.MonkeyP
     assert any(line.split()[:2] == ["SHD", str(figures.shd)] for line in done.stdout.splitlines())
     assert any(line.split()[:2] == ["SHD-C", str(figures.shd_c)] for line in done.stdout.splitlines())
     assert f"{17 - len(figures.missing)} of the 17 known links were found" in done.stdout
+    supported = result.dag & ~result.assumed & ~result.undirected
+    assert not (supported & ~sachs.dag).any()
+    assert "The data support none of these directions" in done.stdout or supported.any()
     source, target = np.argwhere(result.dag)[0]
     parents = np.flatnonzero(result.dag[:, target])
     slopes = np.linalg.lstsq(np.column_stack([sachs.X[:, parents], np.ones(853)]), sachs.X[:, target])[0]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Polygon
 
@@ -17,8 +18,16 @@ def test_an_arrow_has_a_head_at_its_end_and_a_line_without_one_none():
     draw_edge(axes, LINE, Stroke("#000000"), scale=1.0)
     head = next(patch for patch in axes.patches if isinstance(patch, Polygon))
     assert head.get_xy()[0].tolist() == [0.0, -60.0]
-    draw_edge(axes, LINE, Stroke("#000000", arrow=False), scale=1.0)
+    draw_edge(axes, LINE, Stroke("#000000", head="none"), scale=1.0)
     assert sum(isinstance(patch, Polygon) for patch in axes.patches) == 1
+
+
+def test_a_hollow_head_is_white_inside():
+    axes = Figure().subplots()
+    draw_edge(axes, LINE, Stroke("#0072B2", head="hollow"), scale=1.0)
+    head = next(patch for patch in axes.patches if isinstance(patch, Polygon))
+    assert head.get_facecolor()[:3] == (1.0, 1.0, 1.0)
+    assert same_color(head.get_edgecolor()[:3], "#0072B2")
 
 
 def test_dashes_reach_the_line():

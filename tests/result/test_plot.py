@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 
 from drbo.errors import DrboError, ResultError
-from drbo.result.plot import COMPARED, NEGATIVE, PLAIN, POSITIVE, draw, plot_compare, plot_trace
+from drbo.result.canvas import LEGEND
+from drbo.result.plot import COMPARED, NEGATIVE, PLAIN, POSITIVE, WEAK_DASHES, draw, plot_compare, plot_trace
 from drbo.result.routes import BOX_HEIGHT, BOX_ROUND
 from tests.results import make_result
 
@@ -27,7 +28,7 @@ def axes(width=8.0, height=6.0):
 
 
 def patches(ax, kind):
-    return [patch for patch in ax.patches if type(patch) is kind]
+    return [patch for patch in ax.patches if type(patch) is kind and patch.get_label() != LEGEND]
 
 
 def corners(box):
@@ -141,7 +142,20 @@ class TestEdges:
         ax = draw(CHAIN, undirected=undirected, ax=axes())
         assert len(patches(ax, PathPatch)) == 2
         assert len(patches(ax, Polygon)) == 1
-        assert "no arrowhead" in ax.texts[-1].get_text()
+        assert [text.get_text() for text in ax.texts[3:]] == ["direction supported", "direction open"]
+
+    def test_assumed_edges_have_a_hollow_head_and_weak_ones_dashes(self):
+        one = np.zeros((3, 3), dtype=bool)
+        one[0, 1] = True
+        ax = draw(CHAIN, assumed=one, weak=one, ax=axes())
+        hollow = [colors.same_color(head.get_facecolor()[:3], "white") for head in patches(ax, Polygon)]
+        assert sorted(hollow) == [False, True]
+        styles = {line.get_linestyle() for line in patches(ax, PathPatch)}
+        assert styles == {"solid", WEAK_DASHES}
+        texts = [text.get_text() for text in ax.texts[3:]]
+        assert texts == ["direction supported", "direction assumed", "weak edge"]
+        with pytest.raises(ResultError, match=r"weak must be a \(3, 3\) matrix"):
+            draw(CHAIN, weak=[True], ax=axes())
 
     def test_result_brings_its_own_parts(self):
         whole_class = draw(a_result(), ax=axes())

@@ -23,11 +23,15 @@ class TestGraph:
         result = full_result()
         table = result.edges()
         assert list(table) == [
-            *("source", "target", "weight", "standardised_weight", "directed", "margin_removed", "margin_reversed"),
-            *("posterior", "reason", "frequency", "link_frequency"),
+            *("source", "target", "weight", "standardised_weight", "directed", "direction", "ground", "contradicted"),
+            *("margin_removed", "margin_reversed", "p_link", "p_forward", "p_backward"),
+            *("reason", "frequency", "link_frequency"),
         ]
         assert table["margin_removed"].tolist() == result.margins.removed[FULL_DAG].tolist()
-        assert table["posterior"].tolist() == result.posterior[FULL_DAG].tolist()
+        assert table["p_link"].tolist() == result.p_link[FULL_DAG].tolist()
+        assert table["direction"].tolist() == ["open", "supported", "supported"]
+        assert table["ground"].tolist() == ["", "noise-check", "class"]
+        assert table["reason"].tolist()[:2] == ["tie", "noise check"]
         assert table["frequency"].tolist() == [0.5, 1.0, 1.0]  # a - b,c is directed in the other resample
         assert table["link_frequency"].tolist() == [1.0, 1.0, 1.0]
         assert list(zip(table["source"], table["target"], table["directed"], strict=True)) == [
@@ -39,12 +43,16 @@ class TestGraph:
         assert table["standardised_weight"][0] == result.standardised_weights[0, 1]
 
     def test_other_scores_direct_every_edge(self):
-        assert full_result(score_equivalent=False).edges()["directed"].all()
+        found = full_result(score_equivalent=False)
+        assert found.edges()["directed"].all()
+        assert found.edges()["direction"].tolist() == ["assumed", "supported", "supported"]
+        assert np.argwhere(found.assumed).tolist() == [[0, 1]]
         assert not full_result(score_equivalent=False).undirected.any()
 
     def test_edges_without_weights(self):
         bare = dict.fromkeys(("weights", "standardised_weights", "margins", "posterior", "confidence"))
-        assert list(full_result(**bare).edges()) == ["source", "target", "directed", "reason"]
+        columns = ["source", "target", "directed", "direction", "ground", "contradicted", "reason"]
+        assert list(full_result(**bare).edges()) == columns
         assert list(full_result(dag=np.zeros((4, 4))).edges().index) == []
 
     def test_cpdag_edges_list_an_undirected_edge_once(self):
@@ -59,10 +67,40 @@ class TestGraph:
         assert frame.loc["b,c", "a"] == 0
         assert list(graph.nodes) == list(FULL_NAMES)
         assert graph.edges["a", "b,c"] == {
+            "direction": "open",
+            "ground": "",
             "weight": result.weights[0, 1],
             "standardised_weight": result.standardised_weights[0, 1],
         }
         assert graph.number_of_edges() == 3
+
+    def test_probabilities_of_directions(self):
+        """Open edges have none; the noise check counts before the posterior, and only that of class scores counts."""
+        posterior = np.zeros((4, 4))
+        posterior[0, 1], posterior[1, 0] = 0.5, 0.4
+        posterior[1, 2], posterior[3, 2], posterior[2, 3] = 0.5, 0.6, 0.2
+        table = full_result(posterior=posterior).edges()
+        assert table["p_link"].tolist() == pytest.approx([0.9, 0.5, 0.8])
+        assert table["p_forward"].tolist() == pytest.approx([np.nan, 0.5 * 0.96, 0.6], nan_ok=True)
+        assert table["p_backward"].tolist() == pytest.approx([np.nan, 0.5 * 0.04, 0.2], nan_ok=True)
+        other = full_result(posterior=posterior, score_equivalent=False).edges()
+        assert other["p_forward"].tolist() == pytest.approx([np.nan, 0.5 * 0.96, np.nan], nan_ok=True)
+        known = full_result(posterior=posterior, knowledge=Knowledge(required=["a -> b,c"])).edges()
+        assert known["p_forward"][0] == known["p_link"][0] == 0.9
+        assert known["ground"][0] == "given"
+
+    def test_weak_edges(self):
+        posterior = np.where(FULL_DAG, [[1.0], [0.7], [0.0], [0.9]], 0.0)
+        found = full_result(posterior=posterior, confidence=None)
+        assert np.argwhere(found.weak).tolist() == [[1, 2]]
+        assert not full_result(posterior=None, confidence=None).weak.any()
+        graphs = [FULL_DAG] * 9 + [FULL_DAG & (np.arange(4) == 1)]
+        counted = full_result(confidence=Confidence.of(graphs[-1:] * 9 + graphs[:1], FULL_NAMES))
+        assert np.argwhere(counted.weak).tolist() == [[1, 2], [3, 2]]
+
+    def test_results_without_noise_checks_claim_less(self):
+        found = full_result(noise=(), confidence=None, evidence_scale=None)
+        assert found.edges()["direction"].tolist() == ["open", "assumed", "assumed"]
 
     def test_trace(self):
         trace = full_result().trace

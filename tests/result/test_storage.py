@@ -179,10 +179,19 @@ class TestHostileFiles:
     @pytest.mark.parametrize("key", [*ENTRIES, "arrays", "trace_length", "sha256"])
     def test_mistyped_entry(self, folder, key):
         for value in (None, [True] * 4):
-            if value is None and key in ("proof", "claims.margins", "confidence"):
+            if value is None and key in ("proof", "claims.margins", "confidence", "scoring.evidence_scale"):
                 continue
             forge(folder, lambda content, value=value: part(content, key).update({key.rpartition(".")[2]: value}))
             self.refused(folder, rf"'{key}(\[0\])?' must be|names must be a list of 1 to")
+
+    def test_a_word_that_is_none_of_the_allowed_ones(self, folder):
+        for name, value in (("noise", 1), ("verdict", "sideways")):  # the first wrong one is named
+            forge(folder, lambda content, new={name: value}: content["claims"]["noise"][1]["check"].update(new))
+            self.refused(folder, rf"'claims\.noise\[1\]\.check\.{name}' must be one of")
+
+    def test_a_noise_check_of_another_column(self, folder):
+        forge(folder, lambda content: content["claims"]["noise"][0].update(cause="z"))
+        self.refused(folder, "claims.noise has an edge with 'z', which is not a column")
 
     @pytest.mark.parametrize("place", ["", "search.", "claims.margins.", "table.audit.", "confidence."])
     def test_unknown_entry(self, folder, place):

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from drbo.claims.record import Proof
-from tests.results import full_result
+from drbo.claims.record import CheckedEdge, Margins, NoiseCheck, Proof
+from tests.results import FULL_DAG, full_result
 
 
 class TestSummary:
@@ -12,15 +12,33 @@ class TestSummary:
             "one member of the class"
         )
         assert "a -- b,c" in text
-        assert "a -> b,c" in text[text.index("one member") :]
+        assert '"q" -> na\\xefve\\n$x$' in text
+        assert "edges; directions: 2 supported (1 class, 1 noise check), 0 assumed, 1 open" in text
         assert str(full_result()) == text
+
+    def test_every_edge_says_what_its_direction_rests_on(self):
+        check = NoiseCheck("reverse", "additive", 1e-9, 0.4, 1e-6, 0.5, 0.01, 0.04)
+        noise = (CheckedEdge(cause="a", effect="b,c", check=check),)
+        text = full_result(score_equivalent=False, noise=noise, assumption="smooth effects").summary()
+        line = next(line for line in text.splitlines() if line.startswith("  a -?> b,c "))
+        assert line.endswith("assumed, contradicted by the noise check")
+        assert "assumed directions rest on smooth effects, which the data do not confirm" in text
+        assert text.splitlines()[-1].startswith("ask          Which of 'a' and 'b,c' can be a cause of the other?")
+        assert "ask" not in full_result(dag=np.zeros((4, 4), dtype=bool)).summary()
+
+    def test_the_runner_up_may_be_a_reversed_arrow(self):
+        margins = Margins(np.where(FULL_DAG, 9.0, np.nan), np.where(FULL_DAG, [[3.0], [1.25], [0], [4]], np.nan), True)
+        text = full_result(margins=margins, score_equivalent=False).summary()
+        words = "runner-up    the best graph with na\\xefve\\n$x$ -> b,c instead of the reverse scores 1.25 lower"
+        assert words in text
+        assert "the next-best equivalence class scores 2.5 lower" in full_result(margins=margins).summary()
 
     def test_other_scores_show_the_dag_alone(self):
         text = full_result(score_equivalent=False).summary()
         assert "CPDAG" not in text
         assert "member" not in text
         assert "DAG: 3 edges" in text
-        assert "--" not in text
+        assert " -- " not in text
 
     def test_tells_how_it_was_found(self):
         text = full_result().summary()
@@ -50,7 +68,7 @@ class TestSummary:
         assert ("another run may find a different graph" in result.summary()) == cut_short
 
     def test_hostile_texts_cannot_reach_the_terminal(self):
-        names, bare = ("\x1b[2J", "\r", "\u202e", "d"), {"classes": (), "confidence": None}
+        names, bare = ("\x1b[2J", "\r", "\u202e", "d"), {"classes": (), "confidence": None, "noise": ()}
         proof = Proof(upper_bound=0.0, tolerance=0.0, valid_for="\x1b[2J")
         text = full_result(names=names, stopped="\x07", reasons=("\x1b]0;",), proof=proof, **bare).summary()
         assert all(character.isprintable() or character == "\n" for character in text)
@@ -63,7 +81,7 @@ class TestSummary:
             ("weights", "standardised_weights", "margins", "posterior", "confidence", "local", "price")
         )
         result = full_result(
-            names=[f"v{j}" for j in range(d)], dag=dag, searched_dag=dag, classes=(),
+            names=[f"v{j}" for j in range(d)], dag=dag, searched_dag=dag, classes=(), noise=(),
             score_equivalent=False, **bare,
         )  # fmt: skip
         assert "... and 130 more" in result.summary()

@@ -4,6 +4,7 @@ A score prefers one direction of every edge. Whether the data tell that directio
 answered here from the equivalence class, the noise check, experiments and what the user stated.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import log
 from typing import Literal
@@ -12,14 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.claims.confidence import Confidence
-from drbo.claims.noise_check import NoiseCheck, NoiseChecks
-from drbo.claims.record import Margins
+from drbo.claims.record import CheckedEdge, Margins, NoiseCheck
+from drbo.claims.resampling import KINDS
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
-from drbo.data.table import Table
 from drbo.errors import DataError
-from drbo.graph import check_dag, dag_to_cpdag
-from drbo.threads import one_blas_thread
+from drbo.graph import check_dag
 
 Bools = npt.NDArray[np.bool_]
 Direction = Literal["supported", "assumed", "open"]
@@ -64,17 +63,16 @@ class EdgeDirection:
 
 
 def edge_directions(
-    table: Table,
     dag: npt.ArrayLike,  # (d, d) bool
+    constraints: Constraints,
     *,
     score_equivalent: bool,
     check_families: bool,
-    constraints: Constraints | None = None,
+    checks: Iterable[CheckedEdge] = (),
     margins: Margins | None = None,
     evidence_scale: float | None = None,
     confidence: Confidence | None = None,
     experiments: npt.ArrayLike | None = None,  # (d, d) bool
-    seed: int = 0,
 ) -> tuple[EdgeDirection, ...]:
     """Return what may be said about the direction of every edge of a graph.
 
@@ -85,17 +83,16 @@ def edge_directions(
 
     Parameters
     ----------
-    table : the data the graph was learned from.
     dag : the graph; ``dag[i, j]`` means i -> j.
+    constraints : the knowledge that the graph obeys, with the names of its columns.
     score_equivalent : the score ties all graphs of a Markov equivalence class.
     check_families : a class arrow also needs a family that passes its residual check (p > 0.05). Set it for nonlinear
         scores: their class arrows are often artefacts of a noise model that does not fit.
-    constraints : the knowledge that the graph obeys.
+    checks : the noise checks of the edges, see :func:`drbo.claims.noise_check.noise_checks`.
     margins, evidence_scale : the margins of the score, and its units per unit of log evidence. Without them a margin is
         never decisive.
-    confidence : shares of resamples, which then replace the margins.
+    confidence : shares of resamples of the rows, which then replace the margins.
     experiments : arrows that experiments have shown.
-    seed : of the noise check.
 
     Returns
     -------
@@ -103,40 +100,49 @@ def edge_directions(
 
     Examples
     --------
+    >>> from drbo.claims.noise_check import noise_checks
+    >>> from drbo.data.table import Table
+    >>> from drbo.knowledge import Knowledge
     >>> rng = np.random.default_rng(0)
     >>> dose = rng.uniform(-1, 1, size=500)
     >>> response = np.exp(dose) + 0.2 * rng.normal(size=500)
     >>> table = Table.from_array(np.column_stack([dose, response]), ["dose", "response"])
-    >>> found = edge_directions(table, [[0, 1], [0, 0]], score_equivalent=True, check_families=False)[0]
+    >>> dag = np.array([[0, 1], [0, 0]], dtype=bool)
+    >>> nothing = Constraints.of(Knowledge(), table.names)
+    >>> checks = noise_checks(table, dag)
+    >>> found = edge_directions(dag, nothing, score_equivalent=True, check_families=False, checks=checks)[0]
     >>> found.direction, found.ground
     ('supported', 'noise-check')
     >>> print(found.sentence)
     The residuals of 'response' are independent of 'dose'; in reverse they are not.
     """
-    edges = check_dag(dag, table.names)
+    names = constraints.names
+    edges = check_dag(dag, names)
     shown = np.zeros_like(edges) if experiments is None else np.asarray(experiments, dtype=bool)
     if shown.shape != edges.shape:
         raise DataError(f"experiments must have shape {edges.shape} like the graph, got {shown.shape}")
+    if confidence is not None and confidence.kind not in KINDS:  # other seeds or imputations are no new rows
+        confidence = None
     claims = _Claims(edges, constraints, score_equivalent, margins, evidence_scale, confidence)
+    checked = {(one.cause, one.effect): one for one in checks}
     found = []
-    with one_blas_thread():
-        checks = NoiseChecks(table, edges, seed)
-        for i, j in np.argwhere(edges).tolist():
-            check = checks.check(i, j)
-            passes = not check_families or (check is not None and check.p_value_family > FAMILY_LEVEL)
-            direction, ground, reason = claims.claim(i, j, check, passes=passes, shown=bool(shown[i, j]))
-            found.append(
-                EdgeDirection(
-                    table.names[i],
-                    table.names[j],
-                    direction,
-                    ground,
-                    check is not None and check.verdict == "reverse",
-                    _sentence(reason, table.names[i], table.names[j], check, checks.untested(i, j)),
-                    None if check is None or direction == "open" else check.probability,
-                    check,
-                )
+    for i, j in np.argwhere(edges).tolist():
+        one = checked.get((names[i], names[j]), CheckedEdge(cause=names[i], effect=names[j]))
+        check = one.check
+        passes = not check_families or (check is not None and check.p_value_family > FAMILY_LEVEL)
+        direction, ground, reason = claims.claim(i, j, check, passes=passes, shown=bool(shown[i, j]))
+        found.append(
+            EdgeDirection(
+                one.cause,
+                one.effect,
+                direction,
+                ground,
+                check is not None and check.verdict == "reverse",
+                _sentence(reason, one),
+                None if check is None or direction == "open" else check.probability,
+                check,
             )
+        )
     return tuple(found)
 
 
@@ -146,15 +152,14 @@ class _Claims:
     def __init__(
         self,
         dag: Bools,
-        constraints: Constraints | None,
+        constraints: Constraints,
         score_equivalent: bool,
         margins: Margins | None,
         evidence_scale: float | None,
         confidence: Confidence | None,
     ) -> None:
-        self._constraints = Constraints.none(len(dag)) if constraints is None else constraints
-        cpdag = dag_to_cpdag(dag)
-        self._class = mpdag(dag, self._constraints, cpdag)
+        self._constraints = constraints
+        self._class = mpdag(dag, constraints)
         self._score_equivalent = score_equivalent
         self._margins = margins
         self._least = None if evidence_scale is None else log(DECISIVE_ODDS) * evidence_scale
@@ -197,17 +202,20 @@ class _Claims:
         return bool(margin >= self._least)
 
 
-def _sentence(reason: str, cause: str, effect: str, check: NoiseCheck | None, untested: str | None) -> str:
+def _sentence(reason: str, one: CheckedEdge) -> str:
     """Return the reason of a claim in words, and what the noise check adds to it."""
+    cause, effect, check = one.cause, one.effect, one.check
     verdict = None if check is None else check.verdict
     scaled = check is not None and check.noise == "location-scale"
     but = " once their spread may change with the causes" if scaled else ""
     reverse = f"The noise check contradicts this arrow: {effect} -> {cause} fits, and {cause} -> {effect} does not."
+    if reason == "open":
+        reverse = f"The noise check prefers {effect} -> {cause}."
     noise = {
         "reverse": reverse,
         "neither": NEITHER_FITS,
         "undecided": "The residuals do not tell the two directions apart.",
-        None: untested or "",
+        None: one.untested,
     }
     words = {
         "given": "This direction follows from what was stated.",

@@ -5,22 +5,20 @@ residuals usually depend on the regressor (Hoyer et al. 2009, "Nonlinear causal 
 Linear relations with Gaussian noise fit in both directions, so nothing is claimed about them.
 """
 
-from dataclasses import dataclass
 from math import exp, log10, tanh
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from drbo.claims.rank_hsic import Independence
+from drbo.claims.record import CheckedEdge, NoiseCheck, NoiseModel, Verdict
 from drbo.claims.residual_tests import MIN_DISTINCT, MIN_ROWS, ResidualTests, Sample, ranked
-from drbo.claims.residuals import NoiseModel
 from drbo.data.table import Table
+from drbo.deadline import current
+from drbo.threads import one_blas_thread
 
 Bools = npt.NDArray[np.bool_]
-#: ``forward``: this direction fits and the reverse does not. ``reverse``: the other way round. ``neither`` fits.
-#: ``undecided``: both fit, or the tests are not clear enough.
-Verdict = Literal["forward", "reverse", "neither", "undecided"]
 Family = tuple[int, tuple[int, ...]]
 
 #: From this many rows on, the scale of the noise may depend on the parents. With fewer, such a model overfits.
@@ -33,6 +31,11 @@ MAX_RATIO = 0.01
 FITS_CLEARLY = 0.5
 #: Residuals of an effect that depend on those of any other column, at this corrected level, suggest a hidden cause.
 NOISE_LEVEL = 0.001
+#: Arrows are not checked if both ends have more causes than this together: such regressions take too long and too many
+#: rows.
+MAX_CAUSES = 8
+#: Graphs with more edges are not checked, which would take longer than the search for them.
+MAX_EDGES = 1_000
 #: Probabilities below this are not shown.
 SHOWN_PROBABILITY = 0.7
 #: Smallest p-value that is distinguished from 0.
@@ -44,32 +47,6 @@ TINY = 1e-300
 FITS: dict[NoiseModel, float] = {"additive": 0.03, "location-scale": 0.1}
 #: The rejected direction also has a p-value below this after every column is replaced by its normal scores.
 VETO_LEVEL = 0.05
-
-
-@dataclass(frozen=True)
-class NoiseCheck:
-    """What the residuals say about one arrow.
-
-    Attributes
-    ----------
-    verdict : which direction fits, see :data:`Verdict`.
-    noise : the noise model behind the verdict: ``additive``, or ``location-scale``, in which the spread of the noise
-        may depend on the causes.
-    p_value_forward, p_value_reverse : smallest p-value of the independence tests of the arrow and of its reverse.
-    p_value_family : p-value of the effect's family with additive noise, corrected for the number of its parents.
-    dependence_forward, dependence_reverse : effect sizes of the remaining dependence, from 0 to 1. They do not grow
-        with the number of rows.
-    probability : of the arrow's direction, given the edge; None unless one direction has at least 0.7.
-    """
-
-    verdict: Verdict
-    noise: NoiseModel
-    p_value_forward: float
-    p_value_reverse: float
-    p_value_family: float
-    dependence_forward: float
-    dependence_reverse: float
-    probability: float | None
 
 
 class _Evidence(NamedTuple):
@@ -98,7 +75,8 @@ class NoiseChecks:
     scale that depends on the causes, and the same tests are made; a direction then fits with p > 0.1.
 
     Categorical columns and those with fewer than 8 distinct values are not tested as ends of an arrow, but may be other
-    parents. At most 3,000 rows are used, drawn with the seed. All verdicts assume that no cause is hidden.
+    parents. Arrows whose ends have more than 8 causes are not tested. At most 3,000 rows are used, drawn with the seed.
+    All verdicts assume that no cause is hidden.
 
     Parameters
     ----------
@@ -138,6 +116,8 @@ class NoiseChecks:
             if not self._testable[end]:
                 few = f"'{self._names[end]}' is categorical or has fewer than {MIN_DISTINCT} distinct values"
                 return f"The noise check does not apply: {few}."
+        if len(self._other_parents(i, j)) >= MAX_CAUSES:
+            return f"The noise check is left out for arrows whose ends have more than {MAX_CAUSES} causes."
         return None
 
     def check(self, i: int, j: int) -> NoiseCheck | None:
@@ -192,7 +172,9 @@ class NoiseChecks:
             return False
         node, parents = families[side]
         others = [
-            (k, self._parents[k]) for k in np.flatnonzero(self._testable).tolist() if k not in (node, (i, j)[side])
+            (k, self._parents[k])
+            for k in np.flatnonzero(self._testable).tolist()
+            if k not in (node, (i, j)[side]) and len(self._parents[k]) <= MAX_CAUSES
         ]
         return self._tests.noises(node, parents, others, found.noise).p_value > NOISE_LEVEL
 
@@ -208,6 +190,34 @@ class NoiseChecks:
         if likely < SHOWN_PROBABILITY or self._with_ranks(1 - side, i, j, found.noise) >= VETO_LEVEL:
             return None
         return likely if side == 0 else 1.0 - likely
+
+
+def noise_checks(table: Table, dag: Bools, seed: int = 0) -> tuple[CheckedEdge, ...]:
+    """Check every edge of a graph, in the order of the rows and columns of ``dag``.
+
+    Raises an OutOfTimeError if the run has to end before all edges are checked.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> dose = rng.uniform(-1, 1, size=500)
+    >>> response = np.exp(dose) + 0.2 * rng.normal(size=500)
+    >>> table = Table.from_array(np.column_stack([dose, response]), ["dose", "response"])
+    >>> noise_checks(table, np.array([[False, True], [False, False]]))[0].check.verdict
+    'forward'
+    """
+    edges = np.argwhere(dag).tolist()
+    if len(edges) > MAX_EDGES:
+        why = f"The noise check is left out for graphs with more than {MAX_EDGES:,} edges."
+        return tuple(CheckedEdge(cause=table.names[i], effect=table.names[j], untested=why) for i, j in edges)
+    found, deadline = [], current()
+    with one_blas_thread():
+        checks = NoiseChecks(table, dag, seed)
+        for i, j in edges:
+            deadline.check()
+            check, why = checks.check(i, j), checks.untested(i, j) or ""
+            found.append(CheckedEdge(cause=table.names[i], effect=table.names[j], check=check, untested=why))
+    return tuple(found)
 
 
 def direction_probability(p_fits: float, p_fails: float) -> float:

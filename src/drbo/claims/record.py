@@ -1,8 +1,8 @@
-"""What is claimed about a graph, as records that a result holds: a proof, margins, other classes, a posterior."""
+"""What is claimed about a graph, as records that a result holds: a proof, margins, noise checks, a posterior."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,11 @@ Graph = Annotated[npt.NDArray[np.bool_], Stored("dd", "|b1")]
 Matrix = Annotated[npt.NDArray[np.float64], Stored("dd", "<f8")]
 EdgeValues = Annotated[npt.NDArray[np.float64], Stored("dd", "<f8", at_edges=True)]
 Vector = Annotated[npt.NDArray[np.float64], Stored("d", "<f8")]
+#: How the noise of a family may depend on its parents: not at all, or through its scale.
+NoiseModel = Literal["additive", "location-scale"]
+#: ``forward``: this direction fits and the reverse does not. ``reverse``: the other way round. ``neither`` fits.
+#: ``undecided``: both fit, or the tests are not clear enough.
+Verdict = Literal["forward", "reverse", "neither", "undecided"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +79,47 @@ class RankedClass:
     edges: tuple[tuple[str, str], ...]  # of the best DAG, by the names of the columns
 
 
+@dataclass(frozen=True)
+class NoiseCheck:
+    """What the residuals say about one arrow.
+
+    Attributes
+    ----------
+    verdict : which direction fits, see :data:`Verdict`.
+    noise : the noise model behind the verdict: ``additive``, or ``location-scale``, in which the spread of the noise
+        may depend on the causes.
+    p_value_forward, p_value_reverse : smallest p-value of the independence tests of the arrow and of its reverse.
+    p_value_family : p-value of the effect's family with additive noise, corrected for the number of its parents.
+    dependence_forward, dependence_reverse : effect sizes of the remaining dependence, from 0 to 1. They do not grow
+        with the number of rows.
+    probability : of the arrow's direction, given the edge; None unless one direction has at least 0.7.
+    """
+
+    verdict: Verdict
+    noise: NoiseModel
+    p_value_forward: float
+    p_value_reverse: float
+    p_value_family: float
+    dependence_forward: float
+    dependence_reverse: float
+    probability: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedEdge:
+    """The noise check of one edge, or why there is none."""
+
+    cause: str  # as the edge is drawn
+    effect: str
+    check: NoiseCheck | None = None
+    untested: str = ""  # why the check does not apply, in words
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Claims:
-    """What is known about the best DAG before pruning beside its score; None and empty where nothing valid is known.
+    """What is known about the best DAG beside its score; None and empty where nothing valid is known.
+
+    Everything but the noise checks is about the DAG before pruning.
 
     Examples
     --------
@@ -89,3 +132,4 @@ class Claims:
     over: str = ""  # the DAGs that margins, classes and posterior are computed over, in words
     posterior: Matrix | None = None  # (d, d) probability of each edge, where the score is a log evidence
     prior: str = ""  # of the posterior, in words
+    noise: tuple[CheckedEdge, ...] = ()  # the noise check of each edge after pruning

@@ -14,7 +14,8 @@ from drbo.claims.rank_hsic import (
     normal_scores,
     rank_features,
 )
-from drbo.claims.residuals import AdditiveRegressions, NoiseModel, linear_residual
+from drbo.claims.record import NoiseModel
+from drbo.claims.residuals import AdditiveRegressions, linear_residual, remember
 from drbo.data.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -97,7 +98,7 @@ class Sample(NamedTuple):
 
 
 class ResidualTests:
-    """Tests of residuals against columns and against other residuals; every residual is computed once.
+    """Tests of residuals against columns and against other residuals, which are remembered.
 
     Parameters
     ----------
@@ -149,11 +150,12 @@ class ResidualTests:
         key = (node, tuple(sorted(parents)), noise)
         if key not in self._residuals:
             if not parents:
-                self._residuals[key] = self._column(node)
+                found = self._column(node)
             elif self._regression == "linear":
-                self._residuals[key] = rank_features(linear_residual(self._fits.values, node, key[1]))
+                found = rank_features(linear_residual(self._fits.values, node, key[1]))
             else:
-                self._residuals[key] = rank_features(self._fits.residual(node, key[1], noise))
+                found = rank_features(self._fits.residual(node, key[1], noise))
+            remember(self._residuals, key, found)
         return self._residuals[key]
 
     def _column(self, column: int) -> RankFeatures:

@@ -7,17 +7,16 @@ and its penalty is diagonal (Demmler & Reinsch 1975). Families share these bases
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.interpolate import BSpline
 
+from drbo.claims.record import NoiseModel
 from drbo.data.table import standardized
 
 Floats = npt.NDArray[np.float64]
-#: How the noise of a family may depend on its parents: not at all, or through its scale.
-NoiseModel = Literal["additive", "location-scale"]
 
 #: Knots of a smooth term, the two ends included.
 N_KNOTS = 16
@@ -41,6 +40,8 @@ LOG_FLOOR = 1e-3
 SCALE_ROUNDS = 2
 #: Fitted scales are kept within this factor of their median.
 MAX_SCALE = 20.0
+#: Residuals that are remembered; of a large graph all of them would take gigabytes.
+MAX_REMEMBERED = 500
 
 
 class SmoothTerm(NamedTuple):
@@ -125,6 +126,21 @@ def _strengths(roughness: Floats) -> Floats:
     return np.append(np.interp(-wanted, -freedom, grid), 0.0)
 
 
+def remember(kept: dict[Any, Any], key: Any, value: Any) -> None:
+    """Add a value to those that are remembered, and forget the oldest one if there are too many.
+
+    Examples
+    --------
+    >>> kept = {number: "" for number in range(MAX_REMEMBERED)}
+    >>> remember(kept, -1, "")
+    >>> 0 in kept, len(kept) == MAX_REMEMBERED
+    (False, True)
+    """
+    if len(kept) >= MAX_REMEMBERED:
+        del kept[next(iter(kept))]
+    kept[key] = value
+
+
 class AdditiveRegressions:
     """Residuals of families ``(node, parents)`` of one table; fits are remembered.
 
@@ -157,7 +173,7 @@ class AdditiveRegressions:
                 found = self._fit(self.values[:, node], key[1])
             else:
                 found = self._scaled(self.residual(node, parents), key[1])
-            self._residuals[key] = found
+            remember(self._residuals, key, found)
         return self._residuals[key]
 
     def _scaled(self, residual: Floats, parents: tuple[int, ...]) -> Floats:

@@ -1,5 +1,6 @@
 """``drbo check``: what the program makes of a table, before any search."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ def check(data: Path, quick: bool, **options: Any) -> None:
         lines.append(f"  ... and {checked.n_columns - SHOWN_COLUMNS} more")
     lines += ["", "Notes:", *(f"  {plain(note)}" for note in notes)] if notes else []
     lines += _findings(checked)
+    lines += _suggested_roots(checked)
     # Imputed tables are complete, and so are those that a fit's time is measured on.
     whole = checked.complete_rows
     name, _, reasons = score_choice(checked if options["missing"] == "em" else whole, "auto", None)
@@ -63,6 +65,17 @@ def _findings(checked: "Table") -> list[str]:
     findings.sort(key=lambda finding: not finding.serious)
     words = [f"  {'attention' if f.serious else 'note':<10} {plain(f.text)}" for f in findings]
     return ["", "Audit:", *(words or ["  no problems found"])]
+
+
+def _suggested_roots(checked: "Table") -> list[str]:
+    """Return the options that say which columns nothing in the table can cause, by their names, as a suggestion."""
+    from drbo.data.roots import likely_roots
+
+    if not (found := likely_roots(checked.names)):
+        return []
+    listed = ", ".join(plain(name) for name in found)
+    options = " ".join(f"--root {plain(shlex.quote(name))}" for name in found)
+    return ["", "Suggestion:", f"  nothing in a table causes {listed}; if that is true here, add {options}"]
 
 
 def _reference(checked: "Table") -> Any:

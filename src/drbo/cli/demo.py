@@ -13,6 +13,7 @@ from drbo.cli.messages import say, show, table
 from drbo.cli.output import PICTURE, REPORT, check_folder
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
     from drbo.metrics import Comparison
@@ -60,7 +61,7 @@ def demo(output: Path) -> None:
     comparison = compare(answer(result), sachs.dag)
     what = "The equivalence class" if result.score_equivalent else "The graph"
     show(f"\n{what} compared with the known network: {comparison_text(comparison, sachs.names)}")
-    show(f"\nIn words: {_words(comparison)}")
+    show(f"\nIn words: {_words(comparison)} {_supported(result, sachs.dag)}")
     say("")
     say(f"A picture of the graph:  {output / PICTURE}")
     say(f"The edges as a table:    {output / 'edges.csv'}")
@@ -79,6 +80,15 @@ def _slopes(result: "Result", values: "npt.ArrayLike") -> str:
         for i, j in zip(*result.dag.nonzero(), strict=True)
     ]
     return table(["edge", "weight", "standardised"], rows, align="lrr")
+
+
+def _supported(result: "Result", truth: "npt.NDArray[np.bool_]") -> str:
+    """Return what became of the directions that the data support."""
+    supported = result.dag & ~result.assumed & ~result.undirected
+    if not supported.any():
+        return "The data support none of these directions: every arrow is assumed, as its hollow head shows."
+    against = int((supported & truth.T).sum())
+    return f"The data support {int(supported.sum())} of these directions; {against} of them contradict the known ones."
 
 
 def _words(comparison: "Comparison") -> str:

@@ -2,7 +2,7 @@
 
 import io
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,16 @@ BOX_FILL, BOX_EDGE, INK, NOTE_INK = "#F3F6F9", "#8592A0", "#1F2933", "#52606D"
 # Sizes in points at scale 1.
 NOTE_FONT = 8.5
 HEAD_LENGTH, HEAD_WIDTH = 6.5, 5.5
+LEGEND = "legend"  # label of the patches that belong to the legend
+HOLLOW_LINE = 1.0  # of the border of a hollow head
 MARGIN = 10.0
 NOTE_ROW, NOTE_LINE, NOTE_GAP, NOTE_TOP = 16.0, 30.0, 14.0, 4.0
 MIN_WIDTH = 220.0
 MAX_INCHES = 24.0
 
 Floats = npt.NDArray[np.float64]
+#: The arrowhead of an edge: its direction is supported, assumed or open.
+Head = Literal["solid", "hollow", "none"]
 Notes = list[tuple["Stroke | None", str]]  # the legend: a line, if any, and its meaning
 
 
@@ -35,13 +39,13 @@ class Stroke(NamedTuple):
 
     Examples
     --------
-    >>> Stroke("#000000").arrow
-    True
+    >>> Stroke("#000000").head
+    'solid'
     """
 
     colour: str
     width: float = 1.8
-    arrow: bool = True
+    head: Head = "solid"
     alpha: float = 1.0
     dashes: str | tuple[float, tuple[float, ...]] = ""
 
@@ -81,7 +85,7 @@ def sheet(frame: Floats, path: str | Path | None, ax: Axes | None) -> tuple[Axes
 
 def draw_edge(axes: Axes, line: Floats, stroke: Stroke, scale: float) -> None:
     """Draw a line, an arrowhead at its end unless the stroke has none, and in the dashes of the stroke."""
-    if stroke.arrow:
+    if stroke.head != "none":
         tip = line[-1]
         length = HEAD_LENGTH + 1.2 * stroke.width
         far = np.linalg.norm(line - tip, axis=1) > length
@@ -91,7 +95,9 @@ def draw_edge(axes: Axes, line: Floats, stroke: Stroke, scale: float) -> None:
         base, side = tip - length * along, np.array([-along[1], along[0]]) * (HEAD_WIDTH + 1.6 * stroke.width) / 2
         line = np.vstack([line, base + 0.5 * along])
         corners = [tip, base + side, base - side]
-        head = Polygon(corners, closed=True, facecolor=stroke.colour, edgecolor="none", alpha=stroke.alpha)
+        hollow = stroke.head == "hollow"
+        head = Polygon(corners, closed=True, facecolor="white" if hollow else stroke.colour, alpha=stroke.alpha)
+        head.set(edgecolor=stroke.colour if hollow else "none", linewidth=HOLLOW_LINE * scale)
         axes.add_patch(head).set_zorder(2)
     path = PathPatch(Curve(line), fill=False, edgecolor=stroke.colour, alpha=stroke.alpha)
     path.set(linewidth=stroke.width * scale, linestyle=stroke.dashes or "solid")
@@ -132,8 +138,10 @@ def draw_notes(axes: Axes, notes: Notes, frame: Floats, scale: float) -> None:
         for x, stroke, text in row:
             start = frame[0] + MARGIN + x
             if stroke:
-                line = axes.plot([start, start + NOTE_LINE - 6], [y, y], color=stroke.colour)[0]
-                line.set(linewidth=stroke.width * scale, linestyle=stroke.dashes or "solid")
+                n_drawn = len(axes.patches)
+                draw_edge(axes, np.array([[start, y], [start + NOTE_LINE - 6, y]]), stroke, scale)
+                for patch in axes.patches[n_drawn:]:
+                    patch.set_label(LEGEND)
                 start += NOTE_LINE
             axes.text(start, y, text, fontsize=NOTE_FONT * scale, color=NOTE_INK, va="center_baseline")
 

@@ -5,7 +5,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,8 @@ READABLE = "a result folder, .csv, .tsv, .txt, .json, .npz or .npy"
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+#: What is said about each edge, in the order of the rows and columns of the graph.
+Marks = Sequence[Mapping[str, str]]
 
 
 def printable(name: str) -> str:
@@ -55,8 +57,9 @@ def to_networkx(
     names: Sequence[str] | None = None,
     weights: npt.ArrayLike | None = None,
     standardised_weights: npt.ArrayLike | None = None,
+    marks: Marks | None = None,
 ) -> "nx.DiGraph[str]":
-    """Return a DiGraph with all names as nodes and the weights as edge attributes.
+    """Return a DiGraph with all names as nodes, and the marks and weights of the edges as their attributes.
 
     Examples
     --------
@@ -71,8 +74,9 @@ def to_networkx(
     values = {key: np.asarray(array, dtype=np.float64) for key, array in given.items() if array is not None}
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(labels)
-    for i, j in np.argwhere(matrix).tolist():
-        graph.add_edge(labels[i], labels[j], **{key: float(array[i, j]) for key, array in values.items()})
+    edges = np.argwhere(matrix).tolist()
+    for (i, j), mark in zip(edges, marks or [{}] * len(edges), strict=True):
+        graph.add_edge(labels[i], labels[j], **mark, **{key: float(array[i, j]) for key, array in values.items()})
     return graph
 
 
@@ -121,10 +125,13 @@ def adjacency_frame(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> "
     return pd.DataFrame(matrix.astype(np.int64), index=list(labels), columns=list(labels))
 
 
-def write_graph(path: str | Path, dag: npt.ArrayLike, names: Sequence[str] | None = None) -> None:
+def write_graph(
+    path: str | Path, dag: npt.ArrayLike, names: Sequence[str] | None = None, marks: Marks | None = None
+) -> None:
     """Write a graph as .csv (edge list: nodes without edges are left out), .json or .npz, by the ending of the name.
 
-    An undirected edge of a CPDAG is written once in each direction.
+    An undirected edge of a CPDAG is written once in each direction. Marks of the edges become further columns of the
+    list, and lists or arrays of their own in the other formats.
 
     Examples
     --------
@@ -139,12 +146,15 @@ def write_graph(path: str | Path, dag: npt.ArrayLike, names: Sequence[str] | Non
     labels = check_names(names, len(matrix))
     edges = [(labels[i], labels[j]) for i, j in np.argwhere(matrix).tolist()]
     kind = path.suffix.lower()
+    marked = {key: [mark[key] for mark in marks] for key in marks[0]} if marks else {}
     if kind == ".csv":
-        content = csv_bytes([("source", "target"), *edges])
+        rows = [(*edge, *words) for edge, *words in zip(edges, *marked.values(), strict=True)]
+        content = csv_bytes([("source", "target", *marked), *rows])
     elif kind == ".json":
-        content = json.dumps({"nodes": labels, "edges": edges}, indent=1).encode()
+        content = json.dumps({"nodes": labels, "edges": edges, **marked}, indent=1).encode()
     elif kind == ".npz":
-        content = npz_bytes({"dag": matrix, "names": np.array(labels, dtype=np.str_)})
+        arrays = {key: np.array(words, dtype=np.str_) for key, words in marked.items()}
+        content = npz_bytes({"dag": matrix, "names": np.array(labels, dtype=np.str_), **arrays})
     else:
         raise ResultError(
             f"a graph can be written as .csv, .json or .npz, got '{path.name}'",

@@ -17,7 +17,7 @@ from drbo.data.files import write_file
 from drbo.data.names import check_names
 from drbo.errors import ResultError
 from drbo.graph import check_dag, check_pdag
-from drbo.result.export import to_networkx, write_graph
+from drbo.result.export import Marks, to_networkx, write_graph
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -29,8 +29,15 @@ _R_NAME = re.compile(r"(?:[A-Za-z]|\.(?![0-9]))[A-Za-z0-9._]*")
 _R_WORDS = re.compile("if|else|repeat|while|function|for|in|next|break|TRUE|FALSE|NULL|Inf|NaN|NA")
 
 
-def to_dot(pdag: npt.ArrayLike, names: Sequence[str] | None = None, weights: npt.ArrayLike | None = None) -> str:
+def to_dot(
+    pdag: npt.ArrayLike,
+    names: Sequence[str] | None = None,
+    weights: npt.ArrayLike | None = None,
+    marks: Marks | None = None,
+) -> str:
     r"""Return a graph in the language of Graphviz; weights become labels, an undirected edge has no arrowhead.
+
+    Marks are those of a DAG: an assumed direction has a hollow arrowhead, an open one none.
 
     Examples
     --------
@@ -45,9 +52,11 @@ def to_dot(pdag: npt.ArrayLike, names: Sequence[str] | None = None, weights: npt
     values = None if weights is None else np.asarray(weights, dtype=np.float64)
     quoted = [_dot_name(name) for name in labels]
     lines = [f"  {name};" for name in quoted]
-    for i, j, undirected in _edges(graph):
-        notes = ["dir=none"] * undirected
-        notes += [f'label="{values[i, j]:.3g}"'] if values is not None and not undirected else []
+    edges = _edges(graph)
+    for (i, j, undirected), mark in zip(edges, marks or [{}] * len(edges), strict=True):
+        direction = "open" if undirected else mark.get("direction", "")
+        notes = {"open": ["dir=none"], "assumed": ["arrowhead=empty"]}.get(direction, [])
+        notes = notes + ([f'label="{values[i, j]:.3g}"'] if values is not None and not undirected else [])
         lines.append(f"  {quoted[i]} -> {quoted[j]}{' [' + ', '.join(notes) + ']' if notes else ''};")
     return "\n".join(["digraph {", *lines, "}"])
 
@@ -107,7 +116,12 @@ def to_lavaan(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
     return "\n".join(lines)
 
 
-def to_gml(dag: npt.ArrayLike, names: Sequence[str] | None = None, weights: npt.ArrayLike | None = None) -> str:
+def to_gml(
+    dag: npt.ArrayLike,
+    names: Sequence[str] | None = None,
+    weights: npt.ArrayLike | None = None,
+    marks: Marks | None = None,
+) -> str:
     """Return a DAG in GML, names as labels; ``networkx.parse_gml`` reads it, and DoWhy takes it as it is.
 
     Examples
@@ -117,10 +131,15 @@ def to_gml(dag: npt.ArrayLike, names: Sequence[str] | None = None, weights: npt.
     """
     import networkx as nx
 
-    return "\n".join(nx.generate_gml(_network(dag, names, weights)))  # type: ignore[no-untyped-call]
+    return "\n".join(nx.generate_gml(_network(dag, names, weights, marks)))  # type: ignore[no-untyped-call]
 
 
-def to_graphml(dag: npt.ArrayLike, names: Sequence[str] | None = None, weights: npt.ArrayLike | None = None) -> str:
+def to_graphml(
+    dag: npt.ArrayLike,
+    names: Sequence[str] | None = None,
+    weights: npt.ArrayLike | None = None,
+    marks: Marks | None = None,
+) -> str:
     """Return a DAG in GraphML, for Gephi, yEd and igraph.
 
     Examples
@@ -131,7 +150,7 @@ def to_graphml(dag: npt.ArrayLike, names: Sequence[str] | None = None, weights: 
     import networkx as nx
 
     _refuse(check_names(names, len(np.asarray(dag))), lambda name: not name.isprintable(), "GraphML")
-    return "\n".join(nx.generate_graphml(_network(dag, names, weights)))  # type: ignore[no-untyped-call]
+    return "\n".join(nx.generate_graphml(_network(dag, names, weights, marks)))  # type: ignore[no-untyped-call]
 
 
 def to_causallearn(pdag: npt.ArrayLike, names: Sequence[str] | None = None) -> Any:
@@ -203,9 +222,15 @@ ENDINGS = (".csv", ".json", ".npz", *WRITERS)
 
 
 def hand_over(
-    path: str | Path, pdag: npt.ArrayLike, names: Sequence[str] | None = None, weights: npt.ArrayLike | None = None
+    path: str | Path,
+    pdag: npt.ArrayLike,
+    names: Sequence[str] | None = None,
+    weights: npt.ArrayLike | None = None,
+    marks: Marks | None = None,
 ) -> Path:
     """Write a graph in the form that the ending of the name asks for, and return the path.
+
+    dagitty, bnlearn and lavaan cannot hold weights and marks, which are left out there.
 
     Examples
     --------
@@ -222,10 +247,10 @@ def hand_over(
             hint="choose one of these file extensions",
         )
     if kind not in WRITERS:
-        write_graph(path, pdag, names)
+        write_graph(path, pdag, names, marks)
         return path
-    takes_weights = kind in (".dot", ".gml", ".graphml")
-    text = WRITERS[kind](pdag, names, weights) if takes_weights else WRITERS[kind](pdag, names)
+    takes_more = kind in (".dot", ".gml", ".graphml")
+    text = WRITERS[kind](pdag, names, weights, marks) if takes_more else WRITERS[kind](pdag, names)
     write_file(path, f"{text}\n".encode())
     return path
 
@@ -256,9 +281,11 @@ def _order(dag: Bools) -> list[int]:
     return [int(node) for node in topological_order(dag)]
 
 
-def _network(dag: npt.ArrayLike, names: Sequence[str] | None, weights: npt.ArrayLike | None) -> "nx.DiGraph[str]":
+def _network(
+    dag: npt.ArrayLike, names: Sequence[str] | None, weights: npt.ArrayLike | None, marks: Marks | None
+) -> "nx.DiGraph[str]":
     graph, labels = _checked_dag(dag, names)
-    return to_networkx(graph, labels, weights)
+    return to_networkx(graph, labels, weights, marks=marks)
 
 
 def _dot_name(name: str) -> str:

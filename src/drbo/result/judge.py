@@ -291,7 +291,7 @@ def _path(
         {
             "source": names[i],
             "target": names[j],
-            "settled": not bool(shown[j, i]),
+            "compelled": not bool(shown[j, i]),
             "linked_up_to": None if np.isnan(linked[i, j]) else float(linked[i, j]),
             "directed_up_to": None if np.isnan(directed[i, j]) else float(directed[i, j]),
         }

@@ -18,6 +18,7 @@ from drbo.result.canvas import (
     INK,
     NOTE_FONT,
     NOTE_INK,
+    Head,
     Notes,
     Stroke,
     draw_edge,
@@ -37,6 +38,7 @@ POSITIVE, NEGATIVE, PLAIN = "#0072B2", "#D55E00", "#52606D"
 THIN, THICK = 0.9, 3.2  # lines of standardised weight 0 and 1, in points
 FAINT = 0.45  # opacity of standardised weight 0
 DEFAULT_STRENGTH = 0.25  # of edges without weights
+WEAK_DASHES = (0, (4, 2.5))  # of edges that may not be there
 WRITING_SECONDS = 0.006  # that a node or an edge takes when the picture is written
 
 Floats = npt.NDArray[np.float64]
@@ -48,7 +50,7 @@ COMPARED = {
     "reversed": (Stroke("#0072B2", 2.0, dashes=(0, (7, 2, 1.5, 2))), "reversed (drawn as learned)"),
     "missing": (Stroke("#3B3B3B", 1.3, dashes=(0, (4, 3))), "missing"),
     "extra": (Stroke("#D55E00", 1.8, dashes=(0, (1.2, 1.6))), "extra"),
-    "undirected": (Stroke("#009E73", 2.2, arrow=False), "correct, direction undetermined"),
+    "undirected": (Stroke("#009E73", 2.2, head="none"), "correct, direction undetermined"),
 }
 
 
@@ -57,6 +59,8 @@ def draw(
     names: Sequence[str] | None = None,
     weights: npt.ArrayLike | None = None,
     undirected: npt.ArrayLike | None = None,
+    assumed: npt.ArrayLike | None = None,
+    weak: npt.ArrayLike | None = None,
     path: str | Path | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -64,10 +68,12 @@ def draw(
 
     Parameters
     ----------
-    graph : a Result, which brings its own names, weights and undirected edges, or a (d, d) adjacency.
+    graph : a Result, which brings its own names, weights and kinds of edges, or a (d, d) adjacency.
     names : one per node, shown as plain text; x0, x1, ... where not given.
     weights : (d, d) standardised weights: width by size, colour by sign.
-    undirected : (d, d) True for edges whose direction the data cannot tell: drawn without an arrowhead.
+    undirected : (d, d) True for edges whose direction is open: drawn without an arrowhead.
+    assumed : (d, d) True for edges whose direction is only assumed: drawn with a hollow arrowhead.
+    weak : (d, d) True for edges that may not be there: drawn with dashes.
     path : file to write (png, svg, pdf). Without it and without ``ax``, the figure is one of pyplot's.
     ax : axes to draw into; the picture is scaled to fit.
 
@@ -77,11 +83,12 @@ def draw(
     >>> [text.get_text() for text in axes.texts]
     ['rain', 'wet $treet', 'positive', 'line width: absolute standardised weight']
     """
-    dag, labels, values, mask = _parts(graph, names, weights, undirected)
+    masks = {"undirected": undirected, "assumed": assumed, "weak": weak}
+    dag, labels, values, kinds = _parts(graph, names, weights, masks)
     widths = box_widths(labels)
     layout = layered_routes(dag, widths / LAYER)
     centres = layout.positions * LAYER
-    notes = _notes(dag, values, mask)
+    notes = _notes(dag, values, kinds)
     frame = sheet_frame(centres, widths, layout, notes)
     axes, scale = sheet(frame, path, ax)
     sizes = np.full(len(layout.edges), DEFAULT_STRENGTH) if values is None else np.abs(values[tuple(layout.edges.T)])
@@ -94,7 +101,8 @@ def draw(
         strength = min(1.0, float(sizes[k]))
         colour = PLAIN if sign == 0 else POSITIVE if sign > 0 else NEGATIVE
         width, alpha = THIN + (THICK - THIN) * strength, FAINT + (1 - FAINT) * strength
-        stroke = Stroke(colour, width, arrow=not mask[source, target], alpha=alpha)
+        dashes = WEAK_DASHES if kinds["weak"][source, target] else ""
+        stroke = Stroke(colour, width, _head(kinds, source, target), alpha, dashes)
         draw_edge(axes, curve(routes[k]), stroke, scale)
     for centre, width, text in zip(centres, widths, labels, strict=True):
         deadline.check()
@@ -194,13 +202,13 @@ def _parts(
     graph: Result | npt.ArrayLike,
     names: Sequence[str] | None,
     weights: npt.ArrayLike | None,
-    undirected: npt.ArrayLike | None,
-) -> tuple[Bools, list[str], Floats | None, Bools]:
-    """Return the adjacency, labels, weights and mask of undirected edges of a Result or of what was given."""
+    masks: dict[str, npt.ArrayLike | None],
+) -> tuple[Bools, list[str], Floats | None, dict[str, Bools]]:
+    """Return the adjacency, labels, weights and masks of kinds of edges of a Result or of what was given."""
     if isinstance(graph, Result):
         names = graph.names if names is None else names
         weights = graph.standardised_weights if weights is None else weights
-        undirected = graph.undirected if undirected is None else undirected
+        masks = {kind: getattr(graph, kind) if mask is None else mask for kind, mask in masks.items()}
         graph = graph.dag
     dag = check_dag(graph, names)
     d = len(dag)
@@ -209,19 +217,32 @@ def _parts(
     values = None if weights is None else np.asarray(weights, dtype=np.float64)
     if values is not None and (values.shape != (d, d) or not np.isfinite(values[dag]).all()):
         raise ResultError(f"weights must be a ({d}, {d}) matrix, finite on the edges, got shape {values.shape}")
-    mask = np.zeros((d, d), dtype=bool) if undirected is None else np.asarray(undirected) != 0
-    if mask.shape != (d, d):
-        raise ResultError(f"undirected must be a ({d}, {d}) matrix, got shape {mask.shape}")
-    return dag, [label(name) for name in check_names(names, d)], values, mask | mask.T
+    kinds = {}
+    for kind, mask in masks.items():
+        found = np.zeros((d, d), dtype=bool) if mask is None else np.asarray(mask) != 0
+        if found.shape != (d, d):
+            raise ResultError(f"{kind} must be a ({d}, {d}) matrix, got shape {found.shape}")
+        kinds[kind] = dag & (found | found.T)
+    return dag, [label(name) for name in check_names(names, d)], values, kinds
 
 
-def _notes(dag: Bools, weights: Floats | None, undirected: Bools) -> Notes:
+def _head(kinds: dict[str, Bools], source: int, target: int) -> Head:
+    if kinds["undirected"][source, target]:
+        return "none"
+    return "hollow" if kinds["assumed"][source, target] else "solid"
+
+
+def _notes(dag: Bools, weights: Floats | None, kinds: dict[str, Bools]) -> Notes:
     """Return the legend; an entry without a stroke has no line."""
     notes: Notes = []
     if weights is not None and dag.any():
-        notes += [(Stroke(POSITIVE, 2.2), "positive")] if (weights[dag] > 0).any() else []
-        notes += [(Stroke(NEGATIVE, 2.2), "negative")] if (weights[dag] < 0).any() else []
+        notes += [(Stroke(POSITIVE, 2.2, "none"), "positive")] if (weights[dag] > 0).any() else []
+        notes += [(Stroke(NEGATIVE, 2.2, "none"), "negative")] if (weights[dag] < 0).any() else []
         notes += [(None, "line width: absolute standardised weight")]
-    if (dag & undirected).any():
-        notes += [(None, "no arrowhead: the data do not determine the direction")]
+    supported = dag & ~kinds["undirected"] & ~kinds["assumed"]
+    if supported.any() and not supported[dag].all():
+        notes += [(Stroke(PLAIN), "direction supported")]
+    notes += [(Stroke(PLAIN, head="hollow"), "direction assumed")] if kinds["assumed"].any() else []
+    notes += [(Stroke(PLAIN, head="none"), "direction open")] if kinds["undirected"].any() else []
+    notes += [(Stroke(PLAIN, head="none", dashes=WEAK_DASHES), "weak edge")] if kinds["weak"].any() else []
     return notes

@@ -25,6 +25,8 @@ class Scoring:
     equivalent: bool  # the score ties all DAGs of a Markov equivalence class
     options: dict[str, Any] = field(default_factory=dict)  # penalty and whatever else the score was built with
     assumption: str = "the score distinguishes equivalent graphs"  # what decides directions where independence does not
+    nonlinear: bool = False  # effects of any shape: class arrows then need families that pass their residual checks
+    evidence_scale: float | None = None  # units of the score per unit of log evidence; None: it is no evidence
 
     @property
     def plain_options(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from drbo.claims import why
 from drbo.claims.confidence import Confidence
+from drbo.claims.directions import EdgeDirection, edge_directions
 from drbo.claims.record import Claims, EdgeValues, Graph, Margins, Proof, RankedClass
 from drbo.constraints import Constraints
 from drbo.data.names import check_names
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 Bools = npt.NDArray[np.bool_]
 
+#: Edges with a smaller probability are drawn as weak ones.
+WEAK_LINK = 0.8
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Result:
@@ -49,8 +53,8 @@ class Result:
     ...     scoring=Scoring(name="bic-nv", equivalent=True))
     >>> result
     <Result: 2 nodes, 1 edge, bic-nv -7.5>
-    >>> result.edges().to_dict("records")
-    [{'source': 'rain', 'target': 'wet', 'directed': False, 'reason': 'tie'}]
+    >>> result.edges()[["source", "target", "direction", "reason"]].to_dict("records")
+    [{'source': 'rain', 'target': 'wet', 'direction': 'open', 'reason': 'tie'}]
     """
 
     names: tuple[str, ...]  # of the columns, in the order of every array
@@ -81,9 +85,13 @@ class Result:
             object.__setattr__(self, name, value)  # the way to fill a frozen dataclass
         if self.confidence is not None and tuple(self.confidence.names) != self.names:
             raise ResultError("the confidence is about other variables than this result")
-        strange = {name for other in self.claims.classes for edge in other.edges for name in edge} - set(self.names)
-        if strange:
-            raise ResultError(f"claims.classes has an edge with {min(strange)!r:.80}, which is not a column")
+        named = {
+            "classes": {name for other in self.claims.classes for edge in other.edges for name in edge},
+            "noise": {name for one in self.claims.noise for name in (one.cause, one.effect)},
+        }
+        for part, found in named.items():
+            if strange := found - set(self.names):
+                raise ResultError(f"claims.{part} has an edge with {min(strange)!r:.80}, which is not a column")
         try:
             _ = self._constraints
         except KnowledgeError as error:
@@ -168,8 +176,31 @@ class Result:
 
     @property
     def posterior(self) -> npt.NDArray[np.float64] | None:
-        """(d, d) probability of each edge, for scores that are a log evidence."""
+        """(d, d) probability of each edge under the score, if it is a log evidence.
+
+        Directions in it rest on the assumptions of the score, and those of nonlinear scores say little about causes:
+        see ``p_link`` for edges in either direction, and :meth:`edges` for what may be said about directions.
+        """
         return self.claims.posterior
+
+    @property
+    def p_link(self) -> npt.NDArray[np.float64] | None:
+        """(d, d) probability that two columns are linked in either direction, for scores that are a log evidence."""
+        return None if self.posterior is None else np.clip(self.posterior + self.posterior.T, 0.0, 1.0)
+
+    @cached_property
+    def directions(self) -> tuple[EdgeDirection, ...]:
+        """What may be said about the direction of each edge of ``dag``, in the order of :meth:`edges`."""
+        return edge_directions(
+            self.dag,
+            self._constraints,
+            score_equivalent=self.score_equivalent,
+            check_families=self.scoring.nonlinear,
+            checks=self.claims.noise,
+            margins=self.margins,
+            evidence_scale=self.scoring.evidence_scale,
+            confidence=self.confidence,
+        )
 
     @property
     def top(self) -> tuple[RankedClass, ...]:
@@ -205,10 +236,30 @@ class Result:
 
     @property
     def undirected(self) -> Bools:
-        """(d, d) True in both directions for edges whose direction neither the score nor the knowledge determines."""
-        if not self.score_equivalent:
-            return np.zeros_like(self.dag)
-        return self._mpdag & self._mpdag.T
+        """(d, d) True in both directions for edges whose direction is open: see ``directions``."""
+        found = self._with_direction("open")
+        return found | found.T
+
+    @property
+    def assumed(self) -> Bools:
+        """(d, d) True for the edges of ``dag`` whose direction is assumed: see ``directions``."""
+        return self._with_direction("assumed")
+
+    def _with_direction(self, direction: str) -> Bools:
+        mask = self.dag.copy()
+        mask[self.dag] = [one.direction == direction for one in self.directions]
+        return mask
+
+    @property
+    def weak(self) -> Bools:
+        """(d, d) True for the edges of ``dag`` that may not be there.
+
+        After a bootstrap these are the edges with a frequency below its threshold, otherwise those with a probability
+        below 0.8 (``p_link``).
+        """
+        if self.confidence is not None:
+            return self.dag & (self.confidence.adjacent < self.confidence.cut)
+        return np.zeros_like(self.dag) if self.p_link is None else self.dag & (self.p_link < WEAK_LINK)
 
     @property
     def _answer(self) -> Bools:
@@ -225,30 +276,59 @@ class Result:
             reversed_margin=None if self.margins is None else self.margins.reversed,
             classes=(self._cpdag, self._mpdag),
         )
-        return {(self.names[i], self.names[j]): words for (i, j), words in found.items()}
+        words = {(self.names[i], self.names[j]): reason for (i, j), reason in found.items()}
+        checked = {(one.cause, one.effect) for one in self.directions if one.ground == "noise-check"}
+        return words | dict.fromkeys(checked, "noise check")
 
     def edges(self) -> "pd.DataFrame":
         """Return the edges of ``dag``.
 
-        ``directed`` is False if nothing determines the direction; ``reason`` names what does. The margins are the loss
-        in score, before pruning, if the edge is removed or reversed and the rest re-optimised; NaN: no such graph was
-        scored. ``posterior`` is the probability of the edge, for scores that are a log evidence. After a bootstrap,
-        ``frequency`` is the share of resamples with this edge, and ``link_frequency`` with it in either direction.
+        ``direction`` is ``supported``, ``assumed`` or ``open``, and ``directed`` is False for open edges. ``ground``
+        names what supports a direction: ``given`` by the user, ``experiment``, ``noise-check`` or ``class``. The noise
+        check prefers the reverse of an edge that is ``contradicted``. ``reason`` says why the edge is drawn as it is.
+        The margins are the loss in score, before pruning, if the edge is removed or reversed and the rest re-optimised;
+        NaN: no such graph was scored. For scores that are a log evidence, ``p_link`` is the probability of an edge in
+        either direction, and ``p_forward`` and ``p_backward`` divide it between the directions; NaN where nothing valid
+        can be said about that, as for open edges. After a bootstrap, ``frequency`` is the share of resamples with this
+        edge, and ``link_frequency`` with it in either direction.
         """
-        undirected = self.undirected
-        table = export.edge_table(self.dag, self.names, self.weights, self.standardised_weights, ~undirected)
+        directed = ~self.undirected
+        table = export.edge_table(self.dag, self.names, self.weights, self.standardised_weights, directed)
         source, target = np.nonzero(self.dag)
+        table["direction"] = [one.direction for one in self.directions]
+        table["ground"] = [one.ground for one in self.directions]
+        table["contradicted"] = [one.contradicted for one in self.directions]
         if self.margins is not None:
             table["margin_removed"] = self.margins.removed[source, target]
             table["margin_reversed"] = self.margins.reversed[source, target]
-        if self.posterior is not None:
-            table["posterior"] = self.posterior[source, target]
+        if (linked := self.p_link) is not None:
+            p_link, share = linked[source, target], self._forward_shares()
+            table["p_link"], table["p_forward"], table["p_backward"] = p_link, p_link * share, p_link * (1 - share)
         table["reason"] = list(self.why().values())
         if (found := self.confidence) is not None:
-            shares = np.where(undirected, found.undirected, found.directed)
+            tied = self._answer & self._answer.T  # what resamples count
+            shares = np.where(tied, found.undirected, found.directed)
             table["frequency"] = shares[source, target]
             table["link_frequency"] = found.adjacent[source, target]
         return table
+
+    def _forward_shares(self) -> npt.NDArray[np.float64]:
+        """Return the probability of the drawn direction given each edge; NaN where nothing valid can be said.
+
+        The user's word counts first, then the noise check. The posterior of the score divides a link only if the score
+        ties equivalent graphs: other scores prefer directions for reasons that the data need not share.
+        """
+        shares = np.full(len(self.directions), np.nan)
+        for k, ((i, j), one) in enumerate(zip(np.argwhere(self.dag).tolist(), self.directions, strict=True)):
+            if one.direction == "open":
+                continue
+            if one.ground == "given":
+                shares[k] = 1.0
+            elif one.p_forward is not None:
+                shares[k] = one.p_forward
+            elif self.score_equivalent and self.posterior is not None and self.posterior[i, j] > 0:
+                shares[k] = self.posterior[i, j] / (self.posterior[i, j] + self.posterior[j, i])
+        return shares
 
     def cpdag_edges(self) -> "pd.DataFrame":
         """Return the edges of ``cpdag``; an undirected edge has one row."""
@@ -260,8 +340,13 @@ class Result:
         return export.adjacency_frame(self.dag, self.names)
 
     def to_networkx(self) -> "nx.DiGraph[str]":
-        """Return ``dag`` as a networkx DiGraph with the weights as edge attributes."""
-        return export.to_networkx(self.dag, self.names, self.weights, self.standardised_weights)
+        """Return ``dag`` as a networkx DiGraph; edges have ``direction``, ``ground`` and the weights as attributes."""
+        return export.to_networkx(self.dag, self.names, self.weights, self.standardised_weights, self._marks)
+
+    @property
+    def _marks(self) -> list[dict[str, str]]:
+        """What is said about the direction of each edge wherever the graph goes."""
+        return [{"direction": one.direction, "ground": one.ground} for one in self.directions]
 
     @property
     def causal_matrix(self) -> npt.NDArray[np.int64]:
@@ -279,10 +364,12 @@ class Result:
     def export(self, path: str | Path, *, as_class: bool = False) -> Path:
         """Write the graph in the format given by the file extension; see :mod:`drbo.result.handover`.
 
-        ``as_class`` writes the equivalence class, with undirected edges, instead of ``dag``.
+        Formats that can hold it say for each edge whether its direction is supported, assumed or open. ``as_class``
+        writes the equivalence class, with undirected edges, instead of ``dag``.
         """
-        graph, weights = (self._answer, None) if as_class else (self.dag, self.weights)
-        return handover.hand_over(path, graph, self.names, weights)
+        if as_class:
+            return handover.hand_over(path, self._answer, self.names)
+        return handover.hand_over(path, self.dag, self.names, self.weights, self._marks)
 
     def plot(self, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes | None":
         """Draw the graph: an SVG file, or with matplotlib (:func:`drbo.result.plot.draw`), which returns the axes."""

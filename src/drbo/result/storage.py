@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 
@@ -212,6 +212,10 @@ class _Reader:
             return self.record(kind, value, f"{where}.")
         if kind is float and type(value) in (int, float):
             return float(value)
+        if get_origin(kind) is Literal:
+            if value in get_args(kind) and type(value) is str:
+                return value
+            raise self._wrong(where, f"one of {', '.join(get_args(kind))}", value)
         if get_origin(kind) is tuple and type(value) is list:
             inner, *rest = get_args(kind)
             if rest == [...] or len(value) == 1 + len(rest):

@@ -1,24 +1,27 @@
 """A result in plain words, for a terminal: every text of a table or a file is made printable first."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.claims.questions import questions
 from drbo.result.export import printable
 
 if TYPE_CHECKING:
+    from drbo.claims.directions import EdgeDirection
     from drbo.result.result import Result
 
-Floats = npt.NDArray[np.float64]
-
+#: How a direction is written between two names.
+ARROWS = {"supported": "->", "assumed": "-?>", "open": "--"}
 SHOWN_EDGES = 60  # in each list
 #: Why the same call may give another graph, where ``Result.cut_short``.
 CUT_SHORT = "The run was stopped early, so another run may find a different graph."
 
 
 def summary(result: "Result") -> str:
-    """Return the graph, what is known about it and how it was found; the class comes first if it is the result."""
+    """Return the graph, what is known about it and how it was found, in plain words."""
     n_edges, n_searched = int(result.dag.sum()), int(result.searched_dag.sum())
     lines = [
         f"{len(result.names)} variables, {result.table.n_rows} rows, score {printable(result.score_name)}",
@@ -30,59 +33,104 @@ def summary(result: "Result") -> str:
         f"search       {result.n_evals} evaluations, {result.n_local} local scores, {result.seconds:.1f} s",
         *_proof_lines(result),
         *_frequency_lines(result),
-        "assumed      no hidden common causes; FCI in causal-learn does not assume this (to_causallearn(), "
-        "docs/hidden.md)",
+        *_assumption_lines(result),
         f"found by     {printable(result.search.found_by) or 'not recorded'}",
         f"stopped      {printable(result.stopped) or 'not recorded'}",
         *([f"{'':<12} {CUT_SHORT}"] if result.cut_short else []),
     ]
     lines += [f"{'' if k else 'why':<12} {printable(reason)}" for k, reason in enumerate(result.reasons)]
+    lines += [f"{'' if k else 'ask':<12} {printable(text)}" for k, text in enumerate(questions(result.directions))]
     return "\n".join(lines)
 
 
 def _graph_lines(result: "Result") -> list[str]:
+    """Return the edges with what is said about their directions; the size of the class first, if it is the result."""
     n_edges = int(result.dag.sum())
     lines, title = [], f"DAG: {n_edges} edges"
     if result.score_equivalent:
-        undirected, mpdag = int(result.undirected.sum()) // 2, result.mpdag
+        mpdag = result.mpdag
+        undirected = int((mpdag & mpdag.T).sum()) // 2
         kind = "CPDAG" if (mpdag == result.cpdag).all() else "MPDAG, the CPDAG refined by background knowledge"
-        lines = [
-            f"Equivalence class ({kind}): {n_edges - undirected} directed and {undirected} undirected edges",
-            *_edge_lines(mpdag, result.names, None, None),
-            "",
-        ]
+        lines = [f"Equivalence class ({kind}): {n_edges - undirected} directed and {undirected} undirected edges"]
         title = f"DAG (one member of the class): {n_edges} edges"
-    return [*lines, title, *_edge_lines(result.dag, result.names, result.weights, result.standardised_weights)]
+    if n_edges:
+        title += f"; directions: {counted(result.directions)}"
+    return [*lines, title, *_edge_lines(result)]
 
 
-def _edge_lines(
-    graph: npt.NDArray[np.bool_], names: tuple[str, ...], weights: Floats | None, standardised: Floats | None
-) -> list[str]:
+def counted(directions: "Sequence[EdgeDirection]") -> str:
+    """Return how many directions are supported, on which grounds, assumed and open.
+
+    Examples
+    --------
+    >>> from drbo.claims.directions import EdgeDirection
+    >>> counted([EdgeDirection("a", "b", "supported", "class", False, "", None, None)] * 2)
+    '2 supported (2 class), 0 assumed, 0 open'
+    """
+    kinds = Counter(one.direction for one in directions)
+    grounds = Counter(one.ground.replace("-", " ") for one in directions if one.direction == "supported")
+    listed = ", ".join(f"{count} {ground}" for ground, count in sorted(grounds.items()))
+    supported = f"{kinds['supported']} supported{f' ({listed})' if listed else ''}"
+    return f"{supported}, {kinds['assumed']} assumed, {kinds['open']} open"
+
+
+def _edge_lines(result: "Result") -> list[str]:
     """Return one line per edge, with its weights where there are some; a long list is cut."""
-    edges = [(i, j) for i, j in np.argwhere(graph).tolist() if i < j or not graph[j, i]]
-    shown = [printable(name) for name in names]
-    heads = [f"{shown[i]} {'--' if graph[j, i] else '->'} {shown[j]}" for i, j in edges[:SHOWN_EDGES]]
-    width = max(map(len, heads), default=0)
-    lines = []
-    for head, (i, j) in zip(heads, edges, strict=False):
-        weight = "" if weights is None else f"  {weights[i, j]:+.4g}"
+    edges, shown = np.argwhere(result.dag).tolist(), [printable(name) for name in result.names]
+    found = list(zip(edges, result.directions, strict=True))[:SHOWN_EDGES]
+    heads = [f"{shown[i]} {ARROWS[one.direction]} {shown[j]}" for (i, j), one in found]
+    width, lines = max(map(len, heads), default=0), []
+    for head, ((i, j), one) in zip(heads, found, strict=True):
+        weight = "" if result.weights is None else f"  {result.weights[i, j]:+.4g}"
+        standardised = result.standardised_weights
         scaled = "" if standardised is None else f"  (standardised {standardised[i, j]:+.2f})"
-        lines.append(f"  {head:<{width}}{weight:<12}{scaled}".rstrip())
+        words = f"{one.direction}: {one.ground.replace('-', ' ')}" if one.ground else one.direction
+        against = ", contradicted by the noise check" if one.contradicted else ""
+        numbers = f"{weight:<12}{scaled}" if weight or scaled else ""
+        lines.append(f"  {head:<{width}}{numbers}  {words}{against}")
     if len(edges) > SHOWN_EDGES:
         lines.append(f"  ... and {len(edges) - SHOWN_EDGES} more: see edges()")
     return lines
 
 
 def _proof_lines(result: "Result") -> list[str]:
-    """Return what is proved, and how far behind the next class is."""
+    """Return what is proved, and how far behind the next graph is."""
     lines = []
     if result.proof is not None:
         gap, before = result.gap, " before pruning" if (result.dag != result.searched_dag).any() else ""
         proved = "the optimum" if gap == 0 else f"at most {gap:.6g} below the optimum"
         lines.append(f"proof        the graph{before} is {proved} of {printable(result.proof.valid_for)}")
-    if len(result.top) > 1:
-        over = printable(result.claims.over)
-        lines.append(f"runner-up    the next-best equivalence class scores {result.top[1].behind:.6g} lower ({over})")
+    if (found := runner_up(result)) is not None:
+        behind, what = found
+        lines.append(f"runner-up    {printable(what)} scores {behind:.6g} lower ({printable(result.claims.over)})")
+    return lines
+
+
+def runner_up(result: "Result") -> tuple[float, str] | None:
+    """Return how far behind the next graph is, and what it is: the next class, or this graph with an arrow reversed.
+
+    A score that ties equivalent graphs has the same score for all members of a class, so there the next graph is in
+    another class. Other scores prefer one member, and a reversed arrow may be the closest alternative.
+    """
+    found = [(result.top[1].behind, "the next-best equivalence class")] if len(result.top) > 1 else []
+    if not result.score_equivalent and result.margins is not None and result.searched_dag.any():
+        margins = np.where(result.searched_dag, result.margins.reversed, np.nan)
+        if not np.isnan(margins).all():
+            i, j = np.unravel_index(np.nanargmin(margins), margins.shape)
+            reversed_arrow = f"the best graph with {result.names[j]} -> {result.names[i]} instead of the reverse"
+            found.append((float(margins[i, j]), reversed_arrow))
+    return min(found, default=None)
+
+
+def _assumption_lines(result: "Result") -> list[str]:
+    """Return what the arrows rest on."""
+    lines = [
+        "assumptions  no common cause is hidden; FCI in causal-learn does not assume this (to_causallearn(), "
+        "docs/hidden.md)"
+    ]
+    if any(one.direction == "assumed" for one in result.directions):
+        rest = "the margins of the score" if result.score_equivalent else printable(result.scoring.assumption)
+        lines.append(f"{'':<12} assumed directions rest on {rest}, which the data do not confirm (docs/directions.md)")
     return lines
 
 

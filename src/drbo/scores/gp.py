@@ -268,6 +268,7 @@ class GpScore(KernelScore):
 
     name = "gp"
     assumption = "nonlinear effects with additive noise"
+    nonlinear = True
     evidence_scale = 2.0
 
     def __init__(self, table: Table, *, device: str = "cpu", **options: Any) -> None:

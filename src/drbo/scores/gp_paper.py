@@ -82,6 +82,7 @@ class GpNV(KernelScore):
 
     name = "gp-nv"
     assumption = "nonlinear effects with additive noise"
+    nonlinear = True
     evidence_scale = 2.0
     equal_variance: ClassVar[bool] = False
 

@@ -81,6 +81,7 @@ class SplineScore(Score):
 
     name = "splines"
     assumption = "nonlinear effects with additive noise"
+    nonlinear = True
     evidence_scale = 2.0
     nested = True
     cheap = True

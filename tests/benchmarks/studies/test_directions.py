@@ -8,7 +8,7 @@ import pytest
 from benchmarks.gran_dag import Unavailable
 from benchmarks.studies.directions import SOURCES, counts, graphs, pairs, read_pairs, tuebingen, weight
 from drbo.claims.directions import EdgeDirection
-from drbo.claims.noise_check import NoiseCheck
+from drbo.claims.record import NoiseCheck
 
 CSV = "SampleID,A,B\npair1, 1.0 2.0 3.0, 2.0 4.0 7.0\npair2, 0 1, 5 6\n"
 

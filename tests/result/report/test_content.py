@@ -16,15 +16,33 @@ def make_content(dag=V_SHAPE, **changes):
     return Content(make_result(dag, names=tuple("abcd"[: len(dag)]), n_rows=50, **changes))
 
 
-def test_a_direction_is_settled_open_or_assumed():
-    assert make_content().edges[0].facts[0][1].startswith("determined: all graphs")
-    assert make_content([[0, 1], [0, 0]]).edges[0].facts[0][1].startswith("undetermined")
-    assert "assumptions of the score gp" in make_content(score_equivalent=False, score_name="gp").edges[0].facts[0][1]
+def test_a_direction_is_supported_assumed_or_open():
+    margins = Margins(np.full((4, 4), 50.0), np.full((4, 4), 50.0), exact=True)
+    supported = make_content(margins=margins, evidence_scale=2.0).edges[0]
+    assert supported.direction == "supported"
+    assert supported.facts[0][2].startswith("Every graph of the equivalence class has this direction")
+    assert make_content().edges[0].direction == "assumed"
+    open_edge = make_content([[0, 1], [0, 0]]).edges[0]
+    assert open_edge.facts[0] == ["direction", "open", "Both directions score the same."]
+
+
+def test_assumed_arrows_name_what_they_rest_on_and_raise_questions():
+    content = make_content(score_equivalent=False, score_name="gp", assumption="smooth effects")
+    assert "their directions rest on smooth effects" in content.assumptions[-1]
+    assert content.questions[0].startswith("Which of 'a' and 'c' can be a cause of the other?")
+    assert make_content(np.zeros((2, 2))).questions == ()
+
+
+def test_the_closest_alternative_is_told():
+    margins = Margins(np.full((4, 4), 50.0), np.full((4, 4), 3.0), exact=True)
+    words = make_content(score_equivalent=False, margins=margins).runner_up
+    assert words == "The closest alternative is the best graph with c -> a instead of the reverse: it scores 3 lower."
+    assert make_content().runner_up == ""
 
 
 def test_the_headline_counts():
-    assert make_content().headline == "2 edges among 4 variables, learned from 50 rows"
-    assert make_content([[0, 1], [0, 0]]).headline.endswith("do not determine the direction of 1")
+    assert make_content(np.zeros((2, 2))).headline == "0 edges among 2 variables, learned from 50 rows"
+    assert make_content([[0, 1], [0, 0]]).headline.endswith("; directions: 0 supported, 0 assumed, 1 open")
 
 
 def test_assumptions_name_hidden_causes_and_those_of_the_score():
@@ -39,7 +57,7 @@ def test_the_filter_takes_the_weights_where_there_is_no_confidence():
     content = make_content(standardised_weights=weights)
     assert (content.filter["column"], content.filter["max"]) == ("standardised_weight", 0.5)
     assert [edge.strength for edge in content.edges] == [0.5, 0.5]
-    assert content.edges[0].shares[0] == 0.5
+    assert content.edges[0].shares[[column.title for column in content.columns].index("standardised")] == 0.5
 
 
 def test_facts_of_a_variable():
@@ -89,8 +107,11 @@ def test_the_columns_come_in_a_fixed_order():
     margins = Margins(matrix, matrix, exact=True)
     content = make_content(margins=margins, posterior=matrix, weights=matrix, confidence=found)
     titles = [column.title for column in content.columns]
-    assert titles == ["weight", "linked", "as drawn", "posterior", "if removed", "if reversed", "why this direction"]
-    assert content.filter["column"] == "link_frequency"
+    assert titles == [
+        *("direction", "ground", "weight", "linked", "as drawn", "p link", "p forward", "p backward"),
+        *("if removed", "if reversed", "why this direction"),
+    ]
+    assert content.filter["column"] == "p_link"
     assert "2 resamples of the rows" in content.resampling
 
 

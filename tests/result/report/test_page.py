@@ -71,7 +71,15 @@ def test_everything_is_said():
         "+0.90",
         "−0.30",
     )
-    for word in (*words, "hidden common cause", "required edges", "<polyline", "changed"):
+    for word in (
+        *words,
+        "hidden common cause",
+        "required edges",
+        "<polyline",
+        "changed",
+        "Hollow arrow",
+        "What to ask",
+    ):
         assert word in text
 
 
@@ -158,15 +166,18 @@ class TestInTheBrowser:
         )
         opened.click(*place)
         opened.run("new Promise(done => setTimeout(done, 50))")
-        assert opened.run("document.getElementById('details-title').textContent") == "rain → slip"
+        assert opened.run("document.getElementById('details-title').textContent") == "rain ⇾ slip"
         details = opened.run("document.getElementById('details-list').textContent")
-        assert "determined" in details
+        assert "assumed" in details
         assert "+0.90" in details
         assert opened.run("document.querySelector('#edge-table tr.chosen td').textContent") == "rain"
 
     def test_a_row_of_the_table_chooses_its_edge(self, opened):
         opened.run("document.querySelectorAll('#edge-table tbody tr')[1].click()")
-        assert opened.run("document.getElementById('details-title').textContent") == "wet → slip"
+        assert opened.run("document.getElementById('details-title').textContent") == "wet ⇾ slip"
+        assert opened.run("drbo.cy.getElementById('e1').style('target-arrow-fill')") == "hollow"
+        heads = opened.run("drbo.cy.edges().map(edge => edge.style('target-arrow-fill'))")
+        assert heads.count("filled") == 1  # the required edge
         assert opened.run("drbo.cy.getElementById('e1').hasClass('chosen')")
 
     def test_the_filter_filters_graph_and_table(self, opened):
@@ -191,8 +202,8 @@ class TestInTheBrowser:
         assert opened.run("drbo.cy.nodes('.found').length") == 1
 
     def test_a_title_sorts_the_table(self, opened):
-        opened.run("document.querySelectorAll('#edge-table th')[4].click()")
-        cells = "Array.from(document.querySelectorAll('#edge-table tbody tr')).map(row => row.children[4].textContent)"
+        opened.run("document.querySelectorAll('#edge-table th')[6].click()")
+        cells = "Array.from(document.querySelectorAll('#edge-table tbody tr')).map(row => row.children[6].textContent)"
         assert [cell.strip() for cell in opened.run(cells)] == ["+0.90", "+0.50", "−0.30"]
 
     def test_hostile_names_stay_text(self, browser, tmp_path):

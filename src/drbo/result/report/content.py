@@ -1,18 +1,20 @@
 """What the report says about a result, as words and figures; how they look is a matter of the page."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.claims.directions import EdgeDirection
+from drbo.claims.questions import questions
 from drbo.data.facts import ColumnFacts
 from drbo.graph import dag_to_cpdag
 from drbo.result.export import printable
 from drbo.result.result import Result
-from drbo.result.summary import CUT_SHORT
+from drbo.result.summary import CUT_SHORT, counted, runner_up
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,21 @@ class Column:
 
 #: Columns of Result.edges() that the report knows; others are shown under their own name.
 COLUMNS = {
+    "direction": Column(
+        "direction", "supported: the data or you tell it; assumed: the score prefers it, unconfirmed; open: unknown"
+    ),
+    "ground": Column("ground", "what supports the direction: given by you, noise check, or class (see the details)"),
     "weight": Column("weight", "change in the effect per unit of the cause, with its other causes held fixed", "+.3g"),
     "standardised_weight": Column(
         "standardised", "the weight in standard deviations, comparable between edges", "+.2f", bar=True
     ),
     "link_frequency": Column("linked", "share of resamples that contain the edge in either direction", ".2f", bar=True),
     "frequency": Column("as drawn", "share of resamples that contain the edge exactly as drawn", ".2f"),
-    "posterior": Column("posterior", "probability of this edge given the data, under the score's prior", ".2f"),
+    "p_link": Column("p link", "probability that the two are linked at all, in either direction", ".2f", bar=True),
+    "p_forward": Column(
+        "p forward", "probability of an arrow as drawn; empty where the data say nothing valid about it", ".2f"
+    ),
+    "p_backward": Column("p backward", "probability of an arrow the other way round", ".2f"),
     "margin_removed": Column(
         "if removed", "score lost if the edge is removed and the rest of the graph is re-optimised", ".3g"
     ),
@@ -63,9 +73,9 @@ COLUMNS = {
 }
 #: What the filter works on: the first of these that the edges have.
 FILTERS = (
+    ("p_link", "Minimum probability of a link"),
     ("link_frequency", "Minimum edge frequency"),
     ("standardised_weight", "Minimum standardised weight"),
-    ("posterior", "Minimum posterior"),
 )
 
 SHOWN_RIVALS = 5  # equivalence classes beside the best
@@ -99,13 +109,13 @@ class Edge:
 
     Examples
     --------
-    >>> Edge("a", "b", directed=True, cells=["2.5"], shares=[None], strength=None, facts=[]).target
+    >>> Edge("a", "b", "open", cells=["2.5"], shares=[None], strength=None, facts=[]).target
     'b'
     """
 
     source: str
     target: str
-    directed: bool
+    direction: str  # supported, assumed or open
     cells: list[str]
     shares: list[float | None]  # lengths of the bars in the cells, 0 to 1
     strength: float | None  # what the filter looks at
@@ -122,7 +132,7 @@ class Content:
     >>> result = Result(names=("rain", "wet"), dag=dag, pruned_score=-7.5, search=SearchRecord(dag=dag, score=-7.5),
     ...     scoring=Scoring(name="bic-nv", equivalent=True), table=TableRecord(n_rows=20))
     >>> Content(result).headline
-    '1 edge among 2 variables, learned from 20 rows; the data do not determine the direction of 1'
+    '1 edge among 2 variables, learned from 20 rows; directions: 0 supported, 0 assumed, 1 open'
     """
 
     citation = CITATION
@@ -131,19 +141,23 @@ class Content:
         self.result = result
         table = result.edges()
         self.n_edges = len(table)
-        self.n_open = int((~table["directed"]).sum())
+        self.kinds = Counter(one.direction for one in result.directions)
+        self.n_weak = int(result.weak.sum())
         order = {name: place for place, name in enumerate(COLUMNS)}
-        shown = [name for name in table.columns if name not in ("source", "target", "directed")]
+        shown = [name for name in table.columns if name not in ("source", "target", "directed", "contradicted")]
         shown.sort(key=lambda name: order.get(name, len(order) - 1.5))  # strangers before the reason, a long text
         self.columns = [COLUMNS.get(name, Column(name.replace("_", " "), "")) for name in shown]
         self.filter = self._filter(table)
-        self.edges = [self._edge(record, shown) for record in table.to_dict("records")]
+        self.edges = [
+            self._edge(record, one, shown)
+            for record, one in zip(table.to_dict("records"), result.directions, strict=True)
+        ]
 
     @property
     def headline(self) -> str:
         """The result in one sentence."""
         edges = f"{self.n_edges} edge{'s' * (self.n_edges != 1)}"
-        left = f"; the data do not determine the direction of {self.n_open}" if self.n_open else ""
+        left = f"; directions: {counted(self.result.directions)}" if self.n_edges else ""
         return f"{edges} among {len(self.result.names)} variables, learned from {self.result.table.n_rows:,} rows{left}"
 
     @property
@@ -177,7 +191,25 @@ class Content:
             )
         elif name not in MODEL:
             words.append(f"The directions of arrows rest on the assumptions of the score {name}.")
+        if self.kinds["assumed"]:
+            rest = "the margins of the score" if self.result.score_equivalent else self.result.scoring.assumption
+            words.append(
+                f"Hollow arrows are assumed: their directions rest on {rest}, which the data do not confirm. For most "
+                "tables that is as much as can be known without experiments or background knowledge."
+            )
         return words
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """What to ask somebody who knows the field."""
+        return questions(self.result.directions)
+
+    @property
+    def runner_up(self) -> str:
+        """How far behind the next graph is, in words; empty where none is known."""
+        if (found := runner_up(self.result)) is None:
+            return ""
+        return f"The closest alternative is {found[1]}: it scores {found[0]:.4g} lower."
 
     @property
     def proof(self) -> str:
@@ -278,17 +310,13 @@ class Content:
         }
 
     @cached_property
-    def _undirected(self) -> npt.NDArray[np.bool_]:
-        return self.result.undirected
-
-    @cached_property
     def _data_column(self) -> dict[str, ColumnFacts]:
         return {column.name: column for column in self.result.table.audit.columns}
 
     def column_facts(self, node: int) -> list[list[str]]:
         """Return what is known about one variable: label and value."""
         result, name = self.result, self.result.names[node]
-        undirected = self._undirected
+        undirected = self.result.undirected
         causes = [result.names[i] for i in np.flatnonzero(result.dag[:, node] & ~undirected[:, node])]
         effects = [result.names[j] for j in np.flatnonzero(result.dag[node] & ~undirected[node])]
         linked = [result.names[j] for j in np.flatnonzero(undirected[node])]
@@ -303,25 +331,20 @@ class Content:
             facts.append(["levels", ", ".join(column.levels)])
         return facts
 
-    def _edge(self, record: dict[Any, Any], shown: list[str]) -> Edge:
+    def _edge(self, record: dict[Any, Any], one: EdgeDirection, shown: list[str]) -> Edge:
         cells = [column.write(record[name]) for name, column in zip(shown, self.columns, strict=True)]
         shares = [
             min(1.0, abs(float(record[name]))) if column.bar and not np.isnan(record[name]) else None
             for name, column in zip(shown, self.columns, strict=True)
         ]
         strength = None if self.filter is None else abs(float(record[self.filter["column"]]))
-        facts = [["direction", self._direction(record), ""]]
+        facts = [["direction", one.direction, one.sentence]]
         facts += [
-            [column.title, cell, column.meaning] for column, cell in zip(self.columns, cells, strict=True) if cell
+            [column.title, cell, column.meaning]
+            for name, column, cell in zip(shown, self.columns, cells, strict=True)
+            if cell and name != "direction"
         ]
-        return Edge(record["source"], record["target"], bool(record["directed"]), cells, shares, strength, facts)
-
-    def _direction(self, record: dict[Any, Any]) -> str:
-        if not record["directed"]:
-            return "undetermined: both directions fit the data equally well"
-        if self.result.score_equivalent:
-            return "determined: all graphs of the equivalence class agree on it"
-        return f"determined by the assumptions of the score {self.result.score_name}"
+        return Edge(one.cause, one.effect, one.direction, cells, shares, strength, facts)
 
     def _filter(self, table: Any) -> dict[str, Any] | None:
         for column, words in FILTERS:

@@ -38,7 +38,8 @@ class Line:
 
     Examples
     --------
-    >>> Line(0, 1, np.array([0.0, 0.0]), np.array([0.0, 40.0]), np.zeros(2), arrow=True, sign="plain", width=1.0).path
+    >>> Line(0, 1, np.array([0.0, 0.0]), np.array([0.0, 40.0]), np.zeros(2), head="solid", sign="plain",
+    ...     width=1.0).path
     'M0 0C0 11 0 22 0 33'
     """
 
@@ -47,9 +48,10 @@ class Line:
     across: Floats  # of the ends of its cubic pieces
     down: Floats
     slopes: Floats
-    arrow: bool
+    head: str  # solid, hollow or none: the direction is supported, assumed or open
     sign: str  # plain, positive or negative
     width: float
+    weak: bool = False  # it may not be there
 
     @property
     def points(self) -> Floats:
@@ -63,7 +65,7 @@ class Line:
     def path(self) -> str:
         """The line in the language of SVG, a cubic at a time; it stops under its arrowhead."""
         across, down, slopes = self.across.copy(), self.down.copy(), self.slopes
-        if self.arrow:
+        if self.head != "none":
             down[-1] -= HEAD_LENGTH
             across[-1] -= HEAD_LENGTH * slopes[-1]
         text = f"M{across[0]:.4g} {down[0]:.4g}"
@@ -78,7 +80,7 @@ class Line:
         return text
 
     @property
-    def head(self) -> str:
+    def corners(self) -> str:
         """The three corners of the arrowhead."""
         tip = np.array([self.across[-1], self.down[-1]])
         along = np.array([self.slopes[-1], 1.0]) / np.hypot(self.slopes[-1], 1.0)
@@ -117,7 +119,7 @@ class Drawing:
         tiers = tiers_of(result.knowledge, result.names)
         layout = layered_routes(result.dag, widths / LAYER, tiers)
         centres = layout.positions * LAYER * (1, -1)
-        undirected, weights = result.undirected, result.standardised_weights
+        heads, weak, weights = heads_of(result), result.weak, result.standardised_weights
         lines, deadline = [], current()
         for (i, j), route in zip(layout.edges.tolist(), with_ports(layout, widths), strict=True):
             deadline.check()
@@ -125,7 +127,7 @@ class Drawing:
             strength = 0.25 if weights is None else min(1.0, abs(weight))
             sign = "plain" if weight == 0 else "positive" if weight > 0 else "negative"
             width = THIN + (THICK - THIN) * strength
-            lines.append(Line(i, j, *knots(route), arrow=not undirected[i, j], sign=sign, width=width))
+            lines.append(Line(i, j, *knots(route), heads[i, j], sign, width, bool(weak[i, j])))
         return cls(labels, result.names, centres, widths, lines, _bands(tiers, centres))
 
     @property
@@ -163,12 +165,30 @@ class Drawing:
         return "".join([*parts, "</svg>"])
 
     def _edge(self, line: Line) -> str:
-        words = f"{self.names[line.source]} {'→' if line.arrow else '—'} {self.names[line.target]}"
-        head = f'<polygon points="{line.head}"/>' if line.arrow else ""
+        words = f"{self.names[line.source]} {'—' if line.head == 'none' else '→'} {self.names[line.target]}"
+        words += {"hollow": " (direction assumed)", "none": " (direction open)"}.get(line.head, "")
+        head = "" if line.head == "none" else f'<polygon points="{line.corners}"/>'
+        kinds = f"{line.sign} {line.head}{' weak' * line.weak}"
         return (
-            f'<g class="edge {line.sign}"><title>{escape(words)}</title>'
+            f'<g class="edge {kinds}"><title>{escape(words)}</title>'
             f'<path d="{line.path}" fill="none" stroke-width="{line.width:.3g}"/>{head}</g>'
         )
+
+
+def heads_of(result: Result) -> dict[tuple[int, int], str]:
+    """Return the arrowhead of each edge: solid, hollow or none for a direction that is supported, assumed or open.
+
+    Examples
+    --------
+    >>> from drbo.result.records import Scoring, SearchRecord
+    >>> dag = [[0, 1], [0, 0]]
+    >>> heads_of(Result(names=("a", "b"), dag=dag, pruned_score=0.0, search=SearchRecord(dag=dag, score=0.0),
+    ...     scoring=Scoring(name="bic-nv", equivalent=True)))
+    {(0, 1): 'none'}
+    """
+    heads = {"supported": "solid", "assumed": "hollow", "open": "none"}
+    edges = np.argwhere(result.dag).tolist()
+    return {(i, j): heads[one.direction] for (i, j), one in zip(edges, result.directions, strict=True)}
 
 
 def tiers_of(knowledge: Knowledge, names: tuple[str, ...]) -> npt.NDArray[np.intp] | None:

@@ -126,7 +126,8 @@ def graph_data(drawing: Drawing, content: Content) -> dict[str, Any]:
         {
             "source": line.source,
             "target": line.target,
-            "arrow": line.arrow,
+            "head": line.head,
+            "weak": line.weak,
             "sign": line.sign,
             "width": round(line.width, 2),
             "points": [[round(float(x), 1), round(float(y), 1)] for x, y in line.points],

@@ -36,7 +36,8 @@
         group: "edges", classes: edge.sign,
         data: {
           id: `e${k}`, index: k, source: `n${edge.source}`, target: `n${edge.target}`, width: edge.width,
-          head: edge.arrow ? "triangle" : "none", weights: shape.weights, distances: shape.distances,
+          head: edge.head === "none" ? "none" : "triangle", fill: edge.head === "hollow" ? "hollow" : "filled",
+          dashes: edge.weak ? "dashed" : "solid", weights: shape.weights, distances: shape.distances,
           start: `${first[0] - from.x}px ${first[1] - from.y}px`, end: `${last[0] - to.x}px ${last[1] - to.y}px`,
         },
       };
@@ -62,6 +63,7 @@
         width: "data(width)", "curve-style": "round-segments", "edge-distances": "endpoints",
         "segment-weights": "data(weights)", "segment-distances": "data(distances)", "segment-radii": 30,
         "source-endpoint": "data(start)", "target-endpoint": "data(end)", "target-arrow-shape": "data(head)",
+        "target-arrow-fill": "data(fill)", "line-style": "data(dashes)",
         "arrow-scale": 0.75, opacity: 0.85, ...line("plain") } },
       { selector: "edge.positive", style: line("positive") },
       { selector: "edge.negative", style: line("negative") },
@@ -125,7 +127,7 @@
     const edge = data.edges[index];
     const names = [edge.source, edge.target].map((k) => data.nodes[k].name);
     for (const row of rows) row.classList.toggle("chosen", Number(row.dataset.edge) === index);
-    return show(names.join(edge.arrow ? " → " : " — "), edge.facts);
+    return show(names.join({ solid: " → ", hollow: " ⇾ ", none: " — " }[edge.head]), edge.facts);
   }
   cy.on("tap", (event) => choose(event.target === cy || event.target.hasClass("band") ? null : event.target));
   for (const row of rows) {
