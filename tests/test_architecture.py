@@ -17,8 +17,9 @@ MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 #: Rooms in the order of the data; rooms of one line do not know each other.
 ROOMS = [
     ["errors", "threads", "toml", "deadline"],
-    ["torch_device"],
-    ["settings", "graph"],
+    ["torch_device", "checked"],
+    ["paper_settings", "graph"],
+    ["settings"],
     ["knowledge"],
     ["constraints", "metrics"],
     ["data"],

@@ -18,7 +18,7 @@ from drbo.scores.base import SCORES, Score, score_class
 from drbo.scores.bge import BGe
 from drbo.scores.linear import BicEV, BicNV
 from drbo.scores.splines import SplineScore
-from drbo.settings import Settings
+from drbo.settings import Preset, Settings
 
 #: What the paper's presets mean beside the search settings: score, its options, pruner (its hyperparameter table).
 PAPER_CHOICES: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -59,7 +59,7 @@ class Choices:
 
     score: Any = "auto"
     score_options: dict[str, Any] | None = None
-    preset: str = "default"
+    preset: Preset = "default"
     prune: str = "auto"
     max_evals: int | None = None
     time_limit: float | None = None
