@@ -272,8 +272,11 @@ def test_the_front_door_opens_without_the_rest():
 
 
 def test_public_names():
-    for name in drbo.__all__:
-        assert getattr(drbo, name) is not None
+    """Others build on these names."""
+    names = "DrBO Settings Knowledge Result Confidence Score Families Table check_score DrboError load"
+    assert set(drbo.__all__) == {*names.split(), "__version__"}
+    assert dir(drbo) == sorted(drbo.__all__)
+    assert all(callable(getattr(drbo, name)) for name in names.split())
     with pytest.raises(AttributeError, match="module 'drbo' has no attribute 'Drbo'"):
         drbo.Drbo  # noqa: B018
 

@@ -15,9 +15,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from drbo import pipeline
-from drbo.choices import Choices
+from drbo.choices import Choices, PruneChoice
 from drbo.claims.confidence import Confidence
 from drbo.claims.resampling import Progress, Resampling, ResamplingKind
+from drbo.data.check import OnCollinear, OnConstant
+from drbo.data.missing import Policy
 from drbo.data.prepare import Preparation
 from drbo.data.read import as_frame
 from drbo.data.table import Table
@@ -33,8 +35,8 @@ from drbo.scores.base import SCORES
 from drbo.scores.named import score_of_file
 from drbo.search.checkpoint.saver import Saved
 from drbo.search.outcome import Callback
-from drbo.settings import Settings
-from drbo.torch_device import check_device
+from drbo.settings import Exact, Preset, Settings
+from drbo.torch_device import Device, check_device
 
 #: Attributes that only a fit sets.
 FITTED = ("adjacency_", "graph_", "weights_", "score_", "result_")
@@ -96,20 +98,20 @@ class DrBO(BaseEstimator):
         self,
         *,
         score: Any = "auto",
-        preset: str = "default",
+        preset: Preset = "default",
         max_evals: int | None = None,
         time_limit: float | None = None,
-        prune: str = "auto",
+        prune: PruneChoice = "auto",
         knowledge: Knowledge | None = None,
         random_state: Any = None,
-        device: str = "auto",
-        executor: Any = None,
+        device: Device = "auto",
+        executor: Executor | None = None,
         settings: Settings | None = None,
-        exact: bool | str | None = None,
+        exact: bool | Exact | None = None,
         score_options: dict[str, Any] | None = None,
-        on_constant: str = "error",
-        on_collinear: str = "error",
-        missing: str = "error",
+        on_constant: OnConstant = "error",
+        on_collinear: OnCollinear = "error",
+        missing: Policy = "error",
         imputations: int = 10,
         callbacks: Iterable[Callback] = (),
         start: npt.ArrayLike | None = None,
@@ -170,7 +172,7 @@ class DrBO(BaseEstimator):
         max_evals: int | None = None,
         time_limit: float | None = None,
         score: Any = None,
-        executor: Any = None,
+        executor: Executor | None = None,
         callbacks: Iterable[Callback] = (),
     ) -> Self:
         """Continue a search that was saved with ``checkpoint=path``.

@@ -4,7 +4,7 @@ import datetime
 import re
 from collections.abc import Iterable
 from numbers import Number
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FloatArray = npt.NDArray[np.float64]
+#: What to do with a column that never changes, or that other columns determine.
+OnConstant = Literal["error", "drop"]
+OnCollinear = Literal["error", "drop", "keep"]
 
 MIN_ROWS = 3
 MIN_COLUMNS = 2
@@ -51,8 +54,8 @@ class _Column(NamedTuple):
 def check_table(
     data: Any,
     *,
-    on_constant: Literal["error", "drop"] = "error",
-    on_collinear: Literal["error", "drop", "keep"] = "error",
+    on_constant: OnConstant = "error",
+    on_collinear: OnCollinear = "error",
     missing: Literal["error", "drop", "keep"] = "error",
 ) -> tuple[Table, tuple[str, ...]]:
     """Return the data as a checked table, and notes about what was decided or should be known.
@@ -76,8 +79,8 @@ def check_table(
     >>> table.kinds, table.levels, notes
     (('numeric', 'categorical'), (None, ('a', 'b')), ("column 'x1' contains text and ...",))
     """
-    _check_choice("on_constant", on_constant, ("error", "drop"))
-    _check_choice("on_collinear", on_collinear, ("error", "drop", "keep"))
+    _check_choice("on_constant", on_constant, get_args(OnConstant))
+    _check_choice("on_collinear", on_collinear, get_args(OnCollinear))
     _check_choice("missing", missing, ("error", "drop", "keep"))
     frame, notes = as_frame(data), list[str]()
     _check_shape(*frame.shape)

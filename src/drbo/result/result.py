@@ -316,7 +316,8 @@ class Result:
         return any(table.digest() == self.table.sha256 for table in tables)
 
     def judge(self, X: Any, **options: Any) -> "Judgement":
-        """Judge the graph on rows that it was not learned from, with its own score; see :func:`drbo.judge`.
+        """Judge the graph on rows that it was not learned from, with its own score; see
+        :func:`drbo.result.judge.judge`.
 
         Warns if the graph was learned from these rows. A score that is not built in must be given as ``score``.
         """
