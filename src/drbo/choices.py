@@ -102,6 +102,14 @@ class Choices:
                 "checkpoint saves a single search, but missing='impute' runs several", hint="omit checkpoint"
             )
 
+    def refuse_imputed(self, what: str) -> None:
+        """Refuse other frequencies than those over imputed tables."""
+        if self.missing == "impute":
+            raise SettingsError(
+                f"{what} cannot be combined with missing='impute', which reports edge frequencies itself",
+                hint="use missing='em' or 'drop'",
+            )
+
     @property
     def has_targets(self) -> bool:
         """Whether rows that were set by intervention are given."""
