@@ -281,6 +281,26 @@ def test_public_names():
         drbo.Drbo  # noqa: B018
 
 
+#: Modules that still have to be divided.
+TOO_LONG = {"scores/base.py", "scores/gp.py", "scores/gp_paper.py", "search/evaluation/remote.py"}
+MOST_LINES, MANY_LINES, LONGEST_FUNCTION = 400, 300, 60
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_modules_and_functions_are_short_or_say_why_not(path):
+    text = (SOURCE / path).read_text(encoding="utf-8")
+    tree, lines = ast.parse(text), len(text.splitlines())
+    assert (lines > MOST_LINES) == (path.as_posix() in TOO_LONG), f"{path} has {lines} lines"
+    if MANY_LINES < lines <= MOST_LINES:
+        assert "The module is long because" in (ast.get_docstring(tree) or ""), f"{path} has {lines} lines"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            words = ast.get_docstring(node) or ""
+            length = node.end_lineno - node.lineno + 1 - len(words.splitlines())
+            reason = "The function is long because" in words
+            assert length <= LONGEST_FUNCTION or reason, f"{path}: {node.name} has {length} lines"
+
+
 #: Where the tests of a package's own module are.
 OF_PACKAGES = {"__init__.py": "test_architecture.py", "cli/__init__.py": "cli/test_program.py"}
 

@@ -1,4 +1,4 @@
-"""What stands behind "auto": score, penalty and pruner for a table, with the reasons in words."""
+"""Resolves every "auto": which score, penalty and pruner fit a table, with the reasons in words."""
 
 from dataclasses import dataclass
 from pathlib import Path

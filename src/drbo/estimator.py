@@ -1,7 +1,7 @@
 """DrBO, an estimator in the style of scikit-learn: parameters, fit, and the fitted attributes.
 
-It is longer than other modules because it holds the reference of all parameters; :mod:`drbo.pipeline` does the work of
-a fit and :mod:`drbo.refitting` that of resamples.
+The module is long because it holds the reference of all parameters; :mod:`drbo.pipeline` does the work of a fit and
+:mod:`drbo.refitting` that of resamples.
 """
 
 import time

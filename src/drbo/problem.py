@@ -1,4 +1,4 @@
-"""A fit as it was asked for, and the search that it stands for: score, knowledge, route and start are settled here."""
+"""Turns the request of a fit into a search that is ready to run: score, knowledge, route and start."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor

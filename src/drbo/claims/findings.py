@@ -1,4 +1,4 @@
-"""What one run knows at its end: a proof where there is one, margins, other classes, edge posteriors."""
+"""Collects what is known at the end of a run: a proof, margins, other classes and edge posteriors, where available."""
 
 import time
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Margins and other classes of larger graphs: the best DAGs of known families near the best one, by climbs."""
+"""Margins and other equivalence classes for larger graphs, found by climbing over families that are already scored."""
 
 import numpy as np
 import numpy.typing as npt

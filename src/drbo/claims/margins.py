@@ -1,4 +1,4 @@
-"""What else could be: the best score without an edge, with it turned round, and the best other classes.
+"""Margins: the best score without an edge, with the edge reversed, and in the best other equivalence classes.
 
 All of it is re-optimised over the families of the tables, without a further local score: one pass over the sets of
 nodes forward and one backward give the best DAG under any condition on one node.

@@ -1,4 +1,7 @@
-"""When a search is saved, with what, and how it is found again."""
+"""When a search is saved, with what, and how it is found again.
+
+The module is long because every field of a checkpoint is checked before it is used.
+"""
 
 import hashlib
 import io

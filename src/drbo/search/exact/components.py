@@ -1,4 +1,4 @@
-"""Nodes with their parent sets as a problem of its own, and its division into smaller ones."""
+"""Divides nodes with their parent sets into subproblems that can be solved separately."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

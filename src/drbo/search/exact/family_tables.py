@@ -1,4 +1,4 @@
-"""The values of all families at once: every legal family by compiled kernels or the evaluator, or those known."""
+"""Tables of all families: every legal family, scored by compiled kernels or the evaluator, or only the scored ones."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The parent sets that a best DAG can have: the others are skipped, each under a bound that is valid.
+"""The parent sets that a best DAG can have; all others are skipped under a valid bound.
 
 A set of parents is of no use where a subset of it has at least its share (Teyssier & Koller 2005): the subset may stand
 in for it in any DAG. Nor is it where even with the best sets of all other nodes, cycles allowed, the score would not
