@@ -6,6 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.ids import readable
+
+
+def pytest_make_parametrize_id(config, val, argname):
+    return readable(val, argname)
+
 
 @pytest.fixture
 def rng():

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from drbo import DrBO, Knowledge, Settings, judge
+from drbo import DrBO, Knowledge, Settings
 from drbo.cli.fit import fit
 from drbo.cli.options import config_values
 from drbo.cli.output import CHECKPOINT, check_folder
@@ -24,6 +24,7 @@ from drbo.data.check import check_table
 from drbo.data.lag import lagged
 from drbo.data.read import read_table
 from drbo.errors import DrboError
+from drbo.result.judge import judge
 from tests.results import make_result
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "bad-input.md"

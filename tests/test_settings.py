@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from drbo.errors import SettingsError
-from drbo.settings import PRESETS, PaperSettings, Parts, Settings, public_settings, under_present_names
+from drbo.paper_settings import PaperSettings
+from drbo.settings import PRESETS, Parts, Settings, public_settings
 
 KNOBS = {knob.name: knob for kind in (Settings, PaperSettings, Parts) for knob in fields(kind) if knob.metadata}
 
@@ -13,27 +14,6 @@ KNOBS = {knob.name: knob for kind in (Settings, PaperSettings, Parts) for knob i
 def _value(settings, name):
     """The value of a setting, wherever it belongs."""
     return next(getattr(part, name) for part in (settings, settings.paper, settings.parts) if hasattr(part, name))
-
-
-def test_the_papers_preset_is_the_papers_table():
-    """Hyperparameters of Duong, Gupta & Nguyen (ICLR 2025), and the rules of the authors' program."""
-    paper = Settings.preset("paper")
-    assert (paper.route, paper.exact) == ("paper", "off")
-    assert paper.paper.space == "low-rank"
-    assert (paper.paper.rank, paper.paper.batch_size, paper.paper.n_candidates) == (8, 64, 100_000)
-    assert (paper.paper.hidden, paper.paper.dropout, paper.paper.learning_rate) == (64, 0.1, 0.1)
-    assert (paper.paper.n_grads, paper.paper.n_replay) == (10, 1_024)
-    assert (paper.paper.region_start, paper.paper.region_min, paper.paper.region_max) == (1.0, 0.01, 2.0)
-    assert (paper.paper.region_successes, paper.paper.region_failures, paper.paper.moved_coordinates) == (3, 5, 20.0)
-    assert paper.paper.acquisition == "thompson"
-    assert paper.paper.region_restart
-    assert (paper.paper.masks, paper.paper.batch_norm, paper.paper.replay) == ("row", "candidates", "uniform")
-    assert paper.parts.count_known
-    assert not paper.parts.recombine
-    assert not paper.parts.skip_known
-    assert not paper.parts.polish
-    assert not paper.paper.standardize_targets
-    assert paper.paper == PaperSettings()
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -120,10 +100,8 @@ def test_the_lower_limit_is_the_limit(name):
         ({"target_score": float("nan")}, "target_score must be a finite number, got nan"),
         ({"space": "lowrank"}, "space must be one of low-rank, full-rank, got 'lowrank'"),
         ({"recombine": 1}, "recombine must be True or False, got 1"),
-        ({"region_min": 3.0}, "region_min must be at most region_max = 2.0, got 3.0"),
         ({"route": "networks"}, "route must be one of auto, orders, surrogate, paper, got 'networks'"),
         ({"paper": {"rank": 3}}, "paper must be a PaperSettings, got {'rank': 3}"),
-        ({"masks": "shared"}, "masks='shared' requires batch_norm='training'"),
         (
             {"recombine": False},
             "skip_known=True requires recombine=True, else DAGs of scored families would be ignored",
@@ -137,12 +115,6 @@ def test_a_bad_value_is_named_with_what_is_allowed(changes, message):
     assert caught.value.hint
 
 
-def test_the_hint_is_the_meaning_and_the_default():
-    with pytest.raises(SettingsError) as caught:
-        Settings().with_(hidden=0)
-    assert caught.value.hint == "number of hidden units in the network of a node; default 64"
-
-
 def test_numbers_of_numpy_and_long_integers_are_numbers():
     settings = Settings(max_evals=np.int64(5), target_score=np.float64(-3)).with_(dropout=np.float32(0.25))
     assert (settings.max_evals, settings.paper.dropout, settings.target_score) == (5, 0.25, -3)
@@ -154,27 +126,3 @@ def test_unknown_names_are_refused():
         Settings().with_(hiden=3, dropuot=0.3, rank=2)
     with pytest.raises(SettingsError, match=r"preset must be one of default, paper, .*, got 'papre'"):
         Settings.preset("papre")
-
-
-@pytest.mark.parametrize(
-    ("recorded", "reason", "route"),
-    [
-        ({"route": "auto", "proposals": "climb"}, "route: climbs over orders, compiled for this score", "orders"),
-        ({"route": "auto", "proposals": "climb"}, "route: networks, as a local score takes 8.1 ms", "surrogate"),
-        ({"route": "auto", "proposals": "region"}, "route: networks, as the number of evaluations is", "paper"),
-        ({"route": "auto", "proposals": "region"}, "route: climbs over orders, compiled for this score", "orders"),
-        ({"route": "networks", "proposals": "climb"}, "", "surrogate"),
-        ({"route": "networks", "proposals": "region"}, "", "paper"),
-        ({"route": "auto", "proposals": "climb"}, "", "auto"),
-        ({"route": "surrogate"}, "route surrogate: the number of evaluations is limited", "surrogate"),
-    ],
-)
-def test_settings_of_version_0_1_have_the_route_that_was_taken(recorded, reason, route):
-    found = Settings.from_dict(under_present_names(recorded | {"rank": 3}, ["score gp: chosen", reason]))
-    assert found == Settings(route=route).with_(rank=3)
-
-
-def test_settings_of_version_0_1_find_their_places():
-    recorded = {"route": "networks", "proposals": "climb", "surrogate": "none", "n_draws": 5, "polish": False}
-    found = Settings.from_dict(under_present_names(recorded, []))
-    assert found == Settings(route="surrogate", climbs=5).with_(surrogate=False, polish=False, n_draws=5)

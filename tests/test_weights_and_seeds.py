@@ -167,5 +167,5 @@ class TestStability:
     def test_bad_wishes(self):
         with pytest.raises(SettingsError, match="seeds must be a whole number of at least 2"):
             DrBO().stability(_numbers(), seeds=1)
-        with pytest.raises(SettingsError, match="both report edge frequencies"):
+        with pytest.raises(SettingsError, match="reports edge frequencies itself"):
             DrBO(missing="impute").stability(_numbers(), seeds=3)

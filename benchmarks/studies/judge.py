@@ -15,9 +15,10 @@ import numpy.typing as npt
 from benchmarks.parameters import SampleSize, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
-from drbo import DrBO, judge
+from drbo import DrBO
 from drbo.data.simulate import simulate, standardize
 from drbo.graph import topological_order
+from drbo.result.judge import judge
 
 GRAPHS = ("true", "learned", "half", "random")
 NAME, ROWS = "8ER2", 300

@@ -29,13 +29,14 @@ from benchmarks.gran_dag import Unavailable
 from benchmarks.parameters import Names, SampleSize
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
-from drbo import DrBO, WorkerPool
+from drbo import DrBO
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.scores.linear import BicNV
 from drbo.search.evaluation import remote as seam
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.remote import compute
+from drbo.search.evaluation.workers import WorkerPool
 from drbo.settings import Settings
 
 KEY = "where n batch"

@@ -8,28 +8,46 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from drbo.claims.confidence import Confidence as Confidence
+    from drbo.data.table import Table as Table
+    from drbo.errors import DrboError as DrboError
     from drbo.estimator import DrBO as DrBO
     from drbo.knowledge import Knowledge as Knowledge
-    from drbo.result.judge import judge as judge
     from drbo.result.result import Result as Result
-    from drbo.search.evaluation.workers import WorkerPool as WorkerPool
+    from drbo.result.storage import load as load
+    from drbo.scores.base import Families as Families
+    from drbo.scores.base import Score as Score
     from drbo.settings import Settings as Settings
+    from drbo.testing import check_score as check_score
 
 __version__ = "0.2.0.dev0"
 
+#: The module of each public name.
 _HOMES = {
+    "Confidence": "drbo.claims.confidence",
     "DrBO": "drbo.estimator",
+    "DrboError": "drbo.errors",
+    "Families": "drbo.scores.base",
     "Knowledge": "drbo.knowledge",
     "Result": "drbo.result.result",
+    "Score": "drbo.scores.base",
     "Settings": "drbo.settings",
-    "WorkerPool": "drbo.search.evaluation.workers",
-    "judge": "drbo.result.judge",
+    "Table": "drbo.data.table",
+    "check_score": "drbo.testing",
+    "load": "drbo.result.storage",
 }
-__all__ = ["DrBO", "Knowledge", "Result", "Settings", "WorkerPool", "__version__", "judge"]
+__all__ = [  # noqa: RUF022 - DrBO comes first in the docs
+    "DrBO", "Settings", "Knowledge", "Result", "Confidence", "Score", "Families", "Table", "check_score", "DrboError",
+    "load", "__version__",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    """Import public names when first used: the command line and the search core start without the rest."""
+    """Import public names when they are first used, so that the command line starts without the rest."""
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'drbo' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

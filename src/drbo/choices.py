@@ -1,15 +1,15 @@
-"""What stands behind "auto": score, penalty and pruner for a table, with the reasons in words."""
+"""Resolves every "auto": which score, penalty and pruner fit a table, with the reasons in words."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import chi2
 
 from drbo.claims.kci import MAX_ROWS
-from drbo.claims.prune import BY_MOMENTS, PRUNERS
-from drbo.data.missing import POLICIES
+from drbo.claims.prune import BY_MOMENTS, PRUNERS, PrunerName
+from drbo.data.missing import POLICIES, Policy
 from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
@@ -18,7 +18,10 @@ from drbo.scores.base import SCORES, Score, score_class
 from drbo.scores.bge import BGe
 from drbo.scores.linear import BicEV, BicNV
 from drbo.scores.splines import SplineScore
-from drbo.settings import Settings
+from drbo.settings import Exact, Preset, Settings
+
+#: A pruner by name, or the one that fits the score.
+PruneChoice = Literal["auto"] | PrunerName
 
 #: What the paper's presets mean beside the search settings: score, its options, pruner (its hyperparameter table).
 PAPER_CHOICES: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -59,14 +62,14 @@ class Choices:
 
     score: Any = "auto"
     score_options: dict[str, Any] | None = None
-    preset: str = "default"
-    prune: str = "auto"
+    preset: Preset = "default"
+    prune: PruneChoice = "auto"
     max_evals: int | None = None
     time_limit: float | None = None
     settings: Settings | None = None
-    exact: bool | str | None = None
+    exact: bool | Exact | None = None
     knowledge: Knowledge | None = None
-    missing: str = "error"
+    missing: Policy = "error"
     imputations: int = 10
     checkpoint: str | Path | None = None
 
@@ -97,6 +100,14 @@ class Choices:
         if self.missing == "impute" and self.checkpoint is not None:
             raise SettingsError(
                 "checkpoint saves a single search, but missing='impute' runs several", hint="omit checkpoint"
+            )
+
+    def refuse_imputed(self, what: str) -> None:
+        """Refuse other frequencies than those over imputed tables."""
+        if self.missing == "impute":
+            raise SettingsError(
+                f"{what} cannot be combined with missing='impute', which reports edge frequencies itself",
+                hint="use missing='em' or 'drop'",
             )
 
     @property

@@ -1,4 +1,4 @@
-"""When a run has to end: one object that every stage of a run asks, and that compiled loops see as a flag.
+"""The deadline of a run: one object that every stage asks, and that compiled loops see as a flag.
 
 A deadline is entered with ``with`` and holds for all that is called inside, so that it need not be handed through every
 function; :func:`current` returns it. Deadlines nest: an inner one also ends when an outer one does.

@@ -1,4 +1,4 @@
-"""Every error that drbo raises on purpose, each with a way out in its hint."""
+"""Every error that drbo raises on purpose, each with a hint on how to solve it."""
 
 import errno
 

@@ -1,4 +1,8 @@
-"""DrBO, an estimator in the style of scikit-learn: parameters, fit, and the fitted attributes."""
+"""DrBO, an estimator in the style of scikit-learn: parameters, fit, and the fitted attributes.
+
+The module is long because it holds the reference of all parameters; :mod:`drbo.pipeline` does the work of a fit and
+:mod:`drbo.refitting` that of resamples.
+"""
 
 import time
 import warnings
@@ -15,26 +19,26 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from drbo import pipeline
-from drbo.choices import Choices
+from drbo.choices import Choices, PruneChoice
 from drbo.claims.confidence import Confidence
 from drbo.claims.resampling import Progress, Resampling, ResamplingKind
+from drbo.data.check import OnCollinear, OnConstant
+from drbo.data.missing import Policy
 from drbo.data.prepare import Preparation
 from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.deadline import Deadline
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
-from drbo.problem import Request, ScoreChoice, call_of, plain_parameters, seed_of
-from drbo.refitting import FittedModel
+from drbo.problem import ScoreChoice, request_of
+from drbo.refitting import FittedModel, over_seeds, parameters_like
 from drbo.result.effects import Effects
-from drbo.result.pooling import pooled
 from drbo.result.result import Result
-from drbo.scores.base import SCORES
 from drbo.scores.named import score_of_file
 from drbo.search.checkpoint.saver import Saved
 from drbo.search.outcome import Callback
-from drbo.settings import Settings
-from drbo.torch_device import check_device
+from drbo.settings import Exact, Preset, Settings
+from drbo.torch_device import Device, check_device
 
 #: Attributes that only a fit sets.
 FITTED = ("adjacency_", "graph_", "weights_", "score_", "result_")
@@ -96,20 +100,20 @@ class DrBO(BaseEstimator):
         self,
         *,
         score: Any = "auto",
-        preset: str = "default",
+        preset: Preset = "default",
         max_evals: int | None = None,
         time_limit: float | None = None,
-        prune: str = "auto",
+        prune: PruneChoice = "auto",
         knowledge: Knowledge | None = None,
         random_state: Any = None,
-        device: str = "auto",
-        executor: Any = None,
+        device: Device = "auto",
+        executor: Executor | None = None,
         settings: Settings | None = None,
-        exact: bool | str | None = None,
+        exact: bool | Exact | None = None,
         score_options: dict[str, Any] | None = None,
-        on_constant: str = "error",
-        on_collinear: str = "error",
-        missing: str = "error",
+        on_constant: OnConstant = "error",
+        on_collinear: OnCollinear = "error",
+        missing: Policy = "error",
         imputations: int = 10,
         callbacks: Iterable[Callback] = (),
         start: npt.ArrayLike | None = None,
@@ -145,7 +149,7 @@ class DrBO(BaseEstimator):
         sample_weight : (n,) a row of weight w counts as w equal rows, for linear scores and BGe and, with integer
             weights, for discrete scores. Rows of weight 0 are ignored.
         """
-        request = self._request()
+        request = request_of(self._choices, self._given(), defaults=type(self)()._given())
         for clash in request.notes:
             warnings.warn(clash, stacklevel=2)
         saved: Saved | None = vars(self).pop("_saved", None)
@@ -170,7 +174,7 @@ class DrBO(BaseEstimator):
         max_evals: int | None = None,
         time_limit: float | None = None,
         score: Any = None,
-        executor: Any = None,
+        executor: Executor | None = None,
         callbacks: Iterable[Callback] = (),
     ) -> Self:
         """Continue a search that was saved with ``checkpoint=path``.
@@ -190,11 +194,10 @@ class DrBO(BaseEstimator):
         Examples
         --------
         >>> import tempfile
-        >>> table = np.random.default_rng(0).normal(size=(50, 5))
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     first = DrBO(score="bge", max_evals=10, random_state=0, checkpoint=folder).fit(table)
-        ...     longer = DrBO.resume(folder, max_evals=5)
-        >>> longer.result_.n_evals > first.result_.n_evals
+        ...     model = DrBO(score="bge", max_evals=10, random_state=0, checkpoint=folder)
+        ...     spent = model.fit(np.random.default_rng(0).normal(size=(50, 5))).result_.n_evals
+        ...     DrBO.resume(folder, max_evals=5).result_.n_evals > spent
         True
         """
         saved = Saved.load(Path(path))
@@ -220,18 +223,7 @@ class DrBO(BaseEstimator):
         >>> DrBO.like(result).fit(table).result_.score == result.score
         True
         """
-        given: dict[str, Any] = {
-            "score": changes["score"] if "score" in changes else score_of_file(result.score_name, None, "the result"),
-            # A preset of the paper leaves the penalty at the score's default; left out here, one would be chosen.
-            "score_options": ({"penalty": 1.0} if result.score_name in SCORES else {}) | result.scoring.plain_options,
-            "settings": Settings.from_dict(result.settings),
-            "prune": result.pruner,
-            "knowledge": result.knowledge,
-            "random_state": result.seed,
-            "on_constant": "drop",
-            "on_collinear": "keep",
-        }
-        return cls(**given | changes)
+        return cls(**parameters_like(result, changes))
 
     def bootstrap(
         self,
@@ -272,7 +264,7 @@ class DrBO(BaseEstimator):
         >>> float(found.adjacent[0, 1])
         1.0
         """
-        self._check_resampled()
+        self._choices.refuse_imputed("a bootstrap")
         plan = Resampling(n, kind, block, clusters)
         plan.check(X.n_rows if isinstance(X, Table) else len(as_frame(X)))
         model = self._fitted_model()
@@ -307,7 +299,7 @@ class DrBO(BaseEstimator):
         >>> found.low < 1 < found.high
         True
         """
-        self._check_resampled()
+        self._choices.refuse_imputed("a bootstrap")
         Resampling(n).check(len(as_frame(X)))
         model = self._fitted_model()
         with Deadline(self._choices.seconds):
@@ -336,22 +328,16 @@ class DrBO(BaseEstimator):
         """
         if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 2:
             raise SettingsError(f"seeds must be a whole number of at least 2, got {seeds!r}", hint="the default is 10")
-        if self.missing == "impute":
-            raise SettingsError(
-                "stability over seeds cannot be combined with missing='impute': both report edge frequencies",
-                hint="use missing='em' or 'drop'",
-            )
+        self._choices.refuse_imputed("stability over seeds")
         check_is_fitted(self)
-        first, results = self.result_.seed, [self.result_]
-        with Deadline(self._choices.seconds) as deadline:
-            while len(results) < seeds and not deadline.over() and results[-1].stopped != "interrupted":
-                given = {**self._given(), "random_state": first + len(results), "checkpoint": None}
-                with Deadline(deadline.share(seeds - len(results))):
-                    results.append(type(self)(**given).fit(X, sample_weight=sample_weight).result_)
-        self.result_ = pooled(results, "seeds", first, asked=seeds)
+
+        def fitted_with(seed: int) -> Result:
+            given = {**self._given(), "random_state": seed, "checkpoint": None}
+            return type(self)(**given).fit(X, sample_weight=sample_weight).result_
+
+        with Deadline(self._choices.seconds):
+            self.result_, found = over_seeds(self.result_, seeds, fitted_with)
         self._set_fitted(self._columns, X)
-        found = self.result_.confidence
-        assert found is not None  # pooled results have one
         return found
 
     def score_on(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> float:
@@ -377,13 +363,6 @@ class DrBO(BaseEstimator):
             device=check_device(self.device),
         )  # fmt: skip
 
-    def _check_resampled(self) -> None:
-        if self.missing == "impute":
-            raise SettingsError(
-                "a bootstrap cannot be combined with missing='impute', which reports edge frequencies itself",
-                hint="use missing='em' or 'drop' with a bootstrap",
-            )
-
     if not TYPE_CHECKING:  # a type checker should still find misspelled attributes
 
         def __getattr__(self, name: str) -> Any:
@@ -404,18 +383,6 @@ class DrBO(BaseEstimator):
     @property
     def _preparation(self) -> Preparation:
         return Preparation(self.missing, self.on_constant, self.on_collinear, self._choices.has_targets)
-
-    def _request(self) -> Request:
-        """Return what was asked for, checked as far as that needs no data."""
-        choices, seed = self._choices, seed_of(self.random_state)
-        settings, clashes = choices.merged_settings()
-        choices.check()
-        return Request(
-            choices=choices, settings=settings, seed=seed, device=check_device(self.device), executor=self.executor,
-            callbacks=tuple(self.callbacks), start=self.start, notes=tuple(clashes),
-            call=call_of(self._given(), type(self)()._given(), seed),
-            parameters={} if self.checkpoint is None else plain_parameters(self._given()),
-        )  # fmt: skip
 
     def _set_fitted(self, columns: Any, X: Any) -> None:
         self._columns = list(columns)

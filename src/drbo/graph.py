@@ -5,6 +5,8 @@
 A partially directed graph (PDAG; CPDAG when it stands for a Markov equivalence class) uses the same matrix: the
 directed edge i -> j has ``pdag[i, j] == 1`` and ``pdag[j, i] == 0``, the undirected edge i - j has 1 in both places.
 Every function returns new boolean arrays and leaves its arguments alone.
+
+The module is long because all operations on graphs as matrices are here; each function is short.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,7 @@
-"""Background knowledge about the graph, as the user states it: by name, in Python, TOML or on the command line."""
+"""Background knowledge about the graph, as the user states it: by name, in Python, TOML or on the command line.
+
+The module is long because statements are read from four sources and checked in words.
+"""
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence

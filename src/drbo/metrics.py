@@ -2,6 +2,8 @@
 
 The edge i - j of a learned PDAG (see :mod:`drbo.graph`) is one undirected edge. The structural intervention distance
 is that of Peters & Bühlmann (2015), "Structural Intervention Distance for Evaluating Causal Graphs".
+
+The module is long because the structural intervention distance needs its own search over members of a class.
 """
 
 from dataclasses import dataclass, fields

@@ -1,4 +1,4 @@
-"""From a checked table to a result: prepare the problem, search, look back on what was found, and tell it."""
+"""From a checked table to a result: prepare the problem, search, examine what was found, and build the result."""
 
 import platform
 import time

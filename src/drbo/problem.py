@@ -1,4 +1,4 @@
-"""A fit as it was asked for, and the search that it stands for: score, knowledge, route and start are settled here."""
+"""Turns the request of a fit into a search that is ready to run: score, knowledge, route and start."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
@@ -29,7 +29,7 @@ from drbo.search.outcome import Callback
 from drbo.search.stopping import Limits, Recorder
 from drbo.search.strategy import choose_route, new_search
 from drbo.settings import Settings
-from drbo.torch_device import chosen_device
+from drbo.torch_device import check_device, chosen_device
 
 #: Said of a run that had no time to put rows and columns in order.
 NO_ORDER = "rows and columns were not sorted, so their order may decide ties: time ran out"
@@ -58,6 +58,25 @@ class Request:
     def folder(self) -> Path | None:
         """Where the search is saved."""
         return None if self.choices.checkpoint is None else Path(self.choices.checkpoint)
+
+
+def request_of(choices: Choices, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Request:
+    """Return what was asked for by the parameters of an estimator, checked as far as that needs no data."""
+    seed = seed_of(given["random_state"])
+    settings, clashes = choices.merged_settings()
+    choices.check()
+    return Request(
+        choices=choices,
+        settings=settings,
+        seed=seed,
+        device=check_device(given["device"]),
+        executor=given["executor"],
+        callbacks=tuple(given["callbacks"]),
+        start=given["start"],
+        call=call_of(given, defaults, seed),
+        parameters={} if given["checkpoint"] is None else plain_parameters(given),
+        notes=tuple(clashes),
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,7 @@
-"""Use a fitted model again: on resamples of its table, or on other rows."""
+"""Use a fitted model again: on resamples of its table, with other seeds, or on other rows."""
 
 import hashlib
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,14 @@ from drbo.data.canonical import Canonical
 from drbo.data.prepare import Preparation
 from drbo.data.read import as_frame
 from drbo.data.table import Table
+from drbo.deadline import Deadline, current
 from drbo.errors import SettingsError
 from drbo.problem import ScoreChoice, where
 from drbo.result.effects import Effects, resampled_effects
+from drbo.result.pooling import pooled
 from drbo.result.result import Result
-from drbo.scores.base import Score, build_score
+from drbo.scores.base import SCORES, Score, build_score
+from drbo.scores.named import score_of_file
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.settings import Settings
 
@@ -119,3 +123,33 @@ def resampling_key(result: Result, plan: Resampling, warm: bool, weights: npt.ND
         *(() if weights is None else weights.tolist()),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def over_seeds(first: Result, seeds: int, fitted_with: Callable[[int], Result]) -> tuple[Result, Confidence]:
+    """Return the most typical result of several seeds, and the frequencies over all of them.
+
+    ``first`` is the result of the first seed. The seeds after it share the time that is left.
+    """
+    results, deadline = [first], current()
+    while len(results) < seeds and not deadline.over() and results[-1].stopped != "interrupted":
+        with Deadline(deadline.share(seeds - len(results))):
+            results.append(fitted_with(first.seed + len(results)))
+    typical = pooled(results, "seeds", first.seed, asked=seeds)
+    assert typical.confidence is not None  # pooled results have one
+    return typical, typical.confidence
+
+
+def parameters_like(result: Result, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of an estimator with the score, settings, pruning, knowledge and seed of a result."""
+    given: dict[str, Any] = {
+        "score": changes["score"] if "score" in changes else score_of_file(result.score_name, None, "the result"),
+        # A preset of the paper leaves the penalty at the score's default; left out here, one would be chosen.
+        "score_options": ({"penalty": 1.0} if result.score_name in SCORES else {}) | result.scoring.plain_options,
+        "settings": Settings.from_dict(result.settings),
+        "prune": result.pruner,
+        "knowledge": result.knowledge,
+        "random_state": result.seed,
+        "on_constant": "drop",
+        "on_collinear": "keep",
+    }
+    return given | dict(changes)

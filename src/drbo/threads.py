@@ -1,4 +1,4 @@
-"""Compiled work, spread over threads."""
+"""Runs compiled work on several threads."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""TOML files of strangers: bounded in size and nesting before the parser of the standard library sees them."""
+"""Reads TOML files as untrusted: size and nesting are limited before the parser runs."""
 
 import re
 import stat

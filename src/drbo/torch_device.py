@@ -1,9 +1,11 @@
 """The optional dependency torch: whether it is installed, and the device that it computes on."""
 
 from importlib.util import find_spec
+from typing import Literal, get_args
 
 from drbo.errors import SettingsError
 
+Device = Literal["auto", "cpu", "cuda"]
 INSTALL = "install it with: pip install 'drbo[torch]'"
 
 
@@ -18,7 +20,7 @@ def need_torch(what: str) -> None:
         raise SettingsError(f"{what} needs torch, which is not installed", hint=INSTALL)
 
 
-def check_device(name: str) -> str:
+def check_device(name: Device) -> Device:
     """Return the name of a device, or say why there is none.
 
     Examples
@@ -26,7 +28,7 @@ def check_device(name: str) -> str:
     >>> check_device("auto")
     'auto'
     """
-    if name not in ("auto", "cpu", "cuda"):
+    if name not in get_args(Device):
         raise SettingsError(f"device must be auto, cpu or cuda, got {name!r}", hint="the default is 'auto'")
     if name == "cuda":
         need_torch("device 'cuda'")

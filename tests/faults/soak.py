@@ -51,9 +51,10 @@ class Sample:
 
 def search(rng: np.random.Generator) -> str:
     """Run one search of a random shape; return what it was."""
-    from drbo import DrBO, Result, Settings, WorkerPool
+    from drbo import DrBO, Result, Settings
     from drbo.data.simulate import simulate
     from drbo.errors import DrboError
+    from drbo.search.evaluation.workers import WorkerPool
 
     discrete = bool(rng.random() < 0.3)
     score = str(rng.choice(DISCRETE if discrete else NUMERIC))

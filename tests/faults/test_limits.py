@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drbo import DrBO, Result, Settings, judge
+from drbo import DrBO, Result, Settings
 from drbo.data.simulate import simulate
 from drbo.errors import SettingsError, TimeLimitError
+from drbo.result.judge import judge
 from tests.faults.campaign import SEARCHES, fingerprint, table
 from tests.faults.limits import CASES, TABLES, run, write
 

@@ -9,7 +9,9 @@ import pytest
 
 from drbo import DrBO
 from drbo.errors import ResultError
+from drbo.result.format_1 import renamed_settings
 from drbo.result.result import Result
+from drbo.settings import Settings
 from tests.results import assert_same
 
 SAVED = Path(__file__).parent / "saved" / "0.1"
@@ -98,3 +100,27 @@ def test_a_result_without_insight_opens(tmp_path):
 def test_what_was_changed_is_refused(tmp_path, changes, message):
     with pytest.raises(ResultError, match=message):
         Result.load(changed(tmp_path / "run", **changes))
+
+
+@pytest.mark.parametrize(
+    ("recorded", "reason", "route"),
+    [
+        ({"route": "auto", "proposals": "climb"}, "route: climbs over orders, compiled for this score", "orders"),
+        ({"route": "auto", "proposals": "climb"}, "route: networks, as a local score takes 8.1 ms", "surrogate"),
+        ({"route": "auto", "proposals": "region"}, "route: networks, as the number of evaluations is", "paper"),
+        ({"route": "auto", "proposals": "region"}, "route: climbs over orders, compiled for this score", "orders"),
+        ({"route": "networks", "proposals": "climb"}, "", "surrogate"),
+        ({"route": "networks", "proposals": "region"}, "", "paper"),
+        ({"route": "auto", "proposals": "climb"}, "", "auto"),
+        ({"route": "surrogate"}, "route surrogate: the number of evaluations is limited", "surrogate"),
+    ],
+)
+def test_settings_of_version_0_1_have_the_route_that_was_taken(recorded, reason, route):
+    found = Settings.from_dict(renamed_settings(recorded | {"rank": 3}, ["score gp: chosen", reason]))
+    assert found == Settings(route=route).with_(rank=3)
+
+
+def test_settings_of_version_0_1_find_their_places():
+    recorded = {"route": "networks", "proposals": "climb", "surrogate": "none", "n_draws": 5, "polish": False}
+    found = Settings.from_dict(renamed_settings(recorded, []))
+    assert found == Settings(route="surrogate", climbs=5).with_(surrogate=False, polish=False, n_draws=5)

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo import DrBO, judge
+from drbo import DrBO
 from drbo.data.table import Table
 from drbo.errors import DataError, SettingsError
 from drbo.graph import dag_to_cpdag
-from drbo.result.judge import LEVEL
+from drbo.result.judge import LEVEL, judge
 from drbo.scores.base import Families, build_score
 from drbo.scores.linear import BicNV
 

@@ -1,1 +1,1 @@
-"""What may be said about the best graph: margins, other classes, posteriors, resampling, reasons."""
+"""What may be claimed about the best graph: margins, other classes, posteriors, resampling, reasons for directions."""

@@ -1,4 +1,4 @@
-"""Sums over all DAGs: which share of the total weight goes through each family.
+"""Sums over all DAGs: the share of the total weight that each family contributes.
 
 The weight of a DAG is the product of the weights of its families. ``inside[i, U]`` is the log of the summed weight of
 all families of node i with parents inside U. The sums come back as ``passed[i, U]``: the derivative of the log of the

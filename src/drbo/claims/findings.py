@@ -1,4 +1,4 @@
-"""What one run knows at its end: a proof where there is one, margins, other classes, edge posteriors."""
+"""Collects what is known at the end of a run: a proof, margins, other classes and edge posteriors, where available."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from drbo.claims import dag_sums
 from drbo.claims.known_margins import KnownAlternatives, neighbours
 from drbo.claims.margins import Alternatives, OtherClass
 from drbo.claims.record import Claims, Margins, Proof, RankedClass
@@ -225,8 +226,6 @@ def edge_posterior(
     >>> probability.round(6).tolist(), prior
     ([[0.0, 0.5], [0.25, 0.0]], 'uniform over DAGs')
     """
-    from drbo.claims import dag_sums  # compiled: only where it is used
-
     inside = dag_sums.sum_inside(logs)
     if len(logs) <= MAX_DAG_SUM:
         return dag_sums.edge_sums(inside, dag_sums.over_dags(inside, logs)), "uniform over DAGs"

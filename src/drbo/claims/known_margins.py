@@ -1,13 +1,15 @@
-"""Margins and other classes of larger graphs: the best DAGs of known families near the best one, by climbs."""
+"""Margins and other equivalence classes for larger graphs, found by climbing over families that are already scored."""
 
 import numpy as np
 import numpy.typing as npt
 
+from drbo.claims import order_sampling
 from drbo.claims.margins import OtherClass
 from drbo.claims.record import Margins
 from drbo.deadline import current
 from drbo.graph import dag_to_cpdag, topological_order
 from drbo.scores.base import Families
+from drbo.search import known_orders
 from drbo.search.evaluation.evaluator import Evaluator
 
 Bools = npt.NDArray[np.bool_]
@@ -48,8 +50,6 @@ class KnownAlternatives:
     """
 
     def __init__(self, evaluator: Evaluator, dag: Bools, level: float | None) -> None:
-        from drbo.search import known_orders as orders  # compiled: only where it is used
-
         self.evaluator = evaluator
         self.dag = dag
         families, local = evaluator.known()
@@ -57,7 +57,7 @@ class KnownAlternatives:
         share = evaluator.score.share(local, price, level, families.nodes)
         rows = np.lexsort((-share, families.nodes))
         self._nodes, self._parents, self._share = families.nodes[rows], families.parents[rows], share[rows]
-        self._words = orders.pack(self._parents)
+        self._words = known_orders.pack(self._parents)
         self._order = topological_order(dag)
         self._parents_in_dag = [np.flatnonzero(column).tolist() for column in dag.T]
         self._found: list[OtherClass] = []
@@ -99,8 +99,6 @@ class KnownAlternatives:
         ----------
         scale : the score is this many times a log evidence.
         """
-        from drbo.claims import order_sampling  # compiled: only where it is used
-
         d = len(self.dag)
         rng = np.random.default_rng(seed)
         starts = np.array([self._order, *(rng.permutation(d) for _ in range(CHAINS - 1))])
@@ -119,12 +117,10 @@ class KnownAlternatives:
 
     def _best(self, kept: Bools, order: npt.NDArray[np.intp]) -> float:
         """Return the score of the best DAG found among some of the families; minus infinity: there is none."""
-        from drbo.search import known_orders as orders  # compiled: only where it is used
-
         d, rows = len(self.dag), np.flatnonzero(kept)
         starts = np.searchsorted(self._nodes[rows], np.arange(d + 1))
         visits = np.arange(d) if self.dag.sum() * d <= MAX_CLIMBED else np.arange(0)
-        _, chosen, total = orders.climb(order, self._words[rows], self._share[rows], starts, visits)
+        _, chosen, total = known_orders.climb(order, self._words[rows], self._share[rows], starts, visits)
         if not np.isfinite(total):
             return -np.inf
         dag = np.ascontiguousarray(self._parents[rows[chosen]].T)

@@ -1,4 +1,4 @@
-"""What else could be: the best score without an edge, with it turned round, and the best other classes.
+"""Margins: the best score without an edge, with the edge reversed, and in the best other equivalence classes.
 
 All of it is re-optimised over the families of the tables, without a further local score: one pass over the sets of
 nodes forward and one backward give the best DAG under any condition on one node.
@@ -15,6 +15,7 @@ from drbo.claims.record import Margins
 from drbo.deadline import current
 from drbo.graph import dag_to_cpdag, skeleton, v_structures
 from drbo.scores.base import Score
+from drbo.search.exact import subset_kernels
 from drbo.search.exact.family_tables import FamilyTables, column_of
 
 Bools = npt.NDArray[np.bool_]
@@ -44,19 +45,16 @@ class Alternatives:
     """
 
     def __init__(self, tables: FamilyTables, score: Score, level: float | None = None) -> None:
-        from drbo.search.exact import subset_kernels as lattice  # compiled: only where it is used
-
         self.tables = tables
         self.score = score
         self.level = level
-        self._lattice = lattice
         self.shares = tables.shares(score, level)
         self._deadline = current()  # threads see no deadline by themselves
-        self._best = lattice.best_inside(self.shares)
+        self._best = subset_kernels.best_inside(self.shares)
         self._deadline.check()
-        self._before = lattice.forward(self._best)
+        self._before = subset_kernels.forward(self._best)
         self._deadline.check()
-        self._after = lattice.backward(self._best)
+        self._after = subset_kernels.backward(self._best)
 
     def margins(self, dag: Bools) -> Margins:
         """Return the margins of the edges of the best DAG."""
@@ -69,7 +67,7 @@ class Alternatives:
             removed[a, b] = top - max(self._value(change) for change in _apart(a, b))
             turned[a, b] = top - self._value(_with_edge(b, a))
 
-        self._lattice.on_threads(work, len(edges)) if edges else None
+        subset_kernels.on_threads(work, len(edges)) if edges else None
         for values in (removed, turned):
             values[np.isinf(values)] = np.nan
         # Rounding, and the bound of a score that is not additive, can leave a margin a hair below zero.
@@ -86,7 +84,7 @@ class Alternatives:
         best found.
         """
         changes = list(_changes(dag))
-        values = np.array(self._lattice.on_threads(lambda k: self._value(changes[k]), len(changes)) or [0.0])
+        values = np.array(subset_kernels.on_threads(lambda k: self._value(changes[k]), len(changes)) or [0.0])
         seen = {dag_to_cpdag(dag).tobytes()}
         found = [OtherClass(dag.copy(), self._score_of(dag))]
         for k in np.argsort(-values, kind="stable") if changes else []:
@@ -109,7 +107,7 @@ class Alternatives:
         return self._score_of(self._dag(change, nodes))
 
     def _split(self, change: "Change") -> tuple[float, int]:
-        return self._lattice.split(
+        return subset_kernels.split(
             self.shares, self._best, change.node, self._before, self._after,
             needed=change.needed, banned=change.banned, must=change.must,
         )  # fmt: skip
@@ -118,7 +116,7 @@ class Alternatives:
         if nodes is None:
             _, nodes = self._split(change)
         parts = self._best, self.shares, self._before, self._after
-        return self._lattice.trace_split(*parts, change.node, nodes, needed=change.needed, banned=change.banned)
+        return subset_kernels.trace_split(*parts, change.node, nodes, needed=change.needed, banned=change.banned)
 
     def _score_of(self, dag: Bools) -> float:
         d = len(dag)

@@ -1,4 +1,4 @@
-"""Pruning by odds: does a doubtful edge weigh what clear edges weigh, or what noise would?
+"""Pruning by odds: is the weight of a doubtful edge more like those of clear edges, or more like noise?
 
 Where noise variances are equal, weights of different edges can be compared. The clear edges of the graph show how large
 real weights are, and how many of the pairs are joined. For a doubtful edge with weight w and standard error s, Bayes'

@@ -7,7 +7,7 @@ weakest edge of a node first and fit again.
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ RESIDUAL_FLOOR = 1e-12
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Details = dict[str, Any]
+PrunerName = Literal["none", "threshold", "f-test", "odds", "cam", "cam-sequential", "kci"]
 #: ``pruner(values, dag, *, required, alpha) -> (pruned dag, details)``. alpha is the pruner's threshold. details hold
 #: ``statistic``, its name, and ``values``, its value (d, d) for each edge, NaN elsewhere.
 Pruner = Callable[..., tuple[Bools, Details]]

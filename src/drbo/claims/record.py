@@ -1,4 +1,4 @@
-"""What is claimed about a graph, as records that a result holds: a proof, margins, noise checks, a posterior."""
+"""The records of the claims about a graph that a result stores: proof, margins, noise checks, posterior."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

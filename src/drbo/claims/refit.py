@@ -1,4 +1,4 @@
-"""Fitting a resample of a table: the same score, settings, knowledge and pruning, with nothing else around it."""
+"""Fits one resample of a table with the score, settings, knowledge and pruning of the original fit."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""``drbo check``: what the program makes of a table, before any search."""
+"""``drbo check``: checks and describes a table before any search."""
 
 import shlex
 from pathlib import Path

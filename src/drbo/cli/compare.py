@@ -1,4 +1,4 @@
-"""``drbo compare``: a learned graph against the true one."""
+"""``drbo compare``: compares a learned graph with the true one."""
 
 import json
 import textwrap

@@ -1,4 +1,4 @@
-"""``drbo datasets``: what ships with the package."""
+"""``drbo datasets``: lists the data sets that ship with the package."""
 
 from pathlib import Path
 

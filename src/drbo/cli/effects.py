@@ -1,4 +1,4 @@
-"""``drbo effects``: what a change of one column does to another, over all graphs that the data cannot tell apart."""
+"""``drbo effects``: estimates the effect of one column on another, over all graphs that the data cannot tell apart."""
 
 import json
 from pathlib import Path

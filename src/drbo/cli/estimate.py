@@ -1,4 +1,4 @@
-"""``drbo fit --dry-run``: how long a fit will take and how much memory, from the first iterations of the search."""
+"""``drbo fit --dry-run``: estimates the time and memory of a fit from the first iterations of the search."""
 
 import json
 import resource

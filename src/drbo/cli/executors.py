@@ -1,4 +1,4 @@
-"""Where a command computes: in this process, on processes of this machine, or on a Dask cluster."""
+"""Where a command computes: in this process, in worker processes on this machine, or on a Dask cluster."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""``drbo export``: a saved graph in the words of another program."""
+"""``drbo export``: writes a saved graph in the format of another program."""
 
 from pathlib import Path
 

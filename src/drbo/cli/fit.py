@@ -1,4 +1,7 @@
-"""``drbo fit``: from a file to a graph."""
+"""``drbo fit``: from a file to a graph.
+
+The module is long because it declares every option of the command beside the steps of a run.
+"""
 
 import os
 import time

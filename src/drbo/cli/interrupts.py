@@ -1,4 +1,4 @@
-"""The time limit of a command, and Ctrl-C and SIGTERM: all of them end it with the best graph so far."""
+"""Ends a command with the best graph so far: at its time limit, on Ctrl-C, or on SIGTERM."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""``drbo judge``: what rows that a graph was not learned from say about it."""
+"""``drbo judge``: tests a graph on rows that it was not learned from."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``drbo lag``: a table of a time series with its own past, and the tiers that go with it."""
+"""``drbo lag``: adds the past of a time series to its table, with the matching tiers."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How the command line speaks: notes, warnings and errors on stderr, safe to show on any terminal."""
+"""Prints notes, warnings and errors on stderr, made safe for any terminal."""
 
 import errno
 import os

@@ -1,4 +1,7 @@
-"""Options that several commands share, and how their words are read."""
+"""Options that several commands share, and how their values are parsed.
+
+The module is long because each option has its own help text, parser and error messages.
+"""
 
 import os
 import re

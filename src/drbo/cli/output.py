@@ -1,4 +1,4 @@
-"""Where a command writes: checked before the work starts, and reported as an output error if it fails."""
+"""Where a command writes: the place is checked before the work starts, and a failed write is an output error."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What a run was asked for, kept in its folder, so that 'drbo resume' does all of it and no run is replaced unseen."""
+"""Saves what a run was asked for in its folder: 'drbo resume' completes all of it, and no run is overwritten."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What the user sees while a search runs: a bar on a terminal, a line every few seconds elsewhere."""
+"""Shows the progress of a search: a bar on a terminal, a line every few seconds elsewhere."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""``drbo resume``: go on with a search that was saved."""
+"""``drbo resume``: continues a saved search."""
 
 import os
 import time

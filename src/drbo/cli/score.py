@@ -1,4 +1,4 @@
-"""``drbo score``: the score of a given graph on data, and where it comes from."""
+"""``drbo score``: computes the score of a given graph on data, and shows what it is made of."""
 
 import json
 from pathlib import Path

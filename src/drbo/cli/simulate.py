@@ -1,4 +1,4 @@
-"""``drbo simulate``: data from a random or given graph, with the truth behind it."""
+"""``drbo simulate``: draws data from a random or given graph, and saves the true graph with it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,1 +1,1 @@
-"""From a file, a data frame or an array to a checked table; and tables to try things on."""
+"""From a file, a data frame or an array to a checked table; also simulated tables and bundled data sets."""

@@ -1,6 +1,8 @@
 """What a table looks like before arrows are trusted: columns, scale, outliers, time, sortability, in words.
 
 :func:`drbo.data.check.check_table` refuses what cannot be used; this module speaks about what can, but should be known.
+
+The module is long because every finding has a check and a sentence of its own.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""A table in an order that depends on its content alone: what was passed in cannot decide a tie by its order."""
+"""Sorts a table by its content alone, so that no tie depends on the given order of rows and columns."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Columns that say nothing new: copies of another column, and exact linear combinations of others."""
+"""Finds redundant columns: copies of another column, and exact linear combinations of others."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,4 +1,4 @@
-"""What an audit says about a table, as records that a result keeps."""
+"""The records of an audit that a result stores."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Multiple imputation: missing cells filled in several times, so that what is unknown stays visible.
+"""Multiple imputation: missing cells are filled in several times, so that their uncertainty stays visible.
 
 Chained equations (van Buuren & Groothuis-Oudshoorn 2011). A missing cell is given by a row whose prediction is near its
 own. A category, or a number of few distinct values, takes the value of that row, so that no other values arise:

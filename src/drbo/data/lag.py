@@ -1,4 +1,4 @@
-"""A table of a time series with its own past beside it, so that rows can be taken as independent given the past."""
+"""Adds the past of a time series to its table as columns, so that rows are independent given the past."""
 
 from typing import TYPE_CHECKING, Any
 

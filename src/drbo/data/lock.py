@@ -1,4 +1,4 @@
-"""One writer per folder: a lock file that names its owner, and that others take over once the owner is gone."""
+"""One writer per folder: a lock file names its owner, and other processes take it over once the owner is gone."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Cells without a value: where they are, and what the policies make of them in words."""
+"""Missing values: where they are, and how each policy describes what it does with them."""
 
 from typing import TYPE_CHECKING, Any, Literal, get_args
 

@@ -1,4 +1,4 @@
-"""Means and covariance of rows that are weighted or incomplete; all that a linear-Gaussian score needs of a table."""
+"""Means and covariance of weighted or incomplete rows, which are all that a linear-Gaussian score needs of a table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Names of nodes: those of the columns, or x0, x1, ... where a graph has none."""
+"""Names of nodes: the given ones, or x0, x1, ... for a graph without names."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Packed files, checked while they are unpacked: a few bytes must not fill the memory."""
+"""Unpacks compressed files within limits, because a few bytes can expand to fill the memory."""
 
 import io
 import math

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.audit import audit_time
-from drbo.data.check import check_table
-from drbo.data.missing import complete_rows, missing_cells, note, table_policy
+from drbo.data.check import OnCollinear, OnConstant, check_table
+from drbo.data.missing import Policy, complete_rows, missing_cells, note, table_policy
 from drbo.data.moments import effective_rows
 from drbo.data.read import as_frame
 from drbo.data.table import Table
@@ -45,7 +45,7 @@ class Preparation:
 
     Parameters
     ----------
-    missing : what to do with missing values, one of :data:`drbo.data.missing.POLICIES`.
+    missing : what to do with missing values, one of :data:`drbo.data.missing.Policy`.
     on_constant, on_collinear : what to do with columns that carry no information of their own.
     has_targets : the score has options that are given row by row, so that no row may be left out.
 
@@ -57,9 +57,9 @@ class Preparation:
     3
     """
 
-    missing: str = "error"
-    on_constant: str = "error"
-    on_collinear: str = "error"
+    missing: Policy = "error"
+    on_constant: OnConstant = "error"
+    on_collinear: OnCollinear = "error"
     has_targets: bool = False
 
     def prepare(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> Prepared:
@@ -69,8 +69,7 @@ class Preparation:
         if weights is not None:
             frame, weights = frame.loc[weights > 0], weights[weights > 0]
         missing, policy = missing_cells(frame), table_policy(self.missing)
-        policies: dict[str, Any] = {"on_constant": self.on_constant, "on_collinear": self.on_collinear}
-        table, notes = check_table(frame, **policies, missing=policy)
+        table, notes = check_table(frame, on_constant=self.on_constant, on_collinear=self.on_collinear, missing=policy)
         if self.missing == "em" and table.incomplete and "categorical" in table.kinds:
             name = table.names[table.kinds.index("categorical")]
             raise DataError(

@@ -2,6 +2,8 @@
 
 A seed makes one numpy Generator. :func:`simulate` draws from it the graph, then the weights, then the noise, so
 ``simulate("30ER8", seed=s)`` is data set s of an experiment, the same on every machine with the same numpy.
+
+The module is long because every kind of data in the paper's experiments has its own generator.
 """
 
 import re

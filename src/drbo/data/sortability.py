@@ -1,4 +1,4 @@
-"""How far the variances of the columns, or what the others explain of them, give the order of a graph away."""
+"""Sortability: how well variances or explained variances alone reveal the causal order of a graph."""
 
 import numpy as np
 import numpy.typing as npt

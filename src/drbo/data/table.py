@@ -1,4 +1,7 @@
-"""The checked table that every score is built from, and its canonical order."""
+"""The checked table that every score is built from, and its canonical order.
+
+The module is long because the content hash and the canonical order of large tables are computed in blocks.
+"""
 
 import hashlib
 import time

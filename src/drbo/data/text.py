@@ -1,4 +1,7 @@
-"""Tables as text, read block by block: the memory is that of the table and of one block, whatever the file holds."""
+"""Tables as text, read block by block: the memory is that of the table and of one block, whatever the file holds.
+
+The module is long because it reads quoted and plain text in blocks, and reports the line of every error.
+"""
 
 import codecs
 import csv

@@ -1,4 +1,4 @@
-"""Weights of rows: a row of weight w counts as w equal rows."""
+"""Row weights: a row of weight w counts as w identical rows."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""From the best graph of a search to an answer: pruning, weights, files, tables and pictures."""
+"""From the best graph of a search to a result: effects, files, tables, pictures and the report."""

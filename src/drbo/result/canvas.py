@@ -1,4 +1,4 @@
-"""A sheet to draw a graph on with matplotlib: its size, lines with arrowheads, boxes with names, a legend."""
+"""Draws a graph on a matplotlib figure of the right size: arrows, boxes with names, and a legend."""
 
 import io
 from pathlib import Path

@@ -2,6 +2,8 @@
 
 An estimate is only as good as the graph. It assumes linear relations, no hidden common causes, and rows that were not
 used to select the graph, or a bootstrap that repeats the selection.
+
+The module is long because it holds the estimates, their intervals over resamples, and their summary in words.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""Graphs as tables, networkx objects and files, and back; every file is treated as untrusted."""
+"""Graphs as tables, networkx objects and files, and back; every file is treated as untrusted.
+
+The module is long because it holds both directions, writing and reading, of each format.
+"""
 
 import array
 import csv

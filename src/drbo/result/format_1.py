@@ -1,10 +1,11 @@
-"""The result files of version 0.1, told in the words of the present ones."""
+"""Reads the result files of version 0.1 as if they had been written in the present format."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from drbo.errors import ResultError
-from drbo.settings import under_present_names
+from drbo.settings import PAPER_NAMES, PART_NAMES
 
 #: Members of result.npz: what they are called now, and what they were called.
 ARRAYS = {
@@ -50,6 +51,36 @@ def translated(content: dict[str, Any], path: Path) -> tuple[dict[str, Any], dic
         "confidence": {"names": content["names"], **content["resampling"]} if resampled else None,
         "table": part("n_rows") | {"sha256": content.get("data_hash", ""), "audit": content["preflight"]},
         "provenance": part("seed", "versions")
-        | {"settings": under_present_names(content["settings"], map(str, content["reasons"]))},
+        | {"settings": renamed_settings(content["settings"], map(str, content["reasons"]))},
     }
     return new, ARRAYS
+
+
+def renamed_settings(recorded: Mapping[str, Any], reasons: Iterable[str]) -> dict[str, Any]:
+    """Return the settings of a result of version 0.1 under their present names.
+
+    Version 0.1 had all settings in one list and named its surrogate. Its route "networks" covered the routes surrogate
+    and paper, which the setting ``proposals`` told apart. Which route "auto" had taken was only given as a reason.
+
+    Examples
+    --------
+    >>> renamed_settings({"route": "auto", "proposals": "climb"}, ["route: climbs over orders, compiled"])
+    {'route': 'orders', 'paper': {}, 'parts': {}}
+    >>> renamed_settings({"route": "networks", "proposals": "region"}, [])
+    {'route': 'paper', 'paper': {}, 'parts': {}}
+    """
+    present = dict(recorded)
+    if "proposals" not in present:
+        return present
+    proposals = present.pop("proposals")
+    reason = next((words for words in reasons if words.startswith("route: ")), "")
+    if reason.startswith("route: climbs over orders"):
+        present["route"] = "orders"
+    elif reason or present.get("route") == "networks":
+        present["route"] = "paper" if proposals == "region" else "surrogate"
+    if "surrogate" in present:
+        present["surrogate"] = present["surrogate"] != "none"
+    if "n_draws" in present:
+        present["climbs"] = present["n_draws"]
+    paper = {name: present.pop(name) for name in PAPER_NAMES if name in present}
+    return present | {"paper": paper, "parts": {name: present.pop(name) for name in PART_NAMES if name in present}}

@@ -1,4 +1,4 @@
-"""Graphs as text: lists of edges and adjacency tables, told apart by header and shape, read line by line."""
+"""Reads graphs from text: edge lists and adjacency tables, recognised by header and shape."""
 
 import csv
 import io

@@ -2,6 +2,8 @@
 
 These figures can only show that the data do not contradict a graph, never that it is true: other graphs of the same
 equivalence class, and graphs with hidden common causes, can pass every test.
+
+The module is long because it combines several tests, each with its own sampling.
 """
 
 from contextlib import suppress

@@ -11,12 +11,12 @@ PENALTIES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """What held-out rows say about a graph; see :func:`drbo.judge`.
+    """What held-out rows say about a graph; see :func:`drbo.result.judge.judge`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from drbo import judge
+    >>> from drbo.result.judge import judge
     >>> truth = np.triu(np.random.default_rng(0).random((6, 6)) < 0.5, 1)
     >>> x = np.random.default_rng(1).normal(size=(300, 6)) @ np.linalg.inv(np.eye(6) - truth)
     >>> found = judge(truth, x, score="bic-nv")

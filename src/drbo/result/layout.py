@@ -2,6 +2,8 @@
 
 The method of Sugiyama, Tagawa & Toda (1981): layers, fewer crossings by barycentres, positions inside each layer,
 bends where an edge passes a layer. Distances are in units of one layer.
+
+The module is long because a layered drawing takes several passes, from layers to crossings to positions.
 """
 
 from bisect import bisect_right, insort

@@ -1,4 +1,4 @@
-"""Several results for one table, from completed copies or other seeds, seen as one with frequencies."""
+"""Combines several results for one table, from imputed copies or other seeds, into one with edge frequencies."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The records that make up a result, and how their fields are checked against what they are annotated with."""
+"""The records that make up a result, and how their fields are checked against their annotations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, is_dataclass, replace

@@ -1,6 +1,6 @@
 """The result of a fit: the graph, what is known about it, how it was found, and how to show and export it.
 
-All public members of a result are here, which makes the module long; what most of them do is in modules of their own.
+The module is long because all public members of a result are here; most of their work is done in other modules.
 """
 
 import warnings
@@ -403,7 +403,7 @@ class Result:
         return any(table.digest() == self.table.sha256 for table in tables)
 
     def judge(self, X: Any, **options: Any) -> "Judgement":
-        """Judge the graph on rows that it was not learned from, with its own score; see :func:`drbo.judge`.
+        """Judge the graph on rows that it was not learned from, with its own score; see :mod:`drbo.result.judge`.
 
         Warns if the graph was learned from these rows. A score that is not built in must be given as ``score``.
         """

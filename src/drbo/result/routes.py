@@ -1,4 +1,4 @@
-"""How a picture is laid out in points: labels, boxes, and smooth lines between them; for matplotlib and for SVG."""
+"""Positions labels, boxes and smooth edges of a picture in points, for matplotlib and SVG."""
 
 import unicodedata
 from collections.abc import Sequence

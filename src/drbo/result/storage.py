@@ -82,9 +82,19 @@ def save(result: Result, folder: Path) -> Path:
     return folder
 
 
-def load(folder: Path) -> Result:
-    """Return the result that :func:`save` wrote into a folder."""
-    path, arrays_path = folder / "result.json", folder / "result.npz"
+def load(folder: str | Path) -> Result:
+    """Return a result that was written to a folder; other content raises a ResultError, and nothing is unpickled.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from drbo import DrBO
+    >>> model = DrBO(score="bge", random_state=0).fit(np.random.default_rng(0).normal(size=(50, 3)))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     load(model.result_.save(folder)).score == model.score_
+    True
+    """
+    path, arrays_path = Path(folder, "result.json"), Path(folder, "result.npz")
     with refusing(path):
         content = read_json(read_bytes(path, MAX_TEXT_BYTES))
         if not isinstance(content, dict) or content.get("format") != FORMAT:

@@ -1,4 +1,4 @@
-"""A result in plain words, for a terminal: every text of a table or a file is made printable first."""
+"""A result in plain words for a terminal; all text from tables and files is made printable first."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Which score fits a table, with the reasons in words; and the test for nonlinear relations behind it."""
+"""Which score fits a table, with the reasons in words.
+
+The module is long because it also holds the test for nonlinear relations that the choice depends on.
+"""
 
 from typing import NamedTuple
 

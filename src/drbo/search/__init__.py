@@ -1,1 +1,1 @@
-"""The search: propose DAGs, evaluate them, learn from what they scored."""
+"""The search: propose DAGs, evaluate them, and learn from their scores."""

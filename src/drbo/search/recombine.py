@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from drbo.graph import topological_order
 from drbo.scores.base import Families
-from drbo.search import subset_dp as exact
+from drbo.search import known_orders, subset_dp
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.outcome import Evaluated
 from drbo.search.state import LARGEST, Fields, State
@@ -110,22 +110,20 @@ class Recombiner:
         d = incumbent.shape[0]
         if d <= EXACT_NODES:
             masks = self._parents @ (1 << np.arange(d))
-            return exact.best_dag(d, self._nodes, masks, shares)
+            return subset_dp.best_dag(d, self._nodes, masks, shares)
         return self._climbed(shares, np.array(topological_order(incumbent)), rng)
 
     def _climbed(
         self, shares: npt.NDArray[np.float64], order: npt.NDArray[np.int64], rng: np.random.Generator
     ) -> npt.NDArray[np.bool_]:
-        from drbo.search import known_orders as orders  # compiled: only where it is used
-
         d = len(order)
         rows = np.lexsort((-shares, self._nodes))
-        words, sorted_shares = orders.pack(self._parents[rows]), shares[rows]
+        words, sorted_shares = known_orders.pack(self._parents[rows]), shares[rows]
         starts = np.searchsorted(self._nodes[rows], np.arange(d + 1))
-        best_order, chosen, best = orders.climb(order, words, sorted_shares, starts, rng.permutation(d))
+        best_order, chosen, best = known_orders.climb(order, words, sorted_shares, starts, rng.permutation(d))
         for _ in range(RESTARTS):
             start = _shuffled_part(best_order, rng)
-            found, families, total = orders.climb(start, words, sorted_shares, starts, rng.permutation(d))
+            found, families, total = known_orders.climb(start, words, sorted_shares, starts, rng.permutation(d))
             if total > best:
                 best_order, chosen, best = found, families, total
         return np.ascontiguousarray(self._parents[rows[chosen]].T)

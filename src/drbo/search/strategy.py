@@ -1,4 +1,4 @@
-"""Which search runs: decided once, by what the score declares and what was asked for, never by a clock."""
+"""Decides which search runs, from what the score declares and what was asked for, never from a clock."""
 
 from concurrent.futures import Executor
 from typing import Literal

@@ -1,4 +1,4 @@
-"""The best DAG made of listed families, exactly, by dynamic programming over sets of nodes."""
+"""The best DAG built from listed families, found exactly by dynamic programming over sets of nodes."""
 
 import numpy as np
 import numpy.typing as npt

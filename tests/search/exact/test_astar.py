@@ -105,10 +105,10 @@ def test_what_a_partition_rules_out_is_in_no_best_dag(seed):
 
 def _optimum_or_none(piece):
     """Return the optimum, minus infinity where no DAG has these parent sets."""
-    from drbo.search.exact import subset_kernels as lattice
+    from drbo.search.exact import subset_kernels
 
-    table = lattice.best_inside(astar._table(piece, np.arange(piece.size)))
-    return lattice.forward(table)[-1]
+    table = subset_kernels.best_inside(astar._table(piece, np.arange(piece.size)))
+    return subset_kernels.forward(table)[-1]
 
 
 def test_pieces_that_fall_apart_are_solved_apart():

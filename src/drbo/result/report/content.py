@@ -1,4 +1,7 @@
-"""What the report says about a result, as words and figures; how they look is a matter of the page."""
+"""What the report says about a result, as words and figures; how they look is a matter of the page.
+
+The module is long because every section of the report is a method of one class.
+"""
 
 from collections import Counter
 from collections.abc import Iterable

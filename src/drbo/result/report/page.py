@@ -1,4 +1,4 @@
-"""From a result to one HTML file: what is said, and how it is put into the page without trusting any name in it."""
+"""Renders a result as one HTML file, without trusting any name in it."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""What a climb sees: functions drawn from the surrogate, true values where they are known, prices and knowledge."""
+"""The function that a climb maximises: a draw from the surrogate, with exact scores where they are known."""
 
 import numpy as np
 import numpy.typing as npt

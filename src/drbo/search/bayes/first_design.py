@@ -1,4 +1,4 @@
-"""First designs: what is evaluated before anything is known, and a start that somebody gave."""
+"""First designs: the DAGs that are evaluated before the surrogate is used, including a given start."""
 
 import numpy as np
 import numpy.typing as npt

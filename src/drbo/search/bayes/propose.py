@@ -1,4 +1,4 @@
-"""Proposals for expensive scores: climbs of functions drawn from a surrogate of the score (route surrogate)."""
+"""Proposals for expensive scores (route surrogate): hill climbing on functions drawn from a surrogate of the score."""
 
 import numpy as np
 

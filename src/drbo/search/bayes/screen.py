@@ -1,4 +1,4 @@
-"""Screening: which few variables may be parents of a node at all, judged by cheap measures of dependence."""
+"""Screening: selects the candidate parents of each node by cheap measures of dependence."""
 
 from dataclasses import replace
 

@@ -9,6 +9,8 @@ what remains, alike for sets that differ little. Where the score has a cheap rel
 is learned how far the score goes along with its relative, and what is left between them. theta, the share t of the
 trend and the noise are chosen by marginal likelihood from a small grid, the scale in closed form. A few hundred
 families per node make this exact and quick.
+
+The module is long because the surrogate updates its factorisations instead of computing them again.
 """
 
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""A saved search: when it is written, its files, and how it is read back."""
+"""Saved searches: when they are written, their files, and how they are read back."""

@@ -1,4 +1,4 @@
-"""What a search was asked for: saved before it starts, so that one that is killed at once can be started again."""
+"""Saves the request of a search before it starts, so that a search that is killed early can be started again."""
 
 import hashlib
 import json

@@ -1,4 +1,7 @@
-"""When a search is saved, with what, and how it is found again."""
+"""When a search is saved, with what, and how it is found again.
+
+The module is long because every field of a checkpoint is checked before it is used.
+"""
 
 import hashlib
 import io
@@ -19,8 +22,7 @@ from drbo.data.table import Table, is_large
 from drbo.errors import CheckpointError, DataError, DrboError, ResultError
 from drbo.knowledge import Knowledge
 from drbo.search.base import Search
-from drbo.search.checkpoint import files as checkpoint
-from drbo.search.checkpoint import request
+from drbo.search.checkpoint import files, request
 from drbo.search.outcome import Progress
 from drbo.search.state import HINT, Fields, State
 from drbo.search.stopping import Limits, Recorder
@@ -100,7 +102,7 @@ class Saver:
         start = self._clock()
         evaluator = self.course.state.evaluator
         about = self.about | {"seconds": self.course.recorder.seconds, "n_evals": evaluator.n_evals}
-        checkpoint.save(self.folder, self.course, about)
+        files.save(self.folder, self.course, about)
         cost = max(0.0, self._clock() - start)
         self.n_saves, self.seconds = self.n_saves + 1, self.seconds + cost
         self._due = self._clock() + max(self.every, cost / LARGEST_SHARE)
@@ -127,15 +129,15 @@ class Saved:
 
     table: Table
     about: dict[str, Any]
-    checkpoint: checkpoint.Checkpoint | None
+    checkpoint: files.Checkpoint | None
 
     @classmethod
     def load(cls, folder: Path) -> "Saved":
         """Read a folder that a :class:`Saver` wrote: checksums are verified, and every field is checked."""
-        state = None if request.is_all(folder) else checkpoint.load(folder)
+        state = None if request.is_all(folder) else files.load(folder)
         about = request.load(folder) if state is None else state.about
         path = folder / TABLE
-        _check_about(Fields.plain(about, str(folder / (request.REQUEST if state is None else checkpoint.MANIFEST))))
+        _check_about(Fields.plain(about, str(folder / (request.REQUEST if state is None else files.MANIFEST))))
         with refusing(path, CheckpointError):
             raw = read_bytes(path, MAX_TABLE_BYTES)
             if hashlib.sha256(raw).hexdigest() != about["table_sha256"]:
@@ -227,7 +229,7 @@ def _write_table(folder: Path, table: Table) -> str:
     path = folder / TABLE
     make_folder(folder)
     try:
-        write_file(path, lambda stream: np.savez(stream, values=table.values, **weights), checkpoint.OWNER_ONLY)
+        write_file(path, lambda stream: np.savez(stream, values=table.values, **weights), files.OWNER_ONLY)
         return file_digest(path)
     except ResultError as error:
         raise CheckpointError(f"the search cannot be saved: {error.message}", hint=error.hint) from error

@@ -1,4 +1,4 @@
-"""What a search may spend: DAG evaluations, and distinct local scores."""
+"""The budget of a search: DAG evaluations, and distinct local scores."""
 
 from dataclasses import dataclass
 from typing import Self

@@ -1,4 +1,4 @@
-"""The only code that spends budget: true scores, cached by family, counted in both currencies."""
+"""The only code that spends budget: it computes true scores, caches them by family, and counts evaluations."""
 
 from concurrent.futures import Executor
 

@@ -221,7 +221,7 @@ class Workers:
         if not callable(getattr(executor, "submit", None)):
             raise SettingsError(
                 f"executor must be a concurrent.futures.Executor, got {type(executor).__name__}",
-                hint="for example drbo.WorkerPool(4), or client.get_executor() with Dask",
+                hint="for example WorkerPool(4) from drbo.search.evaluation.workers, or Dask's client.get_executor()",
             )
         self.score, self.executor, self.timeout = score, executor, timeout
         self.seconds_each: float | None = None  # per family, as last seen
@@ -458,8 +458,8 @@ def gone(error: BaseException) -> WorkerError:
     """Return the error that an executor has ended with, in words."""
     return WorkerError(
         f"the executor no longer accepts work: {type(error).__name__}: {error}",
-        hint="restart the executor, or use drbo.WorkerPool, which replaces dead workers; 'drbo resume' continues a "
-        "saved search",
+        hint="restart the executor, or use WorkerPool from drbo.search.evaluation.workers, which replaces dead "
+        "workers; 'drbo resume' continues a saved search",
     )
 
 

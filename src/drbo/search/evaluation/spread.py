@@ -1,4 +1,4 @@
-"""One function over many arguments, on any executor: the way of the resamples, with the same care as local scores."""
+"""Applies one function to many arguments on any executor, with retries; used for resamples."""
 
 import hashlib
 import pickle

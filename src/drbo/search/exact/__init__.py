@@ -1,1 +1,1 @@
-"""Proofs: the best DAG there is, or a bound on its score."""
+"""Proofs: the best of all DAGs, or a bound on its score."""

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.deadline import OutOfTimeError
-from drbo.search.exact import order_graph
-from drbo.search.exact import subset_kernels as lattice
+from drbo.search.exact import order_graph, subset_kernels
 from drbo.search.exact.components import Floats, Piece, divided
 from drbo.search.exact.order_graph import Bounds, Layer, ParentIndex, SetTable
 from drbo.search.exact.useful_parents import Effort
@@ -94,8 +93,8 @@ def _table(piece: Piece, members: npt.NDArray[np.intp]) -> Floats:
 
 def _by_table(piece: Piece) -> Solved:
     """Solve a small piece by dynamic programming over all sets of its nodes."""
-    best = lattice.best_inside(_table(piece, np.arange(piece.size)))
-    value = lattice.forward(best)
+    best = subset_kernels.best_inside(_table(piece, np.arange(piece.size)))
+    value = subset_kernels.forward(best)
     order, nodes = [], (1 << piece.size) - 1
     while nodes:
         for node in range(piece.size):
@@ -119,8 +118,10 @@ class Groups:
     @classmethod
     def of(cls, piece: Piece, members: list[npt.NDArray[np.intp]]) -> "Groups":
         """Solve each group alone: cycles through other groups are allowed."""
-        best = [lattice.best_inside(_table(piece, group)) for group in members]
-        return cls(members, [lattice.forward(part) for part in best], [lattice.backward(part) for part in best])
+        best = [subset_kernels.best_inside(_table(piece, group)) for group in members]
+        return cls(
+            members, [subset_kernels.forward(part) for part in best], [subset_kernels.backward(part) for part in best]
+        )
 
     @property
     def key(self) -> bytes:
@@ -141,7 +142,7 @@ class Groups:
                 joined = before.reshape(-1, 2, 1 << k)[:, 0] + after.reshape(-1, 2, 1 << k)[:, 1]
                 return order_graph.best_supersets(joined.ravel())
 
-            for member, row in zip(members, lattice.on_threads(supersets, len(members)), strict=True):
+            for member, row in zip(members, subset_kernels.on_threads(supersets, len(members)), strict=True):
                 at = order_graph.pack(piece.masks[member], members[members != member]).astype(np.int64)
                 found[member] = piece.shares[member] + row[at] + (self.root - after[0])
         return found

@@ -1,4 +1,4 @@
-"""Nodes with their parent sets as a problem of its own, and its division into smaller ones."""
+"""Divides nodes with their parent sets into subproblems that can be solved separately."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.graph import topological_order
+from drbo.search.exact.order_graph import pack
 
 Floats = npt.NDArray[np.float64]
 Masks = npt.NDArray[np.uint64]
@@ -31,8 +32,6 @@ class Piece:
 
     def part(self, members: npt.NDArray[np.intp]) -> "Piece":
         """Return the piece of some members; parents that are none of them are there for nothing."""
-        from drbo.search.exact.order_graph import pack  # compiled: only where it is used
-
         masks, shares = [], []
         for member in members:
             small = pack(self.masks[member], members)

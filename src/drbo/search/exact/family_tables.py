@@ -1,4 +1,4 @@
-"""The values of all families at once: every legal family by compiled kernels or the evaluator, or those known."""
+"""Tables of all families: every legal family, scored by compiled kernels or the evaluator, or only the scored ones."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.linear import RESIDUAL_FLOOR, BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.exact import set_functions
 
 Floats = npt.NDArray[np.float64]
 
@@ -176,8 +177,6 @@ def _pieces(count: int) -> list[slice]:
 
 def _set_values(score: Score, constraints: Constraints) -> Iterator[tuple[npt.NDArray[np.intp], Floats]]:
     """Yield, for each group of nodes that share their rows, the function of sets behind their local scores."""
-    from drbo.search.exact import set_functions  # compiled: only where it is used
-
     assert isinstance(score, BicNV | BGe | DiscreteBIC | BDeu)
     for group in range(int(score.group_of.max()) + 1):
         members = np.flatnonzero(score.group_of == group)

@@ -1,4 +1,4 @@
-"""Search over sets of nodes: which nodes come first, one node more at a time.
+"""Search over sets of nodes that come first in an order, adding one node at a time.
 
 A layer holds the sets of one size that can still lead to a better DAG, each with the best score of a DAG on it
 (Malone, Yuan, Hansen & Bridges 2011). What the other nodes can add at most comes from tables over groups of nodes.

@@ -1,4 +1,4 @@
-"""Search for the parent sets of a categorical node that a best DAG can have, from counts.
+"""Finds, from counts, the parent sets that a categorical node can have in a best DAG.
 
 Sets are walked depth first, each reached from the one without its last candidate. What is skipped, with all supersets:
 

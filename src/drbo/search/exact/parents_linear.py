@@ -1,4 +1,4 @@
-"""Search for the parent sets of a node that a best DAG can have, from a covariance alone.
+"""Finds, from a covariance matrix, the parent sets that a node can have in a best DAG.
 
 The share of a set S of parents is ``offset[k] + fit - half ln |R_S| + sum of weights``, k its size, with the residual
 variance r of the node given S in ``fit = -slope[k] ln r``, or ``-slope[k] r``. Sets are walked depth first: each

@@ -1,4 +1,7 @@
-"""The global optimum, proved: no DAG that obeys the knowledge scores higher."""
+"""The global optimum, proved: no DAG that obeys the knowledge scores higher.
+
+The module is long because scores that are not sums of local scores need a sweep over levels in both ways of proving.
+"""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,6 +14,8 @@ from drbo.errors import SettingsError
 from drbo.graph import topological_order
 from drbo.scores.base import Families, Score
 from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.exact import subset_kernels
+from drbo.search.exact.astar import solve
 from drbo.search.exact.family_tables import COMPILED, FamilyTables, rounding
 from drbo.search.exact.useful_parents import Effort, can_enumerate, useful_sets
 from drbo.search.outcome import Evaluated
@@ -176,12 +181,10 @@ class _ByTables:
 
     def solve(self, level: float | None, best: Evaluated) -> tuple[float, npt.NDArray[np.bool_]]:
         """Return the highest sum of shares and its DAG."""
-        from drbo.search.exact import subset_kernels as lattice  # compiled: only where it is used
-
         shares = self.tables.shares(self.score, level)
-        inside = lattice.best_inside(shares)
-        value = lattice.forward(inside)
-        return float(value[-1]), lattice.trace(inside, shares, value)
+        inside = subset_kernels.best_inside(shares)
+        value = subset_kernels.forward(inside)
+        return float(value[-1]), subset_kernels.trace(inside, shares, value)
 
     def levels(self, best: Evaluated) -> tuple[float, float]:
         """Return bounds on the mean MSE of any DAG."""
@@ -204,8 +207,6 @@ class _BySets:
 
     def solve(self, level: float | None, best: Evaluated) -> tuple[float, npt.NDArray[np.bool_]]:
         """Return a bound on the sum of shares of any DAG, and the best DAG met."""
-        from drbo.search.exact.astar import solve  # compiled: only where it is used
-
         price = self.score.family_price(Families.from_dags(best.dags))
         known = self.score.share(best.local[0], price, level)
         slack = (self.rounding + EQUAL * (1.0 + abs(float(known.sum())))) / LARGE_COMPONENTS

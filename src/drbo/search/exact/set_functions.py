@@ -1,4 +1,4 @@
-"""Functions of all sets of columns: log determinants, and sums over the cells of contingency tables.
+"""Set functions over all subsets of columns: log determinants, and sums over the cells of contingency tables.
 
 The local scores of a covariance or of counts are differences of such a function h: ``h(parents + node) - h(parents)``.
 So 2^d values serve all d 2^(d-1) families.

@@ -1,4 +1,4 @@
-"""Passes over all sets of nodes: best orders, what is best under one change, and the way back to a DAG.
+"""Dynamic programming over all sets of nodes: best orders, the best DAG under one change, and its reconstruction.
 
 A table has one row per node and one column per set of the other nodes. The column of a set drops the node's own bit:
 the bits above it move down by one. Sets of all d nodes are plain bit masks. The recurrences are in ``src/core``.

@@ -1,4 +1,4 @@
-"""The parent sets that a best DAG can have: the others are skipped, each under a bound that is valid.
+"""The parent sets that a best DAG can have; all others are skipped under a valid bound.
 
 A set of parents is of no use where a subset of it has at least its share (Teyssier & Koller 2005): the subset may stand
 in for it in any DAG. Nor is it where even with the best sets of all other nodes, cycles allowed, the score would not
@@ -18,6 +18,7 @@ from drbo.scores.base import Families, Score
 from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.linear import BicEV, BicNV
+from drbo.search.exact import parents_counts, parents_linear
 from drbo.search.exact.components import Floats, Masks, Piece
 from drbo.search.exact.family_tables import COMPILED, LEAST_RESIDUAL, least_residual
 
@@ -144,8 +145,6 @@ class _Node:
         return places, shares, steps
 
     def _by_matrix(self, limits: dict[str, Any]) -> tuple[Masks, Floats, int]:
-        from drbo.search.exact.parents_linear import walk  # compiled: only where it is used
-
         score, most, node = self.score, self.most, self.node
         assert isinstance(score, BicNV | BGe)
         logs, matrix = score.groups[score.group_of[node]]
@@ -163,11 +162,11 @@ class _Node:
             offset -= n * logs[node]
         place = np.append(self.candidates, node)
         form: dict[str, Any] = {"logarithmic": logarithmic, "half": half}
-        return walk(matrix[np.ix_(place, place)], self.n_required, offset, slope, weights, **form, **limits)
+        return parents_linear.walk(
+            matrix[np.ix_(place, place)], self.n_required, offset, slope, weights, **form, **limits
+        )
 
     def _by_counts(self, limits: dict[str, Any]) -> tuple[Masks, Floats, int]:
-        from drbo.search.exact.parents_counts import walk  # compiled: only where it is used
-
         score, node = self.score, self.node
         assert isinstance(score, DiscreteBIC | BDeu)
         columns, repeats = score.counted[score.group_of[node]]
@@ -181,4 +180,4 @@ class _Node:
             weights = weights + unit * levels[:-1]
         times = np.ones(columns.shape[1], dtype=np.int64) if repeats is None else repeats.astype(np.int64)
         form: dict[str, Any] = {"most": self.most, "unit": unit, "ess": ess}
-        return walk(columns[place], levels, times, self.n_required, weights, **form, **limits)
+        return parents_counts.walk(columns[place], levels, times, self.n_required, weights, **form, **limits)

@@ -1,4 +1,4 @@
-"""One search over node orders: climb from a first order, then shake and climb again.
+"""One search over node orders: climb from a first order, then perturb it and climb again.
 
 What was computed on the way is kept in an :class:`~drbo.search.orders.climb.OrderClimb`, which is not part of the
 state: :meth:`Ascent.stand` makes it again from the order and the DAG where the search stands.

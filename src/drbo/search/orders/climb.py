@@ -1,4 +1,4 @@
-"""Climbs over node orders: a node goes to the place where the whole order scores best, until none gains.
+"""Climbs over node orders: each node moves to its best position until no move gains.
 
 The climb itself is compiled (``src/core/order_climb.cpp``); what single steps are worth comes from
 :func:`drbo.search.orders.gains.steps_of`.

@@ -1,4 +1,4 @@
-"""Scores seen step by step: what the order search needs of a score, compiled where the score is a known one."""
+"""What the order search needs of a score: the gain of each added parent, compiled for the known scores."""
 
 from typing import NamedTuple, Protocol
 

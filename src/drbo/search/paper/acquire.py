@@ -8,6 +8,7 @@ from torch import Tensor
 
 from drbo import _core
 from drbo.errors import SettingsError
+from drbo.paper_settings import PaperSettings
 from drbo.scores.base import Families
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.prices import additive_prices
@@ -16,7 +17,7 @@ from drbo.search.paper.networks import BATCH_NORM_EPS, Draws, DropoutSurrogate
 from drbo.search.paper.region import Candidates
 from drbo.search.paper.score_tensors import combined, prices
 from drbo.search.paper.space import Space
-from drbo.settings import PaperSettings, Settings
+from drbo.settings import Settings
 from drbo.threads import crew
 
 #: Candidates looked at more closely (known families, duplicates), as a multiple of the batch.

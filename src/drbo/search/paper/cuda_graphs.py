@@ -1,4 +1,4 @@
-"""Few calls for much work on a GPU: a fixed sequence of operations is recorded once and replayed as one."""
+"""CUDA-graph capture and replay: a fixed sequence of operations is recorded once and launched as a whole."""
 
 from collections.abc import Callable
 from functools import cache

@@ -1,4 +1,4 @@
-"""Candidates and their drawn values, a GPU kernel each: parent sets and hidden layers never leave the chip."""
+"""GPU kernels that draw candidates and predict their scores without storing parent sets or hidden layers in memory."""
 
 from typing import Any
 
@@ -93,6 +93,10 @@ def _values(  # type: ignore[no-untyped-def]
     BLOCK: tl.constexpr,
     PARENTS: tl.constexpr,
 ):
+    """Set the drawn local scores and the prices of one node for a block of candidates.
+
+    The function is long because Triton compiles one function into one kernel, which keeps its values on the chip.
+    """
     node = tl.program_id(0)
     c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     real = c < n_candidates

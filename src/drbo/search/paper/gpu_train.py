@@ -1,4 +1,4 @@
-"""Training steps of the networks in two GPU kernels each; see :class:`drbo.search.paper.networks.DropoutSurrogate`."""
+"""GPU kernels for the training steps of the networks in :class:`drbo.search.paper.networks.DropoutSurrogate`."""
 
 from typing import NamedTuple
 
@@ -54,7 +54,10 @@ def _gradients(  # type: ignore[no-untyped-def]
     ROWS: tl.constexpr,
     INPUTS: tl.constexpr,
 ):
-    """Set the gradient of one network: the formulas of ``DropoutSurrogate._gradients``."""
+    """Set the gradient of one network: the formulas of ``DropoutSurrogate._gradients``.
+
+    The function is long because Triton compiles one function into one kernel, which keeps its values on the chip.
+    """
     network = tl.program_id(0)
     unit, q = tl.arange(0, HIDDEN), tl.arange(0, INPUTS)
     real = unit < n_hidden

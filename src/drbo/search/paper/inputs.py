@@ -1,4 +1,4 @@
-"""Which parents a node's network sees, and how parent sets are kept: as bits, most significant first."""
+"""The inputs of the networks: which parents the network of a node sees, and parent sets as packed bits."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -5,6 +5,8 @@ For node i (paper, Sec. 4.3), with x the 0/1 parent vector and m a dropout mask:
     z = x W1 + b1,   a = ReLU(m z / (1 - p)),   f = BatchNorm(a) W2 + b2
 
 One stochastic pass is one draw from an approximate posterior of the local score.
+
+The module is long because a training step exists three times: compiled for the CPU, batched, and fused for the GPU.
 """
 
 from dataclasses import dataclass
