@@ -6,6 +6,7 @@ import pytest
 
 from drbo.claims import findings
 from drbo.claims.findings import claims_of, edge_posterior, look_back
+from drbo.claims.known_margins import neighbours
 from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
@@ -104,6 +105,29 @@ def test_a_better_graph_of_known_families_is_taken_unless_the_paper_is_followed(
     assert (found.found_by == "recombination") == recombine
     assert (found.best.scores[0] == max(other.score for other in known.classes)) == recombine
     assert (known.classes[0].score == max(other.score for other in known.classes)) == recombine
+
+
+@pytest.mark.parametrize("recombine", [True, False])
+def test_the_best_graph_known_is_the_one_returned_for_many_columns_too(rng, recombine):
+    """A chain of 22 columns whose first edge the search missed; families one edge away from its graph are known."""
+    x = rng.normal(size=(300, 22))
+    for j in range(1, 6):
+        x[:, j] += x[:, j - 1]
+    settings = Settings().with_(recombine=recombine, skip_known=False)
+    evaluator = Evaluator(build_score("bic-nv", Table.from_array(x)), settings)
+    dag = np.zeros((22, 22), dtype=bool)
+    dag[[1, 2, 3, 4], [2, 3, 4, 5]] = True
+    whole = dag.copy()
+    whole[0, 1] = True
+    missed = evaluator.evaluate(dag[None])
+    evaluator.families(neighbours(whole))
+    outcome = Outcome(missed, "order search", 1, 3, "test")
+    found, known = look_back(outcome, evaluator, Constraints.none(22), "off", rationed=True)
+    assert (found.best.scores[0] > missed.scores[0]) == recombine
+    assert found.found_by == ("recombination" if recombine else "order search")
+    claims = claims_of(known, np.arange(22), [f"x{k}" for k in range(22)])
+    assert claims.classes[0].score == pytest.approx(found.best.scores[0])
+    assert all(entry.behind >= 0 for entry in claims.classes)
 
 
 def test_a_better_graph_of_known_families_is_free_where_every_graph_counts_and_none_is_left(run):

@@ -111,7 +111,10 @@ def _looked_back(
         findings = Findings(certificate=proof)
         if tables is None or evaluator.score.n_nodes > MAX_NODES:
             spend = tables is not None or (exact != "off" and not rationed)
-            findings = replace(_near(evaluator, outcome.best, constraints, spend=spend), certificate=proof)
+            best, findings = _near(evaluator, outcome.best, constraints, spend=spend)
+            findings = replace(findings, certificate=proof)
+            if best is not outcome.best:
+                outcome = replace(outcome, best=best, found_by="recombination")
         else:
             findings = _alternatives(findings, tables, evaluator.score, outcome.best)
             if (better := _better(findings, evaluator, outcome.best)) is not None:
@@ -197,22 +200,30 @@ def _better(findings: Findings, evaluator: Evaluator, best: Evaluated) -> Evalua
     return better if better.scores[0] > best.scores[0] + abs(best.scores[0]) * ROUNDING else None
 
 
-def _near(evaluator: Evaluator, best: Evaluated, constraints: Constraints, *, spend: bool) -> Findings:
-    """Return what the known families say about a large graph; ``spend``: score those one edge away first."""
-    dag, level = best.dags[0], evaluator.score.level_of(best.local[0])
-    if spend:
-        families = neighbours(dag)
-        evaluator.families(families[legal_rows(families, constraints)])
-    others = KnownAlternatives(evaluator, dag, level)
-    margins = others.margins()
-    over = f"DAGs built from the {others.n_families:,} families scored so far"
-    findings = Findings(margins=margins, classes=tuple(others.classes(TOP)), over=over)
+def _near(
+    evaluator: Evaluator, best: Evaluated, constraints: Constraints, *, spend: bool
+) -> tuple[Evaluated, Findings]:
+    """Return what the known families say about a large graph; ``spend``: score those one edge away first.
+
+    If they make up a better graph, that one is returned in place of the given one.
+    """
+    better: Evaluated | None = best
+    while better is not None:
+        best = better
+        dag, level = best.dags[0], evaluator.score.level_of(best.local[0])
+        if spend:
+            families = neighbours(dag)
+            evaluator.families(families[legal_rows(families, constraints)])
+        others = KnownAlternatives(evaluator, dag, level)
+        over = f"DAGs built from the {others.n_families:,} families scored so far"
+        findings = Findings(margins=others.margins(), classes=tuple(others.classes(TOP)), over=over)
+        better = _better(findings, evaluator, best)
     scale = evaluator.score.evidence_scale
     if scale is None or level is not None or len(dag) > MAX_SAMPLED_NODES:
-        return findings
+        return best, findings
     posterior = others.posterior(scale, seed=0)
     prior = "" if posterior is None else "uniform over orders of the columns, sampled by MCMC"
-    return replace(findings, posterior=posterior, prior=prior)
+    return best, replace(findings, posterior=posterior, prior=prior)
 
 
 def edge_posterior(
@@ -246,9 +257,11 @@ def claims_of(findings: Findings, columns: npt.NDArray[np.intp], names: Sequence
     best = findings.classes[0].score if findings.classes else 0.0
     classes = []
     for other in findings.classes:
+        if other.score > best + abs(best) * ROUNDING:  # the paper's search does not take the better graph
+            continue
         edges = sorted(columns[np.argwhere(other.dag)].tolist())
         named = tuple((names[i], names[j]) for i, j in edges)
-        classes.append(RankedClass(score=other.score, behind=best - other.score, edges=named))
+        classes.append(RankedClass(score=other.score, behind=max(0.0, best - other.score), edges=named))
     posterior = None if findings.posterior is None else back(findings.posterior)
     return Claims(
         margins=margins, classes=tuple(classes), over=findings.over, posterior=posterior, prior=findings.prior
