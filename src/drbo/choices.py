@@ -1,8 +1,9 @@
 """Resolves every "auto": which score, penalty and pruner fit a table, with the reasons in words."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.stats import chi2
@@ -72,6 +73,11 @@ class Choices:
     missing: Policy = "error"
     imputations: int = 10
     checkpoint: str | Path | None = None
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> Self:
+        """Return the choices among the parameters of an estimator."""
+        return cls(**{each.name: parameters[each.name] for each in fields(cls)})
 
     def check(self) -> None:
         """Refuse what does not depend on the data."""

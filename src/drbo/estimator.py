@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Iterable
 from concurrent.futures import Executor
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -149,7 +149,7 @@ class DrBO(BaseEstimator):
         sample_weight : (n,) a row of weight w counts as w equal rows, for linear scores and BGe and, with integer
             weights, for discrete scores. Rows of weight 0 are ignored.
         """
-        request = request_of(self._choices, self._given(), defaults=type(self)()._given())
+        request = request_of(self._given(), defaults=type(self)()._given())
         for clash in request.notes:
             warnings.warn(clash, stacklevel=2)
         saved: Saved | None = vars(self).pop("_saved", None)
@@ -377,8 +377,7 @@ class DrBO(BaseEstimator):
 
     @property
     def _choices(self) -> Choices:
-        given = self._given()
-        return Choices(**{each.name: given[each.name] for each in fields(Choices)})
+        return Choices.of(self._given())
 
     @property
     def _preparation(self) -> Preparation:

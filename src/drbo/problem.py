@@ -60,9 +60,9 @@ class Request:
         return None if self.choices.checkpoint is None else Path(self.choices.checkpoint)
 
 
-def request_of(choices: Choices, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Request:
+def request_of(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Request:
     """Return what was asked for by the parameters of an estimator, checked as far as that needs no data."""
-    seed = seed_of(given["random_state"])
+    choices, seed = Choices.of(given), seed_of(given["random_state"])
     settings, clashes = choices.merged_settings()
     choices.check()
     return Request(

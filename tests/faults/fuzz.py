@@ -567,7 +567,7 @@ def _read_toml(raw: bytes, folder: Path) -> None:
 def _read_checkpoint(raw: bytes, folder: Path) -> None:
     """Read a saved search and put its state into a fresh one; ``attack`` lets such searches go on, too."""
     from drbo import DrBO
-    from drbo.problem import prepare
+    from drbo.problem import prepare, request_of
     from drbo.search.checkpoint import files as checkpoint
     from drbo.search.checkpoint.saver import Saved
     from tests.faults.forge import bases
@@ -587,7 +587,8 @@ def _read_checkpoint(raw: bytes, folder: Path) -> None:
     saved = Saved.load(folder)
     given = saved.arguments()
     if given["settings"].to_dict() in [base.about["parameters"]["settings"] for base in bases().values()]:
-        prepare(DrBO(**given)._request(), saved.data(), saved)
+        defaults = DrBO().get_params(deep=False)
+        prepare(request_of(defaults | given, defaults), saved.data(), saved)
 
 
 def _read_config(raw: bytes, folder: Path) -> None:
