@@ -5,7 +5,7 @@ BIN = .venv/bin
 COVERAGE_FLOOR = 95
 RUN_TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: audit demo lock sbom soak test test-cpus test-faults test-handover test-install test-lower test-sanitize test-slow coverage docs lint type wheel bench bench-quick clean
+.PHONY: audit demo lock sbom soak test test-cpus test-faults test-handover test-install test-light test-lower test-sanitize test-slow coverage docs lint type wheel bench bench-quick clean
 
 # Every file is checked against its hash, but that of torch (.ci/lock says why). The lock is for Python 3.11 on Linux;
 # elsewhere: make LOCKED= ...
@@ -34,7 +34,29 @@ endif
 	echo $(CURDIR)/src > $$(echo .venv/lib/python3*/site-packages)/_editable_skbc_drbo.pth
 	touch .venv/ready
 
-lock:  ## .ci/requirements.lock from constraints.txt
+# The demo shows what "pip install drbo" brings: no torch, no matplotlib, no tools for development.
+.venv-demo/ready: pyproject.toml .ci/runtime.lock $(CORE)
+	$(PYTHON) -m venv .venv-demo
+ifdef LOCKED
+	.venv-demo/bin/$(PIP) --require-hashes --no-deps -r .ci/runtime.lock
+	CXX="$$(.ci/compiler .venv-demo/bin)" && export CXX && .venv-demo/bin/$(PIP) --no-deps --no-build-isolation -e .
+else
+	CXX="$$(.ci/compiler .venv-demo/bin)" && export CXX && .venv-demo/bin/$(PIP) -c constraints.txt -e .
+endif
+	echo $(CURDIR)/src > $$(echo .venv-demo/lib/python3*/site-packages)/_editable_skbc_drbo.pth
+	touch .venv-demo/ready
+
+.venv-light/ready: pyproject.toml .ci/light.lock
+	$(PYTHON) -m venv .venv-light
+ifdef LOCKED
+	.venv-light/bin/$(PIP) --require-hashes --no-deps -r .ci/light.lock
+else
+	.venv-light/bin/$(PIP) -c constraints.txt . hypothesis packaging polars pyarrow pytest pytest-xdist statsmodels
+	.venv-light/bin/pip uninstall --quiet --yes drbo
+endif
+	touch .venv-light/ready
+
+lock:  ## .ci/*.lock from constraints.txt
 	.ci/lock
 
 sbom: .venv/ready  ## what drbo is made of and tested with, as CycloneDX: build/sbom.json
@@ -54,11 +76,18 @@ audit: .venv/ready  ## ask the advisory databases about every pin; needs a netwo
 test-handover: .venv/ready .venv-handover/ready  ## an effect estimated by DoWhy, a DAG read by pgmpy
 	DRBO_REQUIRE_HANDOVER=1 DRBO_HANDOVER_PYTHON=$(CURDIR)/.venv-handover/bin/python $(RUN_TESTS) tests/result/test_handover.py
 
-demo: .venv/ready  ## learn the Sachs protein network and draw it
-	$(BIN)/drbo demo
+demo: .venv-demo/ready  ## learn the Sachs protein network and draw it
+	.venv-demo/bin/drbo demo
 
 test: .venv/ready  ## all tests but the slow ones
 	$(RUN_TESTS) -m "not slow"
+
+LIGHT_TESTS = tests/scores tests/search tests/claims tests/cli tests/result tests/test_*.py
+test-light: .venv/ready .venv-light/ready  ## the tests that need neither torch nor matplotlib, in an environment without them
+	! .venv-light/bin/python -c "import torch" 2> /dev/null
+	! .venv-light/bin/python -c "import matplotlib" 2> /dev/null
+	OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/src .venv-light/bin/python -m pytest -q -n 2 --dist loadfile \
+	  -p no:cacheprovider -m "not slow" $(LIGHT_TESTS)
 
 test-cpus: .venv/ready  ## the tests that rounding could change, as on four other kinds of machines
 	$(BIN)/python .ci/cpus.py
@@ -99,11 +128,13 @@ test-faults: .venv/ready  ## kill, fuzz and starve it, in large numbers; writes 
 soak: .venv/ready  ## an hour of searches of random shapes in one process: does anything grow?
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.soak --minutes 60
 
+LIGHT_MB = 430
 test-install: .venv/ready  ## wheel and sdist, each installed into a clean environment; the README's commands run from it
 	rm -rf build/install
 	$(BIN)/python -m build --quiet --outdir build/install .
 	$(PYTHON) -m venv build/install/env
 	build/install/env/bin/$(PIP) -c constraints.txt build/install/*.tar.gz
+	du -sm build/install/env | awk '{ print $$1 " MB in a fresh environment"; exit $$1 > $(LIGHT_MB) }'
 	build/install/env/bin/drbo --version
 	build/install/env/bin/$(PIP) --no-deps --force-reinstall build/install/*.whl
 	build/install/env/bin/python .ci/readme.py build/install/try
@@ -122,7 +153,7 @@ test-lower: ## the core tests with the oldest versions that pyproject.toml allow
 	$(PYTHON) -m venv build/lower/env
 	grep -v '^torch' constraints-lower.txt > build/lower/constraints.txt
 	build/lower/env/bin/$(PIP) -c build/lower/constraints.txt $(LOWER_TORCH) \
-	  ".[parquet]" causal-learn hypothesis packaging polars pytest pytest-xdist statsmodels
+	  ".[torch,plot,parquet]" causal-learn hypothesis packaging polars pytest pytest-xdist statsmodels
 	OMP_NUM_THREADS=1 build/lower/env/bin/python -m pytest -q -p no:cacheprovider -o filterwarnings=default \
 	  -n 2 --dist loadfile -m "not slow" $(LOWER_TESTS)
 	build/lower/env/bin/python .ci/readme.py build/lower/try
@@ -152,4 +183,4 @@ bench: .venv/ready  ## every cell of every experiment, then the pages
 	$(BIN)/python -m benchmarks report
 
 clean:
-	rm -rf .venv .venv-handover drbo-demo src/drbo/_core.*.so
+	rm -rf .venv .venv-demo .venv-handover .venv-light drbo-demo src/drbo/_core.*.so

@@ -1,5 +1,46 @@
-"""What pytest must leave out: a kernel for the GPU needs Triton, which comes with torch for CUDA only."""
+"""What pytest leaves out where an optional package is missing.
 
+A kernel for the GPU needs Triton, which comes with torch for CUDA only. In an environment without torch or matplotlib,
+all that does not need them is tested.
+"""
+
+from collections.abc import Iterator
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("triton") else [f"src/drbo/search/paper/gpu_{name}.py" for name in ("draws", "train")]
+import pytest
+
+from drbo.errors import SettingsError
+
+NEEDS = {
+    "triton": ["src/drbo/search/paper/gpu_*.py"],
+    "torch": [
+        "src/drbo/scores/gp*.py", "src/drbo/search/paper/*.py", "tests/scores/test_gp*.py", "tests/search/paper/*.py",
+        "tests/core/test_paper_*.py", "tests/benchmarks/*",
+    ],
+    "matplotlib": [
+        "src/drbo/result/plot.py", "src/drbo/result/canvas.py", "tests/result/test_plot.py",
+        "tests/result/test_canvas.py", "tests/test_docs.py", "tests/test_examples.py",
+    ],
+}  # fmt: skip
+collect_ignore_glob = [pattern for name, patterns in NEEDS.items() if not find_spec(name) for pattern in patterns]
+
+
+HAS_TORCH = find_spec("torch") is not None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests that are marked ``torch`` where it is not installed."""
+    for item in items:
+        if not HAS_TORCH and item.get_closest_marker("torch"):
+            item.add_marker(pytest.mark.skip(reason="needs torch"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """Skip a test that ends with the error that says what to install; any other use of torch is a failure."""
+    try:
+        yield
+    except SettingsError as error:
+        if HAS_TORCH or not error.message.endswith("needs torch, which is not installed"):
+            raise
+        pytest.skip(error.message)

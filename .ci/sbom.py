@@ -19,6 +19,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
+#: What a user may ask for: pip install 'drbo[torch]', for example.
+EXTRAS = ("torch", "plot", "parquet", "dask")
 VENDOR = ROOT / "src/drbo/result/report/vendor"
 
 
@@ -93,8 +95,11 @@ def bill() -> dict[str, Any]:
     packages = locked(ROOT / ".ci/requirements.lock")
     packages["torch"] = pinned(ROOT / "constraints.txt", "torch"), []
     needed = closure(project["dependencies"])
+    extras = project["optional-dependencies"]
+    optional = closure([text for extra in EXTRAS for text in extras[extra]]) - needed
+    scopes = dict.fromkeys(needed, "required") | dict.fromkeys(optional, "optional")
     parts = [
-        component(name, version, hashes, "required" if name in needed else "excluded")
+        component(name, version, hashes, scopes.get(name, "excluded"))
         for name, (version, hashes) in sorted(packages.items())
     ]
     version = re.search(r'__version__ = "(.+)"', (ROOT / "src/drbo/__init__.py").read_text())

@@ -21,6 +21,13 @@ def data_dir():
 
 
 @pytest.fixture
+def gpu():
+    """Skip the test where there is no GPU."""
+    if not pytest.importorskip("torch").cuda.is_available():
+        pytest.skip("needs a GPU")
+
+
+@pytest.fixture
 def use(monkeypatch):
     """Return what sets the number of threads, for the rest of the test."""
     return lambda count: monkeypatch.setattr("drbo.threads._asked", count)

@@ -412,7 +412,9 @@ def _row(what: str, error: DrboError) -> str:
     return f"| {what} | `{error.message}` | `{error.hint}` |"
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.what for case in CASES])
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=case.what, marks=[pytest.mark.torch] * ("GP" in case.what)) for case in CASES]
+)
 def test_bad_input_gets_the_documented_error(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DrboError) as caught:

@@ -35,7 +35,9 @@ def _sbom_module():
     return module
 
 
-LOCK = _sbom_module().locked(ROOT / ".ci/requirements.lock")
+LOCK, RUNTIME, LIGHT = (
+    _sbom_module().locked(ROOT / f".ci/{name}.lock") for name in ("requirements", "runtime", "light")
+)
 PINS = _pins("constraints.txt")
 REQUIREMENTS = [
     Requirement(text)
@@ -74,13 +76,24 @@ def test_wheels_are_built_for_every_python_and_platform_that_is_promised():
     assert (ROOT / wheels["test-command"].removeprefix("python {project}/")).exists()
 
 
+def test_the_smaller_locks_are_parts_of_the_whole_one():
+    """All that pip installs with drbo, what builds it or tests it, and none of the optional packages."""
+    needed = {str(canonicalize_name(Requirement(text).name)) for text in PROJECT["dependencies"]}
+    for part, more in ((RUNTIME, {"cmake", "nanobind"}), (LIGHT, {"pytest", "hypothesis"})):
+        assert all(LOCK[name] == entry for name, entry in part.items()), "run make lock"
+        assert needed | more <= set(part)
+        assert not {"torch", "matplotlib", "numba"} & set(part)
+    assert "pytest" not in RUNTIME
+
+
 @pytest.mark.parametrize("requirement", REQUIREMENTS, ids=str)
 def test_every_requirement_is_pinned_within_its_bounds(requirement):
     assert PINS[str(canonicalize_name(requirement.name))] in requirement.specifier
 
 
 def test_the_lower_versions_are_the_bounds():
-    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["parquet"]]
+    extras = PROJECT["optional-dependencies"]
+    wanted = [*PROJECT["dependencies"], *(text for name in ("torch", "plot", "parquet") for text in extras[name])]
     bounds = {one.name: next(iter(one.specifier)) for one in map(Requirement, wanted)}
     lower = _pins("constraints-lower.txt")
     assert set(lower) == {str(canonicalize_name(name)) for name in bounds}
@@ -100,6 +113,7 @@ def test_no_pin_and_no_lower_bound_is_older_than_the_fix_of_a_known_advisory():
         assert Version(lower.get(row["package"], PINS[row["package"]])) >= Version(row["fixed in"]), row
 
 
+@pytest.mark.torch
 def test_the_bill_of_materials(tmp_path):
     command = [sys.executable, str(ROOT / ".ci/sbom.py"), str(tmp_path / "sbom.json")]
     subprocess.run(command, check=True, capture_output=True)
@@ -110,7 +124,7 @@ def test_the_bill_of_materials(tmp_path):
     assert parts["numpy"]["purl"] == f"pkg:pypi/numpy@{PINS['numpy']}"
     assert {name: parts[name]["scope"] for name in ("numpy", "torch", "jinja2", "pytest")} == {
         "numpy": "required",
-        "torch": "required",
+        "torch": "optional",
         "jinja2": "required",
         "pytest": "excluded",
     }

@@ -43,6 +43,7 @@ def test_two_slow_iterations_tell_the_pace(monkeypatch: pytest.MonkeyPatch) -> N
     assert trial.pace[0] == pytest.approx(30 / 64)
 
 
+@pytest.mark.torch
 def test_a_dry_run_tells_time_and_memory_and_saves_nothing(run: Run, chain: Path, folder: Path) -> None:
     done = run("fit", chain, *NETWORKS, "--max-evals", 5_000, "--dry-run", "-o", "out")
     assert done.exit_code == 0, done.stderr
@@ -58,11 +59,13 @@ def test_the_order_search_says_at_least(run: Run, chain: Path) -> None:
     assert content["iterations"] == Settings().order_patience + 1  # of two searches side by side
 
 
+@pytest.mark.torch
 def test_a_time_limit_cuts_the_estimate(run: Run, chain: Path) -> None:
     words = ("--max-evals", 10**7, "--time-limit", "7s", "--dry-run", "--json")
     assert json.loads(run("fit", chain, *NETWORKS, *words).stdout)["seconds"] == 7
 
 
+@pytest.mark.torch
 def test_the_memory_is_within_a_factor_of_two(folder: Path) -> None:
     """Against the peak of a fit in a process of its own."""
     values = np.random.default_rng(0).normal(size=(300, 12))

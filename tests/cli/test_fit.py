@@ -244,6 +244,7 @@ def test_penalty_reaches_the_score(chain: Path, fit: Fit) -> None:
     assert fit(chain, "--penalty", "ebic")["score_options"] == {"penalty": "ebic"}
 
 
+@pytest.mark.torch
 def test_time_limit_and_preset(run: Run, chain: Path) -> None:
     words = ("--time-limit", "0.001s", "--preset", "paper", "--quiet", "--json")
     done = run("fit", chain, *words)

@@ -178,9 +178,9 @@ def _killed(start: Callable[[], str], go_on: Callable[[], str], folder: Path, se
 
 def kills(times: int, seed: int = 0) -> list[dict[str, Any]]:
     """Kill searches at random moments, and compare what became of them with the uninterrupted ones."""
-    import torch
+    from drbo.threads import use_threads
 
-    torch.set_num_threads(1)
+    use_threads(1)
     rows = [
         _kills_of(name, times, partial(everything, name), partial(kill_once, name), random.Random(f"{seed} {name}"))
         for name in SEARCHES

@@ -11,7 +11,6 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from drbo import DrBO, Settings
 from drbo.data.check import check_table
@@ -46,10 +45,11 @@ def _edges(matrix, names):
 
 
 PROGRAM = """
-import json, sys, torch
+import json, sys
 from tests.faults.test_determinism import ROUTES, _fingerprint, _frame
 from drbo import DrBO
-torch.set_num_threads(int(sys.argv[2]))
+from drbo.threads import use_threads
+use_threads(int(sys.argv[2]))
 print(_fingerprint(DrBO(random_state=1, **ROUTES[sys.argv[1]]).fit(_frame())))
 """
 
@@ -69,6 +69,7 @@ def test_threads_and_processes(route):
     assert len(found) == 1
 
 
+@pytest.mark.torch
 def test_threads_of_kernel_scores():
     """Their last bits may change with the threads; the graph does not."""
     found = []
@@ -82,11 +83,8 @@ def test_threads_of_kernel_scores():
 
 
 @pytest.fixture
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def _one_thread(use):
+    use(1)
 
 
 @pytest.mark.usefixtures("_one_thread")  # as many at home as in a process that is forked

@@ -170,12 +170,20 @@ class TestNonlinear:
 
 
 class TestChoiceByShape:
+    @pytest.mark.torch
     def test_small_bent_tables_get_gaussian_processes(self, rng):
         table = Table.from_array(bent(150, 4, rng), names=["a", "b", "c", "d"])
         name, reasons = choose_score(table)
         assert name == "gp"
         assert "a linear model does not fit" in reasons[0]
         assert "150 rows and 4 columns" in reasons[1]
+
+    def test_without_torch_the_reason_says_what_was_left_out(self, rng, monkeypatch):
+        monkeypatch.setattr("drbo.scores.auto.has_torch", lambda: False)
+        name, reasons = choose_score(Table.from_array(bent(150, 4, rng)))
+        assert name == "splines"
+        assert "gp, which models interactions between causes, was left out: it needs torch" in reasons[1]
+        assert "pip install 'drbo[torch]'" in reasons[1]
 
     def test_large_bent_tables_get_splines_and_say_why(self, rng):
         name, reasons = choose_score(Table.from_array(bent(1500, 12, rng)))
@@ -267,7 +275,7 @@ class TestInTheEstimator:
         ("frame", "score"),
         [
             (lambda rng: rng.integers(2, size=(100, 4)), "bdeu"),
-            (lambda rng: bent(300, 3, rng), "gp"),
+            pytest.param(lambda rng: bent(300, 3, rng), "gp", marks=pytest.mark.torch),
             (lambda rng: bent(2100, 3, rng), "splines"),
             (lambda rng: pd.DataFrame({"x": rng.normal(size=80), "g": rng.choice(["a", "b"], 80)}), "mixed"),
         ],

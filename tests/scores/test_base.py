@@ -1,3 +1,4 @@
+import importlib
 import math
 import sys
 
@@ -177,6 +178,18 @@ def test_combine_is_the_sum_of_shares(table, rng):
     part = score.share(local[:, nodes], price[:, nodes], None, nodes)
     assert part == pytest.approx(score.share(local, price)[:, nodes])
     assert score.level_of(local[0]) is None
+
+
+@pytest.mark.parametrize("name", ["gp", "gp-ev", "gp-nv"])
+def test_without_torch_a_kernel_score_says_what_to_install(name, table, monkeypatch):
+    def missing(module):
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    monkeypatch.setattr("drbo.torch_device.has_torch", lambda: False)
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with pytest.raises(SettingsError, match=f"score '{name}' needs torch, which is not installed") as caught:
+        build_score(name, table)
+    assert caught.value.hint == "install it with: pip install 'drbo[torch]'"
 
 
 @given(st.data())

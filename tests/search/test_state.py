@@ -3,7 +3,6 @@ import zipfile
 
 import numpy as np
 import pytest
-import torch
 
 from drbo.constraints import Constraints
 from drbo.data.files import npz_bytes, stored_archive
@@ -11,8 +10,8 @@ from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.errors import CheckpointError
 from drbo.knowledge import Knowledge
+from drbo.scores.base import build_score
 from drbo.scores.bge import BGe
-from drbo.scores.gp import GpScore
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search import recombine as improve
 from drbo.search.bayes import surrogate as process
@@ -76,16 +75,16 @@ def test_a_search_goes_on_from_every_iteration_as_if_it_had_never_stopped(varian
     _goes_on(lambda: new_search(BGe(table), settings, seed=3))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.torch
 @pytest.mark.parametrize("variant", ["region", "reservoir, low rank"])
-def test_a_search_on_a_gpu_goes_on(variant, table):
+def test_a_search_on_a_gpu_goes_on(variant, table, gpu):
     settings = Settings().with_(**SMALL | VARIANTS[variant])
     _goes_on(lambda: new_search(BGe(table), settings, seed=3, device="cuda"))
 
 
-@pytest.mark.parametrize("score", [BicEV, GpScore])
+@pytest.mark.parametrize("score", ["bic-ev", "gp"])
 def test_scores_with_a_level_or_a_cheap_relative(score, table):
-    _goes_on(lambda: new_search(score(table), Settings(max_evals=60), seed=3))
+    _goes_on(lambda: new_search(build_score(score, table), Settings(max_evals=60), seed=3))
 
 
 @pytest.mark.parametrize("options", [{}, REGION])

@@ -2,12 +2,11 @@ import numpy as np
 import pytest
 
 from drbo.data.table import Table
+from drbo.errors import SettingsError
 from drbo.scores.base import score_class
 from drbo.scores.linear import BicNV
-from drbo.search.bayes.propose import ClimbProposer
 from drbo.search.loop import ProposalSearch
 from drbo.search.orders.search import OrderSearch
-from drbo.search.paper.propose import RegionProposer
 from drbo.search.strategy import choose_route, new_search
 from drbo.settings import Settings
 
@@ -41,7 +40,7 @@ def test_a_score_that_is_not_declared_cheap_takes_the_surrogate(table):
 
 @pytest.mark.parametrize(
     ("route", "proposer"),
-    [("orders", None), ("surrogate", ClimbProposer), ("auto", ClimbProposer), ("paper", RegionProposer)],
+    [("orders", None), ("surrogate", "ClimbProposer"), ("auto", "ClimbProposer"), ("paper", "RegionProposer")],
 )
 def test_each_route_has_its_search(table, route, proposer):
     search = new_search(BicNV(table), Settings(route=route))
@@ -49,7 +48,15 @@ def test_each_route_has_its_search(table, route, proposer):
         assert isinstance(search, OrderSearch)
     else:
         assert isinstance(search, ProposalSearch)
-        assert isinstance(search.proposer, proposer)
+        assert type(search.proposer).__name__ == proposer
+
+
+def test_without_torch_the_paper_says_what_to_install(table, monkeypatch):
+    monkeypatch.setattr("drbo.torch_device.has_torch", lambda: False)
+    for route in ("orders", "surrogate"):
+        new_search(BicNV(table), Settings(route=route))
+    with pytest.raises(SettingsError, match=r"route paper needs torch.*pip install 'drbo\[torch\]'"):
+        new_search(BicNV(table), Settings(route="paper"))
 
 
 @pytest.mark.parametrize("route", ["orders", "surrogate", "paper"])

@@ -8,6 +8,7 @@ from scipy.special import betainc
 from scipy.stats import rankdata
 
 from drbo.data.table import Table
+from drbo.torch_device import INSTALL, has_torch
 
 Floats = npt.NDArray[np.float64]
 
@@ -277,6 +278,8 @@ def _by_size(table: Table) -> tuple[str, str]:
     families = min(table.n_columns * 2.0 ** (table.n_columns - 1), LOCAL_PER_COLUMN * table.n_columns)
     seconds = families * GP_SECONDS * table.n_rows**2
     size = f"{table.n_rows} rows and {table.n_columns} columns"
+    if seconds <= GP_BUDGET and table.n_rows <= GP_ROWS and not has_torch():
+        return "splines", f"gp, which models interactions between causes, was left out: it needs torch; {INSTALL}"
     if seconds <= GP_BUDGET and table.n_rows <= GP_ROWS:
         return "gp", f"gp models interactions between causes, and {size} are few enough for it"
     return (

@@ -13,6 +13,7 @@ from drbo.data.table import Table
 from drbo.deadline import current
 from drbo.errors import DataError, DrboError, ScoreError, SettingsError
 from drbo.scores.sums import sum_nodes
+from drbo.torch_device import need_torch
 
 Floats = npt.NDArray[np.float64]
 
@@ -364,6 +365,8 @@ def score_class(name: str) -> Any:
     try:
         return getattr(importlib.import_module(module), attribute)
     except Exception as error:  # the module is the user's: it may fail in any way
+        if name in SCORES and isinstance(error, ModuleNotFoundError):
+            need_torch(f"score '{name}'")
         raise SettingsError(
             f"score {name!r} cannot be imported: {type(error).__name__}: {error}",
             hint="check the name, and that Python can import the module from the current folder",

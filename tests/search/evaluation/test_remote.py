@@ -271,6 +271,7 @@ FORKING = """if True:
 """
 
 
+@pytest.mark.torch
 def test_a_process_forked_from_one_with_threads_does_not_hang():
     done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.split() == ["True", "20"]
