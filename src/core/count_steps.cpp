@@ -6,8 +6,6 @@
 // of a parent set are numbered once; each addition then needs one pass over the rows.
 #include <nanobind/stl/vector.h>
 
-#include <numeric>
-
 #include "counts.h"
 #include "steps.h"
 
@@ -15,14 +13,7 @@ namespace drbo {
 
 namespace {
 
-// Distinct rows of a table that some nodes share.
-struct Rows {
-  const std::int32_t* codes;  // (d, u) levels
-  std::vector<std::int32_t> repeats;
-  const std::int32_t* column(std::size_t node) const { return codes + node * repeats.size(); }
-};
-
-// Counts below this have a place in tables of functions of a count.
+// Counts below this have a place in a table.
 constexpr std::int64_t TABLED = 1 << 16;
 
 // ln Gamma(N + a) for counts N, each computed once until a changes.
@@ -60,7 +51,7 @@ struct Room {
 class CountSteps final : public PricedSteps {
  public:
   std::vector<In<std::int32_t, 2>> codes;  // (d, u) levels of the distinct rows, for each group
-  std::vector<Row> repeats;                // (u,) how often each row occurs
+  std::vector<Ints> repeats;               // (u,) how often each row occurs
   Ints cardinalities;                      // (d,)
   double ess = 0.0;                        // equivalent sample size of BDeu; 0: the log-likelihood
   double gain = 0.0;
@@ -70,24 +61,20 @@ class CountSteps final : public PricedSteps {
     const std::size_t d = n_nodes();
     check_prices(codes.size());
     require(codes.size() == repeats.size(), "codes and repeats must have the same groups");
-    require_shape({d}, "cardinalities", cardinalities);
     require_shape({d}, "parameter_prices", parameter_prices);
-    require_range(cardinalities.data(), d, 1, MOST_ROWS, "cardinalities");
-    std::int64_t most = 0;
     for (std::size_t g = 0; g < codes.size(); ++g) {
-      rows_.push_back(checked(codes[g], repeats[g]));
-      most = std::max(most, std::accumulate(rows_[g].repeats.begin(), rows_[g].repeats.end(), std::int64_t{0}));
+      require_shape({d, codes[g].shape(1)}, "codes", codes[g]);
+      rows_.emplace_back(codes[g], cardinalities, repeats[g]);
     }
-    x_log_x_ = x_log_x_table(std::min(most + 1, TABLED));
   }
 
   std::int64_t work(const Family& family) const override {
-    return 2 * whole(of(family.node).repeats.size() * (n_nodes() + family.size * family.size));
+    return 2 * whole(of(family.node).u * (n_nodes() + family.size * family.size));
   }
 
   Worth expand(const Family& family, double* gains, Watch& watch) const override {
     thread_local Room room;
-    const std::size_t d = n_nodes(), node = family.node, n = of(node).repeats.size();
+    const std::size_t d = n_nodes(), node = family.node, n = of(node).u;
     const std::int32_t *first = family.parents, *last = first + family.size;
     room.member.assign(d, 0);
     room.config.assign(n, 0), room.finer.resize(n);
@@ -121,22 +108,7 @@ class CountSteps final : public PricedSteps {
   }
 
  private:
-  Rows checked(const In<std::int32_t, 2>& codes, const Row& repeats) const {
-    const std::size_t d = n_nodes(), n = codes.shape(1);
-    require_shape({d, n}, "codes", codes);
-    require_shape({n}, "repeats", repeats);
-    for (std::size_t node = 0; node < d; ++node)
-      require_range(codes.data() + node * n, n, 0, cardinalities.data()[node], "codes");
-    require(whole(n) < MOST_ROWS, "there are too many rows");
-    for (std::size_t row = 0; row < n; ++row) {
-      const double count = repeats.data()[row];
-      require(count >= 1 && count < static_cast<double>(MOST_ROWS) && count == std::floor(count),
-              "repeats must be whole numbers above 0");
-    }
-    return {codes.data(), std::vector<std::int32_t>(repeats.data(), repeats.data() + n)};
-  }
-
-  const Rows& of(std::size_t node) const { return rows_[group.data()[node]]; }
+  const CountedRows& of(std::size_t node) const { return rows_[group.data()[node]]; }
   double cards(std::size_t node) const { return static_cast<double>(cardinalities.data()[node]); }
 
   // Whether the set with this parent more or less is one that a step may lead to.
@@ -162,27 +134,16 @@ class CountSteps final : public PricedSteps {
     return gain * found - parameter_prices.data()[family.node] * coarser - price + this->price(family.node, other);
   }
 
-  // Splits configurations by another column and numbers those that occur; returns how many there are.
   std::int64_t refine(std::size_t node, std::vector<std::int32_t>& config, std::int64_t seen, std::size_t by,
                       Room& room) const {
-    const std::int64_t levels = cardinalities.data()[by];
-    const std::int32_t* const column = of(node).column(by);
-    room.number.assign(seen * levels, -1);
-    std::int32_t* const number = room.number.data();
-    std::int32_t used = 0;
-    for (std::size_t row = 0; row < config.size(); ++row) {
-      std::int32_t& name = number[config[row] * levels + column[row]];
-      if (name < 0) name = used++;
-      config[row] = name;
-    }
-    return used;
+    return of(node).refine(by, config.data(), seen, room.number, config.data(), nullptr);
   }
 
   // Counts the levels of a column in configurations, split by another column (-1: by none), numbered in the order of
   // the rows; sets cells and totals.
   void count(std::size_t node, const std::vector<std::int32_t>& config, std::int64_t seen, std::int64_t by,
              Room& room) const {
-    const Rows& rows = of(node);
+    const CountedRows& rows = of(node);
     const std::size_t n = config.size();
     const std::int64_t levels = cardinalities.data()[node], split = by < 0 ? 1 : cardinalities.data()[by];
     room.number.assign(seen * split, -1);
@@ -216,18 +177,13 @@ class CountSteps final : public PricedSteps {
     count(node, config, seen, by, room);
     double value = 0.0;
     if (ess == 0) {
-      for (const std::int64_t cell : room.cells) value += x_log_x(cell);
-      for (const std::int64_t total : room.totals) value -= x_log_x(total);
+      for (const std::int64_t cell : room.cells) value += of(node).x_log_x[cell];
+      for (const std::int64_t total : room.totals) value -= of(node).x_log_x[total];
       return value;
     }
     const double log_a = std::log(ess) - std::log(possible);  // a itself may underflow
     value = sum(value, room.cells, log_a - std::log(cards(node)), 1.0, room.log_gammas);
     return sum(value, room.totals, log_a, -1.0, room.log_gammas);
-  }
-
-  double x_log_x(std::int64_t x) const {
-    return x < static_cast<std::int64_t>(x_log_x_.size()) ? x_log_x_[x]
-                                                          : static_cast<double>(x) * std::log(static_cast<double>(x));
   }
 
   // Adds the sum of lnG(N + a) - lnG(a) over the counts N above 0.
@@ -240,8 +196,7 @@ class CountSteps final : public PricedSteps {
     return value;
   }
 
-  std::vector<Rows> rows_;
-  std::vector<double> x_log_x_;
+  std::vector<CountedRows> rows_;
 };
 
 }  // namespace

@@ -57,6 +57,27 @@ struct CountedRows {
   const std::int32_t* column(std::size_t j) const { return columns.data() + j * u; }
   double cards(std::size_t j) const { return static_cast<double>(levels.data()[j]); }
   std::int64_t widest() const { return *std::max_element(levels.data(), levels.data() + n_columns); }
+
+  // Splits cells by a column and numbers those that occur, in the order of the rows; sets the new cell of each row, in
+  // place if wanted, and the weight of each cell unless that is null. Returns how many there are.
+  std::int32_t refine(std::size_t j, const std::int32_t* cells, std::int64_t n_cells, std::vector<std::int32_t>& room,
+                      std::int32_t* finer, std::int32_t* __restrict weight) const {
+    const std::int32_t* const by = column(j);
+    const std::size_t width = levels.data()[j];
+    room.assign(n_cells * width, -1);
+    std::int32_t* const __restrict number = room.data();
+    std::int32_t count = 0;
+    for (std::size_t row = 0; row < u; ++row) {
+      std::int32_t& name = number[cells[row] * width + by[row]];
+      if (name < 0) {
+        if (weight) weight[count] = 0;
+        name = count++;
+      }
+      finer[row] = name;
+      if (weight) weight[name] += repeats[row];
+    }
+    return count;
+  }
 };
 
 // What a cell N adds: N ln N, or as evidence lnG(N + a) - lnG(a) = lnG(N + a) + offset.

@@ -39,7 +39,6 @@ class DiscreteWalk {
         best_only_(best_only),
         depths_(given.most + 1),
         trial_(rows_.u),
-        number_(rows_.u * rows_.widest()),
         weight_(rows_.u),
         sums_(rows_) {
     for (Depth& depth : depths_) depth.cells.resize(rows_.u);
@@ -114,7 +113,7 @@ class DiscreteWalk {
 
   // Splits the cells of one depth by a candidate into those of another.
   void step(const Depth& from, int j, Depth& to) {
-    to.n_cells = refine(from.cells, from.n_cells, j, to.cells);
+    to.n_cells = refine(from, j, to.cells);
     to.spread = sums_.add(0.0, weight_.data(), to.n_cells, CellTerm());
     to.log_q = from.log_q + given_.log_levels(j);
   }
@@ -156,28 +155,8 @@ class DiscreteWalk {
     return true;
   }
 
-  // Splits cells by a column and numbers those that occur, in the order of the rows; sets the new cell of each row and
-  // the weight of each cell, and returns how many there are.
-  std::int64_t refine(const std::vector<std::int32_t>& cells, std::int64_t n_cells, int j,
-                      std::vector<std::int32_t>& finer) {
-    const std::int32_t levels = static_cast<std::int32_t>(rows_.levels.data()[j]);
-    const std::int32_t *const column = rows_.column(j), *const coarse = cells.data();
-    const std::int32_t* const repeats = rows_.repeats.data();
-    std::int32_t* const __restrict number = number_.data(), * const __restrict weight = weight_.data();
-    std::int32_t* const __restrict fine = finer.data();
-    std::fill_n(number, n_cells * levels, -1);
-    std::int32_t count = 0;
-    for (std::size_t row = 0; row < rows_.u; ++row) {
-      const std::size_t key = static_cast<std::size_t>(coarse[row]) * levels + column[row];
-      std::int32_t name = number[key];
-      if (name < 0) {
-        name = number[key] = count;
-        weight[count++] = 0;
-      }
-      fine[row] = name;
-      weight[name] += repeats[row];
-    }
-    return count;
+  std::int64_t refine(const Depth& from, int j, std::vector<std::int32_t>& finer) {
+    return rows_.refine(j, from.cells.data(), from.n_cells, number_, finer.data(), weight_.data());
   }
 
   // The share of a depth's set without what its members add; weight_ holds the weights of its cells. Sets fit.
@@ -185,7 +164,7 @@ class DiscreteWalk {
     const bool evidence = given_.ess > 0;
     const double log_a = evidence ? std::log(given_.ess) - depth.log_q : 0.0;
     const double spread = evidence ? sums_.add(0.0, weight_.data(), depth.n_cells, CellTerm(log_a)) : depth.spread;
-    const std::int64_t joint = refine(depth.cells, depth.n_cells, given_.m, trial_);
+    const std::int64_t joint = refine(depth, given_.m, trial_);
     const CellTerm term = evidence ? CellTerm(log_a - given_.log_levels(given_.m)) : CellTerm();
     depth.fit = sums_.add(0.0, weight_.data(), joint, term) - spread;
     return evidence ? depth.fit : 2 * depth.fit - given_.unit * std::exp(depth.log_q);

@@ -370,7 +370,7 @@ class CountSteps(Steps):
     def __init__(
         self,
         codes: list[Shorts],  # (d, u) levels of the distinct rows, for each group of nodes with the same rows
-        repeats: list[Floats],  # (u,) how often each row occurs
+        repeats: list[Ints],  # (u,) how often each row occurs
         group: Ints,  # (d,)
         cardinalities: Ints,  # (d,)
         ess: float,  # equivalent sample size of BDeu; 0: the log-likelihood

@@ -161,7 +161,10 @@ def _counts(score: DiscreteBIC | BDeu, constraints: Constraints) -> _core.CountS
         prices -= parameter_prices[:, None] * score.cardinalities[None, :]
     return _core.CountSteps(
         codes=[columns for columns, _ in score.counted],
-        repeats=[np.ones(columns.shape[1]) if repeats is None else repeats for columns, repeats in score.counted],
+        repeats=[
+            np.ones(columns.shape[1], dtype=np.int64) if repeats is None else repeats.astype(np.int64)
+            for columns, repeats in score.counted
+        ],
         group=score.group_of.astype(np.int64),
         cardinalities=score.cardinalities.astype(np.int64),
         ess=score.ess if isinstance(score, BDeu) else 0.0,
