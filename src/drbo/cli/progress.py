@@ -40,7 +40,6 @@ class Watch:
         self.settings = settings
         self._clock = clock
         self._start = clock()
-        self.has_result = False
         self._best = -math.inf
         self._improved_at = 0  # iteration
         self._n_evals = 0
@@ -62,7 +61,6 @@ class Watch:
         self._n_evals = progress.n_evals
         if progress.best > self._best:
             self._best, self._improved_at = progress.best, progress.iteration
-        self.has_result = True
 
     def interrupted(self) -> None:
         """Answer the first Ctrl-C, also where nothing else is shown."""

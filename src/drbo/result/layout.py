@@ -53,22 +53,6 @@ class Layout:
     routes: tuple[Floats, ...]  # per edge (k, 2): source, bends, target
 
 
-def layered_layout(dag: npt.ArrayLike, widths: npt.ArrayLike | None = None) -> Floats:
-    """Return the (d, 2) centres of the nodes: every edge points downward, no two nodes overlap.
-
-    Parameters
-    ----------
-    dag : (d, d) adjacency of an acyclic graph.
-    widths : (d,) widths of the nodes in units of one layer; 1 where not given.
-
-    Examples
-    --------
-    >>> layered_layout(np.array([[0, 1], [0, 0]])).tolist()
-    [[0.5, 0.0], [0.5, -1.0]]
-    """
-    return layered_routes(dag, widths).positions
-
-
 def layered_routes(
     dag: npt.ArrayLike, widths: npt.ArrayLike | None = None, tiers: npt.ArrayLike | None = None
 ) -> Layout:

@@ -63,7 +63,8 @@ def test_networks_find_what_linear_weights_cannot():
     values = np.column_stack([np.sin(2 * cause) * 2 + 0.3 * rng.normal(size=500), cause])
     found = cosmo.learn(values, seed=0, nonlinear=True, max_steps=2_000, learning_rate=0.01)
     assert found.astype(int).tolist() == [[0, 0], [1, 0]]
-    assert np.array_equal(found, cosmo.learn(values, seed=0, nonlinear=True, max_steps=2_000, learning_rate=0.01))
+    first, second = (cosmo.learn(values, seed=0, nonlinear=True, max_steps=100) for _ in range(2))
+    assert np.array_equal(first, second)
 
 
 def test_a_setting_that_does_not_exist_is_refused():
