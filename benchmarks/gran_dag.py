@@ -64,12 +64,12 @@ class TableScore(Score):
     def __init__(self, data: Table, values: Floats) -> None:
         super().__init__(data)
         self.data, self.values = data, values
-        self.gain = -self.n_rows
+        self.gain = self.n_rows
 
     def local(self, families: Families) -> Floats:
         """Look the families up."""
         found: Floats = self.values[families.nodes, families.parents @ (1 << np.arange(self.n_nodes))]
-        return found
+        return -found
 
     def relative(self) -> Score:
         """Additive splines, as for the score whose table this is."""

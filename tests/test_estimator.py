@@ -310,14 +310,30 @@ class Plain:
 
     def local_one(self, node, parents):
         family = Families.from_sets(self.inner.n_nodes, [(node, parents)])
-        return float(-self.inner.n_rows[node] * self.inner.local(family)[0] + self.inner.family_price(family)[0])
+        return float(self.inner.n_rows[node] * self.inner.local(family)[0] + self.inner.family_price(family)[0])
 
 
 class NoParents(BicNV):
     """A linear score in name only: it wants no edges whatever the data say."""
 
     def local(self, families):
-        return families.parents.sum(axis=1) + 0.0
+        return -families.parents.sum(axis=1) - 0.0
+
+
+def test_a_plain_function_is_searched(rng):
+    values = rng.normal(size=(200, 4))
+    values[:, 2] += 2 * values[:, 0]
+    inner = Plain(Table.from_array(values))
+
+    def score(node, parents):
+        return inner.local_one(node, parents)
+
+    result = DrBO(score=score, max_evals=60, random_state=0).fit(values).result_
+    expected = DrBO(score="bic-nv", score_options={"penalty": 1}, prune="none", random_state=0).fit(values).result_
+    assert result.score == pytest.approx(expected.score)
+    assert (result.score_name, result.call.count("score=score")) == ("score", 1)
+    with pytest.raises(SettingsError, match="column 'x4' was dropped, but a score given as a function or an object"):
+        DrBO(score=score, on_constant="drop").fit(np.column_stack([values, np.ones(200)]))
 
 
 @ROUTES

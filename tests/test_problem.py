@@ -19,7 +19,7 @@ class NoParents(BicNV):
     """A linear score in name only: it wants no edges whatever the data say."""
 
     def local(self, families):
-        return families.parents.sum(axis=1) + 0.0
+        return -families.parents.sum(axis=1) - 0.0
 
 
 class Cheap(NoParents):

@@ -124,7 +124,13 @@ class Unnested(BicNV):
     """Says that more parents fit no worse, and lets them fit worse."""
 
     def local(self, families):
-        return super().local(families) + families.parents.sum(axis=1)
+        return super().local(families) - families.parents.sum(axis=1)
+
+
+class LowerIsBetter(BicNV):
+    def __init__(self, table, **options):
+        super().__init__(table, **options)
+        self.gain = -self.n_rows
 
 
 class Unshared(BicNV):
@@ -167,6 +173,7 @@ class Changeable(BicNV):
         (FirstRow, "depends on the order of rows or columns"),
         (Boastful, "declares score_equivalent, but equivalent DAGs have different scores"),
         (Asked, "cheap must be True or False, got <bound method"),
+        (LowerIsBetter, "gain must be above 0, got -"),
         (Unnested, "declares nested, but a larger parent set fits worse"),
         (Unshared, "the shares of the families do not add up to the score"),
         (Shapeless, r"combine must return one number per DAG, got \(\)"),

@@ -113,7 +113,7 @@ class DirectProposer(RegionProposer):
 
     def learn(self, batch: Evaluated, best: Evaluated, improved: bool) -> None:
         """Take in the scores of whole DAGs alone."""
-        super().learn(replace(batch, local=batch.scores[:, None]), best, improved)
+        super().learn(replace(batch, local=-batch.scores[:, None]), best, improved)  # it learns minus these
 
 
 class ExactAcquisition(Acquisition):

@@ -49,8 +49,9 @@ class DrBO(BaseEstimator):
 
     Parameters
     ----------
-    score : ``"auto"``, a score name, ``"module:Class"``, a score class, or a score object. All but an object are built
-        on the data; an object uses its own data and must number the columns in the order of the table.
+    score : ``"auto"``, a score name, ``"module:Class"``, a score class, a function ``f(node, parents)`` that returns a
+        local score (higher is better), or a score object. All but a function and an object are built on the data; those
+        use their own data and number the columns in the order of the table.
     preset : ``"default"``, or ``"paper"`` for Algorithm 1 of Duong, Gupta & Nguyen (2025), unchanged.
     max_evals : maximum number of DAG evaluations; only DAGs with at least one new family count.
     time_limit : maximum wall-clock seconds.

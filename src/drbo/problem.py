@@ -119,6 +119,7 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
     job = Canonical(table, data.columns, request.seed, movable=movable)
     constraints = Constraints.of(request.knowledge, table.names)
     options = where(choice.name, request.device, settings) | job.ordered_options(choice.options)
+    _check_places(choice.name, data)
     score = build_score(choice.name, job.table, options)
     if settings.exact == "on":
         check_size(score, settings.max_memory)
@@ -138,6 +139,17 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
         reasons=(*choice.reasons, why, *([NO_ORDER] if hurried else [])), score=score,
         course=course if saved is None else saved.course(course), is_hurried=hurried,
     )  # fmt: skip
+
+
+def _check_places(score: Any, data: Prepared) -> None:
+    """Refuse a function or an object as a score of fewer columns than were given: it knows them by their places."""
+    if isinstance(score, str | type) or data.table.n_columns == len(data.columns):
+        return
+    missing = next(name for name in data.columns if name not in data.table.names)
+    raise SettingsError(
+        f"column '{missing}' was dropped, but a score given as a function or an object finds columns by their place",
+        hint="drop the column from the table first, or give the score as a class",
+    )
 
 
 def _start(request: Request, data: Prepared, job: Canonical, limits: Constraints) -> npt.NDArray[np.bool_] | None:
@@ -203,5 +215,6 @@ def call_of(given: Mapping[str, Any], defaults: Mapping[str, Any], seed: int) ->
             continue
         shown = value.changes() if isinstance(value, Settings) else repr(value)
         shown = "start" if name == "start" else shown  # a matrix: the reader knows which
+        shown = getattr(value, "__name__", shown) if name == "score" else shown  # a function or a class
         words.append(f"{name}={shown}")
     return f"DrBO({', '.join(words)}).fit(table)"

@@ -25,8 +25,9 @@ def check_score(
     The suite checks that the score returns finite numbers of the right shape, is deterministic and independent of the
     batch, leaves the data unchanged, does not depend on the order of rows and columns (for a name or class), has shares
     that add up to the score, survives pickling (it is sent to workers), and declares the truth: ``nested``,
-    ``score_equivalent`` among DAGs with fewer parents than rows (:meth:`~drbo.scores.base.Score.credited`), and
-    ``row_weights`` (weights act like repeated rows). ``cheap`` must be True or False; nothing is timed.
+    ``score_equivalent`` among DAGs with fewer parents than rows (:meth:`~drbo.scores.base.Score.credited`),
+    a ``gain`` above 0, and ``row_weights`` (weights act like repeated rows). ``cheap`` must be True or False, but
+    nothing is timed.
 
     Examples
     --------
@@ -146,6 +147,11 @@ def _check_declared(score: Score, dags: npt.NDArray[np.bool_], rng: np.random.Ge
             f"score '{score.name}': cheap must be True or False, got {score.cheap!r:.80}",
             hint="set it in the class, or in __init__ if it depends on the table",
         )
+    if not np.all(np.asarray(score.gain) > 0):
+        raise ScoreError(
+            f"score '{score.name}': gain must be above 0, got {np.min(score.gain):g}",
+            hint="higher must be better for local values, too: return minus an error",
+        )
     for dag in dags:
         turned = covered_reversal(dag, rng)
         if score.score_equivalent and turned is not None:
@@ -164,8 +170,7 @@ def _check_declared(score: Score, dags: npt.NDArray[np.bool_], rng: np.random.Ge
         free = rng.integers(grown.shape[1], size=len(grown))
         grown[np.arange(len(grown)), free] = free != families.nodes
         grown |= families.parents
-        sign = np.sign(np.mean(score.gain))
-        less = sign * (score.local(Families(families.nodes, grown)) - score.local(families)) < -TOLERANCE
+        less = score.local(Families(families.nodes, grown)) - score.local(families) < -TOLERANCE
         if less.any():
             raise ScoreError(f"score '{score.name}' declares nested, but a larger parent set fits worse")
 

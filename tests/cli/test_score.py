@@ -35,7 +35,7 @@ def test_unequal_variances_by_hand(run: Run, chain: Path, truth: Path) -> None:
     assert content["score"] == pytest.approx(-200 * sum(local) - 2 * np.log(200))
     assert [node["node"] for node in content["nodes"]] == NAMES
     assert [node["parents"] for node in content["nodes"]] == list(PARENTS.values())
-    assert [node["local"] for node in content["nodes"]] == pytest.approx(local)
+    assert [node["local"] for node in content["nodes"]] == pytest.approx(-np.array(local))
     assert [node["price"] for node in content["nodes"]] == pytest.approx([0, -np.log(200), -np.log(200), 0])
     assert sum(node["share"] for node in content["nodes"]) == pytest.approx(content["score"])
 

@@ -83,6 +83,6 @@ def test_strongly_correlated_parents_are_judged_right(level):
         families = Families.from_sets(30, [(int(node), parents.tolist()), (int(node), [])])
         local, empty = score.local(families)
         price = score.family_price(families)[0]
-        fit = score.n_rows[0] * (local - empty) if level is None else score.n_rows[0] / level * np.exp(local)
+        fit = score.n_rows[0] * (empty - local) if level is None else score.n_rows[0] / level * np.exp(-local)
         value = steps.expand(np.array([node]), parents[None], np.array([len(parents)]))[0][0]
         assert value == pytest.approx(price - fit, rel=1e-4, abs=0.1)

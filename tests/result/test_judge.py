@@ -57,7 +57,7 @@ def test_scores_are_those_of_the_held_out_rows():
     score = BicNV(Table.from_array(x.to_numpy()), penalty=2.0)
     for graph, value in ((dag, found.score), (np.zeros_like(dag), found.empty_score)):
         families = Families.from_dags(graph[None])
-        assert value == pytest.approx(float((-400 * score.local(families) + score.family_price(families)).sum()))
+        assert value == pytest.approx(float((400 * score.local(families) + score.family_price(families)).sum()))
     assert len(found.random_scores) == 100
     assert found.random_share == pytest.approx((1 + sum(s >= found.score for s in found.random_scores)) / 101)
 

@@ -12,6 +12,7 @@ from drbo.data.table import Table
 from drbo.errors import DataError, ScoreError, SettingsError
 from drbo.scores.base import SCORES, Families, Score, build_score, row_groups, score_class
 from drbo.scores.linear import BicNV
+from drbo.testing import check_score
 
 
 @pytest.fixture
@@ -120,6 +121,17 @@ def test_local_one_is_enough(table):
     assert Counted(table).local(batch[:0]).shape == (0,)
     with pytest.raises(NotImplementedError, match=r"local\(\) or local_one\(\)"):
         Score(table).local(batch)
+
+
+def _few_edges(node, parents):
+    """A plain function: it must be importable, because scores are pickled for workers."""
+    return 10.0 * node - len(parents)
+
+
+def test_a_plain_function_is_a_score(table):
+    score = check_score(_few_edges, table)
+    assert (score.name, score.cheap) == ("_few_edges", False)
+    assert score.local(Families.from_sets(3, [(2, (0, 1)), (1, ())])).tolist() == [18.0, 10.0]
 
 
 def test_a_score_is_cheap_only_if_it_says_so(table):
@@ -325,8 +337,13 @@ def test_a_stranger_is_wrapped(table):
         ("bic-nv", {"penality": 2}, SettingsError, "score 'bic-nv' has no option penality"),
         (Own, {"penalty": 2}, SettingsError, "has no option penalty"),
         (Batched, {}, ScoreError, "could not be built: TypeError"),
-        (object(), {}, SettingsError, r"score must define local\(\) or local_one\(\), got object"),
-        (3.5, {}, SettingsError, r"score must define local\(\) or local_one\(\), got float"),
+        (
+            object(),
+            {},
+            SettingsError,
+            r"a function or a class with local\(\) or local_one\(\), got object",
+        ),
+        (3.5, {}, SettingsError, r"local_one\(\), got float"),
         (Batched(), {"penalty": 2}, SettingsError, "score_options require a score given by name or as a class"),
         ("bic-nv", {"penalty": -2}, SettingsError, "penalty must be"),
     ],

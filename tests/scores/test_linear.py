@@ -66,10 +66,10 @@ def test_scores_are_the_papers_formula_with_sklearns_regressions(kind, penalty, 
     assert found == pytest.approx(expected, rel=1e-10)
 
 
-def test_local_is_ln_mse(rng):
+def test_local_is_minus_ln_mse(rng):
     values = _values(rng)
     families = Families.from_sets(5, [(0, ()), (1, (0,)), (2, (4, 1)), (3, (0, 1, 2, 4))])
-    expected = [math.log(_sklearn_mse(values, node, parents)) for node, parents in [(0, []), (1, [0]), (2, [4, 1])]]
+    expected = [-math.log(_sklearn_mse(values, node, parents)) for node, parents in [(0, []), (1, [0]), (2, [4, 1])]]
     for kind in (BicNV, BicEV):
         assert kind(Table.from_array(values)).local(families)[:3] == pytest.approx(expected, abs=1e-11)
     assert len(BicNV(Table.from_array(values)).local(families[:0])) == 0
@@ -139,7 +139,7 @@ def test_collinear_parents_are_fitted_as_by_least_squares(rng):
     score = BicNV(Table.from_array(values))
     families = [(4, (0, 1, 2)), (4, (0, 3)), (4, (0, 1, 2, 3)), (4, (1, 3))]
     found = score.local(Families.from_sets(6, families))
-    expected = [math.log(_lstsq_mse(values, node, list(parents))) for node, parents in families]
+    expected = [-math.log(_lstsq_mse(values, node, list(parents))) for node, parents in families]
     assert found == pytest.approx(expected, abs=1e-9)
     copies = score.local(Families.from_sets(6, [(4, (0,)), (4, (0, 5)), (4, (0, 3, 5))]))  # the last digits are noise
     assert copies == pytest.approx(np.full(3, copies[0]), abs=1e-6)
@@ -153,7 +153,7 @@ def test_a_perfect_fit_stays_finite(rng):
     values = np.column_stack([a, b, a - 2 * b])
     score = BicNV(Table.from_array(values))
     fitted = score.local(Families.from_sets(3, [(2, (0, 1))]))[0]
-    assert fitted == pytest.approx(math.log(values[:, 2].var() * RESIDUAL_FLOOR), rel=0.2)
+    assert fitted == pytest.approx(-math.log(values[:, 2].var() * RESIDUAL_FLOOR), rel=0.2)
 
 
 @BOTH
@@ -166,7 +166,7 @@ def test_as_many_parents_as_rows_get_no_credit(kind, n, rng):
     local = score.local(families)
     for size, value in enumerate(local):
         expected = _lstsq_mse(values, 0, list(range(1, size + 1))) if size < n - 1 else values[:, 0].var()
-        assert value == pytest.approx(math.log(expected), abs=1e-8)
+        assert value == pytest.approx(-math.log(expected), abs=1e-8)
     assert score.nested == (n > 6)
 
 
@@ -210,7 +210,7 @@ def test_a_parent_that_never_varies_in_the_rows_that_count_explains_nothing(rng)
     targets[:20, 1] = True
     values[20:, 0] = 7.0
     local = BicNV(Table.from_array(values), targets=targets).local(Families.from_sets(3, [(1, ()), (1, (0,))]))
-    assert local[0] == local[1] == pytest.approx(math.log(values[20:, 1].var()))
+    assert local[0] == local[1] == pytest.approx(-math.log(values[20:, 1].var()))
 
 
 def test_a_node_without_variation_in_its_rows_is_named(rng):
@@ -292,7 +292,7 @@ def test_shares_at_a_level_bound_the_equal_variance_score(rng):
     weight = 60 * 5
     for b in range(8):
         level = score.level_of(local[b])
-        assert level == pytest.approx(np.exp(local[b]).mean())
+        assert level == pytest.approx(np.exp(-local[b]).mean())
         bound = score.share(local, price, level).sum(-1) + weight * (1 - math.log(level))
         assert float(bound[b]) == pytest.approx(float(total[b]))
         assert (bound <= total + 1e-8).all()
@@ -327,7 +327,7 @@ def test_combine_with_rows_that_differ_from_node_to_node(kind, rng):
     score = kind(Table.from_array(rng.normal(size=(50, 3))), targets=targets)
     local, price = rng.normal(size=(2, 4, 3))
     n = np.array([50, 30, 50])
-    fit = -n.sum() * np.log((n * np.exp(local)).sum(1) / n.sum()) if kind is BicEV else -(n * local).sum(1)
+    fit = -n.sum() * np.log((n * np.exp(-local)).sum(1) / n.sum()) if kind is BicEV else (n * local).sum(1)
     assert score.combine(local, price) == pytest.approx(fit + price.sum(1))
 
 

@@ -83,6 +83,6 @@ def _text(content: dict[str, Any]) -> str:
             "",
             table(header, rows, align="llrrr"[: len(header)]),
             "",
-            f"local: the local score of a node given its parents (for BIC: ln MSE); {total}.",
+            f"local: the local score of a node given its parents (for a linear BIC: -ln MSE); {total}.",
         ]
     )

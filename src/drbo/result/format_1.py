@@ -17,8 +17,16 @@ ARRAYS = {
     **{f"confidence.{name}": f"{name}_frequency" for name in ("directed", "undirected", "path")},
 }
 ALWAYS = ("dag", "searched_dag", "local", "price", "trace_n_evals", "trace_n_local", "trace_seconds", "trace_best")
+#: Scores whose local values were better if lower.
+LOWER_WAS_BETTER = ("bic-ev", "bic-nv", "gp-ev", "gp-nv", "mixed", "splines")
 OBJECTS = ("insight", "preflight", "resampling", "settings")
 LISTS = ("names", "reasons", "optional_arrays")
+
+
+def turn_local(arrays: dict[str, Any], scoring: dict[str, Any]) -> None:
+    """Change the sign of local values that were better if lower."""
+    if scoring.get("name") in LOWER_WAS_BETTER and "search.local" in arrays:
+        arrays["search.local"] = -arrays["search.local"]
 
 
 def translated(content: dict[str, Any], path: Path) -> tuple[dict[str, Any], dict[str, str]]:

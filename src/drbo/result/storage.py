@@ -111,6 +111,8 @@ def load(folder: str | Path) -> Result:
         sizes = _sizes(content.get("names"), about, path)
     with refusing(arrays_path):
         arrays = _read_arrays(arrays_path, about, sizes, members)
+        if version == 1:
+            format_1.turn_local(arrays, content["scoring"])
     with refusing(path):
         reader = _Reader(path, arrays)
         result: Result = reader.record(Result, content)

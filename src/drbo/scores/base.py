@@ -163,7 +163,7 @@ class Score:
     ) -> None:
         self.names = table.names
         self.n_nodes = table.n_columns
-        self.gain: float | Floats = 1.0  # d(score) / d(local), a number or (d,)
+        self.gain: float | Floats = 1.0  # d(score) / d(local), above 0: a number or (d,)
         self._prior = _check_prior(edge_prior, self.n_nodes)
         self.targets = _check_targets(targets, table.n_rows, self.n_nodes)
         if table.weights is None and self.targets is None:
@@ -261,8 +261,8 @@ class Score:
     def relative(self) -> "Score | None":
         """Return a proxy score, about a thousand times cheaper and correlated with this one; None if there is none.
 
-        Lower must be better for its ``local``. A surrogate evaluates the proxy on many families and learns from the
-        true score how far the proxy can be trusted.
+        A surrogate evaluates ``local`` of the proxy on many families and learns from the true score how far the proxy
+        can be trusted.
         """
         return None
 
@@ -336,12 +336,12 @@ SCORES: dict[str, str] = {
 
 
 class _Wrapped(Score):
-    """An object that only knows ``local_one`` or ``local``, seen as a Score."""
+    """A function, or an object that only knows ``local_one`` or ``local``, seen as a Score."""
 
     def __init__(self, inner: Any, table: Table) -> None:
         super().__init__(table)
         self.inner = inner
-        self.name = type(inner).__name__
+        self.name = getattr(inner, "__name__", type(inner).__name__)
         self.score_equivalent = bool(getattr(inner, "score_equivalent", False))
         self.evidence_scale = getattr(inner, "evidence_scale", None)
         self.cheap = getattr(inner, "cheap", False)
@@ -352,7 +352,7 @@ class _Wrapped(Score):
         return super().local(families)
 
     def local_one(self, node: int, parents: tuple[int, ...]) -> float:
-        return float(self.inner.local_one(node, parents))
+        return float(getattr(self.inner, "local_one", self.inner)(node, parents))
 
 
 def score_class(name: str) -> Any:
@@ -376,10 +376,16 @@ def score_class(name: str) -> Any:
 
 
 def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = None) -> Score:
-    """Return the score of a table, given its name, ``module:Class``, class or a score object.
+    """Return the score of a table, given its name, ``module:Class``, a class, an object or a function.
+
+    A function ``f(node, parents)`` takes the column of a node and the columns of its parents, by their place in the
+    table, and returns the local score as a number.
 
     Examples
     --------
+    >>> few_edges = build_score(lambda node, parents: -len(parents), Table.from_array(np.eye(3)))
+    >>> few_edges.local(Families.from_sets(3, [(0, ()), (2, (0, 1))])).tolist()
+    [0.0, -2.0]
     >>> table = Table.from_array([[0.0, 1.0], [1.0, 0.5], [2.0, 2.5], [3.0, 1.0]])
     >>> build_score("bic-nv", table, {"penalty": 2}).penalty
     2.0
@@ -409,8 +415,11 @@ def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = Non
         if made.n_nodes != table.n_columns:
             raise ScoreError(f"the score was built for {made.n_nodes} columns, but the table has {table.n_columns}")
         return made
-    if not (hasattr(made, "local_one") or hasattr(made, "local")):
-        raise SettingsError(f"score must define local() or local_one(), got {type(made).__name__}")
+    if not (callable(made) or hasattr(made, "local_one") or hasattr(made, "local")):
+        raise SettingsError(
+            f"score must be a name, a function or a class with local() or local_one(), got {type(made).__name__}",
+            hint="a function takes a node and its parents, and returns a number: higher is better",
+        )
     return _Wrapped(made, table)
 
 

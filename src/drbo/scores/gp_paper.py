@@ -55,7 +55,7 @@ class GpNV(KernelScore):
 
     Squared-exponential kernel of amplitude 1, one length scale in [1, 1e5] at the maximum of the marginal likelihood,
     noise variance ``alpha``, prior mean 0; the MSE is that of the fitted mean on the rows it was fitted to.
-    ``local`` is ``ln(MSE_i + 1/n)``; without parents the MSE is the variance.
+    ``local`` is ``-ln(MSE_i + 1/n)``; without parents the MSE is the variance.
 
     This score reproduces the paper and is no recommendation: with ``alpha=1`` the answer depends on the units of the
     columns, with ``alpha=1e-8`` it interpolates and prefers complete graphs on pure noise.
@@ -76,7 +76,7 @@ class GpNV(KernelScore):
     >>> x = rng.normal(size=100)
     >>> score = GpNV(Table.from_array(np.column_stack([x, 3 * np.sin(x) + rng.normal(size=100)])))
     >>> empty, forward = score.local(Families.from_sets(2, [(1, ()), (1, (0,))]))
-    >>> bool(forward < empty)
+    >>> bool(forward > empty)
     True
     """
 
@@ -102,7 +102,7 @@ class GpNV(KernelScore):
         self.median_scale = median_scale
         self.standardize = standardize
         super().__init__(table, device=device, **options)
-        self.gain = -self.n_rows
+        self.gain = self.n_rows
 
     def _prepare(self, values: Floats) -> tuple[Floats, Floats]:
         columns = standardized(values) if self.standardize else values
@@ -115,9 +115,9 @@ class GpNV(KernelScore):
         return columns, columns
 
     def local(self, families: Families) -> Floats:
-        """Return ``ln(MSE + 1/n)`` of each family."""
+        """Return ``-ln(MSE + 1/n)`` of each family."""
         values: Floats = np.logaddexp(self.fit(families).log_mse, -np.log(self.n_rows[families.nodes]))
-        return values
+        return -values
 
     def parameters(self, families: Families) -> npt.NDArray[np.intp]:
         """Return one parameter per parent, as in the paper."""
@@ -144,7 +144,7 @@ class GpEV(GpNV):
     >>> x = rng.normal(size=100)
     >>> score = GpEV(Table.from_array(np.column_stack([x, 3 * np.sin(x) + rng.normal(size=100)])))
     >>> local = score.local(Families.from_sets(2, [(0, ()), (1, (0,))]))
-    >>> bool(np.isclose(score.combine(local, np.zeros(2)), -200 * np.log(np.exp(local).mean())))
+    >>> bool(np.isclose(score.combine(local, np.zeros(2)), -200 * np.log(np.exp(-local).mean())))
     True
     """
 

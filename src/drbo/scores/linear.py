@@ -51,7 +51,7 @@ def _collinear_residual(correlation: npt.NDArray[np.float64], node: int, parents
 class BicNV(Score):
     """Linear BIC with a noise variance per node: ``-n sum_i ln MSE_i - penalty |G| ln n`` (paper, Eq. 2).
 
-    ``local`` is ``ln MSE_i``. Markov-equivalent DAGs tie; the result does not depend on units. A node with n - 1 or
+    ``local`` is ``-ln MSE_i``. Markov-equivalent DAGs tie; the result does not depend on units. A node with n - 1 or
     more parents would fit perfectly whatever the data: such a family gets no credit for its parents.
 
     Examples
@@ -61,7 +61,7 @@ class BicNV(Score):
     >>> table = Table.from_array(np.column_stack([x, 2 * x + rng.normal(size=500)]))
     >>> score = BicNV(table)
     >>> local = score.local(Families.from_sets(2, [(1, ()), (1, (0,))]))
-    >>> bool(local[1] < local[0])
+    >>> bool(local[1] > local[0])
     True
     """
 
@@ -135,11 +135,11 @@ class BicNV(Score):
             np.fill_diagonal(correlation, 1.0)
             self.groups.append((2 * np.log(safe), correlation))
             self.group_of[members] = number
-        self.gain = -self.n_rows
+        self.gain = self.n_rows
         self.nested = bool((self.n_rows > self.n_nodes).all())  # with fewer rows a large parent set loses its credit
 
     def local(self, families: Families) -> npt.NDArray[np.float64]:
-        """Return ``ln MSE`` of each family."""
+        """Return ``-ln MSE`` of each family."""
         values = np.empty(len(families))
         group_of_row = self.group_of[families.nodes]
         for number, (log_variance, correlation) in enumerate(self.groups):
@@ -149,7 +149,7 @@ class BicNV(Score):
             part = families[rows]
             residual = residual_variances(correlation, part)
             residual[~self.credited(part)] = 1.0
-            values[rows] = log_variance[part.nodes] + np.log(residual)
+            values[rows] = -(log_variance[part.nodes] + np.log(residual))
         return values
 
     def credited(self, families: Families) -> npt.NDArray[np.bool_]:
@@ -165,7 +165,7 @@ class BicNV(Score):
 class BicEV(BicNV):
     """Linear BIC with one noise variance for all nodes: ``-n d ln(sum_i MSE_i / d) - penalty |G| ln n`` (Eq. 3).
 
-    ``local`` is ``ln MSE_i``. Equal variances are an assumption about units: multiply one column by 10 and the
+    ``local`` is ``-ln MSE_i``. Equal variances are an assumption about units: multiply one column by 10 and the
     answer changes. Where it holds the whole DAG is identified, not only its equivalence class.
 
     Examples
@@ -186,9 +186,9 @@ class BicEV(BicNV):
     equal_variance = True
 
     def combine(self, local: Floats, price: Floats) -> Floats:
-        """Return the scores of DAGs from ``ln MSE`` and prices (..., d)."""
+        """Return the scores of DAGs from ``-ln MSE`` and prices (..., d)."""
         total = float(self.n_rows.sum())
-        return -total * log_sum_exp(local + np.log(self.n_rows / total)) + sum_nodes(price)
+        return -total * log_sum_exp(np.log(self.n_rows / total) - local) + sum_nodes(price)
 
     def share(
         self, local: Floats, price: Floats, level: float | None = None, nodes: npt.NDArray[np.intp] | None = None
@@ -197,12 +197,12 @@ class BicEV(BicNV):
         if level is None:
             raise ValueError("an equal-variance score is additive only at a given level")
         rows = self.n_rows if nodes is None else self.n_rows[nodes]
-        shares: Floats = -rows / level * np.exp(local) + price
+        shares: Floats = -rows / level * np.exp(-local) + price
         return shares
 
     def level_of(self, local: Floats) -> float:
         """Return the mean MSE of the DAG with these local values (d,)."""
-        return float((self.n_rows * np.exp(local)).sum() / self.n_rows.sum())
+        return float((self.n_rows * np.exp(-local)).sum() / self.n_rows.sum())
 
 
 def group_moments(table: Table, values: npt.NDArray[np.float64], rows: npt.NDArray[np.intp]) -> Moments:

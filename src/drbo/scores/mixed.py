@@ -27,7 +27,7 @@ class DegenerateGaussian(Score):
 
     A categorical column with r levels in the data becomes r - 1 indicator columns, a numeric one stays as it is, and
     all are treated as jointly Gaussian: ``sum_i -n ln|S_i| - penalty ln n w_i sum_(j in pa) w_j``, with S_i the
-    residual covariance of the w_i columns of node i given the columns of its parents. ``local`` is ``ln|S_i|``.
+    residual covariance of the w_i columns of node i given the columns of its parents. ``local`` is ``-ln|S_i|``.
 
     Markov-equivalent DAGs tie; the result depends neither on units nor on which level has no indicator. With numeric
     columns alone it is the linear BIC ``bic-nv``. Relations that are not linear in the indicators are not seen, and
@@ -41,7 +41,7 @@ class DegenerateGaussian(Score):
     >>> table = Table(values, ("group", "x"), ("categorical", "numeric"), (("a", "b", "c"), None))
     >>> score = DegenerateGaussian(table)
     >>> local = score.local(Families.from_sets(2, [(1, ()), (1, (0,))]))
-    >>> bool(local[1] < local[0])
+    >>> bool(local[1] > local[0])
     True
     """
 
@@ -55,7 +55,7 @@ class DegenerateGaussian(Score):
         super().__init__(table, **options)
         check_not_constant(table, self.name)
         self.score_equivalent = self.targets is None
-        self.gain = -self.n_rows
+        self.gain = self.n_rows
         columns, self._owner = _indicator_columns(table)
         self._widths = np.bincount(self._owner, minlength=self.n_nodes)
         self.nested = bool((self.n_rows > self._widths.sum()).all())  # else a large parent set loses its credit
@@ -67,7 +67,7 @@ class DegenerateGaussian(Score):
             self._groups.append((np.bincount(self._owner, log_variance), correlation))
 
     def local(self, families: Families) -> Floats:
-        """Return the log determinant of the residual covariance of each family."""
+        """Return minus the log determinant of the residual covariance of each family."""
         child = self._widths[families.nodes]
         parents = families.parents[:, self._owner]  # (m, D) parents as columns
         parents &= self.credited(families)[:, None]
@@ -81,7 +81,7 @@ class DegenerateGaussian(Score):
                 [np.nonzero(parents[rows])[1].reshape(len(rows), size), first[:, None] + np.arange(width)], axis=1
             )
             log_variance, correlation = self._groups[number]
-            values[rows] = log_variance[nodes] + log_pivots(correlation, place)[:, size:].sum(axis=1)
+            values[rows] = -(log_variance[nodes] + log_pivots(correlation, place)[:, size:].sum(axis=1))
         return values
 
     def credited(self, families: Families) -> npt.NDArray[np.bool_]:

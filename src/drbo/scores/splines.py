@@ -58,8 +58,8 @@ class SplineScore(Score):
     ``x_i = sum_j f_j(x_j) + noise`` by least squares, f_j a natural cubic spline with ``df`` parameters. All families
     come from one Gram matrix of the d * df basis functions, so a family costs as little as in the linear score, for
     any number of rows. Columns are standardised and their far-out values pulled in
-    (:func:`~drbo.scores.outliers.winsorized`): units do not matter. ``local`` is the log of the share of variance that
-    the parents leave. A node with n - 1 or more parameters gets no credit for its parents.
+    (:func:`~drbo.scores.outliers.winsorized`): units do not matter. ``local`` is minus the log of the share of variance
+    that the parents leave. A node with n - 1 or more parameters gets no credit for its parents.
 
     What it cannot see is interaction: ``x_1 x_2`` is no sum of functions. :class:`~drbo.scores.gp.GpScore` can.
 
@@ -75,7 +75,7 @@ class SplineScore(Score):
     >>> x = rng.normal(size=500)
     >>> score = SplineScore(Table.from_array(np.column_stack([x, x**2 + rng.normal(size=500)])))
     >>> backward, forward = score.local(Families.from_sets(2, [(0, (1,)), (1, (0,))]))
-    >>> bool(forward < backward < 0)
+    >>> bool(forward > backward > 0)
     True
     """
 
@@ -109,12 +109,12 @@ class SplineScore(Score):
             everything = np.hstack([columns / len(rows) ** 0.5, *bases])
             self.groups.append((owner, everything.T @ everything))
             self.group_of[members] = number
-        self.gain = -self.n_rows
+        self.gain = self.n_rows
         # with fewer rows a large parent set loses its credit
         self.nested = bool((self.n_rows > self.df * (self.n_nodes - 1) + 1).all())
 
     def local(self, families: Families) -> Floats:
-        """Return the log of the share of variance that the parents leave unexplained."""
+        """Return minus the log of the share of variance that the parents leave unexplained."""
         values = np.empty(len(families))
         group_of_row = self.group_of[families.nodes]
         for number, (owner, correlation) in enumerate(self.groups):
@@ -124,7 +124,7 @@ class SplineScore(Score):
             spread[:, self.n_nodes :] = part.parents[:, owner]
             residual = residual_variances(correlation, Families(part.nodes, spread))
             residual[~self.credited(part)] = 1.0
-            values[rows] = np.log(residual)
+            values[rows] = -np.log(residual)
         return values
 
     def credited(self, families: Families) -> npt.NDArray[np.bool_]:

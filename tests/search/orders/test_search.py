@@ -31,7 +31,7 @@ def _optimum(score, d):
     ]
     families = Families.from_sets(d, sets)
     masks = families.parents @ (1 << np.arange(d))
-    shares = -score.n_rows[families.nodes] * score.local(families) + score.family_price(families)
+    shares = score.n_rows[families.nodes] * score.local(families) + score.family_price(families)
     dag = best_dag(d, families.nodes, masks, shares)
     return Evaluator(score, Settings()).evaluate(dag[None]).scores[0]
 

@@ -50,7 +50,7 @@ class Scene:
         first = self.space.decode(self.vectors(rng, 16)).numpy()
         batch = self.evaluator.evaluate(first)
         history = History(d, torch.device("cpu"))
-        history.append(batch.dags, batch.local)
+        history.append(batch.dags, -batch.local)
         self.surrogate.update(history, len(batch), _generator(2))
         self.acquisition = Acquisition(self.space, self.surrogate, self.evaluator, self.settings)
 
@@ -103,7 +103,7 @@ def test_drawn_scores_are_drawn_local_values_combined_with_true_prices(score, lo
     assert found.shape == (4, C)
     for c, dag in enumerate(scene.space.decode(vectors).numpy()):
         parents = torch.as_tensor(dag.T)[:, None, :]
-        local = scene.surrogate.to_local(nodes, draws.local(nodes, parents))[:, 0].T.double().numpy()
+        local = -scene.surrogate.to_local(nodes, draws.local(nodes, parents))[:, 0].T.double().numpy()
         expected = scene.score.combine(local, scene.score.family_price(Families.from_dags(dag[None])))
         assert found[:, c].numpy() == pytest.approx(expected, rel=0, abs=ROUNDING * sizes[c])
 

@@ -41,9 +41,9 @@ def test_draws_are_combined_as_by_the_score(rng, kind, targets, device):
     """In any layout, also where rows differ from node to node."""
     given = rng.random((60, 4)) < [0.0, 0.3, 0.0, 0.1] if targets else None
     score = kind(_table(rng), targets=given)
-    local, price = rng.normal(size=(4, 5, 3)).astype(np.float32), rng.normal(size=(4, 5)).astype(np.float32)
-    tensors = torch.as_tensor(local, device=device), torch.as_tensor(price, device=device)
+    cost, price = rng.normal(size=(4, 5, 3)).astype(np.float32), rng.normal(size=(4, 5)).astype(np.float32)
+    tensors = torch.as_tensor(cost, device=device), torch.as_tensor(price, device=device)
     found = combined(score, tensors[0].permute(1, 2, 0), tensors[1].T[:, None, :])
     assert (found.dtype, found.shape, found.device.type) == (torch.float32, (5, 3), device)
-    expected = score.combine(local.astype(float).transpose(1, 2, 0), price.astype(float).T[:, None, :])
+    expected = score.combine(-cost.astype(float).transpose(1, 2, 0), price.astype(float).T[:, None, :])
     assert found.cpu().numpy() == pytest.approx(expected, rel=1e-5, abs=1e-4)

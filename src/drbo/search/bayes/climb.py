@@ -24,8 +24,8 @@ class Rules(NamedTuple):
     required: npt.NDArray[np.bool_]  # (d, d)
     max_parents: npt.NDArray[np.int64]  # (d,)
     price: npt.NDArray[np.float64]  # (d, d): what edge i -> j adds to the score, mostly negative
-    gain: npt.NDArray[np.float64]  # (d,): d(score) / d(local), or minus the rows of a node where there is a level
-    level: float  # above 0: the share of a family is gain / level * exp(local); 0: gain * local
+    gain: npt.NDArray[np.float64]  # (d,): d(score) / d(cost), or minus the rows of a node where there is a level
+    level: float  # above 0: the share of a family is gain / level * exp(cost); 0: gain * cost
 
 
 class Known(NamedTuple):

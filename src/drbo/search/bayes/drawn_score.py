@@ -32,7 +32,7 @@ def _empty_table(code: npt.NDArray[np.uint64]) -> Known:
 
 
 class CheapTable:
-    """The local values of a cheap relative of the score, each family computed once."""
+    """The costs (minus the local values) of a cheap relative of the score, each family computed once."""
 
     def __init__(self, relative: Score, code: npt.NDArray[np.uint64]) -> None:
         self.relative = relative
@@ -40,7 +40,7 @@ class CheapTable:
         self._count = 0
 
     def values(self, families: Families) -> Floats:
-        """Return the values of families, lower is better."""
+        """Return the costs of families."""
         keys = family_codes(families, self.table.code)
         self._fill(keys, families)
         return climb.look_up(self.table, keys)
@@ -57,7 +57,7 @@ class CheapTable:
         if new.any():
             self._count += int(new.sum())
             self.table = climb.with_room(self.table, self._count)
-            climb.insert(self.table, keys[new], self.relative.local(families[first[new]]))
+            climb.insert(self.table, keys[new], -self.relative.local(families[first[new]]))
 
 
 class DrawnSteps(ScoreSteps):
@@ -198,12 +198,12 @@ class Landscape:
         return climb.jump(dag, pairs, self.rules)
 
     def _values(self, families: Families, local: Floats, level: float | None) -> Floats:
-        """Return what the surrogate learns, lower is better: local values at a level, else minus the shares.
+        """Return what the surrogate learns, the costs: minus the local values at a level, else minus the shares.
 
         The price of edges is left out where it is the same in every family.
         """
         if level is not None:
-            return local
+            return -local
         price = np.zeros(len(local)) if self._price is not None else self.evaluator.score.family_price(families)
         return -self.evaluator.score.share(local, price, None, families.nodes)
 

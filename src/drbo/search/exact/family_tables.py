@@ -208,7 +208,7 @@ def _local(
     if isinstance(score, BicNV):
         residual = np.clip(difference, np.log(RESIDUAL_FLOOR), 0.0)
         residual[sizes >= score.n_rows[node] - 1] = 0.0
-        return np.asarray(score.groups[score.group_of[node]][0][node] + residual)
+        return np.asarray(-(score.groups[score.group_of[node]][0][node] + residual))
     if isinstance(score, BGe):
         n = np.full(len(sizes), score.n_rows[node])
         return score.evidence(n, sizes.astype(np.float64), difference, without)

@@ -189,9 +189,9 @@ class _ByTables:
     def levels(self, best: Evaluated) -> tuple[float, float]:
         """Return bounds on the mean MSE of any DAG."""
         usable = self.tables.price > -np.inf
-        low = np.where(usable, self.tables.local, np.inf).min(axis=1)
-        high = np.where(usable, self.tables.local, -np.inf).max(axis=1)
-        return _mean(self.score, low) * (1 - 1e-9), _mean(self.score, high) * (1 + 1e-9)
+        highest = np.where(usable, self.tables.local, -np.inf).max(axis=1)
+        lowest = np.where(usable, self.tables.local, np.inf).min(axis=1)
+        return _mean(self.score, highest) * (1 - 1e-9), _mean(self.score, lowest) * (1 + 1e-9)
 
 
 class _BySets:
@@ -230,8 +230,9 @@ class _BySets:
         return low, high * (1 + 1e-9)
 
 
-def _mean(score: Score, logs: npt.NDArray[np.float64]) -> float:
-    return float((score.n_rows * np.exp(logs)).sum() / score.n_rows.sum())
+def _mean(score: Score, local: npt.NDArray[np.float64]) -> float:
+    """Return the mean MSE of a DAG with these local values ``-ln MSE`` (d,)."""
+    return float((score.n_rows * np.exp(-local)).sum() / score.n_rows.sum())
 
 
 class _Sweep:
@@ -284,7 +285,7 @@ class _Sweep:
             self.best = found
         if level is None:
             return value, 0.0
-        return value, float((self.evaluator.score.n_rows * np.exp(found.local[0])).sum())
+        return value, float((self.evaluator.score.n_rows * np.exp(-found.local[0])).sum())
 
     def _evaluated(self, dag: npt.NDArray[np.bool_]) -> Evaluated:
         local = self.evaluator.families(Families.from_dags(dag[None]))[None]

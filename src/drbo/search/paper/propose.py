@@ -97,7 +97,7 @@ class RegionProposer:
             return
         if started:
             self.region.update(improved=improved)
-        self.history.append(batch.dags, batch.local)
+        self.history.append(batch.dags, -batch.local)  # networks learn costs, such as the paper's ln MSE
         with self._memory():
             self.surrogate.update(self.history, len(batch), self.generator)
         if self.settings.paper.replay == "reservoir":

@@ -22,22 +22,22 @@ def prices(
 
 def combined(
     score: Score,
-    local: Tensor,  # (..., d)
+    cost: Tensor,  # (..., d): minus the local values
     price: Tensor,  # (..., d)
 ) -> Tensor:
-    """Return the scores (...) of DAGs from the drawn local values and the prices of their families.
+    """Return the scores (...) of DAGs from the drawn costs and the prices of their families.
 
-    On a GPU the two common forms of a score are computed there: copying all draws to the CPU would take longer than
-    drawing them.
+    The networks learn costs, such as the paper's ln MSE. On a GPU the two common forms of a score are computed there:
+    copying all draws to the CPU would take longer than drawing them.
     """
-    if local.is_cuda and type(score).combine is BicEV.combine:
+    if cost.is_cuda and type(score).combine is BicEV.combine:
         total = float(score.n_rows.sum())
-        weighted = local + _on_device(np.log(score.n_rows / total), local)
+        weighted = cost + _on_device(np.log(score.n_rows / total), cost)
         return _sum(price) - total * torch.logsumexp(weighted, -1)
-    if local.is_cuda and type(score).combine is Score.combine and type(score).share is Score.share:
-        return _sum(_on_device(np.broadcast_to(score.gain, score.n_nodes), local) * local + price)
-    scores = score.combine(local.cpu().numpy(), price.cpu().numpy())
-    return torch.as_tensor(scores, dtype=local.dtype, device=local.device)
+    if cost.is_cuda and type(score).combine is Score.combine and type(score).share is Score.share:
+        return _sum(price - _on_device(np.broadcast_to(score.gain, score.n_nodes), cost) * cost)
+    scores = score.combine(-cost.cpu().numpy(), price.cpu().numpy())
+    return torch.as_tensor(scores, dtype=cost.dtype, device=cost.device)
 
 
 def _on_device(values: np.ndarray[tuple[int], np.dtype[np.float64]], like: Tensor) -> Tensor | float:
