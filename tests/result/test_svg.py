@@ -33,6 +33,7 @@ def test_the_file_is_xml_with_all_names_and_a_legend():
         "blue: positive effect",
         "orange: negative effect",
         "line width: absolute standardised weight",
+        "hollow arrowhead: the direction is assumed",
     ]
     assert float(root.get("height")) > 0
     left, top, width, height = map(float, root.get("viewBox").split())
@@ -44,7 +45,15 @@ def test_the_file_is_xml_with_all_names_and_a_legend():
 
 def test_undirected_edges_are_explained():
     assert _texts(_result(equivalent=True))[1][3:] == ["no arrowhead: the data do not determine the direction"]
-    assert _texts(_result())[1][3:] == []
+
+
+def test_assumed_directions_have_hollow_arrowheads():
+    root, texts = _texts(_result())
+    assert texts[3:] == ["hollow arrowhead: the direction is assumed"]
+    edges = [group for group in root.iter(f"{SVG}g") if "edge" in group.get("class")]
+    assert len(edges) == 2
+    assert all("hollow" in edge.get("class") for edge in edges)
+    assert ".hollow polygon { fill: #ffffff" in root.find(f"{SVG}style").text
 
 
 def test_names_are_escaped():

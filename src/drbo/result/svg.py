@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from drbo.data.files import write_file
 from drbo.errors import ResultError
-from drbo.result.report.drawing import Drawing
+from drbo.result.report.drawing import Drawing, heads_of
 from drbo.result.result import Result
 from drbo.result.routes import text_width
 
@@ -23,6 +23,9 @@ text { font-family: "DejaVu Sans", Verdana, sans-serif; fill: #1b2733; }
 .positive path { stroke: #0072b2; } .positive polygon, text.positive { fill: #0072b2; }
 .negative path { stroke: #c65300; } .negative polygon, text.negative { fill: #c65300; }
 .edge path, .edge polygon { opacity: .85; }
+.hollow polygon { fill: #ffffff; stroke: #52606d; stroke-width: 1.2; opacity: 1; }
+.positive.hollow polygon { fill: #ffffff; stroke: #0072b2; } .negative.hollow polygon { fill: #ffffff; stroke: #c65300; }
+.weak path { stroke-dasharray: 5 3; }
 .band { fill: #ffffff; } .band-1 { fill: #eef3f8; } .band-name, .note { fill: #586878; }
 """
 # Sizes in points.
@@ -90,6 +93,8 @@ def _notes(result: Result) -> list[tuple[str, str]]:
         notes += [("positive", "blue: positive effect")] if (weights[result.dag] > 0).any() else []
         notes += [("negative", "orange: negative effect")] if (weights[result.dag] < 0).any() else []
         notes += [("note", "line width: absolute standardised weight")]
-    if (result.dag & result.undirected).any():
-        notes += [("note", "no arrowhead: the data do not determine the direction")]
+    heads = set(heads_of(result).values())
+    notes += [("note", "hollow arrowhead: the direction is assumed")] if "hollow" in heads else []
+    notes += [("note", "no arrowhead: the data do not determine the direction")] if "none" in heads else []
+    notes += [("note", "dashed line: a weak edge")] if result.weak.any() else []
     return notes
