@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.table import Table
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Score
+from drbo.scores.families import Families
 from drbo.scores.splines import SplineScore
 from drbo.search.subset_dp import best_dag
 

@@ -6,7 +6,7 @@ import pytest
 
 from drbo import DrBO, Settings
 from drbo.data.table import Table
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 
 SMALL = Settings(climbs=4).with_(batch_size=8, n_candidates=100, hidden=8, n_grads=2, n_replay=32)
 NAMES = ["rain", "sprinkler", "wet", "slippery", "fall"]

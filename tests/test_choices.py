@@ -4,8 +4,9 @@ import pytest
 from drbo.choices import Choices, chance_parents
 from drbo.data.table import Table
 from drbo.errors import SettingsError
-from drbo.scores.base import Families, score_class
+from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
+from drbo.scores.registry import score_class
 from drbo.settings import Settings
 
 

@@ -20,7 +20,7 @@ from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.errors import DataError, KnowledgeError, LockError, ScoreError, SettingsError
 from drbo.graph import dag_to_cpdag, is_acyclic
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.loop import ProposalSearch
 from drbo.search.orders.search import OrderSearch

@@ -8,7 +8,7 @@ from drbo import DrBO, Knowledge
 from drbo.claims.prune import linear_weights
 from drbo.data.moments import moments
 from drbo.errors import DataError, SettingsError
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 
 

@@ -4,7 +4,8 @@ import pytest
 from drbo.data.table import Table
 from drbo.errors import ScoreError, SettingsError
 from drbo.graph import dag_to_cpdag, is_acyclic
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Score
+from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.testing import check_score, covered_reversal
 

@@ -27,6 +27,8 @@ def test_the_environment_and_torch_say_how_many_threads(monkeypatch):
     torch = SimpleNamespace(get_num_threads=lambda: 5, set_num_threads=calls.append)
     monkeypatch.setitem(sys.modules, "torch", torch)
     assert available() == 5
+    use_threads(5)  # as it is: torch may still change it
+    assert threads._asked is None
     use_threads(2)
     assert available() == 2
     assert calls == [2]

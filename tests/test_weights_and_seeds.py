@@ -7,7 +7,8 @@ import pytest
 from drbo import DrBO, Settings
 from drbo.data.table import Table
 from drbo.errors import DataError, SettingsError
-from drbo.scores.base import Families, build_score
+from drbo.scores.families import Families
+from drbo.scores.registry import build_score
 
 NUMERIC, DISCRETE = ("bic-nv", "bic-ev", "bge"), ("bdeu", "bic-discrete")
 

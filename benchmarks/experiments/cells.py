@@ -25,7 +25,7 @@ from benchmarks.methods import METHODS, Answer, Task, Worker
 from benchmarks.methods.metrics import dag_score, measure, measure_search, unpack
 from benchmarks.parameters import Device, Numbers, Workers
 from benchmarks.rows import Row, load, save, stamp
-from drbo.scores.base import build_score
+from drbo.scores.registry import build_score
 
 KEY = ("data", "method", "seed", "repeat")
 CURVE_KEY = (*KEY, "step")

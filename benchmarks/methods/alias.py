@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from benchmarks.methods.base import Graph, Record
 from drbo.claims.prune import prune as prune_dag
 from drbo.data.table import Table
-from drbo.scores.base import build_score
+from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.paper.space import FullRankSpace
 from drbo.settings import Settings

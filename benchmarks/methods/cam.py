@@ -16,7 +16,7 @@ from benchmarks.methods.base import Graph, Record
 from drbo.claims.cam import spline_term
 from drbo.claims.prune import prune as prune_dag
 from drbo.data.table import Table
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.scores.splines import SplineScore
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.settings import Settings

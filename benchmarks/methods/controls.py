@@ -19,7 +19,8 @@ from drbo.claims.prune import prune as prune_dag
 from drbo.data.simulate import random_dag
 from drbo.data.table import Table
 from drbo.graph import descendants
-from drbo.scores.base import Families, build_score
+from drbo.scores.families import Families
+from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.settings import Settings
 

@@ -14,7 +14,8 @@ import torch
 
 from benchmarks.methods.base import Graph, Learn, Task
 from drbo.data.table import Table
-from drbo.scores.base import Families, build_score
+from drbo.scores.families import Families
+from drbo.scores.registry import build_score
 
 
 def gcastle_pc(task: Task, variant: str = "original") -> Learn:

@@ -8,7 +8,7 @@ from benchmarks.methods.base import Found, Graph, Learn, Task
 from benchmarks.methods.libraries import as_text
 from benchmarks.methods.variants import VARIANTS
 from drbo.claims.prune import prune
-from drbo.scores.base import build_score
+from drbo.scores.registry import build_score
 from drbo.search.loop import ProposalSearch
 from drbo.search.outcome import Progress
 from drbo.search.strategy import new_search

@@ -39,7 +39,8 @@ from drbo.data.simulate import random_dag, simulate, standardize
 from drbo.data.table import Table
 from drbo.graph import topological_order
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Score, build_score
+from drbo.scores.base import Score
+from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.proof import certify_large
 from drbo.search.exact.useful_parents import Effort

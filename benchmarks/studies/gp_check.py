@@ -23,7 +23,7 @@ from benchmarks.parameters import Numbers
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo.data.table import Table
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.scores.gp_paper import GpNV
 
 #: Score / (n d) of the true graphs.

@@ -20,7 +20,7 @@ from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.scores.gp_paper import GpNV
 
 

@@ -28,7 +28,8 @@ from drbo.data.simulate import Simulated, simulate, standardize
 from drbo.data.table import Table
 from drbo.graph import dag_to_cpdag
 from drbo.metrics import compare, shd
-from drbo.scores.base import Score, build_score
+from drbo.scores.base import Score
+from drbo.scores.registry import build_score
 
 KEY = "data graph n penalty seed method"
 QUICK = {"graphs": ("6ER1",), "rows": 100, "seeds": range(1), "rivals": ("EqVar",), "limit": 20.0}

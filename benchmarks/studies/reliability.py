@@ -22,7 +22,7 @@ from drbo.claims.findings import edge_posterior
 from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.graph import topological_order
-from drbo.scores.base import build_score
+from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables
 from drbo.settings import Settings

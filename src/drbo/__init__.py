@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from drbo.knowledge import Knowledge as Knowledge
     from drbo.result.result import Result as Result
     from drbo.result.storage import load as load
-    from drbo.scores.base import Families as Families
     from drbo.scores.base import Score as Score
+    from drbo.scores.families import Families as Families
     from drbo.settings import Settings as Settings
     from drbo.testing import check_score as check_score
 
@@ -27,7 +27,7 @@ _HOMES = {
     "Confidence": "drbo.claims.confidence",
     "DrBO": "drbo.estimator",
     "DrboError": "drbo.errors",
-    "Families": "drbo.scores.base",
+    "Families": "drbo.scores.families",
     "Knowledge": "drbo.knowledge",
     "Result": "drbo.result.result",
     "Score": "drbo.scores.base",

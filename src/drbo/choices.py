@@ -15,9 +15,10 @@ from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
 from drbo.scores.auto import choose_score
-from drbo.scores.base import SCORES, Score, score_class
+from drbo.scores.base import Score
 from drbo.scores.bge import BGe
 from drbo.scores.linear import BicEV, BicNV
+from drbo.scores.registry import SCORES, score_class
 from drbo.scores.splines import SplineScore
 from drbo.settings import Exact, Preset, Settings
 

@@ -29,7 +29,8 @@ from drbo.problem import Problem, Request, ScoreChoice, prepare
 from drbo.result.pooling import pooled
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace, was_cut_short
 from drbo.result.result import Result
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Score
+from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.search.checkpoint.saver import Saved, Saver, begin, make_folder
 from drbo.search.outcome import Callback, Outcome, Progress

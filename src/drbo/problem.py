@@ -19,8 +19,9 @@ from drbo.deadline import current
 from drbo.errors import DataError, SettingsError
 from drbo.graph import check_dag
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Score, build_score, score_class
+from drbo.scores.base import Score
 from drbo.scores.named import score_label
+from drbo.scores.registry import build_score, score_class
 from drbo.search.bayes.first_design import repaired
 from drbo.search.bayes.screen import screened
 from drbo.search.checkpoint.saver import Course, Saved

@@ -24,8 +24,9 @@ from drbo.problem import ScoreChoice, where
 from drbo.result.effects import Effects, resampled_effects
 from drbo.result.pooling import pooled
 from drbo.result.result import Result
-from drbo.scores.base import SCORES, Score, build_score
+from drbo.scores.base import Score
 from drbo.scores.named import score_of_file
+from drbo.scores.registry import SCORES, build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.settings import Settings
 

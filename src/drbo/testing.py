@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from drbo.data.table import Table
 from drbo.errors import ScoreError
-from drbo.scores.base import Families, Score, build_score
+from drbo.scores.base import Score
+from drbo.scores.families import Families
+from drbo.scores.registry import build_score
 
 #: Relative difference under which two scores count as equal.
 TOLERANCE = 1e-7

@@ -39,9 +39,10 @@ def available() -> int:
 def use_threads(count: int) -> None:
     """Let compiled code, and torch if it is loaded, use so many threads from now on."""
     global _asked
+    if available() == count:
+        return
     _asked = count
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.get_num_threads() != count:
+    if (torch := sys.modules.get("torch")) is not None:
         torch.set_num_threads(count)
 
 

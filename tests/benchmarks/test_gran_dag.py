@@ -8,7 +8,7 @@ import pytest
 from benchmarks import gran_dag
 from benchmarks.methods.metrics import dag_score
 from drbo.data.table import Table
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 
 
 def test_a_table_score_looks_its_values_up():

@@ -10,7 +10,7 @@ from drbo.claims.known_margins import neighbours
 from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
-from drbo.scores.base import build_score
+from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.outcome import Outcome
 from drbo.settings import Settings

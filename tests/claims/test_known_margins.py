@@ -9,7 +9,8 @@ from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.graph import dag_to_cpdag, is_acyclic
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Families, build_score
+from drbo.scores.families import Families
+from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables, families_of, legal_rows
 from drbo.settings import Settings

@@ -6,7 +6,7 @@ from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.graph import dag_to_cpdag
-from drbo.scores.base import build_score
+from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables, known_tables
 from drbo.settings import Settings

@@ -6,8 +6,8 @@ from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.graph import topological_order
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Families
 from drbo.scores.bge import BGe
+from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.gains import Expansion, ScoreSteps, steps_of

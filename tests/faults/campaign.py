@@ -255,7 +255,7 @@ def size(n_nodes: int = 100, n_dags: int = 50_000) -> dict[str, Any]:
     """Measure the checkpoint of a long search: a history of random DAGs and a cache of all their families."""
     from drbo.data.simulate import simulate
     from drbo.data.table import Table
-    from drbo.scores.base import Families
+    from drbo.scores.families import Families
     from drbo.scores.linear import BicEV
     from drbo.search.checkpoint import files as checkpoint
     from drbo.search.strategy import new_search

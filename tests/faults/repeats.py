@@ -27,7 +27,7 @@ def tables() -> dict[str, Any]:
     import pandas as pd
 
     from drbo.data.simulate import simulate
-    from drbo.scores.base import SCORES
+    from drbo.scores.registry import SCORES
 
     numbers = pd.DataFrame(simulate("4ER2", n=40, seed=3).X, columns=list("abcd"))
     middle = numbers > numbers.median()

@@ -20,6 +20,7 @@ from drbo.cli import main
 from drbo.data.simulate import simulate
 from drbo.errors import WorkerError
 from drbo.search.checkpoint import saver as saving
+from drbo.search.evaluation import dispatch
 from drbo.search.evaluation import remote as workers
 
 dask = pytest.importorskip("dask", reason="needs the extra drbo[dask]")
@@ -150,8 +151,8 @@ def test_a_dead_scheduler_is_an_error_in_words_and_the_run_goes_on_later(schedul
 
 
 def test_a_scheduler_without_workers_is_not_waited_for_for_ever(scheduler, monkeypatch):
-    monkeypatch.setattr(workers, "ASK_SECONDS", 0.2)
-    monkeypatch.setattr(workers, "NO_WORKER_SECONDS", 1.0)
+    monkeypatch.setattr(dispatch, "ASK_SECONDS", 0.2)
+    monkeypatch.setattr(dispatch, "NO_WORKER_SECONDS", 1.0)
     with distributed.Client(scheduler[1], timeout=5, set_as_default=False) as client:
         executor = client.get_executor(pure=False)
         with pytest.raises(WorkerError, match="has had no worker for 1 s"):

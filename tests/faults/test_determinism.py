@@ -15,9 +15,11 @@ import pytest
 from drbo import DrBO, Settings
 from drbo.data.check import check_table
 from drbo.data.simulate import simulate
-from drbo.scores.base import SCORES, Families, build_score
+from drbo.scores.families import Families
+from drbo.scores.registry import SCORES, build_score
 from drbo.search.evaluation import remote as workers
-from drbo.search.evaluation.remote import Workers, local_scores
+from drbo.search.evaluation.local_scores import local_scores
+from drbo.search.evaluation.remote import Workers
 from tests.faults.repeats import KERNELS, repeats, tables
 
 #: Score and budget that take each of the routes of the default preset, and an expensive score.

@@ -10,7 +10,8 @@ import pytest
 from drbo import DrBO
 from drbo.data.check import check_table
 from drbo.errors import DrboError
-from drbo.scores.base import SCORES, Families, build_score
+from drbo.scores.families import Families
+from drbo.scores.registry import SCORES, build_score
 
 BINARY = ("logistic",)
 DISCRETE = ("bic-discrete", "bdeu")

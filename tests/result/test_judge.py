@@ -11,8 +11,9 @@ from drbo.data.table import Table
 from drbo.errors import DataError, SettingsError
 from drbo.graph import dag_to_cpdag
 from drbo.result.judge import LEVEL, judge
-from drbo.scores.base import Families, build_score
+from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
+from drbo.scores.registry import build_score
 
 
 def _truth(seed=0, d=7, share=0.4):

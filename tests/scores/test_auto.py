@@ -13,7 +13,8 @@ from drbo.data.table import Table
 from drbo.errors import ScoreError
 from drbo.scores import auto
 from drbo.scores.auto import choose_score, nonlinearity
-from drbo.scores.base import Score, build_score
+from drbo.scores.base import Score
+from drbo.scores.registry import build_score
 
 
 def bent(n, d, rng):

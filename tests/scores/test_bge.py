@@ -6,8 +6,8 @@ from scipy.stats import multivariate_t
 
 from drbo.data.table import Table
 from drbo.errors import DataError, ScoreError, SettingsError
-from drbo.scores.base import Families
 from drbo.scores.bge import BGe
+from drbo.scores.families import Families
 
 pytestmark = pytest.mark.floats
 

@@ -5,7 +5,7 @@ import pytest
 
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
-from drbo.scores.base import SCORES
+from drbo.scores.registry import SCORES
 from drbo.testing import check_score
 
 

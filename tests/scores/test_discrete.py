@@ -8,8 +8,8 @@ from scipy.special import gammaln
 from drbo.data.table import Table
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores import discrete
-from drbo.scores.base import Families
 from drbo.scores.discrete import BDeu, DiscreteBIC, configurations
+from drbo.scores.families import Families
 
 
 def make_table(n, cardinalities, seed=0, strength=1.5):

@@ -9,7 +9,7 @@ from statsmodels.discrete.discrete_model import Logit
 from drbo.data.table import Table
 from drbo.errors import ScoreError
 from drbo.scores import logistic
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.scores.logistic import LogisticBIC, maximised_likelihood
 
 

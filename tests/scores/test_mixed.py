@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 from drbo.data.table import Table
 from drbo.errors import ScoreError
 from drbo.scores import mixed
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.scores.mixed import ConditionalGaussian, DegenerateGaussian
 

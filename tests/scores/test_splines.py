@@ -3,7 +3,7 @@ import pytest
 
 from drbo.data.table import Table, standardized
 from drbo.errors import ScoreError, SettingsError
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.scores.outliers import winsorized
 from drbo.scores.splines import SplineScore, natural_spline

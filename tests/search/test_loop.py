@@ -12,7 +12,7 @@ from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search import strategy
 from drbo.search.evaluation.evaluator import Evaluator

@@ -7,7 +7,7 @@ from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search import recombine as improve
 from drbo.search.evaluation.evaluator import Evaluator

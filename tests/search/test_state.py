@@ -10,9 +10,9 @@ from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.errors import CheckpointError
 from drbo.knowledge import Knowledge
-from drbo.scores.base import build_score
 from drbo.scores.bge import BGe
 from drbo.scores.linear import BicEV, BicNV
+from drbo.scores.registry import build_score
 from drbo.search import recombine as improve
 from drbo.search.bayes import surrogate as process
 from drbo.search.orders.search import OrderSearch

@@ -3,8 +3,8 @@ import pytest
 
 from drbo.data.table import Table
 from drbo.errors import SettingsError
-from drbo.scores.base import score_class
 from drbo.scores.linear import BicNV
+from drbo.scores.registry import score_class
 from drbo.search.loop import ProposalSearch
 from drbo.search.orders.search import OrderSearch
 from drbo.search.strategy import choose_route, new_search

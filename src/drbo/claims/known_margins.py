@@ -8,7 +8,7 @@ from drbo.claims.margins import OtherClass
 from drbo.claims.record import Margins
 from drbo.deadline import current
 from drbo.graph import dag_to_cpdag, topological_order
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.search import known_orders
 from drbo.search.evaluation.evaluator import Evaluator
 

@@ -11,7 +11,8 @@ from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.deadline import current
-from drbo.scores.base import Score, build_score
+from drbo.scores.base import Score
+from drbo.scores.registry import build_score
 from drbo.search.base import Search
 from drbo.search.bayes.screen import screened
 from drbo.search.orders.search import OrderSearch

@@ -83,7 +83,7 @@ def _reference(checked: "Table") -> Any:
     if "categorical" in checked.kinds or not MIN_JUDGED <= checked.n_columns <= MAX_JUDGED:
         return None
     from drbo.graph import dag_to_cpdag
-    from drbo.scores.base import build_score
+    from drbo.scores.registry import build_score
     from drbo.search.orders.search import OrderSearch
     from drbo.settings import Settings
 

@@ -23,7 +23,7 @@ def score(data: Path, graph: Path, as_json: bool, **options: Any) -> None:
     """
     from drbo.graph import check_dag
     from drbo.result.export import read_graph
-    from drbo.scores.base import build_score
+    from drbo.scores.registry import build_score
 
     checked, notes = read_checked(data, options)
     for note in notes:
@@ -40,7 +40,7 @@ def _parts(made: Any, dag: Any, options: dict[str, Any]) -> dict[str, Any]:
     """Return the score of the DAG and what each node adds to it."""
     import numpy as np
 
-    from drbo.scores.base import Families
+    from drbo.scores.families import Families
     from drbo.search.evaluation.evaluator import Evaluator
     from drbo.settings import Settings
 

@@ -23,10 +23,10 @@ from drbo.graph import check_pdag, cpdag_to_dag, dag_to_cpdag, markov_equivalent
 from drbo.result.independence import KCI_ROWS, Independence, independence_test, markov_p_values
 from drbo.result.judgement import LEAST, LEVEL, PENALTIES, Judgement
 from drbo.scores.auto import choose_score
-from drbo.scores.base import build_score
 from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.linear import BicNV
+from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings

@@ -1,9 +1,5 @@
-"""The score interface, batches of families, and the registry of score names."""
+"""The score interface."""
 
-import importlib
-import inspect
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -11,9 +7,9 @@ import numpy.typing as npt
 
 from drbo.data.table import Table
 from drbo.deadline import current
-from drbo.errors import DataError, DrboError, ScoreError, SettingsError
+from drbo.errors import ScoreError, SettingsError
+from drbo.scores.families import Families
 from drbo.scores.sums import sum_nodes
-from drbo.torch_device import need_torch
 
 Floats = npt.NDArray[np.float64]
 
@@ -24,77 +20,6 @@ EBIC_GAMMA = 0.5
 LARGEST = 1e100
 #: Bytes of one batch of families that are fitted together.
 BATCH_BYTES = 2**27
-
-
-@dataclass(frozen=True, eq=False)
-class Families:
-    """A batch of families: each is a node and a set of parents.
-
-    Examples
-    --------
-    >>> families = Families.from_sets(3, [(2, (0, 1)), (0, ())])
-    >>> families.nodes.tolist(), families.parents.astype(int).tolist()
-    ([2, 0], [[1, 1, 0], [0, 0, 0]])
-    >>> len(set(families.keys()))
-    2
-    """
-
-    nodes: npt.NDArray[np.intp]  # (m,)
-    parents: npt.NDArray[np.bool_]  # (m, d); parents[r, i]: i is a parent of nodes[r]
-
-    @classmethod
-    def from_dags(cls, dags: npt.NDArray[np.bool_]) -> "Families":
-        """Return the d families of each DAG, DAG after DAG; ``dags`` is (B, d, d)."""
-        count, d, _ = dags.shape
-        parents = np.array(dags.transpose(0, 2, 1), order="C").reshape(count * d, d)  # never a view of the graphs
-        return cls(np.tile(np.arange(d), count), parents)
-
-    @classmethod
-    def from_sets(cls, n_nodes: int, sets: Iterable[tuple[int, Sequence[int]]]) -> "Families":
-        """Return the families listed as (node, indices of its parents)."""
-        pairs = list(sets)
-        parents = np.zeros((len(pairs), n_nodes), dtype=bool)
-        for row, (_, members) in enumerate(pairs):
-            parents[row, list(members)] = True
-        return cls(np.array([node for node, _ in pairs], dtype=np.intp), parents)
-
-    @property
-    def n_nodes(self) -> int:
-        return int(self.parents.shape[1])
-
-    @property
-    def sizes(self) -> npt.NDArray[np.intp]:
-        """The number of parents (m,) of each family."""
-        counts: npt.NDArray[np.intp] = self.parents.sum(axis=1)
-        return counts
-
-    def __len__(self) -> int:
-        return len(self.nodes)
-
-    def __getitem__(self, rows: Any) -> "Families":
-        return Families(self.nodes[rows], self.parents[rows])
-
-    def keys(self) -> list[bytes]:
-        """Return one byte string per family; equal families have equal strings, and strings sort by node first."""
-        head = self.nodes.astype(">u4").view(np.uint8).reshape(-1, 4)
-        packed = np.concatenate([head, np.packbits(self.parents, axis=1)], axis=1)
-        raw, width = packed.tobytes(), packed.shape[1]
-        return [raw[start : start + width] for start in range(0, len(raw), width)]
-
-    @classmethod
-    def from_keys(cls, keys: Sequence[bytes], n_nodes: int) -> "Families":
-        """Invert :meth:`keys`."""
-        packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), 4 + -(-n_nodes // 8))
-        nodes = packed[:, :4].copy().view(">u4")[:, 0].astype(np.intp)
-        return cls(nodes, np.unpackbits(packed[:, 4:], axis=1, count=n_nodes).astype(bool))
-
-    def padded(self, rows: npt.NDArray[np.intp], width: int) -> npt.NDArray[np.intp]:
-        """Return (len(rows), width) parent indices; free places hold the dummies d, d + 1, ... by position."""
-        index = np.broadcast_to(self.n_nodes + np.arange(width), (len(rows), width)).copy()
-        row, parent = np.nonzero(self.parents[rows])
-        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(rows)))])
-        index[row, np.arange(len(row)) - starts[row]] = parent
-        return index
 
 
 class Score:
@@ -267,21 +192,6 @@ class Score:
         return None
 
 
-def row_groups(
-    targets: npt.NDArray[np.bool_] | None,  # (n, d)
-    n_rows: int,
-    n_nodes: int,
-) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
-    """Return the nodes that share their rows, with those rows, group by group."""
-    if targets is None:
-        return [(np.arange(n_nodes), np.arange(n_rows))]
-    patterns, member = np.unique(targets, axis=1, return_inverse=True)
-    return [
-        (np.flatnonzero(member.ravel() == group), np.flatnonzero(~patterns[:, group]))
-        for group in range(patterns.shape[1])
-    ]
-
-
 def _check_penalty(penalty: Any) -> float | Literal["ebic"]:
     if penalty == "ebic":
         return "ebic"
@@ -316,144 +226,3 @@ def _check_targets(targets: npt.ArrayLike | None, n: int, d: int) -> npt.NDArray
     if mask.shape != (n, d) or not np.isin(mask, (0, 1)).all():
         raise SettingsError(f"targets must be a boolean ({n}, {d}) array, got shape {mask.shape}")
     return mask.astype(bool) if mask.any() else None
-
-
-#: Score names and where they live; imported when asked for.
-SCORES: dict[str, str] = {
-    "bdeu": "drbo.scores.discrete:BDeu",
-    "bge": "drbo.scores.bge:BGe",
-    "bic-discrete": "drbo.scores.discrete:DiscreteBIC",
-    "bic-ev": "drbo.scores.linear:BicEV",
-    "bic-nv": "drbo.scores.linear:BicNV",
-    "gp": "drbo.scores.gp:GpScore",
-    "gp-ev": "drbo.scores.gp_paper:GpEV",
-    "gp-nv": "drbo.scores.gp_paper:GpNV",
-    "logistic": "drbo.scores.logistic:LogisticBIC",
-    "mixed": "drbo.scores.mixed:DegenerateGaussian",
-    "mixed-cg": "drbo.scores.mixed:ConditionalGaussian",
-    "splines": "drbo.scores.splines:SplineScore",
-}
-
-
-class _Wrapped(Score):
-    """A function, or an object that only knows ``local_one`` or ``local``, seen as a Score."""
-
-    def __init__(self, inner: Any, table: Table) -> None:
-        super().__init__(table)
-        self.inner = inner
-        self.name = getattr(inner, "__name__", type(inner).__name__)
-        self.score_equivalent = bool(getattr(inner, "score_equivalent", False))
-        self.evidence_scale = getattr(inner, "evidence_scale", None)
-        self.cheap = getattr(inner, "cheap", False)
-
-    def local(self, families: Families) -> npt.NDArray[np.float64]:
-        if hasattr(self.inner, "local"):
-            return np.asarray(self.inner.local(families), dtype=np.float64)
-        return super().local(families)
-
-    def local_one(self, node: int, parents: tuple[int, ...]) -> float:
-        return float(getattr(self.inner, "local_one", self.inner)(node, parents))
-
-
-def score_class(name: str) -> Any:
-    """Return the class behind a score name or a ``module:Class``."""
-    path = SCORES.get(name, name)
-    module, _, attribute = path.partition(":")
-    if not attribute:
-        raise SettingsError(
-            f"score must be one of {', '.join(sorted(SCORES))}, auto, or module:Class, got {name!r}",
-            hint="name your own score as package.module:ClassName",
-        )
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except Exception as error:  # the module is the user's: it may fail in any way
-        if name in SCORES and isinstance(error, ModuleNotFoundError):
-            need_torch(f"score '{name}'")
-        raise SettingsError(
-            f"score {name!r} cannot be imported: {type(error).__name__}: {error}",
-            hint="check the name, and that Python can import the module from the current folder",
-        ) from error
-
-
-def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = None) -> Score:
-    """Return the score of a table, given its name, ``module:Class``, a class, an object or a function.
-
-    A function ``f(node, parents)`` takes the column of a node and the columns of its parents, by their place in the
-    table, and returns the local score as a number.
-
-    Examples
-    --------
-    >>> few_edges = build_score(lambda node, parents: -len(parents), Table.from_array(np.eye(3)))
-    >>> few_edges.local(Families.from_sets(3, [(0, ()), (2, (0, 1))])).tolist()
-    [0.0, -2.0]
-    >>> table = Table.from_array([[0.0, 1.0], [1.0, 0.5], [2.0, 2.5], [3.0, 1.0]])
-    >>> build_score("bic-nv", table, {"penalty": 2}).penalty
-    2.0
-    """
-    options = dict(options or {})
-    made: Any = score_class(spec) if isinstance(spec, str) else spec
-    _check_rows(made, table)
-    if isinstance(made, type):
-        unknown = set(options) - set(_option_names(made))
-        if unknown:
-            raise SettingsError(
-                f"score {spec!r} has no option {', '.join(sorted(unknown))}",
-                hint=f"its options are {', '.join(_option_names(made)) or 'none'}",
-            )
-        try:
-            made = made(table, **options)
-        except DrboError:
-            raise
-        except Exception as error:
-            raise ScoreError(f"score {spec!r} could not be built: {type(error).__name__}: {error}") from error
-    elif options:
-        raise SettingsError(
-            "score_options require a score given by name or as a class",
-            hint="set the options on the score object itself",
-        )
-    if isinstance(made, Score):
-        if made.n_nodes != table.n_columns:
-            raise ScoreError(f"the score was built for {made.n_nodes} columns, but the table has {table.n_columns}")
-        return made
-    if not (callable(made) or hasattr(made, "local_one") or hasattr(made, "local")):
-        raise SettingsError(
-            f"score must be a name, a function or a class with local() or local_one(), got {type(made).__name__}",
-            hint="a function takes a node and its parents, and returns a number: higher is better",
-        )
-    return _Wrapped(made, table)
-
-
-def _check_rows(made: Any, table: Table) -> None:
-    """Refuse weights of rows and missing cells that a score has no use for."""
-    name = getattr(made, "name", getattr(made, "__name__", type(made).__name__))
-    if table.incomplete and not (isinstance(made, type) and getattr(made, "takes_missing", False)):
-        raise DataError(
-            f"score '{name}' requires complete rows; missing=\"em\" works only with bic-nv, bic-ev and bge",
-            hint='use score="bic-nv", or missing="impute", which works with any score',
-        )
-    if table.weights is None:
-        return
-    takes = getattr(made, "row_weights", "none") if isinstance(made, type) else "none"
-    if takes == "none":
-        raise DataError(
-            f"score '{name}' does not support sample weights",
-            hint="use bic-nv, bic-ev or bge for numeric columns, or bdeu or bic-discrete for categories with integer "
-            "weights",
-        )
-    if takes == "counts" and (table.weights != np.round(table.weights)).any():
-        row = int(np.argmax(table.weights != np.round(table.weights)))
-        raise DataError(
-            f"score '{name}' counts rows, so sample weights must be whole numbers, got {table.weights[row]:g}",
-            hint="give the number of times that each row occurred",
-        )
-
-
-def _option_names(cls: type) -> list[str]:
-    names: list[str] = []
-    for base in cls.__mro__:
-        if "__init__" in vars(base) and base is not object:
-            parameters = list(inspect.signature(base.__init__).parameters.values())[2:]  # type: ignore[misc]
-            names += [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in names]
-            if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-                break
-    return names

@@ -9,7 +9,8 @@ from scipy.special import gammaln
 
 from drbo.data.table import Table, unit_free
 from drbo.errors import ScoreError, SettingsError
-from drbo.scores.base import BATCH_BYTES, Families, Score, row_groups
+from drbo.scores.base import BATCH_BYTES, Score
+from drbo.scores.families import Families, row_groups
 from drbo.scores.linear import BicNV, effective_rows, group_moments
 
 Floats = npt.NDArray[np.float64]

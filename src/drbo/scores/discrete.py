@@ -8,7 +8,8 @@ from scipy.special import gammaln
 
 from drbo.data.table import Table
 from drbo.errors import ScoreError, SettingsError
-from drbo.scores.base import Families, Score, row_groups
+from drbo.scores.base import Score
+from drbo.scores.families import Families, row_groups
 
 #: A numeric column with more distinct values than this counts as continuous.
 MAX_LEVELS = 32

@@ -10,7 +10,8 @@ from drbo import _core
 from drbo.data.moments import Moments, complete_moments, moments
 from drbo.data.table import Table
 from drbo.errors import DataError, ScoreError
-from drbo.scores.base import Families, Score, row_groups
+from drbo.scores.base import Score
+from drbo.scores.families import Families, row_groups
 from drbo.scores.sums import log_sum_exp, sum_nodes
 from drbo.threads import crew
 

@@ -8,8 +8,9 @@ from scipy.special import expit
 
 from drbo.data.table import Table
 from drbo.errors import ScoreError
-from drbo.scores.base import BATCH_BYTES, Families, Score, row_groups
+from drbo.scores.base import BATCH_BYTES, Score
 from drbo.scores.discrete import configurations, merge_rows
+from drbo.scores.families import Families, row_groups
 
 #: Weight of the squared coefficients: bounds them under separation; moves the log-likelihood by less than 1e-5.
 RIDGE = 1e-10

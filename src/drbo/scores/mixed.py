@@ -7,9 +7,10 @@ import numpy.typing as npt
 
 from drbo.data.table import Table
 from drbo.errors import ScoreError
-from drbo.scores.base import Families, Score, row_groups
+from drbo.scores.base import Score
 from drbo.scores.bge import check_not_constant, log_pivots
 from drbo.scores.discrete import PARAMETER_CAP, configuration_counts, configurations
+from drbo.scores.families import Families, row_groups
 
 #: Added to the diagonal of a correlation matrix: collinear columns and perfect fits stay finite, and ties stay ties.
 RIDGE = 1e-10

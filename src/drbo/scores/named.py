@@ -3,7 +3,7 @@
 from typing import Any
 
 from drbo.errors import SettingsError
-from drbo.scores.base import SCORES, score_class
+from drbo.scores.registry import SCORES, score_class
 
 
 def is_built_in(name: str) -> bool:

@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from drbo.data.table import Table, unit_free
 from drbo.errors import ScoreError, SettingsError
-from drbo.scores.base import Families, Score, row_groups
+from drbo.scores.base import Score
+from drbo.scores.families import Families, row_groups
 from drbo.scores.linear import residual_variances
 from drbo.scores.outliers import winsorized
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from drbo.constraints import Constraints
 from drbo.graph import descendants
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.outcome import Evaluated
 

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.graph import topological_order
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.search import known_orders, subset_dp
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.outcome import Evaluated

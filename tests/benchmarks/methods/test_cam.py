@@ -7,7 +7,7 @@ from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.graph import is_acyclic
 from drbo.metrics import shd
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.scores.splines import SplineScore
 
 

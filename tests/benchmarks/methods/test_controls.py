@@ -10,7 +10,7 @@ from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.graph import is_acyclic
 from drbo.metrics import shd
-from drbo.scores.base import build_score
+from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.settings import Settings
 

@@ -11,7 +11,7 @@ from benchmarks.methods.metrics import dag_score, judge
 from drbo.data.check import check_table
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
-from drbo.scores.base import build_score
+from drbo.scores.registry import build_score
 
 pytest.importorskip("causallearn")
 

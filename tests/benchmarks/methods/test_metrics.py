@@ -8,7 +8,7 @@ from benchmarks.methods.metrics import identification_distance, measure, pack, u
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.graph import dag_to_cpdag
-from drbo.scores.base import build_score
+from drbo.scores.registry import build_score
 
 
 @pytest.fixture

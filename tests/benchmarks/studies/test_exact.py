@@ -6,7 +6,7 @@ from benchmarks.methods.metrics import proved
 from benchmarks.studies.exact import categorical, large_sets, prove_large
 from drbo.constraints import Constraints
 from drbo.data.table import Table
-from drbo.scores.base import build_score
+from drbo.scores.registry import build_score
 
 
 def test_a_table_of_local_scores_is_a_score_and_is_solved():

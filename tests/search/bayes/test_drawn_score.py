@@ -9,8 +9,8 @@ from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Families
 from drbo.scores.discrete import DiscreteBIC
+from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.bayes import climb
 from drbo.search.bayes import drawn_score as landscape

@@ -5,7 +5,7 @@ from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.search.bayes.propose import MAX_BOLDNESS, ClimbProposer
 from drbo.search.evaluation.evaluator import Evaluator

@@ -6,7 +6,8 @@ import pytest
 from drbo.data.table import Table
 from drbo.deadline import Deadline
 from drbo.errors import ScoreError
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Score
+from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.settings import Settings

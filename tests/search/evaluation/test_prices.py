@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from drbo.data.table import Table
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.search.evaluation.prices import additive_prices
 

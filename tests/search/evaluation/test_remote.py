@@ -11,10 +11,12 @@ import pytest
 
 from drbo.data.table import Table
 from drbo.errors import ScoreError, SettingsError, WorkerError
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Score
+from drbo.scores.families import Families
 from drbo.search.evaluation import remote as module
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.evaluation.remote import Answer, Workers, compute, local_scores
+from drbo.search.evaluation.local_scores import local_scores
+from drbo.search.evaluation.remote import Answer, Workers, compute
 from drbo.search.evaluation.workers import WorkerLost
 from drbo.settings import Settings
 from drbo.threads import available
@@ -257,7 +259,7 @@ FORKING = """if True:
     from multiprocessing import get_context
     import numpy as np, torch
     from drbo.data.table import Table
-    from drbo.scores.base import Families
+    from drbo.scores.families import Families
     from drbo.scores.gp import GpScore
     from drbo.search.evaluation.remote import Workers
     torch.set_num_threads(2)

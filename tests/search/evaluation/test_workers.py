@@ -7,7 +7,7 @@ import time
 import pytest
 
 from drbo.errors import SettingsError
-from drbo.search.evaluation.remote import n_workers
+from drbo.search.evaluation.dispatch import n_workers
 from drbo.search.evaluation.workers import WorkerLost, WorkerPool
 
 

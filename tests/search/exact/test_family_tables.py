@@ -5,7 +5,9 @@ from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Families, Score, build_score
+from drbo.scores.base import Score
+from drbo.scores.families import Families
+from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact import family_tables as made
 from drbo.search.exact.family_tables import (

@@ -9,7 +9,9 @@ from drbo.data.simulate import simulate, standardize
 from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Families, Score, build_score
+from drbo.scores.base import Score
+from drbo.scores.families import Families
+from drbo.scores.registry import build_score
 from drbo.search.bayes.screen import screened
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact import proof as certificate

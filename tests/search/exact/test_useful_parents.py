@@ -9,7 +9,8 @@ from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Score, build_score
+from drbo.scores.base import Score
+from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables, sets_of
 from drbo.search.exact.useful_parents import Effort, can_enumerate, useful_sets

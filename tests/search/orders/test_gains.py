@@ -4,7 +4,8 @@ import pytest
 from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Score
+from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.gains import ScoreSteps, edge_prices, steps_of

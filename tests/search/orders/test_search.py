@@ -9,8 +9,9 @@ from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.deadline import Deadline
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Score
 from drbo.scores.discrete import BDeu, DiscreteBIC
+from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.ascent import Ascent

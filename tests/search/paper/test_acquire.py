@@ -5,7 +5,7 @@ import torch
 from drbo.data.table import Table
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.errors import SettingsError
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.paper import acquire

@@ -3,8 +3,9 @@ import pytest
 import torch
 
 from drbo.data.table import Table
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Score
 from drbo.scores.discrete import DiscreteBIC
+from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.paper.score_tensors import combined, prices
 

@@ -6,7 +6,8 @@ import numpy.typing as npt
 from drbo import _core
 from drbo.constraints import Constraints
 from drbo.graph import topological_order
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Score
+from drbo.scores.families import Families
 from drbo.search.bayes import climb
 from drbo.search.bayes.climb import Drawn, Known, Rules
 from drbo.search.bayes.surrogate import GpSurrogate

@@ -3,7 +3,7 @@
 import numpy as np
 
 from drbo.constraints import Constraints
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.search.bayes.drawn_score import Landscape
 from drbo.search.bayes.first_design import random_dags
 from drbo.search.evaluation.evaluator import Evaluator

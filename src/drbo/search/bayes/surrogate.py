@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_solve, solve_triangular
 
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.search.bayes.climb import Drawn
 from drbo.search.state import Fields, State
 from drbo.threads import one_blas_thread

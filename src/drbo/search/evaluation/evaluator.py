@@ -7,9 +7,11 @@ import numpy.typing as npt
 
 from drbo.constraints import Constraints
 from drbo.deadline import no_deadline
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Score
+from drbo.scores.families import Families
 from drbo.search.evaluation.budget import Budget
-from drbo.search.evaluation.remote import Workers, family_words, local_scores
+from drbo.search.evaluation.local_scores import family_words, local_scores
+from drbo.search.evaluation.remote import Workers
 from drbo.search.outcome import Evaluated
 from drbo.search.state import LARGEST, Fields, State
 from drbo.settings import Settings

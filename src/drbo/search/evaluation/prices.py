@@ -3,7 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Score
+from drbo.scores.families import Families
 
 #: Random families on which a price is compared with the sum of its parents'.
 PRICE_CHECKS = 16

@@ -5,49 +5,38 @@ not hold it yet asks for it. What a worker loses when it dies is given to anothe
 """
 
 import hashlib
-import os
 import pickle
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from collections.abc import Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from drbo.deadline import OutOfTimeError, current
-from drbo.errors import DrboError, ScoreError, SettingsError, WorkerError
-from drbo.scores.base import Families, Score
+from drbo.deadline import current
+from drbo.errors import ScoreError, SettingsError, WorkerError
+from drbo.scores.base import Score
+from drbo.scores.families import Families
+from drbo.search.evaluation.dispatch import Running, dispatched, gone, n_threads, n_workers
+from drbo.search.evaluation.local_scores import PROBE_SECONDS, family_words, local_scores
 from drbo.search.evaluation.workers import WorkerLost
-from drbo.threads import available, use_threads
+from drbo.threads import use_threads
 
 #: Seconds of work in one piece: less is lost in sending it, more is lost with a worker that dies.
 LEAST_SECONDS, MOST_SECONDS = 0.5, 2.0
-#: Work is timed in this process first, in steps that double until one takes this long.
-PROBE_SECONDS = 0.1
-#: Seconds between two looks at what is under way.
-LOOK_SECONDS = 0.25
-#: Families in the first piece of a batch that may be cut anywhere.
-FIRST_PIECE = 64
 #: So often may the worker of one piece be lost before the search gives up.
 MAX_LOSSES = 3
 #: Scores that a worker holds at a time.
 HELD_SCORES = 2
 
-#: So often is a Dask cluster asked for its workers while no answer comes, and so long may it have none.
-ASK_SECONDS, NO_WORKER_SECONDS = 5.0, 60.0
 
 _held: "OrderedDict[str, Any]" = OrderedDict()  # scores, and other work
 _holding = threading.Lock()  # a Dask worker may have several threads
-
-Task = TypeVar("Task")
-Reply = TypeVar("Reply")
-#: What is under way: tasks, and since when.
-Running = dict[Future[Reply], tuple[Task, float]]
 
 
 @dataclass(frozen=True)
@@ -68,7 +57,7 @@ def compute(digest: str, blob: bytes | None, keys: Sequence[bytes], n_threads: i
 
     Examples
     --------
-    >>> compute("0", None, [], available()).wanted
+    >>> compute("0", None, [], n_threads=1).wanted
     True
     """
     score: Score | None = held(digest, blob, n_threads)
@@ -87,7 +76,7 @@ def held(digest: str, blob: bytes | None, n_threads: int) -> Any:
 
     Examples
     --------
-    >>> held("1", pickle.dumps(pow), available())(2, 5), held("1", None, available())(2, 3)
+    >>> held("1", pickle.dumps(pow), n_threads=1)(2, 5), held("1", None, n_threads=1)(2, 3)
     (32, 8)
     """
     with _holding:
@@ -99,95 +88,6 @@ def held(digest: str, blob: bytes | None, n_threads: int) -> Any:
         if digest in _held:
             _held.move_to_end(digest)
         return _held.get(digest)
-
-
-def local_scores(
-    score: Score, families: Families, done: list[float] | None = None
-) -> npt.NDArray[np.float64]:  # fmt: skip
-    """Return the local scores of families, cell by cell; an exception or a bad number of a user's score is named.
-
-    Those of finished cells go to ``done`` if the deadline ends it.
-
-    Examples
-    --------
-    >>> from drbo.data.table import Table
-    >>> class Broken(Score):
-    ...     def local_one(self, node, parents):
-    ...         return 1 / len(parents)
-    >>> local_scores(Broken(Table.from_array(np.eye(3))), Families.from_sets(3, [(0, (1,)), (2, ())]))
-    Traceback (most recent call last):
-        ...
-    drbo.errors.ScoreError: score 'custom' failed for node 'x2' with parents []: ZeroDivisionError: ...
-    """
-    cells = list[npt.NDArray[np.float64]]()
-    try:
-        for rows in _cells(score, len(families)):
-            cells.append(np.asarray(score.local(families[rows]), dtype=np.float64))
-        values = np.concatenate(cells) if cells else np.empty(0)
-    except OutOfTimeError:
-        if done is not None:
-            done += _checked_values(score, families, np.concatenate([np.empty(0), *cells]), part=True).tolist()
-        raise
-    except ScoreError:
-        raise
-    except Exception as error:  # the score may be the user's: it may fail in any way
-        raise ScoreError(
-            f"score '{score.name}' failed for {_blamed(score, families)}: {type(error).__name__}: {error}",
-            hint="a local score must return a finite number for every family",
-        ) from error
-    if done is not None:
-        done += _checked_values(score, families, values).tolist()
-    return _checked_values(score, families, values)
-
-
-def _checked_values(
-    score: Score, families: Families, values: npt.NDArray[np.float64], *, part: bool = False
-) -> npt.NDArray[np.float64]:
-    """Return values, of all families or the first ones, or say what is wrong with them."""
-    if values.shape != (len(values) if part else len(families),):
-        raise ScoreError(
-            f"score '{score.name}' must return one value per family, got shape {values.shape} for {len(families)} "
-            "families"
-        )
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise ScoreError(
-            f"score '{score.name}' is {values[row]} for {family_words(score, families, row)}",
-            hint="a local score must return a finite number for every family",
-        )
-    return values
-
-
-def _cells(score: Score, count: int) -> "Generator[slice, None, None]":
-    """Yield the rows that one call computes; the deadline is looked at between two calls.
-
-    Where a batch may be cut anywhere, pieces double while one takes less than PROBE_SECONDS.
-    """
-    deadline, start = current(), 0
-    size = score.cell or FIRST_PIECE
-    while start < count:
-        deadline.check()
-        before = time.perf_counter()
-        yield slice(start, start + size)
-        start += size
-        if score.cell is None and time.perf_counter() - before < PROBE_SECONDS:
-            size *= 2
-
-
-def family_words(score: Score, families: Families, row: int) -> str:
-    """Return a family in words: node 'c' with parents ['a', 'b']."""
-    parents = [score.names[j] for j in np.flatnonzero(families.parents[row])]
-    return f"node '{score.names[families.nodes[row]]}' with parents {parents}"
-
-
-def _blamed(score: Score, families: Families) -> str:
-    """Return the first family that fails alone, in words."""
-    for row in range(len(families)):
-        try:
-            score.local(families[row : row + 1])
-        except Exception:
-            return family_words(score, families, row)
-    return f"{len(families)} families together"
 
 
 @dataclass
@@ -357,93 +257,6 @@ class Workers:
                 )
 
 
-def dispatched(
-    waiting: "deque[Task]",
-    submit: "Callable[[Task], Future[Reply]]",
-    executor: Executor,
-    watch: "Callable[[Running[Reply, Task]], None]" = lambda _running: None,
-) -> "Generator[tuple[Task, Future[Reply]], None, None]":
-    """Give tasks to an executor, a few more than it has workers; yield each with its future once that is done.
-
-    Whoever puts a task back into ``waiting`` has it done again. ``watch`` sees what is under way, every so often.
-    """
-    running: Running[Reply, Task] = {}
-    room, cluster = 2 * n_workers(executor), Cluster(executor)
-    try:
-        while waiting or running:
-            while waiting and len(running) < room:
-                task = waiting.popleft()
-                try:
-                    future = submit(task)
-                except DrboError:
-                    raise
-                except Exception as error:  # a pool that broke, a client that is closed, a scheduler that is gone
-                    raise gone(error) from error
-                running[future] = task, time.monotonic()
-            done, _ = wait(running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
-            cluster.check(answered=bool(done))
-            for future in done:
-                yield running.pop(future)[0], future
-            watch(running)
-    finally:
-        for future in running:
-            future.cancel()
-
-
-class Cluster:
-    """The health of a Dask cluster; other executors fail the tasks that they cannot do.
-
-    A client that lost its scheduler cancels what was under way and lets new tasks wait for ever, and so does a
-    scheduler without workers.
-    """
-
-    def __init__(self, executor: Executor) -> None:
-        self._client = getattr(executor, "_client", None)
-        self._answered = self._asked = time.monotonic()
-
-    def check(self, answered: bool) -> None:
-        """Raise a WorkerError where no answer can be expected any more."""
-        if self._client is None:
-            return
-        if self._client.status != "running":
-            raise gone(ConnectionError(f"the connection to the Dask scheduler is {self._client.status}"))
-        now = time.monotonic()
-        if answered:
-            self._answered = self._asked = now
-        if now - self._asked >= ASK_SECONDS:
-            self._asked = now
-            if _dask_threads(self._client) > 0:
-                self._answered = now
-            elif now - self._answered >= NO_WORKER_SECONDS:
-                raise gone(ConnectionError(f"the Dask cluster has had no worker for {NO_WORKER_SECONDS:g} s"))
-
-
-def _dask_threads(client: Any) -> int:
-    """Return how many tasks a cluster works on at a time."""
-    try:
-        return int(sum(client.nthreads().values()))
-    except Exception as error:  # a scheduler that does not answer: an OSError, a closed client: a RuntimeError, ...
-        raise gone(error) from error
-
-
-def n_workers(executor: Executor) -> int:
-    """Return how many pieces an executor works on at a time, as far as it tells."""
-    client = getattr(executor, "_client", None)  # Dask's
-    if client is not None:
-        return max(1, _dask_threads(client))
-    return int(getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
-
-
-def n_threads(executor: Executor) -> int:
-    """Return the threads of a worker: as many as at home, and one in a process that was forked from it.
-
-    Threads do not come along when a process is forked, and OpenMP would wait for them for ever.
-    """
-    context = getattr(executor, "_mp_context", None)
-    forked = context is not None and context.get_start_method() == "fork"
-    return 1 if forked else available()
-
-
 def _pickled(score: Score) -> bytes:
     try:
         return pickle.dumps(score, protocol=pickle.HIGHEST_PROTOCOL)
@@ -452,15 +265,6 @@ def _pickled(score: Score) -> bytes:
             f"score '{score.name}' cannot be sent to a worker: {error}",
             hint="define its class at the top level of a module, without open files, locks or lambdas",
         ) from error
-
-
-def gone(error: BaseException) -> WorkerError:
-    """Return the error that an executor has ended with, in words."""
-    return WorkerError(
-        f"the executor no longer accepts work: {type(error).__name__}: {error}",
-        hint="restart the executor, or use WorkerPool from drbo.search.evaluation.workers, which replaces dead "
-        "workers; 'drbo resume' continues a saved search",
-    )
 
 
 def _lost_for_good(score: Score, families: Families, piece: _Piece, why: str) -> WorkerError:

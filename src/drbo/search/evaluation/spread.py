@@ -11,7 +11,8 @@ from typing import Any
 
 from drbo.deadline import current
 from drbo.errors import WorkerError
-from drbo.search.evaluation.remote import MAX_LOSSES, dispatched, gone, held, n_threads
+from drbo.search.evaluation.dispatch import dispatched, gone, n_threads
+from drbo.search.evaluation.remote import MAX_LOSSES, held
 from drbo.search.evaluation.workers import WorkerLost
 
 

@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from drbo.constraints import Constraints
 from drbo.deadline import current
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Score
 from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC
+from drbo.scores.families import Families
 from drbo.scores.linear import RESIDUAL_FLOOR, BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact import set_functions

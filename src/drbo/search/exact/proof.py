@@ -12,7 +12,8 @@ import numpy.typing as npt
 from drbo.constraints import Constraints
 from drbo.errors import SettingsError
 from drbo.graph import topological_order
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Score
+from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact import subset_kernels
 from drbo.search.exact.astar import solve

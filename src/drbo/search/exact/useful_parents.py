@@ -14,9 +14,10 @@ import numpy as np
 
 from drbo.constraints import Constraints
 from drbo.deadline import current
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Score
 from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC
+from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.exact import parents_counts, parents_linear
 from drbo.search.exact.components import Floats, Masks, Piece

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from drbo.constraints import Constraints
 from drbo.deadline import Deadline
 from drbo.graph import topological_order
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.scores.linear import BicEV
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.climb import OrderClimb

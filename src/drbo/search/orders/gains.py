@@ -8,9 +8,10 @@ from scipy.special import gammaln
 
 from drbo import _core
 from drbo.constraints import Constraints
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Score
 from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC
+from drbo.scores.families import Families
 from drbo.scores.linear import COLLINEAR_PIVOT, RESIDUAL_FLOOR, BicEV, BicNV
 from drbo.scores.splines import SplineScore
 from drbo.search.evaluation.evaluator import Evaluator

@@ -9,7 +9,7 @@ from torch import Tensor
 from drbo import _core
 from drbo.errors import SettingsError
 from drbo.paper_settings import PaperSettings
-from drbo.scores.base import Families
+from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.prices import additive_prices
 from drbo.search.paper.cuda_graphs import has_triton

@@ -4,7 +4,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from drbo.scores.base import Families, Score
+from drbo.scores.base import Score
+from drbo.scores.families import Families
 from drbo.scores.linear import BicEV
 
 

@@ -1,0 +1,155 @@
+"""Scores by name, and scores of the user: a class, an object or a plain function."""
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.data.table import Table
+from drbo.errors import DataError, DrboError, ScoreError, SettingsError
+from drbo.scores.base import Score
+from drbo.scores.families import Families
+from drbo.torch_device import need_torch
+
+#: Score names and where they live; imported when asked for.
+SCORES: dict[str, str] = {
+    "bdeu": "drbo.scores.discrete:BDeu",
+    "bge": "drbo.scores.bge:BGe",
+    "bic-discrete": "drbo.scores.discrete:DiscreteBIC",
+    "bic-ev": "drbo.scores.linear:BicEV",
+    "bic-nv": "drbo.scores.linear:BicNV",
+    "gp": "drbo.scores.gp:GpScore",
+    "gp-ev": "drbo.scores.gp_paper:GpEV",
+    "gp-nv": "drbo.scores.gp_paper:GpNV",
+    "logistic": "drbo.scores.logistic:LogisticBIC",
+    "mixed": "drbo.scores.mixed:DegenerateGaussian",
+    "mixed-cg": "drbo.scores.mixed:ConditionalGaussian",
+    "splines": "drbo.scores.splines:SplineScore",
+}
+
+
+class _Wrapped(Score):
+    """A function, or an object that only knows ``local_one`` or ``local``, seen as a Score."""
+
+    def __init__(self, inner: Any, table: Table) -> None:
+        super().__init__(table)
+        self.inner = inner
+        self.name = getattr(inner, "__name__", type(inner).__name__)
+        self.score_equivalent = bool(getattr(inner, "score_equivalent", False))
+        self.evidence_scale = getattr(inner, "evidence_scale", None)
+        self.cheap = getattr(inner, "cheap", False)
+
+    def local(self, families: Families) -> npt.NDArray[np.float64]:
+        if hasattr(self.inner, "local"):
+            return np.asarray(self.inner.local(families), dtype=np.float64)
+        return super().local(families)
+
+    def local_one(self, node: int, parents: tuple[int, ...]) -> float:
+        return float(getattr(self.inner, "local_one", self.inner)(node, parents))
+
+
+def score_class(name: str) -> Any:
+    """Return the class behind a score name or a ``module:Class``."""
+    path = SCORES.get(name, name)
+    module, _, attribute = path.partition(":")
+    if not attribute:
+        raise SettingsError(
+            f"score must be one of {', '.join(sorted(SCORES))}, auto, or module:Class, got {name!r}",
+            hint="name your own score as package.module:ClassName",
+        )
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except Exception as error:  # the module is the user's: it may fail in any way
+        if name in SCORES and isinstance(error, ModuleNotFoundError):
+            need_torch(f"score '{name}'")
+        raise SettingsError(
+            f"score {name!r} cannot be imported: {type(error).__name__}: {error}",
+            hint="check the name, and that Python can import the module from the current folder",
+        ) from error
+
+
+def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = None) -> Score:
+    """Return the score of a table, given its name, ``module:Class``, a class, an object or a function.
+
+    A function ``f(node, parents)`` takes the column of a node and the columns of its parents, by their place in the
+    table, and returns the local score as a number.
+
+    Examples
+    --------
+    >>> few_edges = build_score(lambda node, parents: -len(parents), Table.from_array(np.eye(3)))
+    >>> few_edges.local(Families.from_sets(3, [(0, ()), (2, (0, 1))])).tolist()
+    [0.0, -2.0]
+    >>> table = Table.from_array([[0.0, 1.0], [1.0, 0.5], [2.0, 2.5], [3.0, 1.0]])
+    >>> build_score("bic-nv", table, {"penalty": 2}).penalty
+    2.0
+    """
+    options = dict(options or {})
+    made: Any = score_class(spec) if isinstance(spec, str) else spec
+    _check_rows(made, table)
+    if isinstance(made, type):
+        unknown = set(options) - set(_option_names(made))
+        if unknown:
+            raise SettingsError(
+                f"score {spec!r} has no option {', '.join(sorted(unknown))}",
+                hint=f"its options are {', '.join(_option_names(made)) or 'none'}",
+            )
+        try:
+            made = made(table, **options)
+        except DrboError:
+            raise
+        except Exception as error:
+            raise ScoreError(f"score {spec!r} could not be built: {type(error).__name__}: {error}") from error
+    elif options:
+        raise SettingsError(
+            "score_options require a score given by name or as a class",
+            hint="set the options on the score object itself",
+        )
+    if isinstance(made, Score):
+        if made.n_nodes != table.n_columns:
+            raise ScoreError(f"the score was built for {made.n_nodes} columns, but the table has {table.n_columns}")
+        return made
+    if not (callable(made) or hasattr(made, "local_one") or hasattr(made, "local")):
+        raise SettingsError(
+            f"score must be a name, a function or a class with local() or local_one(), got {type(made).__name__}",
+            hint="a function takes a node and its parents, and returns a number: higher is better",
+        )
+    return _Wrapped(made, table)
+
+
+def _check_rows(made: Any, table: Table) -> None:
+    """Refuse weights of rows and missing cells that a score has no use for."""
+    name = getattr(made, "name", getattr(made, "__name__", type(made).__name__))
+    if table.incomplete and not (isinstance(made, type) and getattr(made, "takes_missing", False)):
+        raise DataError(
+            f"score '{name}' requires complete rows; missing=\"em\" works only with bic-nv, bic-ev and bge",
+            hint='use score="bic-nv", or missing="impute", which works with any score',
+        )
+    if table.weights is None:
+        return
+    takes = getattr(made, "row_weights", "none") if isinstance(made, type) else "none"
+    if takes == "none":
+        raise DataError(
+            f"score '{name}' does not support sample weights",
+            hint="use bic-nv, bic-ev or bge for numeric columns, or bdeu or bic-discrete for categories with integer "
+            "weights",
+        )
+    if takes == "counts" and (table.weights != np.round(table.weights)).any():
+        row = int(np.argmax(table.weights != np.round(table.weights)))
+        raise DataError(
+            f"score '{name}' counts rows, so sample weights must be whole numbers, got {table.weights[row]:g}",
+            hint="give the number of times that each row occurred",
+        )
+
+
+def _option_names(cls: type) -> list[str]:
+    names: list[str] = []
+    for base in cls.__mro__:
+        if "__init__" in vars(base) and base is not object:
+            parameters = list(inspect.signature(base.__init__).parameters.values())[2:]  # type: ignore[misc]
+            names += [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in names]
+            if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+                break
+    return names
