@@ -24,7 +24,8 @@ text { font-family: "DejaVu Sans", Verdana, sans-serif; fill: #1b2733; }
 .negative path { stroke: #c65300; } .negative polygon, text.negative { fill: #c65300; }
 .edge path, .edge polygon { opacity: .85; }
 .hollow polygon { fill: #ffffff; stroke: #52606d; stroke-width: 1.2; opacity: 1; }
-.positive.hollow polygon { fill: #ffffff; stroke: #0072b2; } .negative.hollow polygon { fill: #ffffff; stroke: #c65300; }
+.positive.hollow polygon { fill: #ffffff; stroke: #0072b2; }
+.negative.hollow polygon { fill: #ffffff; stroke: #c65300; }
 .weak path { stroke-dasharray: 5 3; }
 .band { fill: #ffffff; } .band-1 { fill: #eef3f8; } .band-name, .note { fill: #586878; }
 """
