@@ -26,7 +26,7 @@ def test_prices_that_add_up_are_found(table, rng):
     empty, each = additive_prices(score)
     families = Families.from_sets(D, [(0, (1, 3)), (2, ()), (4, (0, 1, 2, 3))])
     for node, parents, price in zip(families.nodes, families.parents, score.family_price(families), strict=True):
-        assert empty[node] + each[node] @ parents == pytest.approx(price, rel=1e-5)
+        assert empty[node] + each[node] @ parents == pytest.approx(price, rel=1e-12)
 
 
 def test_prices_of_some_candidates_are_those_among_all(table, rng):

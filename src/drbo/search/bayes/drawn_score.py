@@ -86,7 +86,7 @@ class Landscape:
         self.evaluator, self.settings, self.constraints, self.rng = evaluator, settings, constraints, rng
         relative = score.relative() if settings.parts.surrogate and settings.parts.relative else None
         prices = additive_prices(score)
-        self._price = None if prices is None else np.ascontiguousarray(prices[1].T, dtype=np.float64)
+        self._price = None if prices is None else np.ascontiguousarray(prices[1].T)
         nested = settings.parts.bounds and score.nested and d >= BOUNDED_FROM
         nested = nested and self._price is not None  # the values are without prices then
         self._process = GpSurrogate(d, relative is not None, nested) if settings.parts.surrogate else None

@@ -9,7 +9,7 @@ from drbo.scores.families import Families
 #: Random families on which a price is compared with the sum of its parents'.
 PRICE_CHECKS = 16
 
-Floats = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.float64]
 
 
 def additive_prices(
@@ -31,7 +31,7 @@ def additive_prices(
     d = score.n_nodes
     members = np.tile(np.arange(d, dtype=np.int32), (d, 1)) if candidates is None else candidates
     m, rng = members.shape[1], np.random.default_rng(0)
-    empty, each = np.empty(d, np.float32), np.empty((d, m), np.float32)
+    empty, each = np.empty(d), np.empty((d, m))
     for node, own in enumerate(members):
         random = rng.random((PRICE_CHECKS, m)) < rng.random((PRICE_CHECKS, 1))
         sets = np.concatenate([np.zeros((1, m), bool), np.eye(m, dtype=bool), random])

@@ -46,7 +46,8 @@ class Acquisition:
     ) -> None:
         self.space, self.surrogate, self.evaluator, self.settings = space, surrogate, evaluator, settings
         self.score, self.inputs = evaluator.score, surrogate.inputs
-        self.prices = additive_prices(self.score, self.inputs.parents)
+        found = additive_prices(self.score, self.inputs.parents)
+        self.prices = None if found is None else (found[0].astype(np.float32), found[1].astype(np.float32))
         self._on_device: tuple[Tensor, ...] | None = None  # tables of the fused kernel
         self.memory = settings.max_memory * 2**30 / 2  # bytes of one piece of work; halved when the device has less
 
