@@ -9,7 +9,8 @@ comes first: older versions compile their kernels then.
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,8 @@ class Stopwatch:
     def __init__(self) -> None:
         self.start = self.end = (0.0, 0.0)
 
-    def watch(self, recorder: Any) -> None:
+    @contextmanager
+    def watching(self, recorder: Any) -> Iterator[None]:
         """Let a recorder of iterations, which every version has, move the clocks."""
         begin, report = recorder.__init__, recorder.__call__
 
@@ -86,6 +88,10 @@ class Stopwatch:
             self.end = self.now()
 
         recorder.__init__, recorder.__call__ = timed_begin, timed_report
+        try:
+            yield
+        finally:
+            recorder.__init__, recorder.__call__ = begin, report
 
     @staticmethod
     def now() -> tuple[float, float]:
@@ -93,17 +99,15 @@ class Stopwatch:
         return time.perf_counter(), time.process_time()
 
 
-STOPWATCH = Stopwatch()
-STOPWATCH.watch(Recorder)
-
-
 def fit(job: Job) -> tuple[float, float, float]:
     """Return seconds and seconds of CPU of one search, of the whole fit where the optimum is proved; and the score."""
     table, arguments = job
     settings = Settings().with_(**arguments["settings"])
-    model = DrBO(random_state=0, prune="none", **{**arguments, "settings": settings}).fit(table)
-    end = STOPWATCH.now() if arguments["exact"] else STOPWATCH.end
-    wall, cpu = (after - before for before, after in zip(STOPWATCH.start, end, strict=True))
+    stopwatch = Stopwatch()
+    with stopwatch.watching(Recorder):
+        model = DrBO(random_state=0, prune="none", **{**arguments, "settings": settings}).fit(table)
+    end = stopwatch.now() if arguments["exact"] else stopwatch.end
+    wall, cpu = (after - before for before, after in zip(stopwatch.start, end, strict=True))
     return wall, cpu, float(model.score_)
 
 
