@@ -7,7 +7,7 @@ from drbo.scores.base import Score
 from drbo.scores.discrete import DiscreteBIC
 from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
-from drbo.search.paper.score_tensors import combined, prices
+from drbo.search.paper.score_tensors import combined, on_device, prices
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"))]
 
@@ -46,5 +46,9 @@ def test_draws_are_combined_as_by_the_score(rng, kind, targets, device):
     tensors = torch.as_tensor(cost, device=device), torch.as_tensor(price, device=device)
     found = combined(score, tensors[0].permute(1, 2, 0), tensors[1].T[:, None, :])
     assert (found.dtype, found.shape, found.device.type) == (torch.float32, (5, 3), device)
+    by_torch = on_device(score, tensors[0].permute(1, 2, 0), tensors[1].T[:, None, :])
+    assert (by_torch is None) == (kind is Product)
     expected = score.combine(-cost.astype(float).transpose(1, 2, 0), price.astype(float).T[:, None, :])
     assert found.cpu().numpy() == pytest.approx(expected, rel=1e-5, abs=1e-4)
+    if by_torch is not None:
+        assert by_torch.cpu().numpy() == pytest.approx(expected, rel=1e-5, abs=1e-4)

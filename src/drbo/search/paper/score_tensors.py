@@ -28,20 +28,28 @@ def combined(
 ) -> Tensor:
     """Return the scores (...) of DAGs from the drawn costs and the prices of their families.
 
-    The networks learn costs, such as the paper's ln MSE. On a GPU the two common forms of a score are computed there:
+    The networks learn costs, such as the paper's ln MSE. On a GPU the common forms of a score are computed there:
     copying all draws to the CPU would take longer than drawing them.
     """
-    if cost.is_cuda and type(score).combine is BicEV.combine:
-        total = float(score.n_rows.sum())
-        weighted = cost + _on_device(np.log(score.n_rows / total), cost)
-        return _sum(price) - total * torch.logsumexp(weighted, -1)
-    if cost.is_cuda and type(score).combine is Score.combine and type(score).share is Score.share:
-        return _sum(price - _on_device(np.broadcast_to(score.gain, score.n_nodes), cost) * cost)
+    found = on_device(score, cost, price) if cost.is_cuda else None
+    if found is not None:
+        return found
     scores = score.combine(-cost.cpu().numpy(), price.cpu().numpy())
     return torch.as_tensor(scores, dtype=cost.dtype, device=cost.device)
 
 
-def _on_device(values: np.ndarray[tuple[int], np.dtype[np.float64]], like: Tensor) -> Tensor | float:
+def on_device(score: Score, cost: Tensor, price: Tensor) -> Tensor | None:
+    """Return the same by torch, for a score that is additive or has one noise variance; None for any other."""
+    if type(score).combine is BicEV.combine:
+        total = float(score.n_rows.sum())
+        weighted = cost + _numbers(np.log(score.n_rows / total), cost)
+        return _sum(price) - total * torch.logsumexp(weighted, -1)
+    if type(score).combine is Score.combine and type(score).share is Score.share:
+        return _sum(price - _numbers(np.broadcast_to(score.gain, score.n_nodes), cost) * cost)
+    return None
+
+
+def _numbers(values: np.ndarray[tuple[int], np.dtype[np.float64]], like: Tensor) -> Tensor | float:
     """Return numbers (d,) as a tensor, or the number that all nodes share: a copy to a GPU waits for its work."""
     return float(values[0]) if (values == values[0]).all() else torch.tensor(values).to(like)
 
