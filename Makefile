@@ -82,7 +82,8 @@ demo: .venv-demo/ready  ## learn the Sachs protein network and draw it
 test: .venv/ready  ## all tests but the slow ones
 	$(RUN_TESTS) -m "not slow"
 
-LIGHT_TESTS = tests/scores tests/search tests/claims tests/cli tests/result tests/test_*.py
+LIGHT_TESTS = tests/scores tests/search tests/claims tests/cli tests/result \
+  $(filter-out tests/test_docs.py tests/test_examples.py,$(wildcard tests/test_*.py))
 test-light: .venv/ready .venv-light/ready  ## the tests that need neither torch nor matplotlib, in an environment without them
 	! .venv-light/bin/python -c "import torch" 2> /dev/null
 	! .venv-light/bin/python -c "import matplotlib" 2> /dev/null
