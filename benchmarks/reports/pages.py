@@ -22,6 +22,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/missing.md", "missing", "missing", trust.missing),
     ("docs/confidence.md", "bootstrap", "bootstrap", trust.bootstrap),
     ("docs/confidence.md", "reliability", "bootstrap_reliability", trust.frequencies),
+    ("docs/speed.md", "core", "core_speed", speed.core),
     ("docs/speed.md", "iteration", "speed_iteration", speed.iteration),
     ("docs/speed.md", "together", "speed_together", speed.together),
     ("docs/speed.md", "nodes", "speed_growth", speed.nodes),

@@ -4,6 +4,7 @@ import numpy as np
 
 from benchmarks.reports.tables import header
 from benchmarks.rows import Row
+from benchmarks.studies.core_speed import JOBS
 from benchmarks.studies.workers import PLACES
 
 #: The authors' program: milliseconds an iteration at C = 100,000 (its own setting), on a 2-core machine and an H200.
@@ -54,6 +55,20 @@ def together(rows: list[Row]) -> str:
     ]
     header = ["machine", "rules", "d", "C", "data sets", "propose", "evaluate", "learn", "together", "one by one"]
     return markdown([*header, "together / one alone", "bare product"], lines)
+
+
+def core(rows: list[Row]) -> str:
+    """Return the CPU time of searches before and with the compiled core, and the geometric mean of the ratios."""
+    order = {job: place for place, job in enumerate(JOBS)}
+    rows = sorted(rows, key=lambda r: (order.get(r["job"], len(order)), int(r["threads"])))
+    lines: list[list[object]] = [
+        [row["job"], row["threads"], row["old_cpu_seconds"], row["new_cpu_seconds"], f"**{row['cpu_ratio']}**"]
+        for row in rows
+    ]
+    if rows:
+        mean = geometric_mean([float(row["cpu_ratio"]) for row in rows])
+        lines.append(["geometric mean", "", "", "", f"**{mean:.2f}**"])
+    return markdown(["search", "threads", "before", "now", "times less"], lines)
 
 
 def nodes(rows: list[Row]) -> str:

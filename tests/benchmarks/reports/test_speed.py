@@ -31,3 +31,16 @@ def test_places_are_compared_and_instructions_told():
     text = speed.workers(rows)
     assert "| `WorkerPool(2)` | 20 | 1.5 |" in text
     assert "1.23% more instructions" in text
+
+
+def test_the_compiled_core_is_compared_job_by_job():
+    rows = [
+        {"job": job, "threads": threads, "old_cpu_seconds": "9.0", "new_cpu_seconds": "2.0", "cpu_ratio": ratio}
+        for job, threads, ratio in [("exact 20ER2", "1", "2.0"), ("orders 30ER8", "2", "8.0")]
+    ]
+    assert speed.core(rows).splitlines()[2:] == [
+        "| orders 30ER8 | 2 | 9.0 | 2.0 | **8.0** |",
+        "| exact 20ER2 | 1 | 9.0 | 2.0 | **2.0** |",
+        "| geometric mean |  |  |  | **4.00** |",
+    ]
+    assert len(speed.core([]).splitlines()) == 2
