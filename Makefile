@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 # One thread per test process: two processes share the two cores of a small machine.
-COVERAGE_FLOOR = 95
+COVERAGE_FLOOR = 98
 RUN_TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 .PHONY: audit demo lock sbom soak test test-cpus test-faults test-handover test-install test-light test-lower test-sanitize test-slow coverage docs lint type wheel bench bench-quick clean
@@ -159,7 +159,7 @@ test-lower: ## the core tests with the oldest versions that pyproject.toml allow
 	  -n 2 --dist loadfile -m "not slow" $(LOWER_TESTS)
 	build/lower/env/bin/python .ci/readme.py build/lower/try
 
-coverage: .venv/ready  ## make test, and the part of src that it runs, with a floor
+coverage: .venv/ready  ## make test, with a floor for the part of src that it runs; a quarter slower
 	$(RUN_TESTS) -m "not slow" --cov --cov-report=term:skip-covered --cov-fail-under=$(COVERAGE_FLOOR)
 
 docs: .venv/ready  ## the site in build/docs; runs the examples; a warning is an error

@@ -367,11 +367,10 @@ def test_clusters_are_no_variable(chain: Path, run: Run) -> None:
 
 
 def test_workers_change_nothing(chain: Path, run: Run) -> None:
-    for workers in (1, 2):
-        words = ("--bootstrap", 6, "--workers", workers, "-o", f"out{workers}", "-q")
-        assert run("fit", chain, "--score", "bic-nv", *words).exit_code == 0
-    one, two = (Result.load(f"out{workers}").confidence for workers in (1, 2))
-    assert (one.directed == two.directed).all()
+    words = ("fit", chain, "--score", "bic-nv", "--bootstrap", 6, "-q", "-o")
+    assert run(*words, "alone").exit_code == run(*words, "together", "--workers", 2).exit_code == 0
+    alone, together = (Result.load(folder).confidence for folder in ("alone", "together"))
+    assert (alone.directed == together.directed).all()
 
 
 def test_a_result_is_edited_and_fitted_again(chain: Path, run: Run) -> None:

@@ -17,10 +17,10 @@ def _table(rng, n=60, holes=0.25):
 
 def _observed_log_likelihood(x, mean, covariance):
     total = 0.0
-    for row in x:
-        seen = ~np.isnan(row)
+    for seen in np.unique(~np.isnan(x), axis=0):
+        rows = x[(~np.isnan(x) == seen).all(axis=1)][:, seen]
         if seen.any():
-            total += multivariate_normal.logpdf(row[seen], mean[seen], covariance[np.ix_(seen, seen)])
+            total += multivariate_normal.logpdf(rows, mean[seen], covariance[np.ix_(seen, seen)]).sum()
     return total
 
 

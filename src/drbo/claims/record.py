@@ -1,11 +1,13 @@
 """The records of the claims about a graph that a result stores: proof, margins, noise checks, posterior."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from drbo.errors import ResultError
 
 
 @dataclass(frozen=True)
@@ -133,3 +135,13 @@ class Claims:
     posterior: Matrix | None = None  # (d, d) probability of each edge, where the score is a log evidence
     prior: str = ""  # of the posterior, in words
     noise: tuple[CheckedEdge, ...] = ()  # the noise check of each edge after pruning
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Refuse claims about edges between other columns than these."""
+        named = {
+            "classes": {name for other in self.classes for edge in other.edges for name in edge},
+            "noise": {name for one in self.noise for name in (one.cause, one.effect)},
+        }
+        for part, found in named.items():
+            if strange := found - set(names):
+                raise ResultError(f"claims.{part} has an edge with {min(strange)!r:.80}, which is not a column")

@@ -3,8 +3,7 @@
 The module is long because all public members of a result are here; most of their work is done in other modules.
 """
 
-import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,7 +20,7 @@ from drbo.data.names import check_names
 from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.knowledge import Knowledge
-from drbo.result import export, handover
+from drbo.result import edge_rows, export, handover
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, settled, was_cut_short
 from drbo.result.summary import summary
 
@@ -85,24 +84,16 @@ class Result:
             object.__setattr__(self, name, value)  # the way to fill a frozen dataclass
         if self.confidence is not None and tuple(self.confidence.names) != self.names:
             raise ResultError("the confidence is about other variables than this result")
-        named = {
-            "classes": {name for other in self.claims.classes for edge in other.edges for name in edge},
-            "noise": {name for one in self.claims.noise for name in (one.cause, one.effect)},
-        }
-        for part, found in named.items():
-            if strange := found - set(self.names):
-                raise ResultError(f"claims.{part} has an edge with {min(strange)!r:.80}, which is not a column")
+        self.claims.check_names(self.names)
         try:
-            _ = self._constraints
+            _ = self.constraints
         except KnowledgeError as error:
             raise ResultError(f"knowledge: {error.message}", hint=error.hint) from error
 
     def __repr__(self) -> str:
         edges = int(self.dag.sum())
-        return (
-            f"<Result: {len(self.names)} nodes, {edges} edge{'s' * (edges != 1)}, "
-            f"{self.score_name} {self.pruned_score:.10g}>"
-        )
+        size = f"{len(self.names)} nodes, {edges} edge{'s' * (edges != 1)}"
+        return f"<Result: {size}, {self.score_name} {self.pruned_score:.10g}>"
 
     def __str__(self) -> str:
         return self.summary()
@@ -193,7 +184,7 @@ class Result:
         """What may be said about the direction of each edge of ``dag``, in the order of :meth:`edges`."""
         return edge_directions(
             self.dag,
-            self._constraints,
+            self.constraints,
             score_equivalent=self.score_equivalent,
             check_families=self.scoring.nonlinear,
             checks=self.claims.noise,
@@ -213,7 +204,8 @@ class Result:
         return None if self.proof is None else self.proof.gap(self.score)
 
     @cached_property
-    def _constraints(self) -> Constraints:
+    def constraints(self) -> Constraints:
+        """The knowledge as constraints on the columns."""
         return Constraints.of(self.knowledge, self.names)
 
     @cached_property
@@ -222,7 +214,7 @@ class Result:
 
     @cached_property
     def _mpdag(self) -> Bools:
-        return why.mpdag(self.dag, self._constraints, self._cpdag)
+        return why.mpdag(self.dag, self.constraints, self._cpdag)
 
     @property
     def cpdag(self) -> Bools:
@@ -252,33 +244,19 @@ class Result:
 
     @property
     def weak(self) -> Bools:
-        """(d, d) True for the edges of ``dag`` that may not be there.
-
-        After a bootstrap these are the edges with a frequency below its threshold, otherwise those with a probability
-        below 0.8 (``p_link``).
-        """
+        """(d, d) True for edges of ``dag`` that may not be there: rare in the bootstrap, or else ``p_link`` < 0.8."""
         if self.confidence is not None:
             return self.dag & (self.confidence.adjacent < self.confidence.cut)
         return np.zeros_like(self.dag) if self.p_link is None else self.dag & (self.p_link < WEAK_LINK)
 
     @property
-    def _answer(self) -> Bools:
+    def answer(self) -> Bools:
         """What the data and the knowledge support: the class where the score finds a class, else ``dag``."""
         return self.mpdag if self.score_equivalent else self.dag
 
     def why(self) -> dict[tuple[str, str], str]:
         """Return what determines the direction of each edge of ``dag``; see :func:`drbo.claims.why.reasons`."""
-        found = why.reasons(
-            self.dag,
-            self._constraints,
-            score_equivalent=self.score_equivalent,
-            assumption=self.scoring.assumption,
-            reversed_margin=None if self.margins is None else self.margins.reversed,
-            classes=(self._cpdag, self._mpdag),
-        )
-        words = {(self.names[i], self.names[j]): reason for (i, j), reason in found.items()}
-        checked = {(one.cause, one.effect) for one in self.directions if one.ground == "noise-check"}
-        return words | dict.fromkeys(checked, "noise check")
+        return edge_rows.reasons(self)
 
     def edges(self) -> "pd.DataFrame":
         """Return the edges of ``dag``.
@@ -292,43 +270,7 @@ class Result:
         can be said about that, as for open edges. After a bootstrap, ``frequency`` is the share of resamples with this
         edge, and ``link_frequency`` with it in either direction.
         """
-        directed = ~self.undirected
-        table = export.edge_table(self.dag, self.names, self.weights, self.standardised_weights, directed)
-        source, target = np.nonzero(self.dag)
-        table["direction"] = [one.direction for one in self.directions]
-        table["ground"] = [one.ground for one in self.directions]
-        table["contradicted"] = [one.contradicted for one in self.directions]
-        if self.margins is not None:
-            table["margin_removed"] = self.margins.removed[source, target]
-            table["margin_reversed"] = self.margins.reversed[source, target]
-        if (linked := self.p_link) is not None:
-            p_link, share = linked[source, target], self._forward_shares()
-            table["p_link"], table["p_forward"], table["p_backward"] = p_link, p_link * share, p_link * (1 - share)
-        table["reason"] = list(self.why().values())
-        if (found := self.confidence) is not None:
-            tied = self._answer & self._answer.T  # what resamples count
-            shares = np.where(tied, found.undirected, found.directed)
-            table["frequency"] = shares[source, target]
-            table["link_frequency"] = found.adjacent[source, target]
-        return table
-
-    def _forward_shares(self) -> npt.NDArray[np.float64]:
-        """Return the probability of the drawn direction given each edge; NaN where nothing valid can be said.
-
-        The user's word counts first, then the noise check. The posterior of the score divides a link only if the score
-        ties equivalent graphs: other scores prefer directions for reasons that the data need not share.
-        """
-        shares = np.full(len(self.directions), np.nan)
-        for k, ((i, j), one) in enumerate(zip(np.argwhere(self.dag).tolist(), self.directions, strict=True)):
-            if one.direction == "open":
-                continue
-            if one.ground == "given":
-                shares[k] = 1.0
-            elif one.p_forward is not None:
-                shares[k] = one.p_forward
-            elif self.score_equivalent and self.posterior is not None and self.posterior[i, j] > 0:
-                shares[k] = self.posterior[i, j] / (self.posterior[i, j] + self.posterior[j, i])
-        return shares
+        return edge_rows.of_result(self)
 
     def cpdag_edges(self) -> "pd.DataFrame":
         """Return the edges of ``cpdag``; an undirected edge has one row."""
@@ -355,7 +297,7 @@ class Result:
 
     def to_causallearn(self) -> Any:
         """Return a causal-learn GeneralGraph: the equivalence class if that is the result, else the DAG."""
-        return handover.to_causallearn(self._answer, self.names)
+        return handover.to_causallearn(self.answer, self.names)
 
     def to_pgmpy(self) -> Any:
         """Return ``dag`` as a pgmpy DAG."""
@@ -368,7 +310,7 @@ class Result:
         writes the equivalence class, with undirected edges, instead of ``dag``.
         """
         if as_class:
-            return handover.hand_over(path, self._answer, self.names)
+            return handover.hand_over(path, self.answer, self.names)
         return handover.hand_over(path, self.dag, self.names, self.weights, self._marks)
 
     def plot(self, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes | None":
@@ -391,31 +333,18 @@ class Result:
 
     def has_seen(self, X: Any) -> bool:
         """Tell whether a table is the one that the graph was learned from; a subset of its rows is not recognised."""
-        from drbo.data.check import check_table
-        from drbo.data.read import as_frame
+        from drbo.result import on_table
 
-        frame = as_frame(X)
-        if not self.table.sha256 or any(name not in frame for name in self.names):
-            return False
-        frame = frame[list(self.names)]
-        policies: tuple[Any, ...] = ("keep", "drop")  # a fit may have used the complete rows alone
-        tables = (check_table(frame, on_collinear="keep", missing=policy)[0] for policy in policies)
-        return any(table.digest() == self.table.sha256 for table in tables)
+        return on_table.has_seen(self, X)
 
     def judge(self, X: Any, **options: Any) -> "Judgement":
         """Judge the graph on rows that it was not learned from, with its own score; see :mod:`drbo.result.judge`.
 
         Warns if the graph was learned from these rows. A score that is not built in must be given as ``score``.
         """
-        from drbo.result.judge import judge
-        from drbo.scores.named import score_of_file
+        from drbo.result import on_table
 
-        if self.has_seen(X):
-            warnings.warn("the graph was learned from these rows, so the judgement is too favourable", stacklevel=2)
-        given = {"score_options": self.scoring.plain_options, "seed": self.seed, **options}
-        if "score" not in given:
-            given["score"] = score_of_file(self.score_name, None, "the result")
-        return judge(self.dag, X, names=self.names, **given)
+        return on_table.judgement(self, X, options)
 
     def effects(
         self, X: Any, source: str | None = None, target: str | None = None, *, missing: str = "error"
@@ -426,26 +355,9 @@ class Result:
         Rows with missing values are an error, or dropped with ``missing="drop"``. The result states whether these are
         held-out rows or the rows of the fit. For effects over bootstrap graphs, see :meth:`drbo.DrBO.effects`.
         """
-        from drbo.data.check import check_table
-        from drbo.data.read import as_frame
-        from drbo.result import effects
+        from drbo.result import on_table
 
-        frame = as_frame(X)
-        for name in self.names:
-            if name not in frame:
-                raise DataError(f"the table has no column '{name}'", hint="give a table with all columns of the graph")
-        policy: Any = missing
-        table, _ = check_table(frame[list(self.names)], on_collinear="keep", missing=policy)
-        basis = effects.SEEN if self.has_seen(frame) else effects.HELD_OUT
-        pairs = None
-        if source is not None or target is not None:
-            sources = self.names if source is None else (source,)
-            targets = self.names if target is None else (target,)
-            pairs = [(a, b) for a in sources for b in targets if a != b or source == target]
-        found = effects.effects(self._answer, table, basis=basis, pairs=pairs)
-        if source is not None and target is not None:
-            return found
-        return replace(found, effects=tuple(one for one in found.effects if any(one.total)))
+        return on_table.effects_between(self, X, source, target, missing)
 
     def report(self, path: str | Path) -> Path:
         """Write a single HTML file that explains this result; see :func:`drbo.result.report.page.write_report`."""
