@@ -3,8 +3,7 @@
 The module is long because all public members of a result are here; most of their work is done in other modules.
 """
 
-import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -14,14 +13,14 @@ import numpy.typing as npt
 
 from drbo.claims import why
 from drbo.claims.confidence import Confidence
-from drbo.claims.directions import EdgeDirection, edge_directions
+from drbo.claims.directions import EdgeDirection
 from drbo.claims.record import Claims, EdgeValues, Graph, Margins, Proof, RankedClass
 from drbo.constraints import Constraints
 from drbo.data.names import check_names
 from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.knowledge import Knowledge
-from drbo.result import export, handover
+from drbo.result import edge_list, export, handover
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, settled, was_cut_short
 from drbo.result.summary import summary
 
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from drbo.result.judgement import Judgement
 
 Bools = npt.NDArray[np.bool_]
-
-#: Edges with a smaller probability are drawn as weak ones.
-WEAK_LINK = 0.8
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -178,8 +174,7 @@ class Result:
     def posterior(self) -> npt.NDArray[np.float64] | None:
         """(d, d) probability of each edge under the score, if it is a log evidence.
 
-        Directions in it rest on the assumptions of the score, and those of nonlinear scores say little about causes:
-        see ``p_link`` for edges in either direction, and :meth:`edges` for what may be said about directions.
+        Directions in it rest on the assumptions of the score: see ``p_link``, and :meth:`edges` for directions.
         """
         return self.claims.posterior
 
@@ -191,16 +186,7 @@ class Result:
     @cached_property
     def directions(self) -> tuple[EdgeDirection, ...]:
         """What may be said about the direction of each edge of ``dag``, in the order of :meth:`edges`."""
-        return edge_directions(
-            self.dag,
-            self._constraints,
-            score_equivalent=self.score_equivalent,
-            check_families=self.scoring.nonlinear,
-            checks=self.claims.noise,
-            margins=self.margins,
-            evidence_scale=self.scoring.evidence_scale,
-            confidence=self.confidence,
-        )
+        return edge_list.directions(self, self._constraints)
 
     @property
     def top(self) -> tuple[RankedClass, ...]:
@@ -254,12 +240,9 @@ class Result:
     def weak(self) -> Bools:
         """(d, d) True for the edges of ``dag`` that may not be there.
 
-        After a bootstrap these are the edges with a frequency below its threshold, otherwise those with a probability
-        below 0.8 (``p_link``).
+        After a bootstrap: a frequency below its threshold; otherwise: a probability (``p_link``) below 0.8.
         """
-        if self.confidence is not None:
-            return self.dag & (self.confidence.adjacent < self.confidence.cut)
-        return np.zeros_like(self.dag) if self.p_link is None else self.dag & (self.p_link < WEAK_LINK)
+        return edge_list.weak(self)
 
     @property
     def _answer(self) -> Bools:
@@ -268,67 +251,18 @@ class Result:
 
     def why(self) -> dict[tuple[str, str], str]:
         """Return what determines the direction of each edge of ``dag``; see :func:`drbo.claims.why.reasons`."""
-        found = why.reasons(
-            self.dag,
-            self._constraints,
-            score_equivalent=self.score_equivalent,
-            assumption=self.scoring.assumption,
-            reversed_margin=None if self.margins is None else self.margins.reversed,
-            classes=(self._cpdag, self._mpdag),
-        )
-        words = {(self.names[i], self.names[j]): reason for (i, j), reason in found.items()}
-        checked = {(one.cause, one.effect) for one in self.directions if one.ground == "noise-check"}
-        return words | dict.fromkeys(checked, "noise check")
+        return edge_list.reasons(self, self._constraints, (self._cpdag, self._mpdag))
 
     def edges(self) -> "pd.DataFrame":
         """Return the edges of ``dag``.
 
-        ``direction`` is ``supported``, ``assumed`` or ``open``, and ``directed`` is False for open edges. ``ground``
-        names what supports a direction: ``given`` by the user, ``experiment``, ``noise-check`` or ``class``. The noise
-        check prefers the reverse of an edge that is ``contradicted``. ``reason`` says why the edge is drawn as it is.
-        The margins are the loss in score, before pruning, if the edge is removed or reversed and the rest re-optimised;
-        NaN: no such graph was scored. For scores that are a log evidence, ``p_link`` is the probability of an edge in
-        either direction, and ``p_forward`` and ``p_backward`` divide it between the directions; NaN where nothing valid
-        can be said about that, as for open edges. After a bootstrap, ``frequency`` is the share of resamples with this
-        edge, and ``link_frequency`` with it in either direction.
+        ``direction`` is supported, assumed or open, and ``ground`` names what supports it; the noise check prefers the
+        reverse of a ``contradicted`` edge. The margins are the loss in score, before pruning, if the edge is removed or
+        reversed and the rest re-optimised; NaN: no such graph was scored. ``p_forward`` and ``p_backward`` divide
+        ``p_link``, the probability of an edge in either direction, if anything valid can be said about that. After a
+        bootstrap, ``frequency`` is the share of resamples with this edge, ``link_frequency`` in either direction.
         """
-        directed = ~self.undirected
-        table = export.edge_table(self.dag, self.names, self.weights, self.standardised_weights, directed)
-        source, target = np.nonzero(self.dag)
-        table["direction"] = [one.direction for one in self.directions]
-        table["ground"] = [one.ground for one in self.directions]
-        table["contradicted"] = [one.contradicted for one in self.directions]
-        if self.margins is not None:
-            table["margin_removed"] = self.margins.removed[source, target]
-            table["margin_reversed"] = self.margins.reversed[source, target]
-        if (linked := self.p_link) is not None:
-            p_link, share = linked[source, target], self._forward_shares()
-            table["p_link"], table["p_forward"], table["p_backward"] = p_link, p_link * share, p_link * (1 - share)
-        table["reason"] = list(self.why().values())
-        if (found := self.confidence) is not None:
-            tied = self._answer & self._answer.T  # what resamples count
-            shares = np.where(tied, found.undirected, found.directed)
-            table["frequency"] = shares[source, target]
-            table["link_frequency"] = found.adjacent[source, target]
-        return table
-
-    def _forward_shares(self) -> npt.NDArray[np.float64]:
-        """Return the probability of the drawn direction given each edge; NaN where nothing valid can be said.
-
-        The user's word counts first, then the noise check. The posterior of the score divides a link only if the score
-        ties equivalent graphs: other scores prefer directions for reasons that the data need not share.
-        """
-        shares = np.full(len(self.directions), np.nan)
-        for k, ((i, j), one) in enumerate(zip(np.argwhere(self.dag).tolist(), self.directions, strict=True)):
-            if one.direction == "open":
-                continue
-            if one.ground == "given":
-                shares[k] = 1.0
-            elif one.p_forward is not None:
-                shares[k] = one.p_forward
-            elif self.score_equivalent and self.posterior is not None and self.posterior[i, j] > 0:
-                shares[k] = self.posterior[i, j] / (self.posterior[i, j] + self.posterior[j, i])
-        return shares
+        return edge_list.table(self, self._answer)
 
     def cpdag_edges(self) -> "pd.DataFrame":
         """Return the edges of ``cpdag``; an undirected edge has one row."""
@@ -364,8 +298,7 @@ class Result:
     def export(self, path: str | Path, *, as_class: bool = False) -> Path:
         """Write the graph in the format given by the file extension; see :mod:`drbo.result.handover`.
 
-        Formats that can hold it say for each edge whether its direction is supported, assumed or open. ``as_class``
-        writes the equivalence class, with undirected edges, instead of ``dag``.
+        Most say what the direction of each edge rests on. ``as_class`` writes the equivalence class instead of ``dag``.
         """
         if as_class:
             return handover.hand_over(path, self._answer, self.names)
@@ -391,31 +324,28 @@ class Result:
 
     def has_seen(self, X: Any) -> bool:
         """Tell whether a table is the one that the graph was learned from; a subset of its rows is not recognised."""
-        from drbo.data.check import check_table
-        from drbo.data.read import as_frame
+        from drbo.result.on_data import has_seen
 
-        frame = as_frame(X)
-        if not self.table.sha256 or any(name not in frame for name in self.names):
-            return False
-        frame = frame[list(self.names)]
-        policies: tuple[Any, ...] = ("keep", "drop")  # a fit may have used the complete rows alone
-        tables = (check_table(frame, on_collinear="keep", missing=policy)[0] for policy in policies)
-        return any(table.digest() == self.table.sha256 for table in tables)
+        return has_seen(self, X)
+
+    def score_of(self, graph: npt.ArrayLike, X: Any, *, score: Any = None) -> float:
+        """Return the score of any DAG over these columns on a table, with the score and the options of this fit.
+
+        ``graph`` is a (d, d) adjacency matrix in the order of ``names``. On the table of the fit, ``dag`` has
+        ``pruned_score``. A score that is not built in must be given as ``score``.
+        """
+        from drbo.result.on_data import score_of
+
+        return score_of(self, graph, X, score)
 
     def judge(self, X: Any, **options: Any) -> "Judgement":
         """Judge the graph on rows that it was not learned from, with its own score; see :mod:`drbo.result.judge`.
 
         Warns if the graph was learned from these rows. A score that is not built in must be given as ``score``.
         """
-        from drbo.result.judge import judge
-        from drbo.scores.named import score_of_file
+        from drbo.result.on_data import judgement_of
 
-        if self.has_seen(X):
-            warnings.warn("the graph was learned from these rows, so the judgement is too favourable", stacklevel=2)
-        given = {"score_options": self.scoring.plain_options, "seed": self.seed, **options}
-        if "score" not in given:
-            given["score"] = score_of_file(self.score_name, None, "the result")
-        return judge(self.dag, X, names=self.names, **given)
+        return judgement_of(self, X, options)
 
     def effects(
         self, X: Any, source: str | None = None, target: str | None = None, *, missing: str = "error"
@@ -426,26 +356,9 @@ class Result:
         Rows with missing values are an error, or dropped with ``missing="drop"``. The result states whether these are
         held-out rows or the rows of the fit. For effects over bootstrap graphs, see :meth:`drbo.DrBO.effects`.
         """
-        from drbo.data.check import check_table
-        from drbo.data.read import as_frame
-        from drbo.result import effects
+        from drbo.result.on_data import effects_of
 
-        frame = as_frame(X)
-        for name in self.names:
-            if name not in frame:
-                raise DataError(f"the table has no column '{name}'", hint="give a table with all columns of the graph")
-        policy: Any = missing
-        table, _ = check_table(frame[list(self.names)], on_collinear="keep", missing=policy)
-        basis = effects.SEEN if self.has_seen(frame) else effects.HELD_OUT
-        pairs = None
-        if source is not None or target is not None:
-            sources = self.names if source is None else (source,)
-            targets = self.names if target is None else (target,)
-            pairs = [(a, b) for a in sources for b in targets if a != b or source == target]
-        found = effects.effects(self._answer, table, basis=basis, pairs=pairs)
-        if source is not None and target is not None:
-            return found
-        return replace(found, effects=tuple(one for one in found.effects if any(one.total)))
+        return effects_of(self, self._answer, X, source, target, missing)
 
     def report(self, path: str | Path) -> Path:
         """Write a single HTML file that explains this result; see :func:`drbo.result.report.page.write_report`."""
