@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from drbo.choices import Choices, chance_parents
 from drbo.data.table import Table
 from drbo.errors import SettingsError
+from drbo.scores.chance import chance_penalty
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.scores.registry import score_class
@@ -17,10 +20,10 @@ def _table(n=50):
 @pytest.mark.parametrize(
     ("score", "pruner", "penalty"),
     [
-        ("bic-nv", "f-test", 1.0),
+        ("bic-nv", "none", chance_penalty(_table().values)),
         ("bic-ev", "odds", 1.0),
         ("bge", "f-test", 1.0),
-        ("splines", "cam-sequential", 1.0),
+        ("splines", "none", "ebic"),
         ("gp", "none", 1.0),
         ("bdeu", "none", "ebic"),
         ("mixed", "none", "ebic"),
@@ -33,10 +36,18 @@ def test_every_score_has_a_pruner_and_a_penalty_that_go_together(score, pruner, 
 
 
 @pytest.mark.parametrize(("score", "few"), [("bic-nv", "ebic"), ("bic-ev", "ebic"), ("bge", 1.0)])
-def test_with_few_rows_a_linear_bic_pays_for_the_choice_among_pairs(score, few):
-    kind = score_class(score)
-    assert Choices().penalty(kind, _table(5))[0] == few  # 3 columns
-    assert Choices().penalty(kind, _table(6))[0] == 1.0
+def test_with_few_rows_a_linear_bic_that_is_tested_pays_for_the_choice_among_pairs(score, few):
+    kind, choices = score_class(score), Choices(prune="f-test")
+    assert choices.penalty(kind, _table(5))[0] == few  # 3 columns
+    assert choices.penalty(kind, _table(6))[0] == 1.0
+
+
+def test_no_test_follows_the_search_so_that_the_optimum_is_shown():
+    penalty, reason = Choices().penalty(BicNV, _table())
+    assert penalty > 1.0
+    assert reason == f"penalty {penalty:g}: with less, independent columns like these would get edges by chance"
+    weighted = replace(_table(), weights=np.linspace(0.5, 1.5, 50))
+    assert Choices().penalty(BicNV, weighted)[0] == "ebic"  # rows of unequal weight cannot be shuffled
 
 
 def test_among_many_columns_a_linear_bic_pays_for_the_choice_among_pairs(rng):
@@ -48,9 +59,10 @@ def test_among_many_columns_a_linear_bic_pays_for_the_choice_among_pairs(rng):
     joined = score.local(Families.from_sets(20, [(node, (other,)) for node, other in pairs]))
     gains = 100 * (joined - alone[[node for node, _ in pairs]])
     assert np.mean(gains > np.log(100)) * 19 == pytest.approx(chance_parents(table), abs=0.35)
-    assert Choices().penalty(BicNV, table)[0] == 1.0
+    tested = Choices(prune="f-test")
+    assert tested.penalty(BicNV, table)[0] == 1.0
     assert chance_parents(wide) > 1
-    choice, reason = Choices().penalty(BicNV, wide)
+    choice, reason = tested.penalty(BicNV, wide)
     assert choice == "ebic"
     assert "1.6 parents by chance" in reason
 

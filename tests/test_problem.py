@@ -164,7 +164,9 @@ def test_a_problem_is_ready_to_run():
     assert not problem.is_hurried
     outcome = problem.course.state.run()
     found = problem.job.restored(outcome.best.dags[0])
-    assert outcome.best.scores[0] == pytest.approx(rain.true_score(BicNV, rain.frame(), found)[0])
+    assert outcome.best.scores[0] == pytest.approx(
+        rain.true_score(BicNV, rain.frame(), found, **problem.choice.options)[0]
+    )
 
 
 def test_completed_copies_of_a_table_share_one_choice_of_the_score():

@@ -22,20 +22,28 @@ ROUNDING = 1e-9
 
 def null_test(rows: list[Row]) -> str:
     """Return the table of the null test."""
-    order = sorted(rows, key=lambda row: (list(KINDS).index(row["score"]), row["kind"], int(row["n"])))
+    places = {score: place for place, score in enumerate(KINDS)}
+    order = sorted(rows, key=lambda row: (places[row["score"]], row["kind"], int(row["d"]), int(row["n"])))
     text = header(
-        "score | penalty, pruner | data | rows | tables | false edges, mean | most | same in other units | passes"
+        "score | penalty, pruner | data | columns | rows | tables | false edges, mean | most | same in other units "
+        "| passes"
     )
-    for part in grouped(order, "score", "kind", "n").values():
+    for part in grouped(order, "score", "kind", "d", "n").values():
         first, edges = part[0], [int(row["edges"]) for row in part]
         same = [row["same_in_other_units"] == "True" for row in part if row["same_in_other_units"] != ""]
         chosen = f" ({', '.join(sorted({row['chosen'] for row in part}))})" if first["score"] == "auto" else ""
         text += (
-            f"| {first['score']}{chosen} | {first['penalty']}, {first['pruner']} | {first['kind']} "
+            f"| {first['score']}{chosen} | {_span(part)}, {first['pruner']} | {first['kind']} | {first['d']} "
             f"| {int(first['n']):,} | {len(part)} | {np.mean(edges):.2f} | {max(edges)} | {sum(same)} of {len(same)} "
             f"| {'yes' if np.mean(edges) <= ALLOWED else 'NO'} |\n"
         )
     return text
+
+
+def _span(rows: list[Row]) -> str:
+    """Return the penalty of some rows: a word, a number, or the smallest and the largest of several."""
+    found = sorted({row["penalty"] for row in rows}, key=lambda word: (word == "ebic", word))
+    return found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}"
 
 
 def choice(rows: list[Row]) -> str:

@@ -1,6 +1,7 @@
 """Independent columns must give no edges, whatever their units; and how the default penalty was chosen.
 
     python -m benchmarks false_edges --seeds 0-19
+    python -m benchmarks false_edges --scores auto --columns 10,50,200 --seeds 0-9
     python -m benchmarks false_edges --part choose
     python -m benchmarks false_edges --part nonlinear
 
@@ -110,20 +111,20 @@ def noise(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.nda
     return draws[kind]()
 
 
-def independent(kind: str, n: int, seed: int, *, units: bool) -> pd.DataFrame:
+def independent(kind: str, n: int, seed: int, *, units: bool, d: int = N_COLUMNS) -> pd.DataFrame:
     """Return independent columns; numbers are in units from 0.01 to 100, or plain."""
     rng = np.random.default_rng([seed, n, ["gaussian", "t3", "shapes", "binary", "grades", "mixed"].index(kind)])
-    scale = 10 ** rng.uniform(-2, 2, size=N_COLUMNS)
+    scale = 10 ** rng.uniform(-2, 2, size=d)
     shapes = {"shapes": ("gaussian", "t3", "exponential", "uniform"), "mixed": ("gaussian", "t3")}
     columns: dict[str, Any] = {}
-    for j in range(N_COLUMNS):
+    for j in range(d):
         if kind == "binary" or kind == "grades":
             cuts = np.sort(rng.uniform(0.1, 0.9, size=1 if kind == "binary" else 1 + j % 4))
             column = np.searchsorted(cuts, rng.random(n)).astype(float)
         else:
             turn = shapes.get(kind, (kind,))
             column = noise(turn[j % len(turn)], (n,), rng)
-        if kind == "mixed" and j >= N_COLUMNS // 2:
+        if kind == "mixed" and j >= d // 2:
             levels = 2 + j % 3
             columns[f"x{j}"] = np.array(list("abcd"))[rng.integers(levels, size=n)]
         else:
@@ -131,21 +132,25 @@ def independent(kind: str, n: int, seed: int, *, units: bool) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def false_edges(score: str, kind: str, n: int, seed: int, again: bool, short: bool, gamma: float, device: str) -> Row:
+def false_edges(
+    score: str, kind: str, n: int, d: int, seed: int, again: bool, short: bool, gamma: float, device: str
+) -> Row:
     """Search one table, and where asked for ``again`` in plain units."""
     torch.set_num_threads(1)
     results = []
     for units in (True, False)[: 1 + again]:
-        frame = independent(kind, n, seed, units=units)
+        frame = independent(kind, n, seed, units=units, d=d)
         chosen = auto.choose_score(check_table(frame)[0])[0] if score == "auto" else score
         evals = EVALS if short and chosen not in ("bic-nv", "bic-ev") else None  # these two have the order search
         with mock.patch.object(base, "EBIC_GAMMA", gamma):
-            results.append(DrBO(score=score, max_evals=evals, random_state=seed, device=device).fit(frame).result_)
+            model = DrBO(score=score, max_evals=evals, random_state=seed, device=device, exact=False)
+            results.append(model.fit(frame).result_)
     first = results[0]
     return {
         "score": score,
         "kind": kind,
         "n": n,
+        "d": d,
         "seed": seed,
         "chosen": chosen,
         "penalty": first.scoring.options["penalty"],
@@ -158,10 +163,11 @@ def false_edges(score: str, kind: str, n: int, seed: int, again: bool, short: bo
     }
 
 
-@study("null", "score kind n seed", scores=("bdeu",), rows=(100,), seeds=range(1), units=0, full=0)
+@study("null", "score kind n d seed", scores=("bdeu",), rows=(100,), seeds=range(1), units=0, full=0)
 def null(
     scores: Annotated[Names, "scores"] = tuple(KINDS),
     rows: Annotated[Numbers, "sample sizes"] = ROWS,
+    columns: Annotated[Numbers, "numbers of columns"] = (N_COLUMNS,),
     seeds: Seeds = range(20),
     units: Annotated[int, "tables of each kind searched again in plain units"] = 5,
     full: Annotated[int, "tables of each kind with a search of default length"] = 1,
@@ -171,10 +177,11 @@ def null(
 ) -> Iterator[Row]:
     """Yield the false edges of every score."""
     jobs = [
-        (score, kind, n, seed, seed < units, score in COSTLY or seed >= full, gamma, device)
+        (score, kind, n, d, seed, seed < units, score in COSTLY or seed >= full, gamma, device)
         for score in scores
         for kind in KINDS.get(score, ("gaussian", "t3"))
         for n in rows
+        for d in columns
         for seed in (seeds if score not in COSTLY else seeds[: -(-len(seeds) // 2)])
     ]
     yield from in_parallel(false_edges, jobs, workers)

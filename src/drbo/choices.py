@@ -17,9 +17,9 @@ from drbo.knowledge import Knowledge
 from drbo.scores.auto import choose_score
 from drbo.scores.base import Score
 from drbo.scores.bge import BGe
+from drbo.scores.chance import chance_penalty
 from drbo.scores.linear import BicEV, BicNV
 from drbo.scores.registry import SCORES, score_class
-from drbo.scores.splines import SplineScore
 from drbo.settings import Exact, Preset, Settings
 
 #: A pruner by name, or the one that fits the score.
@@ -59,7 +59,7 @@ class Choices:
     Examples
     --------
     >>> Choices(score="auto").pruner(BicNV)
-    'f-test'
+    'none'
     """
 
     score: Any = "auto"
@@ -166,7 +166,11 @@ class Choices:
         return choice, given, reasons
 
     def penalty(self, kind: type[Score], table: Table) -> tuple[float | str, str]:
-        """Return the penalty that leaves at most half an edge, on average, among 20 independent columns, and why."""
+        """Return the penalty that leaves at most half an edge, on average, among independent columns, and why."""
+        tested = self.pruner(kind) in EDGE_TESTS
+        if issubclass(kind, BicNV) and not tested and not table.by_moments:
+            penalty = chance_penalty(table.values)
+            return penalty, f"penalty {penalty:g}: with less, independent columns like these would get edges by chance"
         if issubclass(kind, BicNV) and table.n_rows < FEW_ROWS * table.n_columns:
             return (
                 "ebic",
@@ -174,7 +178,7 @@ class Choices:
             )
         if issubclass(kind, BicNV) and (count := chance_parents(table)) > CHANCE_PARENTS:
             return "ebic", f"penalty ebic: with penalty 1, a column would have {count:.1f} parents by chance alone"
-        if self.pruner(kind) in EDGE_TESTS:
+        if tested:
             return 1.0, "penalty 1: every edge is tested after the search"
         if kind.kernels:
             return 1.0, "penalty 1: the marginal likelihood of a Gaussian process already penalises flexibility"
@@ -213,7 +217,7 @@ class Choices:
             return self.prune
         if self.preset in PAPER_CHOICES:
             return PAPER_CHOICES[self.preset][2]
-        if issubclass(kind, (BicNV, BGe)):
-            return "odds" if issubclass(kind, BicEV) else "f-test"  # equal variances make weights comparable
-        # CAM asks for additive effects, as splines do; of the joint effects that gp finds it removes true edges.
-        return "cam-sequential" if issubclass(kind, SplineScore) else "none"
+        if issubclass(kind, BicEV):
+            return "odds"  # equal variances make weights comparable
+        # The penalty of all other scores keeps weak edges out, so that the graph shown is the optimum of the score.
+        return "f-test" if issubclass(kind, BGe) else "none"

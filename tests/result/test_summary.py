@@ -58,6 +58,10 @@ class TestSummary:
         ):
             assert part in text
 
+    def test_without_a_test_after_the_search_there_is_one_score(self):
+        text = full_result(pruner="none", searched_dag=FULL_DAG, pruned_score=-1234.1 / 3).summary()
+        assert "\nscore        -411.366667\nsearch " in text
+
     @pytest.mark.parametrize(
         ("stopped", "cut_short"),
         [("time limit of 5 s reached", True), ("interrupted", True), ("budget exhausted", False), ("", False)],

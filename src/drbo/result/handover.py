@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import networkx as nx
 
 Bools = npt.NDArray[np.bool_]
+Names = Sequence[str] | None
+Weights = npt.ArrayLike | None
 
 #: Names that R takes without quotes: letters, digits, dots and underscores, not beginning with a digit.
 _R_NAME = re.compile(r"(?:[A-Za-z]|\.(?![0-9]))[A-Za-z0-9._]*")
@@ -118,12 +120,7 @@ def to_lavaan(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
     return "\n".join(lines)
 
 
-def to_gml(
-    dag: npt.ArrayLike,
-    names: Sequence[str] | None = None,
-    weights: npt.ArrayLike | None = None,
-    marks: Marks | None = None,
-) -> str:
+def to_gml(dag: npt.ArrayLike, names: Names = None, weights: Weights = None, marks: Marks | None = None) -> str:
     """Return a DAG in GML, names as labels; ``networkx.parse_gml`` reads it, and DoWhy takes it as it is.
 
     Examples
@@ -136,12 +133,7 @@ def to_gml(
     return "\n".join(nx.generate_gml(_network(dag, names, weights, marks)))  # type: ignore[no-untyped-call]
 
 
-def to_graphml(
-    dag: npt.ArrayLike,
-    names: Sequence[str] | None = None,
-    weights: npt.ArrayLike | None = None,
-    marks: Marks | None = None,
-) -> str:
+def to_graphml(dag: npt.ArrayLike, names: Names = None, weights: Weights = None, marks: Marks | None = None) -> str:
     """Return a DAG in GraphML, for Gephi, yEd and igraph.
 
     Examples

@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 from drbo.claims import why
 from drbo.claims.confidence import Confidence
-from drbo.claims.directions import EdgeDirection, edge_directions
+from drbo.claims.directions import EdgeDirection
 from drbo.claims.record import Claims, EdgeValues, Graph, Margins, Proof, RankedClass
 from drbo.constraints import Constraints
 from drbo.data.names import check_names
 from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.knowledge import Knowledge
-from drbo.result import edge_rows, export, handover
+from drbo.result import edge_list, export, handover
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, settled, was_cut_short
 from drbo.result.summary import summary
 
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from drbo.result.judgement import Judgement
 
 Bools = npt.NDArray[np.bool_]
-
-#: Edges with a smaller probability are drawn as weak ones.
-WEAK_LINK = 0.8
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -84,16 +81,24 @@ class Result:
             object.__setattr__(self, name, value)  # the way to fill a frozen dataclass
         if self.confidence is not None and tuple(self.confidence.names) != self.names:
             raise ResultError("the confidence is about other variables than this result")
-        self.claims.check_names(self.names)
+        named = {
+            "classes": {name for other in self.claims.classes for edge in other.edges for name in edge},
+            "noise": {name for one in self.claims.noise for name in (one.cause, one.effect)},
+        }
+        for part, found in named.items():
+            if strange := found - set(self.names):
+                raise ResultError(f"claims.{part} has an edge with {min(strange)!r:.80}, which is not a column")
         try:
-            _ = self.constraints
+            _ = self._constraints
         except KnowledgeError as error:
             raise ResultError(f"knowledge: {error.message}", hint=error.hint) from error
 
     def __repr__(self) -> str:
         edges = int(self.dag.sum())
-        size = f"{len(self.names)} nodes, {edges} edge{'s' * (edges != 1)}"
-        return f"<Result: {size}, {self.score_name} {self.pruned_score:.10g}>"
+        return (
+            f"<Result: {len(self.names)} nodes, {edges} edge{'s' * (edges != 1)}, "
+            f"{self.score_name} {self.pruned_score:.10g}>"
+        )
 
     def __str__(self) -> str:
         return self.summary()
@@ -169,8 +174,7 @@ class Result:
     def posterior(self) -> npt.NDArray[np.float64] | None:
         """(d, d) probability of each edge under the score, if it is a log evidence.
 
-        Directions in it rest on the assumptions of the score, and those of nonlinear scores say little about causes:
-        see ``p_link`` for edges in either direction, and :meth:`edges` for what may be said about directions.
+        Directions in it rest on the assumptions of the score: see ``p_link``, and :meth:`edges` for directions.
         """
         return self.claims.posterior
 
@@ -182,16 +186,7 @@ class Result:
     @cached_property
     def directions(self) -> tuple[EdgeDirection, ...]:
         """What may be said about the direction of each edge of ``dag``, in the order of :meth:`edges`."""
-        return edge_directions(
-            self.dag,
-            self.constraints,
-            score_equivalent=self.score_equivalent,
-            check_families=self.scoring.nonlinear,
-            checks=self.claims.noise,
-            margins=self.margins,
-            evidence_scale=self.scoring.evidence_scale,
-            confidence=self.confidence,
-        )
+        return edge_list.directions(self, self._constraints)
 
     @property
     def top(self) -> tuple[RankedClass, ...]:
@@ -204,8 +199,7 @@ class Result:
         return None if self.proof is None else self.proof.gap(self.score)
 
     @cached_property
-    def constraints(self) -> Constraints:
-        """The knowledge as constraints on the columns."""
+    def _constraints(self) -> Constraints:
         return Constraints.of(self.knowledge, self.names)
 
     @cached_property
@@ -214,7 +208,7 @@ class Result:
 
     @cached_property
     def _mpdag(self) -> Bools:
-        return why.mpdag(self.dag, self.constraints, self._cpdag)
+        return why.mpdag(self.dag, self._constraints, self._cpdag)
 
     @property
     def cpdag(self) -> Bools:
@@ -244,33 +238,31 @@ class Result:
 
     @property
     def weak(self) -> Bools:
-        """(d, d) True for edges of ``dag`` that may not be there: rare in the bootstrap, or else ``p_link`` < 0.8."""
-        if self.confidence is not None:
-            return self.dag & (self.confidence.adjacent < self.confidence.cut)
-        return np.zeros_like(self.dag) if self.p_link is None else self.dag & (self.p_link < WEAK_LINK)
+        """(d, d) True for the edges of ``dag`` that may not be there.
+
+        After a bootstrap: a frequency below its threshold; otherwise: a probability (``p_link``) below 0.8.
+        """
+        return edge_list.weak(self)
 
     @property
-    def answer(self) -> Bools:
+    def _answer(self) -> Bools:
         """What the data and the knowledge support: the class where the score finds a class, else ``dag``."""
         return self.mpdag if self.score_equivalent else self.dag
 
     def why(self) -> dict[tuple[str, str], str]:
         """Return what determines the direction of each edge of ``dag``; see :func:`drbo.claims.why.reasons`."""
-        return edge_rows.reasons(self)
+        return edge_list.reasons(self, self._constraints, (self._cpdag, self._mpdag))
 
     def edges(self) -> "pd.DataFrame":
         """Return the edges of ``dag``.
 
-        ``direction`` is ``supported``, ``assumed`` or ``open``, and ``directed`` is False for open edges. ``ground``
-        names what supports a direction: ``given`` by the user, ``experiment``, ``noise-check`` or ``class``. The noise
-        check prefers the reverse of an edge that is ``contradicted``. ``reason`` says why the edge is drawn as it is.
-        The margins are the loss in score, before pruning, if the edge is removed or reversed and the rest re-optimised;
-        NaN: no such graph was scored. For scores that are a log evidence, ``p_link`` is the probability of an edge in
-        either direction, and ``p_forward`` and ``p_backward`` divide it between the directions; NaN where nothing valid
-        can be said about that, as for open edges. After a bootstrap, ``frequency`` is the share of resamples with this
-        edge, and ``link_frequency`` with it in either direction.
+        ``direction`` is supported, assumed or open, and ``ground`` names what supports it; the noise check prefers the
+        reverse of a ``contradicted`` edge. The margins are the loss in score, before pruning, if the edge is removed or
+        reversed and the rest re-optimised; NaN: no such graph was scored. ``p_forward`` and ``p_backward`` divide
+        ``p_link``, the probability of an edge in either direction, if anything valid can be said about that. After a
+        bootstrap, ``frequency`` is the share of resamples with this edge, ``link_frequency`` in either direction.
         """
-        return edge_rows.of_result(self)
+        return edge_list.table(self, self._answer)
 
     def cpdag_edges(self) -> "pd.DataFrame":
         """Return the edges of ``cpdag``; an undirected edge has one row."""
@@ -297,7 +289,7 @@ class Result:
 
     def to_causallearn(self) -> Any:
         """Return a causal-learn GeneralGraph: the equivalence class if that is the result, else the DAG."""
-        return handover.to_causallearn(self.answer, self.names)
+        return handover.to_causallearn(self._answer, self.names)
 
     def to_pgmpy(self) -> Any:
         """Return ``dag`` as a pgmpy DAG."""
@@ -306,11 +298,10 @@ class Result:
     def export(self, path: str | Path, *, as_class: bool = False) -> Path:
         """Write the graph in the format given by the file extension; see :mod:`drbo.result.handover`.
 
-        Formats that can hold it say for each edge whether its direction is supported, assumed or open. ``as_class``
-        writes the equivalence class, with undirected edges, instead of ``dag``.
+        Most say what the direction of each edge rests on. ``as_class`` writes the equivalence class instead of ``dag``.
         """
         if as_class:
-            return handover.hand_over(path, self.answer, self.names)
+            return handover.hand_over(path, self._answer, self.names)
         return handover.hand_over(path, self.dag, self.names, self.weights, self._marks)
 
     def plot(self, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes | None":
@@ -333,18 +324,28 @@ class Result:
 
     def has_seen(self, X: Any) -> bool:
         """Tell whether a table is the one that the graph was learned from; a subset of its rows is not recognised."""
-        from drbo.result import on_table
+        from drbo.result.on_data import has_seen
 
-        return on_table.has_seen(self, X)
+        return has_seen(self, X)
+
+    def score_of(self, graph: npt.ArrayLike, X: Any, *, score: Any = None) -> float:
+        """Return the score of any DAG over these columns on a table, with the score and the options of this fit.
+
+        ``graph`` is a (d, d) adjacency matrix in the order of ``names``. On the table of the fit, ``dag`` has
+        ``pruned_score``. A score that is not built in must be given as ``score``.
+        """
+        from drbo.result.on_data import score_of
+
+        return score_of(self, graph, X, score)
 
     def judge(self, X: Any, **options: Any) -> "Judgement":
         """Judge the graph on rows that it was not learned from, with its own score; see :mod:`drbo.result.judge`.
 
         Warns if the graph was learned from these rows. A score that is not built in must be given as ``score``.
         """
-        from drbo.result import on_table
+        from drbo.result.on_data import judgement_of
 
-        return on_table.judgement(self, X, options)
+        return judgement_of(self, X, options)
 
     def effects(
         self, X: Any, source: str | None = None, target: str | None = None, *, missing: str = "error"
@@ -355,9 +356,9 @@ class Result:
         Rows with missing values are an error, or dropped with ``missing="drop"``. The result states whether these are
         held-out rows or the rows of the fit. For effects over bootstrap graphs, see :meth:`drbo.DrBO.effects`.
         """
-        from drbo.result import on_table
+        from drbo.result.on_data import effects_of
 
-        return on_table.effects_between(self, X, source, target, missing)
+        return effects_of(self, self._answer, X, source, target, missing)
 
     def report(self, path: str | Path) -> Path:
         """Write a single HTML file that explains this result; see :func:`drbo.result.report.page.write_report`."""

@@ -22,14 +22,12 @@ CUT_SHORT = "The run was stopped early, so another run may find a different grap
 
 def summary(result: "Result") -> str:
     """Return the graph, what is known about it and how it was found, in plain words."""
-    n_edges, n_searched = int(result.dag.sum()), int(result.searched_dag.sum())
     lines = [
         f"{len(result.names)} variables, {result.table.n_rows} rows, score {printable(result.score_name)}",
         "",
         *_graph_lines(result),
         "",
-        f"score        {result.score:.6f} before pruning, {result.pruned_score:.6f} after",
-        f"pruning      {printable(result.pruner)}: {n_searched - n_edges} of {n_searched} edges removed",
+        *_score_lines(result),
         f"search       {result.n_evals} evaluations, {result.n_local} local scores, {result.seconds:.1f} s",
         *_proof_lines(result),
         *_frequency_lines(result),
@@ -56,6 +54,17 @@ def _graph_lines(result: "Result") -> list[str]:
     if n_edges:
         title += f"; directions: {counted(result.directions)}"
     return [*lines, title, *_edge_lines(result)]
+
+
+def _score_lines(result: "Result") -> list[str]:
+    """Return the score, and what a test after the search removed."""
+    if result.pruner == "none":
+        return [f"score        {result.score:.6f}"]
+    n_edges, n_searched = int(result.dag.sum()), int(result.searched_dag.sum())
+    return [
+        f"score        {result.score:.6f} before pruning, {result.pruned_score:.6f} after",
+        f"pruning      {printable(result.pruner)}: {n_searched - n_edges} of {n_searched} edges removed",
+    ]
 
 
 def counted(directions: "Sequence[EdgeDirection]") -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from drbo.data.files import write_file
 from drbo.errors import ResultError
-from drbo.result.report.drawing import Drawing, heads_of
+from drbo.result.report.drawing import Drawing
 from drbo.result.result import Result
 from drbo.result.routes import text_width
 
@@ -94,8 +94,7 @@ def _notes(result: Result) -> list[tuple[str, str]]:
         notes += [("positive", "blue: positive effect")] if (weights[result.dag] > 0).any() else []
         notes += [("negative", "orange: negative effect")] if (weights[result.dag] < 0).any() else []
         notes += [("note", "line width: absolute standardised weight")]
-    heads = set(heads_of(result).values())
-    notes += [("note", "hollow arrowhead: the direction is assumed")] if "hollow" in heads else []
-    notes += [("note", "no arrowhead: the data do not determine the direction")] if "none" in heads else []
+    notes += [("note", "hollow arrowhead: the direction is assumed")] if result.assumed.any() else []
+    notes += [("note", "no arrowhead: the data do not determine the direction")] if result.undirected.any() else []
     notes += [("note", "dashed line: a weak edge")] if result.weak.any() else []
     return notes

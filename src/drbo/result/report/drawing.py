@@ -121,7 +121,7 @@ class Drawing:
         tiers = tiers_of(result.knowledge, result.names)
         layout = layered_routes(result.dag, widths / LAYER, tiers)
         centres = layout.positions * LAYER * (1, -1)
-        heads, weak, weights = heads_of(result), result.weak, result.standardised_weights
+        undirected, assumed, weak, weights = result.undirected, result.assumed, result.weak, result.standardised_weights
         lines, deadline = [], current()
         for (i, j), route in zip(layout.edges.tolist(), with_ports(layout, widths), strict=True):
             deadline.check()
@@ -129,7 +129,8 @@ class Drawing:
             strength = 0.25 if weights is None else min(1.0, abs(weight))
             sign = "plain" if weight == 0 else "positive" if weight > 0 else "negative"
             width = THIN + (THICK - THIN) * strength
-            lines.append(Line(i, j, *knots(route), heads[i, j], sign, width, bool(weak[i, j])))
+            head = "none" if undirected[i, j] else "hollow" if assumed[i, j] else "solid"
+            lines.append(Line(i, j, *knots(route), head, sign, width, bool(weak[i, j])))
         return cls(labels, result.names, centres, widths, lines, _bands(tiers, centres))
 
     @property
@@ -167,30 +168,16 @@ class Drawing:
         return "".join([*parts, "</svg>"])
 
     def _edge(self, line: Line) -> str:
-        words = f"{self.names[line.source]} {'—' if line.head == 'none' else '→'} {self.names[line.target]}"
-        words += {"hollow": " (direction assumed)", "none": " (direction open)"}.get(line.head, "")
+        mark, note = {"hollow": ("→", " (direction assumed)"), "none": ("—", " (direction open)")}.get(
+            line.head, ("→", "")
+        )
+        words = f"{self.names[line.source]} {mark} {self.names[line.target]}{note}"
         head = "" if line.head == "none" else f'<polygon points="{line.corners}"/>'
         kinds = f"{line.sign} {line.head}{' weak' * line.weak}"
         return (
             f'<g class="edge {kinds}"><title>{escape(words)}</title>'
             f'<path d="{line.path}" fill="none" stroke-width="{line.width:.3g}"/>{head}</g>'
         )
-
-
-def heads_of(result: Result) -> dict[tuple[int, int], str]:
-    """Return the arrowhead of each edge: solid, hollow or none for a direction that is supported, assumed or open.
-
-    Examples
-    --------
-    >>> from drbo.result.records import Scoring, SearchRecord
-    >>> dag = [[0, 1], [0, 0]]
-    >>> heads_of(Result(names=("a", "b"), dag=dag, pruned_score=0.0, search=SearchRecord(dag=dag, score=0.0),
-    ...     scoring=Scoring(name="bic-nv", equivalent=True)))
-    {(0, 1): 'none'}
-    """
-    heads = {"supported": "solid", "assumed": "hollow", "open": "none"}
-    edges = np.argwhere(result.dag).tolist()
-    return {(i, j): heads[one.direction] for (i, j), one in zip(edges, result.directions, strict=True)}
 
 
 def tiers_of(knowledge: Knowledge, names: tuple[str, ...]) -> npt.NDArray[np.intp] | None:

@@ -1,0 +1,98 @@
+"""What a result says about each of its edges: direction, reason, probabilities, frequencies, and if it is weak."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.claims import why
+from drbo.claims.directions import EdgeDirection, edge_directions
+from drbo.constraints import Constraints
+from drbo.graph import BoolMatrix
+from drbo.result.export import edge_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from drbo.result.result import Result
+
+#: Edges with a smaller probability are drawn as weak ones.
+WEAK_LINK = 0.8
+
+
+def directions(result: "Result", constraints: Constraints) -> tuple[EdgeDirection, ...]:
+    """Return what may be said about the direction of each edge."""
+    return edge_directions(
+        result.dag,
+        constraints,
+        score_equivalent=result.score_equivalent,
+        check_families=result.scoring.nonlinear,
+        checks=result.claims.noise,
+        margins=result.margins,
+        evidence_scale=result.scoring.evidence_scale,
+        confidence=result.confidence,
+    )
+
+
+def reasons(
+    result: "Result", constraints: Constraints, classes: tuple[BoolMatrix, BoolMatrix]
+) -> dict[tuple[str, str], str]:
+    """Return what determines the direction of each edge, given the CPDAG of the graph and its MPDAG."""
+    found = why.reasons(
+        result.dag,
+        constraints,
+        score_equivalent=result.score_equivalent,
+        assumption=result.scoring.assumption,
+        reversed_margin=None if result.margins is None else result.margins.reversed,
+        classes=classes,
+    )
+    words = {(result.names[i], result.names[j]): reason for (i, j), reason in found.items()}
+    checked = {(one.cause, one.effect) for one in result.directions if one.ground == "noise-check"}
+    return words | dict.fromkeys(checked, "noise check")
+
+
+def table(result: "Result", answer: BoolMatrix) -> "pd.DataFrame":
+    """Return the table behind :meth:`Result.edges`; ``answer`` is the class, or the DAG, that resamples count."""
+    found = edge_table(result.dag, result.names, result.weights, result.standardised_weights, ~result.undirected)
+    source, target = np.nonzero(result.dag)
+    found["direction"] = [one.direction for one in result.directions]
+    found["ground"] = [one.ground for one in result.directions]
+    found["contradicted"] = [one.contradicted for one in result.directions]
+    if result.margins is not None:
+        found["margin_removed"] = result.margins.removed[source, target]
+        found["margin_reversed"] = result.margins.reversed[source, target]
+    if (linked := result.p_link) is not None:
+        p_link, share = linked[source, target], forward_shares(result)
+        found["p_link"], found["p_forward"], found["p_backward"] = p_link, p_link * share, p_link * (1 - share)
+    found["reason"] = list(result.why().values())
+    if (confidence := result.confidence) is not None:
+        shares = np.where(answer & answer.T, confidence.undirected, confidence.directed)
+        found["frequency"] = shares[source, target]
+        found["link_frequency"] = confidence.adjacent[source, target]
+    return found
+
+
+def forward_shares(result: "Result") -> npt.NDArray[np.float64]:
+    """Return the probability of the drawn direction given each edge; NaN where nothing valid can be said.
+
+    The user's word counts first, then the noise check. The posterior of the score divides a link only if the score ties
+    equivalent graphs: other scores prefer directions for reasons that the data need not share.
+    """
+    shares, posterior = np.full(len(result.directions), np.nan), result.posterior
+    for k, ((i, j), one) in enumerate(zip(np.argwhere(result.dag).tolist(), result.directions, strict=True)):
+        if one.direction == "open":
+            continue
+        if one.ground == "given":
+            shares[k] = 1.0
+        elif one.p_forward is not None:
+            shares[k] = one.p_forward
+        elif result.score_equivalent and posterior is not None and posterior[i, j] > 0:
+            shares[k] = posterior[i, j] / (posterior[i, j] + posterior[j, i])
+    return shares
+
+
+def weak(result: "Result") -> BoolMatrix:
+    """Return (d, d) True for the edges that may not be there."""
+    if result.confidence is not None:
+        return result.dag & (result.confidence.adjacent < result.confidence.cut)
+    return np.zeros_like(result.dag) if result.p_link is None else result.dag & (result.p_link < WEAK_LINK)

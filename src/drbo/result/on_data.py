@@ -1,0 +1,83 @@
+"""A result and a table: is it the table of the fit, what does any graph score on it, and which effects does it show?"""
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.data.canonical import Canonical
+from drbo.data.check import check_table
+from drbo.data.read import as_frame
+from drbo.errors import DataError
+from drbo.graph import BoolMatrix, check_dag
+from drbo.result import effects, judge
+from drbo.result.judgement import Judgement
+from drbo.scores.named import score_of_file
+from drbo.scores.registry import build_score
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from drbo.data.table import Table
+    from drbo.result.result import Result
+
+
+def has_seen(result: "Result", X: Any) -> bool:
+    """Tell whether a table is the one that the graph was learned from."""
+    frame = as_frame(X)
+    if not result.table.sha256 or any(name not in frame for name in result.names):
+        return False
+    frame = frame[list(result.names)]
+    policies: tuple[Any, ...] = ("keep", "drop")  # a fit may have used the complete rows alone
+    tables = (check_table(frame, on_collinear="keep", missing=policy)[0] for policy in policies)
+    return any(table.digest() == result.table.sha256 for table in tables)
+
+
+def score_of(result: "Result", graph: npt.ArrayLike, X: Any, score: Any) -> float:
+    """Return the score of a DAG (d, d) on a table, with the score and the options of a result."""
+    dag = check_dag(graph, result.names)
+    table = _table(result, as_frame(X), "error")
+    name = score_of_file(result.score_name, score, "the result")
+    job = Canonical(table, list(result.names), result.seed, movable=True)  # in the order of the fit: the same bits
+    made = build_score(name, job.table, job.ordered_options(result.scoring.plain_options))
+    return float(Evaluator(made, Settings()).evaluate_one(dag[np.ix_(job.columns, job.columns)]).scores[0])
+
+
+def judgement_of(result: "Result", X: Any, options: dict[str, Any]) -> Judgement:
+    """Judge the graph of a result on a table."""
+    if has_seen(result, X):
+        warnings.warn("the graph was learned from these rows, so the judgement is too favourable", stacklevel=3)
+    given = {"score_options": result.scoring.plain_options, "seed": result.seed, **options}
+    if "score" not in given:
+        given["score"] = score_of_file(result.score_name, None, "the result")
+    return judge.judge(result.dag, X, names=result.names, **given)
+
+
+def effects_of(
+    result: "Result", answer: BoolMatrix, X: Any, source: str | None, target: str | None, missing: str
+) -> effects.Effects:
+    """Estimate the effects of a source on a target, or of all columns, in the graphs of a class."""
+    frame = as_frame(X)
+    table = _table(result, frame, missing)
+    basis = effects.SEEN if has_seen(result, frame) else effects.HELD_OUT
+    pairs = None
+    if source is not None or target is not None:
+        sources = result.names if source is None else (source,)
+        targets = result.names if target is None else (target,)
+        pairs = [(a, b) for a in sources for b in targets if a != b or source == target]
+    found = effects.effects(answer, table, basis=basis, pairs=pairs)
+    if source is not None and target is not None:
+        return found
+    return replace(found, effects=tuple(one for one in found.effects if any(one.total)))
+
+
+def _table(result: "Result", frame: "pd.DataFrame", missing: Any) -> "Table":
+    """Return the checked columns of a result."""
+    for name in result.names:
+        if name not in frame:
+            raise DataError(f"the table has no column '{name}'", hint="give a table with all columns of the graph")
+    return check_table(frame[list(result.names)], on_collinear="keep", missing=missing)[0]
