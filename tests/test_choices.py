@@ -47,7 +47,10 @@ def test_no_test_follows_the_search_so_that_the_optimum_is_shown():
     assert penalty > 1.0
     assert reason == f"penalty {penalty:g}: with less, independent columns like these would get edges by chance"
     weighted = replace(_table(), weights=np.linspace(0.5, 1.5, 50))
-    assert Choices().penalty(BicNV, weighted)[0] == "ebic"  # rows of unequal weight cannot be shuffled
+    assert Choices().penalty(BicNV, weighted)[0] == chance_penalty(weighted.values, weighted.weights)
+    holes = _table().values.copy()
+    holes[0, 0] = np.nan
+    assert Choices().penalty(BicNV, replace(_table(), values=holes))[0] == "ebic"  # columns cannot be shuffled
 
 
 def test_among_many_columns_a_linear_bic_pays_for_the_choice_among_pairs(rng):

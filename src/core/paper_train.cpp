@@ -290,21 +290,30 @@ inline void activate(Masked& layer, const std::uint8_t* code, std::size_t row) {
   }
 }
 
-// Mean and variance of the activations of all rows, summed in single precision 256 rows at a time.
-WIDE void row_moments(Masked& layer, const std::uint8_t* codes, std::size_t n, float* mean, float* variance,
-                      Watch& watch) {
+constexpr std::size_t BLOCK = 256;  // rows between two looks at the watch
+
+// Adds the activations of some rows and their squares, summed in single precision.
+WIDE void add_moments(Masked& layer, const std::uint8_t* codes, std::size_t begin, std::size_t end, float* part,
+                      float* square, double* first, double* second) {
+  const std::size_t h = layer.z.size();
+  std::fill_n(part, h, 0.0f);
+  std::fill_n(square, h, 0.0f);
+  for (std::size_t row = begin; row < end; ++row) {
+    activate(layer, codes + row * layer.table.bytes, row);
+    for (std::size_t k = 0; k < h; ++k) part[k] += layer.z[k], square[k] += layer.z[k] * layer.z[k];
+  }
+  for (std::size_t k = 0; k < h; ++k) first[k] += part[k], second[k] += square[k];
+}
+
+// Mean and variance of the activations of all rows.
+void row_moments(Masked& layer, const std::uint8_t* codes, std::size_t n, float* mean, float* variance, Watch& watch) {
   const std::size_t h = layer.z.size();
   std::vector<double> first(h), second(h);
   std::vector<float> part(h), square(h);
-  for (std::size_t begin = 0; begin < n; begin += 256) {
-    std::fill(part.begin(), part.end(), 0.0f);
-    std::fill(square.begin(), square.end(), 0.0f);
-    for (std::size_t row = begin; row < std::min(begin + 256, n); ++row) {
-      activate(layer, codes + row * layer.table.bytes, row);
-      for (std::size_t k = 0; k < h; ++k) part[k] += layer.z[k], square[k] += layer.z[k] * layer.z[k];
-    }
-    for (std::size_t k = 0; k < h; ++k) first[k] += part[k], second[k] += square[k];
-    watch.check(whole(256 * h * layer.table.bytes));
+  for (std::size_t begin = 0; begin < n; begin += BLOCK) {
+    add_moments(layer, codes, begin, std::min(begin + BLOCK, n), part.data(), square.data(), first.data(),
+                second.data());
+    watch.check(whole(BLOCK * h * layer.table.bytes));
   }
   for (std::size_t k = 0; k < h; ++k) {
     const double centre = first[k] / static_cast<double>(n);
@@ -313,12 +322,11 @@ WIDE void row_moments(Masked& layer, const std::uint8_t* codes, std::size_t n, f
   }
 }
 
-WIDE void row_values(Masked& layer, const std::uint8_t* codes, std::size_t n, const float* v, float* values,
-                     Watch& watch) {
-  for (std::size_t row = 0; row < n; ++row) {
+WIDE void row_values(Masked& layer, const std::uint8_t* codes, std::size_t begin, std::size_t end, const float* v,
+                     float* values) {
+  for (std::size_t row = begin; row < end; ++row) {
     activate(layer, codes + row * layer.table.bytes, row);
     values[row] = sum_terms<float>(layer.z.size(), [&](std::size_t k) { return layer.z[k] * v[k]; });
-    watch.check(whole(layer.z.size() * layer.table.bytes));
   }
 }
 
@@ -358,7 +366,10 @@ void network_samples(const Bytes3& codes, const Networks& p, const In<float, 3>&
       const float offset = p.b2.data()[node] + sum_terms<float>(h, [&](std::size_t k) { return beta[k] * w2[k]; }) -
                            sum_terms<float>(h, [&](std::size_t k) { return mean[k] * v[k]; });
       float* values = local.data() + node * n;
-      row_values(layer, own, n, v.data(), values, watch);
+      for (std::size_t begin = 0; begin < n; begin += BLOCK) {
+        row_values(layer, own, begin, std::min(begin + BLOCK, n), v.data(), values);
+        watch.check(whole(BLOCK * h * bytes));
+      }
       const float centre = scale.data()[node], spread = scale.data()[d + node];
       const float low = scale.data()[2 * d + node], high = scale.data()[3 * d + node];
       for (std::size_t row = 0; row < n; ++row)

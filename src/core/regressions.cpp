@@ -57,7 +57,7 @@ inline double solve_row(double* __restrict row, std::size_t i, double* __restric
 }
 
 // The share of variance that the parents leave; NaN where they are collinear.
-WIDE double residual(const Regressions& problem, std::size_t family, Room& room, Watch& watch) {
+WIDE double residual(const Regressions& problem, std::size_t family, Room& room) {
   const std::int64_t* parents = problem.members + problem.starts[family];
   const std::size_t p = static_cast<std::size_t>(problem.starts[family + 1] - problem.starts[family]);
   double* const row = room.row.data();
@@ -68,11 +68,9 @@ WIDE double residual(const Regressions& problem, std::size_t family, Room& room,
     const double pivot = 1.0 - solve_row(row, i, room.factor.data(), room.size, inverse);
     if (!(pivot >= problem.smallest)) return std::numeric_limits<double>::quiet_NaN();
     inverse[i] = 1.0 / std::sqrt(pivot);
-    if (i % 64 == 63) watch.check(static_cast<std::int64_t>(16 * i * i));
   }
   const double* source = problem.correlation + problem.nodes[family] * problem.d;
   for (std::size_t j = 0; j < p; ++j) row[j] = source[parents[j]];
-  watch.check(static_cast<std::int64_t>(20 + 8 * p));
   return 1.0 - solve_row(row, p, room.factor.data(), room.size, inverse);
 }
 
@@ -92,8 +90,11 @@ Result<double, 1> residuals(const Table& correlation, const Ints& nodes, const I
   return filled<double>({m}, [&](double* found, const Stop& stop) {
     in_stretches(whole(m), threads, stop, [&](std::int64_t first, std::int64_t last, Watch& watch) {
       Room room(static_cast<std::size_t>(most));
-      for (std::int64_t family = first; family < last; ++family)
-        found[family] = residual(problem, static_cast<std::size_t>(family), room, watch);
+      for (std::int64_t family = first; family < last; ++family) {
+        found[family] = residual(problem, static_cast<std::size_t>(family), room);
+        const std::int64_t p = starts.data()[family + 1] - starts.data()[family];
+        watch.check(20 + 8 * p + p * p * p / 6);
+      }
     });
   });
 }

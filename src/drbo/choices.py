@@ -168,8 +168,8 @@ class Choices:
     def penalty(self, kind: type[Score], table: Table) -> tuple[float | str, str]:
         """Return the penalty that leaves at most half an edge, on average, among independent columns, and why."""
         tested = self.pruner(kind) in EDGE_TESTS
-        if issubclass(kind, BicNV) and not tested and not table.by_moments:
-            penalty = chance_penalty(table.values)
+        chance = not tested and not table.incomplete and issubclass(kind, BicNV)
+        if chance and (penalty := chance_penalty(table.values, table.weights)) is not None:
             return penalty, f"penalty {penalty:g}: with less, independent columns like these would get edges by chance"
         if issubclass(kind, BicNV) and table.n_rows < FEW_ROWS * table.n_columns:
             return (

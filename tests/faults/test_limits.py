@@ -96,7 +96,7 @@ def test_seeds_and_imputations_share_the_limit(tmp_path, small):
 
 @pytest.mark.parametrize("words", [("--exact", "--score", "splines"), ("--score", "gp"), ("--score", "gp-nv")])
 def test_proofs_and_kernels_end_at_the_limit(tmp_path, words):
-    path = write(simulate("17ER2", model="cos", n=600, seed=1).X, tmp_path / "table.npz")
+    path = write(simulate("20ER4", model="cos", n=600, seed=1).X, tmp_path / "table.npz")
     result, _ = _fit(path, *words, "--time-limit", "8")
     assert result.proof is None
     late = [reason for reason in result.reasons if "time ran out" in reason]

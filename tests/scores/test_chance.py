@@ -43,3 +43,14 @@ def test_units_signs_and_order_do_not_matter():
 def test_the_table_may_be_long():
     values = np.random.default_rng(2).normal(size=(20_000, 12))
     assert chance_penalty(values) < 2.0
+
+
+def test_a_row_of_weight_two_counts_twice():
+    rng = np.random.default_rng(2)
+    values, times = rng.standard_t(3, size=(150, 8)), rng.integers(1, 4, size=150)
+    assert chance_penalty(values, times.astype(float)) == chance_penalty(np.repeat(values, times, axis=0))
+
+
+@pytest.mark.parametrize(("n", "d"), [(9, 3), (50_000, 100)])
+def test_few_and_many_rows_are_not_shuffled(n, d):
+    assert chance_penalty(np.zeros((n, d))) is None

@@ -7,23 +7,29 @@ Floats = npt.NDArray[np.float64]
 
 #: Edges that independent columns with the same values would have on average.
 ALLOWED_EDGES = 0.2
-#: Shuffled tables, and pairs of columns in all of them, at least.
-MIN_SHUFFLES, MIN_PAIRS = 16, 4_000
+#: Shuffled tables, and pairs of columns in all of them, at least; and pairs at most, where one table has fewer.
+MIN_SHUFFLES, MIN_PAIRS, MAX_PAIRS = 16, 4_000, 2_000_000
+#: Cells of the largest table that is shuffled: sorting more takes longer than many searches.
+MAX_CELLS = 2**22
 #: The largest gains in all shuffled tables, from which the tail is extrapolated.
 TAIL = 10
 #: More rows are not shuffled: the distribution of the gains hardly changes any more.
 MAX_ROWS = 2_000
+#: With fewer rows, nothing can be said about a tail.
+MIN_ROWS = 10
 #: Digits of the penalty: the last bits of the values must not decide anything.
 DIGITS = 2
 
 
-def chance_penalty(values: Floats) -> float:
+def chance_penalty(values: Floats, weights: Floats | None = None) -> float | None:
     """Return the BIC penalty at which a table with the same columns, but independent ones, has 0.2 edges on average.
 
-    Every column is shuffled on its own, at least 16 times, which keeps outliers and all else about a single column. The
-    gain of an edge between two shuffled columns is -n ln(1 - r^2); the penalty must be larger than the gains that occur
-    by chance, whose tail is extrapolated by an exponential distribution. The penalty is never smaller than that of the
-    extended BIC, 1 + 2 ln d / ln n. Units, signs and the order of rows and columns do not matter.
+    Every column is shuffled on its own, at least 16 times, which keeps outliers and all else about a single column; a
+    thousand columns and more are shuffled less often. The gain of an edge between two shuffled columns is
+    -n ln(1 - r^2); the penalty must be larger than the gains that occur by chance, whose tail is extrapolated by an
+    exponential distribution. The penalty is never smaller than that of the extended BIC, 1 + 2 ln d / ln n. Units,
+    signs and the order of rows and columns do not matter, and a row of weight w counts as w equal rows. None: the table
+    is too large to be shuffled, or has too few rows.
 
     Examples
     --------
@@ -31,19 +37,35 @@ def chance_penalty(values: Floats) -> float:
     >>> chance_penalty(rng.normal(size=(100, 50))) < chance_penalty(rng.standard_t(3, size=(100, 50)))
     True
     """
-    n, d = values.shape
+    n = len(values) if weights is None else round(float(weights.sum()))
+    d = values.shape[1]
+    if n < MIN_ROWS or max(n, len(values)) * d > MAX_CELLS:
+        return None
     least = 1.0 + 2.0 * np.log(d) / np.log(n)
     if d < 2:
         return float(least)
-    gains, shuffles = _chance_gains(_ordered(values))
+    gains, shuffles = _chance_gains(_ordered(_sorted(values, weights, n)))
     tail = np.sort(gains)[::-1][: TAIL + 1]
     needed = tail[-1] + (tail[:-1] - tail[-1]).mean() * np.log(TAIL / (ALLOWED_EDGES * shuffles))
     return float(np.ceil(max(least, needed / np.log(n)) * 10**DIGITS) / 10**DIGITS)
 
 
-def _ordered(values: Floats) -> Floats:
-    """Return standardised columns, each sorted and skewed to the right, in an order that only their values decide."""
-    columns = values - values.mean(axis=0)
+def _sorted(values: Floats, weights: Floats | None, n: int) -> Floats:
+    """Return the sorted values of each column, (n, d); a row of weight w counts as w rows."""
+    if weights is None:
+        return np.sort(values, axis=0)
+    columns = np.empty((n, values.shape[1]))
+    places = (np.arange(n) + 0.5) * (weights.sum() / n)
+    for j, column in enumerate(values.T):
+        order = np.argsort(column, kind="stable")
+        reached = np.searchsorted(np.cumsum(weights[order]), places)
+        columns[:, j] = column[order][np.minimum(reached, len(column) - 1)]
+    return columns
+
+
+def _ordered(columns: Floats) -> Floats:
+    """Return sorted columns standardised and skewed to the right, in an order that only their values decide."""
+    columns = columns - columns.mean(axis=0)
     spread = columns.std(axis=0)
     columns = columns / np.where(spread > 0, spread, 1.0)
     columns = np.sort(columns * np.where(np.round((columns**3).mean(axis=0), 9) < 0, -1.0, 1.0), axis=0)
@@ -56,7 +78,7 @@ def _chance_gains(columns: Floats) -> tuple[Floats, int]:
     rng = np.random.default_rng(0)
     n, d = columns.shape
     pairs = np.triu_indices(d, 1)
-    shuffles = max(MIN_SHUFFLES, -(-MIN_PAIRS // len(pairs[0])))
+    shuffles = max(1, min(max(MIN_SHUFFLES, -(-MIN_PAIRS // len(pairs[0]))), MAX_PAIRS // len(pairs[0])))
     gains = []
     for _ in range(shuffles):
         rows = columns if n <= MAX_ROWS else columns[np.sort(rng.choice(n, MAX_ROWS, replace=False))]
