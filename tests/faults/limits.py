@@ -24,7 +24,7 @@ from drbo.deadline import grace
 #: What a table may take, in units of its own size in float64, beyond what the same run takes with few rows.
 MOST_COPIES = 3.0
 #: A signal is sent so long after the search has begun, at the latest.
-SIGNAL_SECONDS = 5.0
+SIGNAL_SECONDS = 3.0
 #: Routes that are ended after the search, which may end by itself.
 AFTER_THE_SEARCH = ("bootstrap", "seeds", "imputations", "exact")
 
@@ -127,7 +127,7 @@ def run(words: list[str], number: int | None = None) -> Run:
         if number is not None:
             _wait_for_search(process, talk)
             sent = time.monotonic()
-            process.send_signal(number)
+            os.kill(process.pid, number)  # of a run that has ended, the process is still there
         _, status, usage = os.wait4(process.pid, 0)
         end = time.monotonic()
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -139,7 +139,8 @@ def run(words: list[str], number: int | None = None) -> Run:
 def _wait_for_search(process: "subprocess.Popen[bytes]", talk: Any) -> None:
     """Return when the table was read and the search has had some seconds; at the latest after a while."""
     end = time.monotonic() + 4 * SIGNAL_SECONDS
-    while time.monotonic() < end and process.poll() is None:
+    options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    while time.monotonic() < end and os.waitid(os.P_PID, process.pid, options) is None:
         time.sleep(0.1)
         position = talk.tell()
         talk.seek(0)

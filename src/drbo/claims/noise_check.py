@@ -211,6 +211,9 @@ def noise_checks(table: Table, dag: Bools, seed: int = 0) -> tuple[CheckedEdge, 
         why = f"The noise check is left out for graphs with more than {MAX_EDGES:,} edges."
         return tuple(CheckedEdge(cause=table.names[i], effect=table.names[j], untested=why) for i, j in edges)
     found, deadline = [], current()
+    if not edges:
+        return ()
+    deadline.check()
     with one_blas_thread():
         checks = NoiseChecks(table, dag, seed)
         for i, j in edges:
