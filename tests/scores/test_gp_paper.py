@@ -11,26 +11,12 @@ from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.scores.families import Families
 from drbo.scores.gp_paper import GpEV, GpNV
-
-N = 80
-
-
-@pytest.fixture
-def values(rng):
-    x = rng.normal(size=(N, 4))
-    x[:, 1] += 2 * np.sin(2 * x[:, 0])
-    x[:, 2] += x[:, 1] ** 2 - x[:, 0]
-    return 2 * x
-
-
-def _all_families(d):
-    masks = [(i, [j for j in range(d) if m >> j & 1]) for i in range(d) for m in range(1, 1 << d) if not m >> i & 1]
-    return Families.from_sets(d, masks)
+from tests.scores.conftest import N, all_families
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.01])
 def test_the_regression_is_sklearns(values, alpha):
-    families = _all_families(4)
+    families = all_families(4)
     score = GpNV(Table.from_array(values), alpha=alpha)
     fit, local = score.fit(families), score.local(families)
     for row in range(len(families)):
@@ -126,7 +112,7 @@ def test_two_hundred_families_against_sklearn(data_dir):
 @pytest.mark.parametrize("unit", [1e-9, 1e-4, 1e5])
 def test_any_unit_gives_finite_numbers(values, unit):
     """Columns that are constant or wild at every length scale allowed: no warning, no miss."""
-    families = _all_families(4)
+    families = all_families(4)
     fit = GpNV(Table.from_array(unit * values)).fit(families)
     for row in range(0, len(families), 6):
         inputs, y = unit * values[:, families.parents[row]], unit * values[:, families.nodes[row]]
@@ -159,7 +145,7 @@ def test_parents_that_are_constant_in_the_rows_that_count_explain_nothing(values
 
 
 def test_standardize_is_the_same_as_standardising_first(values):
-    families = _all_families(4)[::5]
+    families = all_families(4)[::5]
     ready = (values - values.mean(axis=0)) / values.std(axis=0)
     assert GpNV(Table.from_array(values), standardize=True).local(families) == pytest.approx(
         GpNV(Table.from_array(ready)).local(families), abs=1e-7

@@ -3,30 +3,15 @@ import pytest
 
 from drbo.data.table import Table
 from drbo.scores import gp_paper_search
-from drbo.scores.families import Families
 from drbo.scores.gp_kernels import ParentSets
 from drbo.scores.gp_paper import GpNV
 from drbo.scores.gp_paper_search import LengthScaleSearch
-
-N = 80
-
-
-@pytest.fixture
-def values(rng):
-    x = rng.normal(size=(N, 4))
-    x[:, 1] += 2 * np.sin(2 * x[:, 0])
-    x[:, 2] += x[:, 1] ** 2 - x[:, 0]
-    return 2 * x
-
-
-def _all_families(d):
-    masks = [(i, [j for j in range(d) if m >> j & 1]) for i in range(d) for m in range(1, 1 << d) if not m >> i & 1]
-    return Families.from_sets(d, masks)
+from tests.scores.conftest import N, all_families
 
 
 @pytest.mark.parametrize(("scale", "alpha"), [(1.0, 1.0), (3.0, 0.01), (1.0, 1e-8), (30.0, 1.0)])
 def test_no_length_scale_of_a_fine_grid_is_better(values, scale, alpha):
-    families = _all_families(4)
+    families = all_families(4)
     fit = GpNV(Table.from_array(scale * values), alpha=alpha).fit(families)
     for row in range(0, len(families), 4):
         inputs, y = scale * values[:, families.parents[row]], scale * values[:, families.nodes[row]]
@@ -40,7 +25,7 @@ def test_no_length_scale_of_a_fine_grid_is_better(values, scale, alpha):
 
 @pytest.mark.parametrize("median_scale", [False, True])
 def test_the_longest_scale_needs_no_factorisation(values, median_scale):
-    families = _all_families(4)
+    families = all_families(4)
     (_, data), *_ = GpNV(Table.from_array(values + 1.0))._parts(families)
     search = LengthScaleSearch(data, ParentSets.of(families), 1.0, median_scale)
     every = np.arange(len(search.sets.parents))

@@ -73,6 +73,7 @@ def edge_directions(
     evidence_scale: float | None = None,
     confidence: Confidence | None = None,
     experiments: npt.ArrayLike | None = None,  # (d, d) bool
+    known_class: Bools | None = None,  # (d, d) the MPDAG, where it is known already
 ) -> tuple[EdgeDirection, ...]:
     """Return what may be said about the direction of every edge of a graph.
 
@@ -93,6 +94,7 @@ def edge_directions(
         never decisive.
     confidence : shares of resamples of the rows, which then replace the margins.
     experiments : arrows that experiments have shown.
+    known_class : the equivalence class of the graph under the constraints; computed if it is not given.
 
     Returns
     -------
@@ -123,7 +125,8 @@ def edge_directions(
         raise DataError(f"experiments must have shape {edges.shape} like the graph, got {shown.shape}")
     if confidence is not None and confidence.kind not in KINDS:  # other seeds or imputations are no new rows
         confidence = None
-    claims = _Claims(edges, constraints, score_equivalent, margins, evidence_scale, confidence)
+    markov_class = mpdag(edges, constraints) if known_class is None else known_class
+    claims = _Claims(markov_class, constraints, score_equivalent, margins, evidence_scale, confidence)
     checked = {(one.cause, one.effect): one for one in checks}
     found = []
     for i, j in np.argwhere(edges).tolist():
@@ -151,7 +154,7 @@ class _Claims:
 
     def __init__(
         self,
-        dag: Bools,
+        markov_class: Bools,
         constraints: Constraints,
         score_equivalent: bool,
         margins: Margins | None,
@@ -159,7 +162,7 @@ class _Claims:
         confidence: Confidence | None,
     ) -> None:
         self._constraints = constraints
-        self._class = mpdag(dag, constraints)
+        self._class = markov_class
         self._score_equivalent = score_equivalent
         self._margins = margins
         self._least = None if evidence_scale is None else log(DECISIVE_ODDS) * evidence_scale

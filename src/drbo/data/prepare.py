@@ -68,7 +68,7 @@ class Preparation:
         weights = None if sample_weight is None else self._weights(sample_weight, frame)
         if weights is not None:
             frame, weights = frame.loc[weights > 0], weights[weights > 0]
-        missing, policy = missing_cells(frame), table_policy(self.missing)
+        policy = table_policy(self.missing)
         table, notes = check_table(frame, on_constant=self.on_constant, on_collinear=self.on_collinear, missing=policy)
         if self.missing == "em" and table.incomplete and "categorical" in table.kinds:
             name = table.names[table.kinds.index("categorical")]
@@ -76,7 +76,7 @@ class Preparation:
                 f"column '{name}' is categorical, but missing=\"em\" requires numeric columns",
                 hint='use missing="impute" or missing="drop"',
             )
-        if missing.any() and policy == "keep":
+        if policy == "keep" and (missing := missing_cells(frame)).any():
             worth = (
                 f"; the effective sample size is {effective_rows(table.values):.1f} rows"
                 if self.missing == "em"

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 WEAK_LINK = 0.8
 
 
-def directions(result: "Result", constraints: Constraints) -> tuple[EdgeDirection, ...]:
-    """Return what may be said about the direction of each edge."""
+def directions(result: "Result", constraints: Constraints, mpdag: BoolMatrix) -> tuple[EdgeDirection, ...]:
+    """Return what may be said about the direction of each edge, given the class under the knowledge."""
     return edge_directions(
         result.dag,
         constraints,
@@ -31,6 +31,7 @@ def directions(result: "Result", constraints: Constraints) -> tuple[EdgeDirectio
         margins=result.margins,
         evidence_scale=result.scoring.evidence_scale,
         confidence=result.confidence,
+        known_class=mpdag,
     )
 
 

@@ -186,7 +186,7 @@ class Result:
     @cached_property
     def directions(self) -> tuple[EdgeDirection, ...]:
         """What may be said about the direction of each edge of ``dag``, in the order of :meth:`edges`."""
-        return edge_list.directions(self, self._constraints)
+        return edge_list.directions(self, self._constraints, self._mpdag)
 
     @property
     def top(self) -> tuple[RankedClass, ...]:
