@@ -774,9 +774,9 @@ def limit_memory() -> None:
 
 
 def main() -> int:
-    """Fuzz one reader and print the outcome as a line of JSON."""
+    """Fuzz readers, one after the other, and print each outcome as a line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("reader", choices=list(READERS))
+    parser.add_argument("readers", choices=list(READERS), nargs="+", metavar="reader")
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=1e9, help="stop earlier")
@@ -785,11 +785,14 @@ def main() -> int:
     options = parser.parse_args()
     signal.signal(signal.SIGALRM, _ring)
     if options.guided:
-        fuzz_guided(lambda: Fuzzer(options.reader, keep=options.keep), options.cases, options.seed)
+        fuzz_guided(lambda: Fuzzer(options.readers[0], keep=options.keep), options.cases, options.seed)
     limit_memory()
-    outcome = fuzz(Fuzzer(options.reader, keep=options.keep), options.cases, options.seed, options.seconds)
-    print(json.dumps(outcome))
-    return 1 if outcome["escapes"] else 0
+    escapes = 0
+    for reader in options.readers:
+        outcome = fuzz(Fuzzer(reader, keep=options.keep), options.cases, options.seed, options.seconds)
+        print(json.dumps(outcome), flush=True)
+        escapes += outcome["escapes"]
+    return 1 if escapes else 0
 
 
 if __name__ == "__main__":
