@@ -1,9 +1,10 @@
 # Every target makes its own virtual environment when there is none.
 PYTHON ?= python3
 BIN = .venv/bin
-# One thread per test process: two processes share the two cores of a small machine.
 COVERAGE_FLOOR = 98
-RUN_TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+# One thread per test process: two processes share the two cores of a small machine. Bytecode is kept, even where the
+# environment says otherwise: dozens of processes import the package.
+RUN_TESTS = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile
 
 .PHONY: audit demo lock sbom soak test test-cpus test-faults test-handover test-install test-light test-lower test-sanitize test-slow docs lint type wheel bench bench-quick clean
 

@@ -14,7 +14,7 @@ NAMES = ["rain", "sprinkler", "wet", "slippery", "fall"]
 WEIGHTS = np.zeros((5, 5))
 WEIGHTS[[0, 1, 2, 3, 0], [2, 2, 3, 4, 1]] = [1.5, -1.0, 2.0, 1.2, 0.8]
 #: A budget takes the route surrogate; without one a linear score is climbed over orders.
-ROUTES = pytest.mark.parametrize("max_evals", [60, None], ids=["surrogate", "orders"])
+ROUTES = pytest.mark.parametrize("max_evals", [30, None], ids=["surrogate", "orders"])
 
 
 def frame(seed=0, n=400):
@@ -23,7 +23,7 @@ def frame(seed=0, n=400):
 
 
 def model(**options):
-    usual = {"score": "bic-ev", "max_evals": 60, "random_state": 0, "settings": SMALL, "prune": "f-test"}
+    usual = {"score": "bic-ev", "random_state": 0, "settings": SMALL, "prune": "f-test"}
     return DrBO(**{**usual, **options})
 
 

@@ -279,9 +279,9 @@ class Pool(ThreadPoolExecutor):
 
 def test_threads_change_nothing():
     frame = rain.frame()
-    alone = rain.model().fit(frame)
+    alone = rain.model(max_evals=30).fit(frame)
     with Pool(3) as executor:
-        together = rain.model(executor=executor).fit(frame)
+        together = rain.model(max_evals=30, executor=executor).fit(frame)
     assert not executor.used  # a linear score is done before a worker has heard of it
     assert together.score_ == alone.score_
     assert (together.adjacency_ == alone.adjacency_).all()

@@ -179,7 +179,7 @@ def test_shd_of_partially_directed_graphs():
 
 def test_shd_between_cpdags_is_the_shd_of_the_unions_of_the_classes():
     rng = np.random.default_rng(5)
-    for _ in range(40):
+    for _ in range(15):
         a, b = random_dag(rng, 4, 0.6), random_dag(rng, 4, 0.6)
         first, second = (np.any(list(equivalent_dags(dag)), axis=0) for dag in (a, b))
         expected = sum(mark(first, i, j) != mark(second, i, j) for i, j in combinations(range(4), 2))
@@ -249,9 +249,12 @@ def sid_by_intervention(learned, truth, rng):
 
 
 def test_sid_of_all_pairs_of_three_node_dags():
+    """Every learned DAG with one true DAG of each shape: names of nodes change nothing."""
     rng = np.random.default_rng(6)
     dags = list(all_dags(3))
-    for learned, truth in product(dags, dags):
+    shapes = {min(dag[np.ix_(order, order)].tobytes() for order in permutations(range(3))): dag for dag in dags}
+    assert (len(dags), len(shapes)) == (25, 6)
+    for learned, truth in product(dags, shapes.values()):
         value = metrics.sid(learned, truth)
         assert value == sid_by_d_separation(learned, truth)
         assert value == sid_by_intervention(learned, truth, rng)
@@ -261,7 +264,7 @@ def test_sid_of_all_pairs_of_three_node_dags():
 def test_sid_of_random_dags(d, p):
     rng = np.random.default_rng([7, d])
     seen = set()
-    for _ in range(60):
+    for _ in range(30):
         learned, truth = random_dag(rng, d, p), random_dag(rng, d, p)
         value = metrics.sid(learned, truth)
         seen.add(value)
@@ -306,7 +309,7 @@ def test_sid_in_chunks(monkeypatch):
     assert metrics.sid(learned, truth) == whole
 
 
-@pytest.mark.parametrize(("d", "p", "count"), [(4, 0.7, 30), (5, 0.5, 20), (5, 1.0, 2), (6, 0.4, 10)])
+@pytest.mark.parametrize(("d", "p", "count"), [(4, 0.7, 10), (5, 0.5, 8), (5, 1.0, 1), (6, 0.4, 4)])
 def test_sid_bounds_by_enumerating_the_class(d, p, count):
     rng = np.random.default_rng([10, d, count])
     for _ in range(count):

@@ -14,7 +14,7 @@ from tests import rain
 from tests.rain import NAMES, ROUTES, SMALL
 
 
-@ROUTES
+@pytest.mark.parametrize("max_evals", [60, None], ids=["surrogate", "orders"])
 @pytest.mark.parametrize(("name", "kind"), [("bic-ev", BicEV), ("bic-nv", BicNV)])
 def test_scores_are_those_of_the_graphs(name, kind, max_evals):
     """Computed again on the table as it was given: values, parts and their order."""
@@ -31,7 +31,8 @@ def test_scores_are_those_of_the_graphs(name, kind, max_evals):
 
 def test_the_record_says_how_it_was_found():
     frame = rain.frame()
-    result = rain.model(score_options={"penalty": 2, "edge_prior": np.zeros((5, 5))}).fit(frame).result_
+    options = {"penalty": 2, "edge_prior": np.zeros((5, 5))}
+    result = rain.model(score_options=options, max_evals=60).fit(frame).result_
     assert (result.score_name, result.score_equivalent, result.pruner) == ("bic-ev", False, "f-test")
     assert result.scoring.options == {"penalty": 2, "edge_prior": "array (5, 5)"}
     assert (result.seed, result.table.n_rows) == (0, 400)

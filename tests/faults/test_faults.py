@@ -26,6 +26,12 @@ def _fit(folder=None, **options):
     return DrBO(**{"score": "bge", "max_evals": 24, "random_state": 1, "checkpoint": folder} | options).fit(NUMBERS)
 
 
+@pytest.fixture(scope="module")
+def alone():
+    """The model of an undisturbed fit."""
+    return _fit()
+
+
 @pytest.fixture
 def _always(monkeypatch):
     """Save after every iteration."""
@@ -51,9 +57,8 @@ def _failing(monkeypatch, function, number, after):
 @pytest.mark.parametrize("function", ["fsync", "replace"])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EIO, errno.ENOENT])
 def test_a_disk_that_fails_in_mid_run_costs_neither_the_result_nor_the_last_save(
-    function, number, tmp_path, monkeypatch
+    function, number, tmp_path, monkeypatch, alone
 ):
-    alone = _fit()
     repair = _failing(monkeypatch, function, number, after=7)  # the table and three saves of two files
     with pytest.warns(UserWarning, match="cannot be saved.*the search continues"):
         model = _fit(tmp_path / "run")

