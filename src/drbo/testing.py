@@ -13,6 +13,7 @@ from drbo.errors import ScoreError
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.scores.registry import build_score
+from drbo.search.evaluation.local_scores import family_words
 
 #: Relative difference under which two scores count as equal.
 TOLERANCE = 1e-7
@@ -90,11 +91,6 @@ def _random_dags(d: int, count: int, rng: np.random.Generator) -> npt.NDArray[np
     return dags
 
 
-def _words(score: Score, families: Families, row: int) -> str:
-    parents = [score.names[j] for j in np.flatnonzero(families.parents[row])]
-    return f"node '{score.names[families.nodes[row]]}' with parents {parents}"
-
-
 def _differs(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     return np.abs(a - b) > TOLERANCE * (1 + np.abs(a))
 
@@ -104,7 +100,7 @@ def _check_values(score: Score, families: Families) -> npt.NDArray[np.float64]:
     if not isinstance(local, np.ndarray) or local.shape != (len(families),):
         raise ScoreError(f"score '{score.name}' must return ({len(families)},) numbers, got {np.shape(local)}")
     for row in np.flatnonzero(~np.isfinite(local)):
-        raise ScoreError(f"score '{score.name}' is {local[row]} for {_words(score, families, int(row))}")
+        raise ScoreError(f"score '{score.name}' is {local[row]} for {family_words(score, families, int(row))}")
     return local
 
 
@@ -120,7 +116,7 @@ def _check_repeatable(
         for row in np.flatnonzero(_differs(local, other)):
             raise ScoreError(
                 f"score '{score.name}' returned two different values for the same family: "
-                f"{_words(score, families, int(row))}"
+                f"{family_words(score, families, int(row))}"
             )
 
 

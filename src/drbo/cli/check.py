@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drbo.cli.messages import plain, show, table
-from drbo.cli.options import data_options, read_checked, score_choice
+from drbo.cli.options import FILE, data_options, read_checked, score_choice
 from drbo.cli.progress import clock_time
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ SHOWN_LEVELS = 5
 
 
 @click.command(short_help="Check a table before a fit.")
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=FILE)
 @click.option("--quick", is_flag=True, help="Do not estimate how long a fit will take.")
 @data_options
 def check(data: Path, quick: bool, **options: Any) -> None:

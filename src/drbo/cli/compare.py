@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drbo.cli.messages import plain, say, show
-from drbo.cli.options import json_option
+from drbo.cli.options import FILE, json_option
 from drbo.errors import DataError
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ KINDS = {
 
 
 @click.command(short_help="Compare a learned graph with the true one.")
-@click.argument("learned", metavar="EST", type=click.Path(path_type=Path))
-@click.argument("truth", metavar="TRUTH", type=click.Path(path_type=Path))
+@click.argument("learned", metavar="EST", type=FILE)
+@click.argument("truth", metavar="TRUTH", type=FILE)
 @json_option
 def compare(learned: Path, truth: Path, as_json: bool) -> None:
     """Compare the learned graph EST with the true graph TRUTH.

@@ -5,15 +5,14 @@ from pathlib import Path
 import click
 
 from drbo.cli.messages import say, show, table
+from drbo.cli.options import FILE
 from drbo.cli.output import write_table, writing
 from drbo.errors import SettingsError
 
 
 @click.command(short_help="List the included data sets and networks, or write one to a file.")
 @click.argument("name", required=False)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to this .csv or .npz file."
-)
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="Write to this .csv or .npz file.")
 @click.option("--permute", type=click.IntRange(min=0), metavar="SEED", help="Shuffle the columns.")
 def datasets(name: str | None, output: Path | None, permute: int | None) -> None:
     """List the data sets and networks that ship with the package, or write the one called NAME.

@@ -10,6 +10,7 @@ from drbo.cli.compare import answer, comparison_text
 from drbo.cli.fit import exit_if_interrupted, finish, search
 from drbo.cli.interrupts import limited_run
 from drbo.cli.messages import say, show, table
+from drbo.cli.options import FILE
 from drbo.cli.output import PICTURE, REPORT, check_folder
 
 if TYPE_CHECKING:
@@ -29,13 +30,7 @@ STORY = (
 
 @click.command(short_help="Run a complete example on real data in under two minutes.")
 @click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    default="drbo-demo",
-    show_default=True,
-    metavar="DIR",
-    help="Folder for the results.",
+    "-o", "--output", type=FILE, default="drbo-demo", show_default=True, metavar="DIR", help="Folder for the results."
 )
 def demo(output: Path) -> None:
     """Learn the network of 11 proteins in 853 cells (Sachs et al. 2005) and compare it with the known network.

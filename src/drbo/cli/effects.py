@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from drbo.cli.messages import say, show
-from drbo.cli.options import data_options, json_option, read_frame
+from drbo.cli.options import FILE, data_options, json_option, quiet_option, read_frame
 from drbo.cli.progress import counting
 from drbo.errors import SettingsError
 
 
 @click.command(short_help="Estimate linear effects, given a graph.")
-@click.argument("run", type=click.Path(path_type=Path))
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("run", type=FILE)
+@click.argument("data", type=FILE)
 @click.option("--from", "source", metavar="A", help="The cause: the column that is changed.  [default: every column]")
 @click.option("--to", "target", metavar="B", help="The outcome: the column that responds.  [default: every column]")
 @click.option(
@@ -23,7 +23,7 @@ from drbo.errors import SettingsError
     metavar="N",
     help="Relearn the graph on N resamples of DATA; requires --from and --to.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print no progress and no notes on stderr.")
+@quiet_option
 @data_options
 @json_option
 def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -> None:

@@ -105,15 +105,7 @@ class Estimate:
 
 
 def estimate(frame: "pd.DataFrame", arguments: dict[str, Any]) -> Estimate:
-    """Run the first iterations of a fit and extend them to its end.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> frame = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 3)), columns=["a", "b", "c"])
-    >>> estimate(frame, {"max_evals": 500, "random_state": 0}).evals
-    500
-    """
+    """Run the first iterations of a fit and extend them to its end."""
     from drbo.estimator import DrBO
     from drbo.search.orders.search import abreast
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from drbo.cli.options import COUNT
 from drbo.deadline import current
 from drbo.errors import SettingsError, WorkerError
 
@@ -28,7 +29,7 @@ def worker_options(command: F) -> F:
     )(command)
     return click.option(
         "--workers",
-        type=click.IntRange(min=1),
+        type=COUNT,
         metavar="N",
         help="Number of worker processes for expensive local scores and for resamples; cheap scores need none.",
     )(command)
@@ -36,14 +37,7 @@ def worker_options(command: F) -> F:
 
 @contextmanager
 def executor_for(workers: int | None, dask: str | None) -> Iterator[Executor | None]:
-    """Yield the executor that the options of :func:`worker_options` ask for; None: this process.
-
-    Examples
-    --------
-    >>> with executor_for(None, None) as executor:
-    ...     print(executor)
-    None
-    """
+    """Yield the executor that the options of :func:`worker_options` ask for; None: this process."""
     if workers is not None and dask is not None:
         raise SettingsError("--workers and --dask cannot be combined", hint="remove one of them")
     if dask is not None:

@@ -5,13 +5,14 @@ from pathlib import Path
 import click
 
 from drbo.cli.messages import say
+from drbo.cli.options import FILE
 from drbo.cli.output import writing
 from drbo.errors import SettingsError
 
 
 @click.command(short_help="Export a saved graph for another program.")
-@click.argument("run", type=click.Path(path_type=Path))
-@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("run", type=FILE)
+@click.argument("path", metavar="FILE", type=FILE)
 @click.option("--class", "as_class", is_flag=True, help="Export the equivalence class, with its undirected edges.")
 def export(run: Path, path: Path, as_class: bool) -> None:
     """Write the graph of the result in RUN to FILE; the file extension determines the format.

@@ -16,11 +16,14 @@ from drbo.cli.executors import executor_for, worker_options
 from drbo.cli.interrupts import INTERRUPTED, Run, limited_run
 from drbo.cli.messages import say, show
 from drbo.cli.options import (
+    COUNT,
+    FILE,
     config_option,
     data_options,
     duration,
     json_option,
     parse_settings,
+    quiet_option,
     read_frame,
     score_options,
 )
@@ -46,25 +49,16 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Find the highest-scoring graph of a table.")
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=FILE)
 @config_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Folder for the result, the picture and the report.",
-)
+@click.option("-o", "--output", type=FILE, metavar="DIR", help="Folder for the result, the picture and the report.")
 @click.option("--force", is_flag=True, help="Replace the run in DIR, or write into a folder that contains other files.")
 @score_options
 @click.option(
     "--preset", type=click.Choice(list(PRESETS)), default="default", show_default=True, help="Named search settings."
 )
 @click.option(
-    "--max-evals",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Maximum number of graphs to evaluate.  [default: set by the preset]",
+    "--max-evals", type=COUNT, metavar="N", help="Maximum number of graphs to evaluate.  [default: set by the preset]"
 )
 @click.option("--time-limit", type=duration, metavar="TIME", help="Stop after this time, such as 60s, 5m or 1h.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="S", help="Random seed.")
@@ -94,7 +88,7 @@ if TYPE_CHECKING:
 @click.option(
     "--knowledge",
     "knowledge_file",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="A TOML file with required, forbidden, tiers, roots, leaves, max_parents.",
 )
@@ -103,12 +97,8 @@ if TYPE_CHECKING:
     default=None,
     help="Prove that the graph is optimal, or bound the gap, up to 64 columns.  [default: if it takes seconds]",
 )
-@click.option(
-    "--start", type=click.Path(path_type=Path), metavar="GRAPH", help="Start from this graph, e.g. an edited result."
-)
-@click.option(
-    "--bootstrap", type=click.IntRange(min=1), metavar="N", help="Refit on N resamples to see how stable edges are."
-)
+@click.option("--start", type=FILE, metavar="GRAPH", help="Start from this graph, e.g. an edited result.")
+@click.option("--bootstrap", type=COUNT, metavar="N", help="Refit on N resamples to see how stable edges are.")
 @click.option(
     "--resampling",
     type=click.Choice(["bootstrap", "subsample", "block"]),
@@ -131,7 +121,7 @@ if TYPE_CHECKING:
 @data_options
 @json_option
 @click.option("--dry-run", is_flag=True, help="Only estimate the time and memory that a fit will need.")
-@click.option("-q", "--quiet", is_flag=True, help="Print no progress and no notes on stderr.")
+@quiet_option
 def fit(
     data: Path, output: Path | None, force: bool, as_json: bool, dry_run: bool, quiet: bool, **options: Any
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from drbo.cli.messages import OutputError, plain, say
-from drbo.cli.options import NOT_IN_FILES
+from drbo.cli.options import FILE, NOT_IN_FILES
 from drbo.cli.output import writing
 from drbo.errors import SettingsError
 from drbo.settings import public_settings
@@ -37,7 +37,7 @@ KNOWLEDGE = """
 
 
 @click.command(short_help="Write a commented configuration file.")
-@click.argument("path", metavar="FILE", type=click.Path(path_type=Path), default="run.toml")
+@click.argument("path", metavar="FILE", type=FILE, default="run.toml")
 @click.option("--data", metavar="TABLE", help="The table to fit.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 def init(path: Path, data: str | None, force: bool) -> None:

@@ -8,7 +8,7 @@ import click
 
 from drbo.cli.interrupts import start_of_program
 from drbo.cli.messages import say, show
-from drbo.cli.options import data_options, duration, json_option, read_frame, score_choice, score_options
+from drbo.cli.options import FILE, data_options, duration, json_option, read_frame, score_choice, score_options
 from drbo.deadline import Deadline, current
 from drbo.errors import SettingsError
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Judge a graph when the truth is unknown.")
-@click.argument("data", type=click.Path(path_type=Path))
-@click.argument("graph", type=click.Path(path_type=Path))
+@click.argument("data", type=FILE)
+@click.argument("graph", type=FILE)
 @click.option(
     "--as-is",
     is_flag=True,

@@ -7,17 +7,15 @@ from typing import Any
 import click
 
 from drbo.cli.messages import plain, say
-from drbo.cli.options import file_options, read_frame
+from drbo.cli.options import COUNT, FILE, file_options, read_frame
 from drbo.cli.output import writing
 from drbo.errors import SettingsError
 
 
 @click.command(short_help="Add lagged columns to a time series.")
-@click.argument("data", type=click.Path(path_type=Path))
-@click.option("--lags", type=click.IntRange(min=1), default=1, show_default=True, metavar="K", help="Number of lags.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE", help="Write to this .csv file."
-)
+@click.argument("data", type=FILE)
+@click.option("--lags", type=COUNT, default=1, show_default=True, metavar="K", help="Number of lags.")
+@click.option("-o", "--output", type=FILE, required=True, metavar="FILE", help="Write to this .csv file.")
 @click.option(
     "--time",
     metavar="COLUMN",

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+#: A path, and a number of at least 1.
+FILE, COUNT = click.Path(path_type=Path), click.IntRange(min=1)
 #: Options that only a person may give: where code comes from, what is overwritten, and how much is read.
 NOT_IN_FILES = ("config", "dask", "force", "max_input")
 
@@ -194,7 +196,7 @@ def config_option(command: F) -> F:
 
     return click.option(
         "--config",
-        type=click.Path(path_type=Path),
+        type=FILE,
         is_eager=True,
         expose_value=False,
         callback=read,
@@ -277,6 +279,11 @@ def read_config(path: Path) -> dict[str, Any]:
 def json_option(command: F) -> F:
     """Add --json."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)
+
+
+def quiet_option(command: F) -> F:
+    """Add --quiet."""
+    return click.option("-q", "--quiet", is_flag=True, help="Print no progress and no notes on stderr.")(command)
 
 
 def read_frame(path: Path, options: Mapping[str, Any]) -> "pd.DataFrame":

@@ -22,19 +22,7 @@ IDLE_ROUNDS = 3  # without an evaluation: the time left cannot be told from the 
 
 
 class Watch:
-    """A callback of the search that shows nothing; the base of those that do.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from drbo.search.outcome import Progress
-    >>> from drbo.settings import Settings
-    >>> watch = Watch(Settings(max_evals=100), clock=iter([0.0, 30.0]).__next__)
-    >>> progress = Progress(1, 25, 90, -7.0, np.zeros((2, 2), dtype=bool), limit=100)
-    >>> watch(progress)
-    >>> watch.words(progress)
-    '25 of 100 evaluations, best score -7.00, at most 1 min 30 s left'
-    """
+    """A callback of the search that shows nothing; the base of those that do."""
 
     def __init__(self, settings: "Settings", clock: Callable[[], float] = time.monotonic) -> None:
         self.settings = settings

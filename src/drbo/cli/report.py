@@ -5,12 +5,13 @@ from pathlib import Path
 import click
 
 from drbo.cli.messages import say
+from drbo.cli.options import FILE
 from drbo.cli.output import REPORT, writing
 
 
 @click.command(short_help="Write an HTML report of a saved result.")
-@click.argument("run", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="[default: RUN/report.html]")
+@click.argument("run", type=FILE)
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="[default: RUN/report.html]")
 def report(run: Path, output: Path | None) -> None:
     """Write the report of the result in RUN, a folder that 'drbo fit -o' wrote.
 

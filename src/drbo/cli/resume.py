@@ -12,7 +12,7 @@ from drbo.cli.executors import executor_for, worker_options
 from drbo.cli.fit import exit_if_interrupted, finish, refit
 from drbo.cli.interrupts import Run, limited_run, start_of_program
 from drbo.cli.messages import say
-from drbo.cli.options import duration, json_option, own_score
+from drbo.cli.options import COUNT, FILE, duration, json_option, own_score, quiet_option
 from drbo.cli.output import CHECKPOINT, held, writing
 from drbo.cli.plan import Plan
 from drbo.cli.progress import watch_for
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Continue a saved search.")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=FILE)
 @click.option(
     "--max-evals",
-    type=click.IntRange(min=1),
+    type=COUNT,
     metavar="N",
     help="Evaluate N more graphs.  [default: what is left of the original budget]",
 )
@@ -34,17 +34,14 @@ if TYPE_CHECKING:
     "--time-limit", type=duration, metavar="TIME", help="Stop after this time in total, such as 60s, 5m or 1h."
 )
 @click.option(
-    "--bootstrap",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Total number of resamples.  [default: as in the original run]",
+    "--bootstrap", type=COUNT, metavar="N", help="Total number of resamples.  [default: as in the original run]"
 )
 @click.option(
     "--score", callback=own_score, metavar="module:Class", help="The score of the search, if it is not built in."
 )
 @worker_options
 @json_option
-@click.option("-q", "--quiet", is_flag=True, help="Print no progress and no notes on stderr.")
+@quiet_option
 def resume(
     run: Path, as_json: bool, quiet: bool, bootstrap: int | None, workers: int | None, dask: str | None, **changes: Any
 ) -> None:

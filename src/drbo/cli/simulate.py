@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from drbo.cli.messages import say
+from drbo.cli.options import COUNT, FILE
 from drbo.cli.output import write_table, writing
 from drbo.errors import SettingsError
 
@@ -38,7 +39,7 @@ def one_or_two(word: str) -> float | tuple[float, float]:
 @click.option(
     "--model", type=click.Choice(MODELS), default="linear", show_default=True, help="How a node depends on its parents."
 )
-@click.option("-n", "--rows", type=click.IntRange(min=1), default=1000, show_default=True, metavar="N", help="Rows.")
+@click.option("-n", "--rows", type=COUNT, default=1000, show_default=True, metavar="N", help="Rows.")
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -57,16 +58,11 @@ def one_or_two(word: str) -> float | tuple[float, float]:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Write the data to this .csv or .npz file.  [default: CSV to stdout]",
 )
-@click.option(
-    "--truth",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the true graph to this .csv, .json or .npz file.",
-)
+@click.option("--truth", type=FILE, metavar="FILE", help="Write the true graph to this .csv, .json or .npz file.")
 def simulate(
     graph: str,
     model: str,

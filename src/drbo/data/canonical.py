@@ -19,15 +19,6 @@ class Canonical:
     seed : decides between columns with the same content.
     movable : False: the score is bound to the given order, nothing moves.
     sort_rows : False: only columns move.
-
-    Examples
-    --------
-    >>> given = Table.from_array(np.array([[3.0, 0.0], [1.0, 5.0]]), ["b", "a"])
-    >>> ordered = Canonical(given, ["b", "a"], seed=0, movable=True)
-    >>> edge = np.zeros((2, 2), dtype=bool)
-    >>> edge[0, 1] = True
-    >>> np.argwhere(ordered.restored(edge)).tolist() == [ordered.columns.tolist()]
-    True
     """
 
     def __init__(self, table: Table, all_names: list[str], seed: int, movable: bool, *, sort_rows: bool = True) -> None:

@@ -5,13 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence about the table; ``serious`` where the arrows depend on it.
-
-    Examples
-    --------
-    >>> Finding("rows", "few rows", serious=False).topic
-    'rows'
-    """
+    """One sentence about the table; ``serious`` where the arrows depend on it."""
 
     topic: str
     text: str
@@ -40,13 +34,7 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class Audit:
-    """What :func:`drbo.data.audit.audit` found.
-
-    Examples
-    --------
-    >>> Audit(findings=(Finding("rows", "few rows", serious=False),)).columns
-    ()
-    """
+    """What :func:`drbo.data.audit.audit` found."""
 
     columns: tuple[ColumnFacts, ...] = ()
     findings: tuple[Finding, ...] = ()

@@ -65,14 +65,7 @@ class Owner:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, which must exist; refuse if another process holds it.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as name, locked(Path(name)):
-    ...     print((Path(name) / LOCK).exists())
-    True
-    """
+    """Hold the lock of a folder, which must exist; refuse if another process holds it."""
     path, owner = folder / LOCK, Owner.this_process()
     try:
         with _guarded(folder):
@@ -93,12 +86,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def discard_ended(folder: Path) -> None:
-    """Remove the lock of a folder if its owner has ended, without a word: for one who has told it already.
-
-    Examples
-    --------
-    >>> discard_ended(Path("absent"))
-    """
+    """Remove the lock of a folder if its owner has ended, without a word: for one who has told it already."""
     with suppress(OSError), _guarded(folder):
         found = Owner.read(folder / LOCK)
         if found is not None and found.is_gone:

@@ -51,17 +51,7 @@ def missing_cells(frame: "pd.DataFrame") -> Bools:
 
 
 def refuse(frame: "pd.DataFrame", missing: Bools) -> None:
-    """Refuse a table with missing cells, naming the columns.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"a": [1.0, None], "b": [1.0, 2.0]})
-    >>> refuse(frame, missing_cells(frame))
-    Traceback (most recent call last):
-        ...
-    drbo.errors.DataError: Input contains NaN: missing values in column 'a' (1 of 2 rows) (...)
-    """
+    """Refuse a table with missing cells, naming the columns."""
     if missing.any():
         raise DataError(
             f"Input contains NaN: missing values in {_counted(frame, missing)}",

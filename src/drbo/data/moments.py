@@ -82,14 +82,7 @@ def moments(
 
 
 def complete_moments(values: Floats) -> Moments:
-    """Return the moments of complete rows of equal weight, block by block: no copy of the table is made.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).normal(size=(1000, 3))
-    >>> bool(np.allclose(complete_moments(x).covariance, np.cov(x.T, bias=True)))
-    True
-    """
+    """Return the moments of complete rows of equal weight, block by block: no copy of the table is made."""
     n, d = values.shape
     blocks = [slice(start, start + ROWS) for start in range(0, n, ROWS)]
     mean = np.sum([np.ascontiguousarray(values[part]).sum(axis=0) for part in blocks], axis=0) / n
@@ -101,7 +94,7 @@ def complete_moments(values: Floats) -> Moments:
     return Moments(mean, covariance / n, float(n), np.full((d, d), float(n)))
 
 
-def effective_rows(values: Floats, weights: Floats | None = None) -> float:
+def effective_rows(values: Floats) -> float:
     """Return the effective number of rows alone: see :func:`moments`.
 
     Examples
@@ -109,9 +102,8 @@ def effective_rows(values: Floats, weights: Floats | None = None) -> float:
     >>> effective_rows(np.array([[1.0, 2.0], [2.0, np.nan], [3.0, 1.0]]))
     2.0
     """
-    seen = ~np.isnan(values)
-    weight = np.ones(len(values)) if weights is None else weights
-    return _effective((seen * weight[:, None]).T @ seen.astype(np.float64))
+    seen = (~np.isnan(values)).astype(np.float64)
+    return _effective(seen.T @ seen)
 
 
 def _effective(pairs: Floats) -> float:

@@ -48,13 +48,6 @@ class Preparation:
     missing : what to do with missing values, one of :data:`drbo.data.missing.Policy`.
     on_constant, on_collinear : what to do with columns that carry no information of their own.
     has_targets : the score has options that are given row by row, so that no row may be left out.
-
-    Examples
-    --------
-    >>> frame = {"a": [1.0, 2.5, np.nan, 4.0], "b": [2.0, 1.0, 3.0, 0.5]}
-    >>> import pandas as pd
-    >>> Preparation(missing="drop").prepare(pd.DataFrame(frame)).table.n_rows
-    3
     """
 
     missing: Policy = "error"

@@ -229,13 +229,7 @@ def row_blocks(n_rows: int) -> Iterator[slice]:
 
 
 def by_columns(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return a copy of an array (n, d) that holds column after column; made in blocks, which is much quicker.
-
-    Examples
-    --------
-    >>> by_columns(np.arange(6.0).reshape(3, 2)).flags.f_contiguous
-    True
-    """
+    """Return a copy of an array (n, d) that holds column after column; made in blocks, which is much quicker."""
     copy = np.empty(values.shape, order="F")
     for part in row_blocks(len(values)):
         copy[part] = values[part]

@@ -14,13 +14,7 @@ MAX_TOTAL = 1e12  # rows that a table may stand for: scores grow with them, and 
 
 
 def checked_weights(weights: Any, n_rows: int) -> Floats:
-    """Return the weights of rows as an array; an error if they cannot be counts.
-
-    Examples
-    --------
-    >>> checked_weights([1, 2.5, 0], n_rows=3).tolist()
-    [1.0, 2.5, 0.0]
-    """
+    """Return the weights of rows as an array; an error if they cannot be counts."""
     try:
         found = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -35,13 +35,7 @@ Notes = list[tuple["Stroke | None", str]]  # the legend: a line, if any, and its
 
 
 class Stroke(NamedTuple):
-    """How an edge is drawn.
-
-    Examples
-    --------
-    >>> Stroke("#000000").head
-    'solid'
-    """
+    """How an edge is drawn."""
 
     colour: str
     width: float = 1.8

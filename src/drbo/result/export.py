@@ -114,13 +114,7 @@ def edge_table(
 
 
 def adjacency_frame(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> "pd.DataFrame":
-    """Return the 0/1 adjacency with names on both sides: row -> column.
-
-    Examples
-    --------
-    >>> adjacency_frame([[0, 1], [0, 0]], ["a", "b"]).loc["a", "b"]
-    np.int64(1)
-    """
+    """Return the 0/1 adjacency with names on both sides: row -> column."""
     import pandas as pd
 
     matrix = np.asarray(dag) != 0

@@ -28,18 +28,7 @@ COLLINEAR = 1e-10
 
 
 class Independence(ABC):
-    """Tests of "x is independent of y given z"; answers are remembered, as many as REMEMBERED says.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=(300, 3))
-    >>> x[:, 1] += x[:, 0]
-    >>> test = independence_test("gaussian", Table.from_array(x))
-    >>> p_values = test(0, np.array([1, 2]), np.array([], dtype=int))
-    >>> bool(p_values[0] < 0.001), bool(p_values[1] > 0.001)
-    (True, True)
-    """
+    """Tests of "x is independent of y given z"; answers are remembered, as many as REMEMBERED says."""
 
     def __init__(self, n_columns: int) -> None:
         self.n_columns = n_columns
@@ -186,14 +175,7 @@ def markov_claims(dag: Bools) -> list[tuple[int, npt.NDArray[np.intp], npt.NDArr
 
 
 def markov_p_values(test: Independence, dag: Bools) -> Floats:
-    """Return (d, d) the p-value of each claim of the local Markov property; row: the node; NaN: nothing is claimed.
-
-    Examples
-    --------
-    >>> table = Table.from_array(np.random.default_rng(0).normal(size=(50, 2)))
-    >>> np.isnan(markov_p_values(independence_test("gaussian", table), np.zeros((2, 2), dtype=bool))).tolist()
-    [[True, False], [False, True]]
-    """
+    """Return (d, d) the p-value of each claim of the local Markov property; row: the node; NaN: nothing is claimed."""
     found, deadline = np.full(dag.shape, np.nan), current()
     for node, others, parents in markov_claims(dag):
         deadline.check()

@@ -64,11 +64,6 @@ def layered_routes(
     widths : (d,) widths of the nodes in units of one layer; 1 where not given.
     tiers : (d,) the tier of each node: all nodes of a tier then lie above those of the next one. No edge may lead to an
         earlier tier.
-
-    Examples
-    --------
-    >>> layered_routes(np.zeros((2, 2))).positions.tolist()
-    [[0.5, 0.0], [1.8, 0.0]]
     """
     graph = np.asarray(dag) != 0
     layers = _layers(graph)

@@ -16,16 +16,6 @@ def pooled(results: Sequence[Result], kind: str, seed: int, asked: int = 0) -> R
     Shares are counted on the equivalence class where the score finds a class. The most typical result is the one whose
     graph is closest to the shares (least sum of absolute differences); of several, the first. ``asked`` is how many
     results were asked for: the time may have been over before.
-
-    Examples
-    --------
-    >>> from drbo.result.records import Scoring, SearchRecord
-    >>> def result(dag):
-    ...     return Result(names=("a", "b"), dag=dag, pruned_score=0.0, search=SearchRecord(dag=dag, score=0.0),
-    ...         scoring=Scoring(name="bge", equivalent=False))
-    >>> one = pooled([result([[0, 0], [0, 0]]), *[result([[0, 1], [0, 0]])] * 3], kind="imputation", seed=0)
-    >>> one.dag.astype(int).tolist(), float(one.confidence.directed[0, 1])
-    ([[0, 1], [0, 0]], 0.75)
     """
     if not results:
         raise ResultError("there are no results to pool")

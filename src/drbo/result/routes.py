@@ -47,13 +47,7 @@ def label(name: str) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """Return the width of a text in points, in the font of the pictures (wider than that of a browser).
-
-    Examples
-    --------
-    >>> text_width("wide", 10) > text_width("ill", 10)
-    True
-    """
+    """Return the width of a text in points, in the font of the pictures (wider than that of a browser)."""
     return size / 1_000 * sum(_width(character) for character in unicodedata.normalize("NFKD", text))
 
 
@@ -68,13 +62,7 @@ def _width(character: str) -> int:
 
 
 def box_widths(labels: Sequence[str]) -> Floats:
-    """Return the widths of the boxes around labels, in points.
-
-    Examples
-    --------
-    >>> box_widths(["a", "abc"]).shape
-    (2,)
-    """
+    """Return the widths of the boxes around labels, in points."""
     return np.array([text_width(text, FONT) + 2 * BOX_PADDING for text in labels])
 
 
@@ -82,12 +70,6 @@ def with_ports(layout: Layout, widths: Floats) -> list[Floats]:
     """Return the routes in points, from the lower border of the source to the upper border of the target.
 
     The ends of the edges of a node are spread along its border in the order in which they come in.
-
-    Examples
-    --------
-    >>> from drbo.result.layout import layered_routes
-    >>> with_ports(layered_routes([[0, 1], [0, 0]]), np.array([40.0, 40.0]))[0].tolist()
-    [[32.0, -11.0], [32.0, -53.0]]
     """
     routes = [route * LAYER for route in layout.routes]
     for end, near, side in ((0, 1, -1), (-1, -2, 1)):
@@ -125,13 +107,7 @@ def knots(route: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def curve(route: Floats) -> Floats:
-    """Return points along the smooth line of :func:`knots`, close together.
-
-    Examples
-    --------
-    >>> curve(np.array([[0.0, 0.0], [10.0, -40.0]]))[[0, -1]].tolist()
-    [[0.0, -0.0], [10.0, -40.0]]
-    """
+    """Return points along the smooth line of :func:`knots`, close together."""
     across, down, tangents = knots(route)
     length = float(np.linalg.norm(np.diff(route, axis=0), axis=1).sum())
     depths = np.linspace(down[0], down[-1], max(8, int(length / STEP)))

@@ -34,17 +34,7 @@ NOTE_FONT, NOTE_ROW, MARGIN = 8.5, 16.0, 14.0
 
 
 def graph_svg(result: Result) -> str:
-    """Return the picture of a graph, with a legend, as the text of an SVG file.
-
-    Examples
-    --------
-    >>> from drbo.result.records import Scoring, SearchRecord
-    >>> dag = [[0, 1], [0, 0]]
-    >>> result = Result(names=("rain", "wet"), dag=dag, pruned_score=0.0, search=SearchRecord(dag=dag, score=0.0),
-    ...     scoring=Scoring(name="bic-nv", equivalent=True))
-    >>> "no arrowhead" in graph_svg(result)
-    True
-    """
+    """Return the picture of a graph, with a legend, as the text of an SVG file."""
     drawing, notes = Drawing.of(result), _notes(result)
     width = max([drawing.box[2], *(text_width(text, NOTE_FONT) + 2 * MARGIN for _, text in notes)])
     height = drawing.box[3]

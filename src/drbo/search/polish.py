@@ -31,21 +31,7 @@ def polish(
     constraints: Constraints,
     rng: np.random.Generator,
 ) -> Evaluated:
-    """Return the end of a greedy climb from a DAG, as far as the budget goes; new families are charged.
-
-    Examples
-    --------
-    >>> from drbo.data.table import Table
-    >>> from drbo.scores.linear import BicEV
-    >>> from drbo.settings import Settings
-    >>> x = np.random.default_rng(0).normal(size=(200, 2))
-    >>> x[:, 1] += 2 * x[:, 0]
-    >>> evaluator = Evaluator(BicEV(Table.from_array(x)), Settings())
-    >>> empty = evaluator.evaluate(np.zeros((1, 2, 2), dtype=bool))
-    >>> best = polish(empty, evaluator, Constraints.none(2), np.random.default_rng(0))
-    >>> best.dags[0].astype(int).tolist()
-    [[0, 1], [0, 0]]
-    """
+    """Return the end of a greedy climb from a DAG, as far as the budget goes; new families are charged."""
     best = start
     while True:
         better = _best_neighbour(best, evaluator, constraints, rng)

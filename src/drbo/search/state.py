@@ -274,13 +274,7 @@ class Fields:
 
 
 def generator_state(generator: np.random.Generator) -> State:
-    """Return the state of a numpy generator; children are spawned from the seed that a search is built with.
-
-    Examples
-    --------
-    >>> sorted(generator_state(np.random.default_rng(0)))
-    ['has_uint32', 'inc', 'state', 'uinteger']
-    """
+    """Return the state of a numpy generator; children are spawned from the seed that a search is built with."""
     found = generator.bit_generator.state
     assert found["bit_generator"] == "PCG64"  # what default_rng makes
     rest = {name: int(found[name]) for name in ("has_uint32", "uinteger")}

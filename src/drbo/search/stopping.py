@@ -12,15 +12,7 @@ from drbo.settings import Settings
 
 
 class Recorder:
-    """Keeps one row per iteration: evaluations, distinct local scores, seconds, best score.
-
-    Examples
-    --------
-    >>> recorder = Recorder()
-    >>> recorder(Progress(1, 64, 300, -5.0, np.zeros((2, 2), dtype=bool)))
-    >>> recorder.columns()["best"].tolist()
-    [-5.0]
-    """
+    """Keeps one row per iteration: evaluations, distinct local scores, seconds, best score."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -67,14 +59,7 @@ class Recorder:
 
 
 class Asked:
-    """Whether callbacks ask to stop where no iterations are made; they are called every second.
-
-    Examples
-    --------
-    >>> asked = Asked([lambda progress: "enough"], Progress(1, 64, 300, -5.0, np.zeros((2, 2), dtype=bool)))
-    >>> asked()
-    True
-    """
+    """Whether callbacks ask to stop where no iterations are made; they are called every second."""
 
     def __init__(
         self, callbacks: Iterable[Callback], progress: Progress, clock: Callable[[], float] = time.monotonic

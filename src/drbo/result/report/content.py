@@ -22,13 +22,7 @@ from drbo.result.summary import CUT_SHORT, counted, runner_up
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the edge table: its title, what it means, how its figures are written, and if it gets a bar.
-
-    Examples
-    --------
-    >>> Column("weight", "per unit of the cause", "+.3g").write(2.0)
-    '+2'
-    """
+    """A column of the edge table: its title, what it means, how its figures are written, and if it gets a bar."""
 
     title: str
     meaning: str
@@ -108,13 +102,7 @@ CITATION = """\
 
 @dataclass(frozen=True)
 class Edge:
-    """One row of the edge table.
-
-    Examples
-    --------
-    >>> Edge("a", "b", "open", cells=["2.5"], shares=[None], strength=None, facts=[]).target
-    'b'
-    """
+    """One row of the edge table."""
 
     source: str
     target: str
@@ -126,17 +114,7 @@ class Edge:
 
 
 class Content:
-    """The words of a report.
-
-    Examples
-    --------
-    >>> from drbo.result.records import Scoring, SearchRecord, TableRecord
-    >>> dag = [[0, 1], [0, 0]]
-    >>> result = Result(names=("rain", "wet"), dag=dag, pruned_score=-7.5, search=SearchRecord(dag=dag, score=-7.5),
-    ...     scoring=Scoring(name="bic-nv", equivalent=True), table=TableRecord(n_rows=20))
-    >>> Content(result).headline
-    '1 edge among 2 variables, learned from 20 rows; directions: 0 supported, 0 assumed, 1 open'
-    """
+    """The words of a report."""
 
     citation = CITATION
 

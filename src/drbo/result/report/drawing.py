@@ -93,18 +93,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """Where everything of a graph is, in points; y grows downwards.
-
-    Examples
-    --------
-    >>> from drbo.result.records import Scoring, SearchRecord
-    >>> dag = [[0, 1], [0, 0]]
-    >>> result = Result(names=("<b>", "wet"), dag=dag, pruned_score=0.0, search=SearchRecord(dag=dag, score=0.0),
-    ...     scoring=Scoring(name="bic-nv", equivalent=False))
-    >>> drawing = Drawing.of(result)
-    >>> drawing.labels, len(drawing.lines), "&lt;b&gt;" in drawing.svg()
-    (['<b>', 'wet'], 1, True)
-    """
+    """Where everything of a graph is, in points; y grows downwards."""
 
     labels: list[str]
     names: tuple[str, ...]
@@ -208,14 +197,7 @@ def _bands(tiers: npt.NDArray[np.intp] | None, centres: Floats) -> list[tuple[st
 
 
 def convergence_svg(trace: Trace) -> str:
-    """Return the best score against the evaluations as SVG, or an empty text where nothing was recorded.
-
-    Examples
-    --------
-    >>> some = np.array([1, 2])
-    >>> convergence_svg(Trace(n_evals=some, n_local=some, seconds=some, best=some - 9.0))[:11]
-    '<svg class='
-    """
+    """Return the best score against the evaluations as SVG, or an empty text where nothing was recorded."""
     evaluations, best = trace.n_evals, trace.best
     known = np.isfinite(best)
     if known.sum() < 2:

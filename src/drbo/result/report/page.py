@@ -26,36 +26,14 @@ LIBRARY_STYLE = ".__________cytoscape_container { position: relative; }"
 
 
 def write_report(result: Result, path: str | Path) -> Path:
-    """Write the report of a result into a file and return its path.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from drbo.result.records import Scoring, SearchRecord
-    >>> dag = [[0, 1], [0, 0]]
-    >>> result = Result(names=("rain", "wet"), dag=dag, pruned_score=-7.5, search=SearchRecord(dag=dag, score=-7.5),
-    ...     scoring=Scoring(name="bic-nv", equivalent=True))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_report(result, f"{folder}/report.html").stat().st_size < 2e6
-    True
-    """
+    """Write the report of a result into a file and return its path."""
     path = Path(path)
     write_file(path, report_html(result).encode(errors="backslashreplace"))  # a saved result may hold any text
     return path
 
 
 def report_html(result: Result) -> str:
-    """Return the report as a text: complete, offline, and forbidden by its own policy to load or send anything.
-
-    Examples
-    --------
-    >>> from drbo.result.records import Scoring, SearchRecord
-    >>> dag = [[0, 1], [0, 0]]
-    >>> result = Result(names=("<script>", "wet"), dag=dag, pruned_score=-7.5, search=SearchRecord(dag=dag, score=-7.5),
-    ...     scoring=Scoring(name="bic-nv", equivalent=True))
-    >>> "<script> " in report_html(result)
-    False
-    """
+    """Return the report as a text: complete, offline, and forbidden by its own policy to load or send anything."""
     drawing, content = Drawing.of(result), Content(result)
     current().check(WRITING_SECONDS * (len(drawing.labels) + len(drawing.lines)))
     style, program, library = (_source(name) for name in ("report.css", "report.js", LIBRARY))
@@ -77,17 +55,7 @@ def report_html(result: Result) -> str:
 
 
 def notebook_html(result: Result) -> str:
-    """Return the graph and the first edges for a notebook: static, light, without a program.
-
-    Examples
-    --------
-    >>> from drbo.result.records import Scoring, SearchRecord
-    >>> dag = [[0, 1], [0, 0]]
-    >>> result = Result(names=("rain", "wet"), dag=dag, pruned_score=-7.5, search=SearchRecord(dag=dag, score=-7.5),
-    ...     scoring=Scoring(name="bic-nv", equivalent=True))
-    >>> notebook_html(result)[:25]
-    '<div class="drbo-result">'
-    """
+    """Return the graph and the first edges for a notebook: static, light, without a program."""
     content = Content(result)
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     page = environment.from_string(_source("notebook.html.jinja"))

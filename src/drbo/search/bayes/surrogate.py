@@ -184,16 +184,7 @@ class _Node:
 
 
 class GpSurrogate:
-    """Gaussian processes over the parent sets of every node.
-
-    Examples
-    --------
-    >>> surrogate = GpSurrogate(2)
-    >>> nodes, parents = np.array([0, 0, 1, 1]), np.array([[0, 0], [0, 1], [0, 0], [1, 0]], dtype=bool)
-    >>> surrogate.add(nodes, parents, np.array([1.0, 0.5, 1.0, 0.0]), center=np.zeros((2, 2), dtype=bool))
-    >>> surrogate.draw(3, np.random.default_rng(0)).offset.shape
-    (3, 2)
-    """
+    """Gaussian processes over the parent sets of every node."""
 
     def __init__(self, n_nodes: int, has_relative: bool = False, nested: bool = False) -> None:
         self.n_nodes, self.has_relative = n_nodes, has_relative

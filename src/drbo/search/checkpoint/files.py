@@ -29,18 +29,7 @@ OWNER_ONLY = 0o600
 
 
 def save(folder: Path, search: Restorable, about: dict[str, Any]) -> int:
-    """Write a checkpoint into a folder; ``about`` is kept with it. Return its size in bytes.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from drbo.search.paper.region import TrustRegion
-    >>> from drbo.settings import Settings
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     size = save(Path(folder), TrustRegion(4, Settings()), {"seed": 1})
-    ...     load(Path(folder)).about
-    {'seed': 1}
-    """
+    """Write a checkpoint into a folder; ``about`` is kept with it. Return its size in bytes."""
     raw = npz_bytes(pack(search.capture()))
     digest = hashlib.sha256(raw).hexdigest()
     name = f"state-{digest[:16]}.npz"

@@ -14,16 +14,7 @@ REQUEST = "request.json"
 
 
 def save(folder: Path, about: dict[str, Any]) -> None:
-    """Write what a search was called with.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(Path(folder), {"seed": 1})
-    ...     load(Path(folder)), is_all(Path(folder))
-    ({'seed': 1}, True)
-    """
+    """Write what a search was called with."""
     content = {"format": FORMAT, "version": FORMAT_VERSION, "about": about, "sha256": _checksum(about)}
     try:
         write_file(folder / REQUEST, json.dumps(content, indent=1, allow_nan=False).encode(), OWNER_ONLY)

@@ -23,17 +23,6 @@ def local_scores(
     """Return the local scores of families, cell by cell; an exception or a bad number of a user's score is named.
 
     Those of finished cells go to ``done`` if the deadline ends it.
-
-    Examples
-    --------
-    >>> from drbo.data.table import Table
-    >>> class Broken(Score):
-    ...     def local_one(self, node, parents):
-    ...         return 1 / len(parents)
-    >>> local_scores(Broken(Table.from_array(np.eye(3))), Families.from_sets(3, [(0, (1,)), (2, ())]))
-    Traceback (most recent call last):
-        ...
-    drbo.errors.ScoreError: score 'custom' failed for node 'x2' with parents []: ZeroDivisionError: ...
     """
     cells = list[npt.NDArray[np.float64]]()
     try:

@@ -19,14 +19,6 @@ def additive_prices(
     """Return the price of no parents (d,) and what each candidate adds (d, m); None where prices do not add up.
 
     Whether they do is seen on random parent sets of all sizes.
-
-    Examples
-    --------
-    >>> from drbo.data.table import Table
-    >>> from drbo.scores.linear import BicNV
-    >>> empty, each = additive_prices(BicNV(Table.from_array(np.random.default_rng(0).normal(size=(100, 2)))))
-    >>> (10 * each).round().astype(int).tolist()
-    [[0, -46], [-46, 0]]
     """
     d = score.n_nodes
     members = np.tile(np.arange(d, dtype=np.int32), (d, 1)) if candidates is None else candidates

@@ -54,11 +54,6 @@ def compute(digest: str, blob: bytes | None, keys: Sequence[bytes], n_threads: i
     """Score families on a worker; the score is kept there for the next time.
 
     It uses as many threads as at home, because torch cuts its sums elsewhere with another number of threads.
-
-    Examples
-    --------
-    >>> compute("0", None, [], n_threads=1).wanted
-    True
     """
     score: Score | None = held(digest, blob, n_threads)
     if score is None:
@@ -72,13 +67,7 @@ def compute(digest: str, blob: bytes | None, keys: Sequence[bytes], n_threads: i
 
 
 def held(digest: str, blob: bytes | None, n_threads: int) -> Any:
-    """Return what a worker holds under a digest, from ``blob`` the first time; None: it must be sent.
-
-    Examples
-    --------
-    >>> held("1", pickle.dumps(pow), n_threads=1)(2, 5), held("1", None, n_threads=1)(2, 3)
-    (32, 8)
-    """
+    """Return what a worker holds under a digest, from ``blob`` the first time; None: it must be sent."""
     with _holding:
         if blob is not None and digest not in _held:
             _held[digest] = pickle.loads(blob)  # from the process that started this one, as every task of a pool is
@@ -103,18 +92,6 @@ class Workers:
 
     Work is timed, never guessed: a batch that is done in less than LEAST_SECONDS here stays here, a longer one is cut
     into pieces of LEAST_SECONDS to MOST_SECONDS. Values do not depend on how they are cut, so neither does the search.
-
-    Examples
-    --------
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from drbo.data.table import Table
-    >>> from drbo.scores.linear import BicNV
-    >>> score = BicNV(Table.from_array(np.random.default_rng(0).normal(size=(50, 3))))
-    >>> with ThreadPoolExecutor(2) as executor:
-    ...     workers = Workers(score, executor)
-    ...     values = workers.local(Families.from_sets(3, [(0, ()), (0, (1,))]))
-    >>> workers.n_sent
-    0
     """
 
     def __init__(self, score: Score, executor: Executor, timeout: float | None = None) -> None:

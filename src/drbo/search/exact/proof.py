@@ -82,20 +82,6 @@ def certify_large(
     ----------
     start : the best DAG known so far: what cannot lead to a better one is not looked at.
     effort : what may be spent. Where it does not suffice the bound lies above the best score.
-
-    Examples
-    --------
-    >>> import time
-    >>> from drbo.data.table import Table
-    >>> from drbo.scores.linear import BicNV
-    >>> from drbo.settings import Settings
-    >>> x = np.random.default_rng(0).normal(size=(200, 30))
-    >>> x[:, 1] += 2 * x[:, 0]
-    >>> evaluator, free = Evaluator(BicNV(Table.from_array(x)), Settings()), Constraints.none(30)
-    >>> start = evaluator.evaluate(np.zeros((1, 30, 30), dtype=bool))
-    >>> proof = certify_large(evaluator, free, start, Effort(time.monotonic() + 60))
-    >>> bool(proof.upper_bound == proof.best.scores[0] > start.scores[0])
-    True
     """
     solver = _BySets(evaluator, constraints, effort)
     try:

@@ -75,18 +75,7 @@ def useful_sets(
     level: float | None,
     effort: Effort,
 ) -> Piece | None:
-    """Return the parent sets that DAGs with a sum of shares of ``known`` or more can have; None: too many.
-
-    Examples
-    --------
-    >>> from drbo.data.table import Table
-    >>> x = np.random.default_rng(0).normal(size=(200, 3))
-    >>> x[:, 1] += 2 * x[:, 0]
-    >>> effort = Effort(time.monotonic() + 60)
-    >>> found = useful_sets(BicNV(Table.from_array(x)), Constraints.none(3), -np.inf, None, effort)
-    >>> [part.tolist() for part in found.masks]
-    [[2, 0], [1, 0], [0]]
-    """
+    """Return the parent sets that DAGs with a sum of shares of ``known`` or more can have; None: too many."""
     nodes = [_Node(score, constraints, node, level) for node in range(score.n_nodes)]
     looked, most, tops = 0, effort.steps(score), np.empty(score.n_nodes)
     for i, node in enumerate(nodes):

@@ -1,6 +1,6 @@
 """What the order search needs of a score: the gain of each added parent, compiled for the known scores."""
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -103,6 +103,15 @@ class ScoreSteps:
         return values[:count], gains
 
 
+def _limits(constraints: Constraints) -> dict[str, Any]:
+    """Return what parent sets obey, as the compiled steps take it."""
+    return {
+        "allowed": constraints.allowed.T.copy(),
+        "required": constraints.required.T.copy(),
+        "max_parents": constraints.max_parents.astype(np.int64),
+    }
+
+
 def _linear(score: BicNV, constraints: Constraints, level: float | None) -> _core.LinearSteps:
     weights = np.zeros(score.n_nodes)
     if level is not None:
@@ -118,9 +127,7 @@ def _linear(score: BicNV, constraints: Constraints, level: float | None) -> _cor
         constants=np.zeros((0, 0)),
         factors=np.zeros((0, 0)),
         prices=edge_prices(score),
-        allowed=constraints.allowed.T.copy(),
-        required=constraints.required.T.copy(),
-        max_parents=most,
+        **_limits(constraints) | {"max_parents": most},
         collinear=COLLINEAR_PIVOT,
         floor=RESIDUAL_FLOOR,
     )
@@ -145,9 +152,7 @@ def _evidence(score: BGe, constraints: Constraints) -> _core.LinearSteps:
         constants=constants,
         factors=factors,
         prices=edge_prices(score) + scales / 2,
-        allowed=constraints.allowed.T.copy(),
-        required=constraints.required.T.copy(),
-        max_parents=constraints.max_parents.astype(np.int64),
+        **_limits(constraints),
         collinear=COLLINEAR_PIVOT,
         floor=RESIDUAL_FLOOR,
     )
@@ -172,9 +177,7 @@ def _counts(score: DiscreteBIC | BDeu, constraints: Constraints) -> _core.CountS
         gain=2.0 if by_levels else 1.0,
         parameter_prices=parameter_prices,
         prices=prices,
-        allowed=constraints.allowed.T.copy(),
-        required=constraints.required.T.copy(),
-        max_parents=constraints.max_parents.astype(np.int64),
+        **_limits(constraints),
     )
 
 
@@ -190,9 +193,7 @@ def _splines(score: SplineScore, constraints: Constraints) -> _core.SplineSteps:
         group=score.group_of.astype(np.int64),
         rows=score.n_rows,
         prices=edge_prices(score),
-        allowed=constraints.allowed.T.copy(),
-        required=constraints.required.T.copy(),
-        max_parents=constraints.max_parents.astype(np.int64),
+        **_limits(constraints),
         collinear=COLLINEAR_PIVOT,
         floor=RESIDUAL_FLOOR,
     )

@@ -13,13 +13,7 @@ WARM_UP = 2
 
 @cache  # asked in every iteration; where Triton is not installed the whole path is searched
 def has_triton(device: torch.device) -> bool:
-    """Tell whether kernels can be compiled for the device: for a GPU, where Triton is installed, as it is with torch.
-
-    Examples
-    --------
-    >>> has_triton(torch.device("cpu"))
-    False
-    """
+    """Tell whether kernels can be compiled for the device: for a GPU where Triton is installed, as it is with torch."""
     return device.type == "cuda" and find_spec("triton") is not None
 
 

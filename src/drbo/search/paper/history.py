@@ -19,13 +19,6 @@ class History:
 
     DAGs are kept as packed bits of candidate parents on the device of the networks, node by node: 50,000 DAGs of 100
     nodes take 65 MB, of 1,000 nodes with 48 candidate parents each 300 MB.
-
-    Examples
-    --------
-    >>> history = History(2, torch.device("cpu"))
-    >>> history.append(np.array([[[False, True], [False, False]]]), np.array([[0.0, -1.0]]))
-    >>> history.parents(torch.tensor([0]))[1].tolist()
-    [[1.0, 0.0]]
     """
 
     def __init__(self, n_nodes: int, device: torch.device, inputs: Inputs | None = None) -> None:

@@ -6,7 +6,7 @@ DAG. Knowledge is part of the map: forbidden edges never appear, required ones a
 The module is long because the two maps share everything but how a vector encodes links.
 """
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 import numpy as np
 import numpy.typing as npt
@@ -25,43 +25,6 @@ from drbo.threads import crew
 TIER_STEP = 3.0
 
 
-class Space(Protocol):
-    """What the search needs of a space."""
-
-    n_nodes: int
-    dim: int
-
-    def parents(self, vectors: Tensor, nodes: Tensor) -> Tensor:
-        """Return the parents (m, C, d) of some nodes (m,) in the DAGs of the vectors (C, dim)."""
-
-    def decode(self, vectors: Tensor) -> Tensor:
-        """Return the DAGs (C, d, d) of the vectors (C, dim)."""
-
-    def encode(self, dag: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64] | None:
-        """Return a vector (dim,) that decodes to the DAG, or None where none was found."""
-
-    def codes(self, candidates: Candidates, inputs: Inputs) -> tuple[Tensor, Tensor, Tensor]:
-        """Return parent sets as bits: the centre's (d, bytes), the candidates' (d, C, bytes), which differ (d, C)."""
-
-    @property
-    def independent(self) -> bool:
-        """Whether an edge depends on its own two nodes alone."""
-
-    @property
-    def layout(self) -> tuple[int, npt.NDArray[np.int32]]:
-        """The rank, 0 for one number per pair, and the pairs (P, 2) of those numbers."""
-
-    def rows_of(self, parents: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """Return where in a vector the embedding of each parent (d, m) of a node begins, or the pair's number is."""
-
-    @property
-    def has_tiers(self) -> bool:
-        """Whether tiers order all nodes."""
-
-    def tier_steps(self, device: torch.device) -> Tensor:
-        """Return what is added to the potentials (d,) so that the tiers stand one behind the other."""
-
-
 def latin_hypercube(n: int, dim: int, rng: np.random.Generator) -> Tensor:
     """Return n vectors (n, dim) in [-1, 1], evenly spread along every coordinate (paper, App. C.1).
 
@@ -75,17 +38,21 @@ def latin_hypercube(n: int, dim: int, rng: np.random.Generator) -> Tensor:
     return torch.as_tensor(2 * unit - 1, dtype=torch.float32)
 
 
-class _PotentialSpace:
-    """Node potentials give the order; a subclass says which pairs are linked."""
+class Space(ABC):
+    """What the search needs of a space: node potentials give the order, and a subclass says which pairs are linked."""
 
     def __init__(self, n_nodes: int, dim: int, constraints: Constraints | None) -> None:
         self.n_nodes = n_nodes
         self.dim = dim
         self.constraints = constraints or Constraints.none(n_nodes)
 
+    @abstractmethod
     def links(self, vectors: Tensor, nodes: Tensor) -> Tensor:
         """Return a number (m, C, d) per pair of a node and another; above 0 the pair is linked."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def encode(self, dag: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64] | None:
+        """Return a vector (dim,) that decodes to the DAG, or None where none was found."""
 
     def decode(self, vectors: Tensor) -> Tensor:
         """Return the DAGs (C, d, d) of the vectors (C, dim)."""
@@ -163,13 +130,13 @@ class _PotentialSpace:
         return not limits.required.any() and bool((limits.max_parents >= self.n_nodes - 1).all())
 
     @property
+    @abstractmethod
     def layout(self) -> tuple[int, npt.NDArray[np.int32]]:
         """The rank, 0 for one number per pair, and the pairs (P, 2) of those numbers."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rows_of(self, parents: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """Return where in a vector the embedding of each parent (d, m) of a node begins, or the pair's number is."""
-        raise NotImplementedError
 
     @property
     def has_tiers(self) -> bool:
@@ -191,7 +158,7 @@ class _PotentialSpace:
         return parents & (rank < limit)
 
 
-class LowRankSpace(_PotentialSpace):
+class LowRankSpace(Space):
     """Potentials p and embeddings R: edge i -> j iff ``p_i < p_j`` and ``<r_i, r_j> > 0`` (paper, Eq. 4).
 
     The dimension is d (1 + k). With k < d - 1 not every DAG has a vector: at most k + 1 generic vectors have pairwise
@@ -259,7 +226,7 @@ ENCODE_MARGIN = 1e-3
 ENCODE_RATE = 0.02
 
 
-class FullRankSpace(_PotentialSpace):
+class FullRankSpace(Space):
     """Vec2DAG: potentials p and one number per pair: edge i -> j iff ``p_i < p_j`` and ``E_ij > 0``.
 
     The dimension is d (d + 1) / 2, and every DAG has a vector (Duong et al. 2024, Theorem 1).
