@@ -94,7 +94,7 @@ def test_few_rows_give_the_linear_t_tests():
 def test_rejects_at_the_level_whatever_the_tails():
     generator = rng(4)
     p_values = []
-    for _ in range(300):
+    for _ in range(120):
         parents = generator.standard_t(3, size=(200, 6))
         y = np.sin(2 * parents[:, 0]) + generator.standard_t(3, size=200)
         p_values.extend(term_p_values(y, parents)[1:])

@@ -156,8 +156,16 @@ def test_a_run_that_is_killed_in_its_first_second_starts_again(run: Run, chain: 
 
 
 @pytest.mark.filterwarnings("default")  # the lock is taken over
-@pytest.mark.parametrize("extra", [(), ("--resampling", "subsample"), ("--clusters", "group", "--weights", "times")])
-def test_resamples_go_on_after_a_kill(run: Run, chain: Path, extra: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("place", "extra"),
+    [
+        ("drbo.refitting.bootstrap", ()),
+        ("drbo.cli.fit.finish", ()),
+        ("drbo.refitting.bootstrap", ("--resampling", "subsample")),
+        ("drbo.cli.fit.finish", ("--clusters", "group", "--weights", "times")),
+    ],
+)
+def test_resamples_go_on_after_a_kill(run: Run, chain: Path, place: str, extra: tuple[str, ...]) -> None:
     lines = chain.read_text().splitlines()
     if extra[:1] == ("--clusters",):
         lines = [f"{lines[0]},group,times", *(f"{line},g{k % 40},{k % 3}" for k, line in enumerate(lines[1:]))]
@@ -165,24 +173,23 @@ def test_resamples_go_on_after_a_kill(run: Run, chain: Path, extra: tuple[str, .
     words = ("fit", chain, "--score", "bic-nv", "--bootstrap", 6, *extra, "-q")
     assert run(*words, "-o", "whole").exit_code == 0
     whole = Result.load("whole")
-    for place in ("drbo.refitting.bootstrap", "drbo.cli.fit.finish"):
-        _killed(place, *words, "-o", "run", "--force")
-        assert Result.load("run").confidence is None
-        kept = Path("run/resamples.json")
-        assert kept.exists() == (place == "drbo.cli.fit.finish")
-        if kept.exists():  # half of the resamples are there
-            content = json.loads(kept.read_text())
-            kept.write_text(json.dumps(content | {"graphs": content["graphs"][:3]}))
-        done = run("resume", "run", "--json", "-q")
-        assert done.exit_code == 0, done.output
-        found = Result.load("run")
-        assert found.confidence is not None
-        assert whole.confidence is not None
-        assert (found.confidence.n, found.confidence.kind) == (6, whole.confidence.kind)
-        assert (found.confidence.directed == whole.confidence.directed).all()
-        assert json.loads(kept.read_text()) == json.loads(Path("whole/resamples.json").read_text())
-        assert found.call.partition(" ")[2] == whole.call.partition(" ")[2]  # the program has another name
-        assert "link_frequency" in json.loads(done.stdout)["edges"][0]
+    _killed(place, *words, "-o", "run", "--force")
+    assert Result.load("run").confidence is None
+    kept = Path("run/resamples.json")
+    assert kept.exists() == (place == "drbo.cli.fit.finish")
+    if kept.exists():  # half of the resamples are there
+        content = json.loads(kept.read_text())
+        kept.write_text(json.dumps(content | {"graphs": content["graphs"][:3]}))
+    done = run("resume", "run", "--json", "-q")
+    assert done.exit_code == 0, done.output
+    found = Result.load("run")
+    assert found.confidence is not None
+    assert whole.confidence is not None
+    assert (found.confidence.n, found.confidence.kind) == (6, whole.confidence.kind)
+    assert (found.confidence.directed == whole.confidence.directed).all()
+    assert json.loads(kept.read_text()) == json.loads(Path("whole/resamples.json").read_text())
+    assert found.call.partition(" ")[2] == whole.call.partition(" ")[2]  # the program has another name
+    assert "link_frequency" in json.loads(done.stdout)["edges"][0]
 
 
 def test_finished_resamples_are_taken_not_made_again(run: Run, chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,13 +65,13 @@ ENDLESS = ("--set", "order_patience=100000")
      ("--preset", "paper", "--max-evals", "10000000")],
 )  # fmt: skip
 def test_a_search_ends_at_its_limit_saved_and_reported(wide, words):
-    result, done = _fit(wide, *words, "--time-limit", "6")
-    assert result.stopped == "time limit of 6 s reached"
-    assert "stopped      time limit of 6 s reached" in done.words
+    result, done = _fit(wide, *words, "--time-limit", "3")
+    assert result.stopped == "time limit of 3 s reached"
+    assert "stopped      time limit of 3 s reached" in done.words
 
 
 def test_resamples_end_at_the_limit_of_the_run(small):
-    result, done = _fit(small, "--bootstrap", "1000000", "--time-limit", "15")
+    result, done = _fit(small, "--bootstrap", "1000000", "--time-limit", "8")
     found = result.confidence
     assert found.asked == 1_000_000
     assert 1 <= found.n < 1_000_000
@@ -85,22 +85,22 @@ def test_without_time_for_a_resample_the_graph_is_told(small):
 
 
 def test_seeds_and_imputations_share_the_limit(tmp_path, small):
-    result, _ = _fit(small, *ENDLESS, "--seeds", "4", "--time-limit", "8")
+    result, _ = _fit(small, *ENDLESS, "--seeds", "4", "--time-limit", "5")
     assert result.confidence.n + (result.confidence.asked - 4 if result.confidence.asked else 0) <= 4
     values = simulate("8ER2", n=100, seed=1).X
     values[::9, 0] = np.nan
     holes = write(values, tmp_path / "holes.npz")
-    result, _ = _fit(holes, *ENDLESS, "--missing", "impute", "--imputations", "3", "--time-limit", "8", folder="other")
+    result, _ = _fit(holes, *ENDLESS, "--missing", "impute", "--imputations", "3", "--time-limit", "5", folder="other")
     assert result.confidence.kind == "imputation"
 
 
 @pytest.mark.parametrize("words", [("--exact", "--score", "splines"), ("--score", "gp"), ("--score", "gp-nv")])
 def test_proofs_and_kernels_end_at_the_limit(tmp_path, words):
     path = write(simulate("20ER4", model="cos", n=600, seed=1).X, tmp_path / "table.npz")
-    result, _ = _fit(path, *words, "--time-limit", "8")
+    result, _ = _fit(path, *words, "--time-limit", "4")
     assert result.proof is None
     late = [reason for reason in result.reasons if "time ran out" in reason]
-    assert late or result.stopped == "time limit of 8 s reached"
+    assert late or result.stopped == "time limit of 4 s reached"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -119,7 +119,7 @@ def test_signals_end_a_run_with_what_it_has(small, number, words):
 def test_judge_ends_at_its_limit(small):
     result, _ = _fit(small, "--time-limit", "20")
     words = ["judge", str(small), str(small.with_name("run")), "--as-is", "--json", "--permutations", "10000000"]
-    done = run([*words, "--time-limit", "8"])
+    done = run([*words, "--time-limit", "4"])
     found = json.loads(done.words[done.words.index("{") :])
     assert found["n_permutations"] < 10_000_000
     assert any("of 10000000 permutations were tested" in note for note in found["notes"])

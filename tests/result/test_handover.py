@@ -93,7 +93,7 @@ class TestTexts:
 
 
 class TestNetworkx:
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=12, deadline=None)
     @given(
         st.lists(st.text(min_size=1, max_size=8).filter(lambda t: t.isprintable()), min_size=4, max_size=4, unique=True)
     )

@@ -56,7 +56,7 @@ def _step(state):
 
 
 def _goes_on(make, steps=6, first=0):
-    """Check that a search that is saved after any iteration, the first ones apart, ends in the same state, bit by bit."""
+    """Check that a search that is saved after any iteration from ``first`` on ends in the same state, bit by bit."""
     state, saved = make(), []
     for _ in range(steps):
         saved.append(packed(state))
