@@ -71,7 +71,7 @@ def test_a_search_ends_at_its_limit_saved_and_reported(wide, words):
 
 
 def test_resamples_end_at_the_limit_of_the_run(small):
-    result, done = _fit(small, "--bootstrap", "1000000", "--time-limit", "8")
+    result, done = _fit(small, "--bootstrap", "1000000", "--time-limit", "15")
     found = result.confidence
     assert found.asked == 1_000_000
     assert 1 <= found.n < 1_000_000
@@ -119,7 +119,7 @@ def test_signals_end_a_run_with_what_it_has(small, number, words):
 def test_judge_ends_at_its_limit(small):
     result, _ = _fit(small, "--time-limit", "20")
     words = ["judge", str(small), str(small.with_name("run")), "--as-is", "--json", "--permutations", "10000000"]
-    done = run([*words, "--time-limit", "4"])
+    done = run([*words, "--time-limit", "8"])
     found = json.loads(done.words[done.words.index("{") :])
     assert found["n_permutations"] < 10_000_000
     assert any("of 10000000 permutations were tested" in note for note in found["notes"])
