@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from benchmarks.rows import Row, grouped
+from benchmarks.rows import Row
 
 Points = dict[str, list[tuple[float, list[float]]]]  # line -> (x, figures of the data sets)
 CONFIDENCE = 0.95
@@ -146,39 +146,6 @@ def learning_curves(rows: list[Row]) -> bytes:
         axis.set(title=graph, **words, xscale="log", yscale="log")
         axis.legend(frameon=False)
     return _saved(figure, "svg", {"svg.fonttype": "path"}, metadata={"Date": None})
-
-
-def posteriors(rows: list[Row]) -> bytes:
-    """Draw the share of true edges over their posterior probability, with a bar of two standard errors."""
-    parts = grouped(rows, "score")
-    figure, axes = _figure(9, 3.2, 1, len(parts), sharey=True)
-    for axis, ((name,), part) in zip(np.atleast_1d(axes).flat, parts.items(), strict=True):
-        x, y, count = (np.array([float(row[key]) for row in part]) for key in ("given", "found", "count"))
-        axis.plot([0, 1], [0, 1], color="0.7", lw=1)
-        axis.errorbar(x, y, 2 * np.sqrt(np.maximum(y * (1 - y), 0.25 / count) / count), fmt="o-", ms=4, lw=1.2)
-        axis.set(title=name, xlabel="posterior probability of an edge", xlim=(0, 1), ylim=(0, 1))
-        axis.set_aspect("equal")
-    figure.axes[0].set_ylabel("share that is in the true graph")
-    return _saved(figure, "png", dpi=110)
-
-
-def frequencies(rows: list[Row]) -> bytes:
-    """Draw the share of true links and arrows over their frequency, with 95% intervals."""
-    rows = [row for row in rows if row["share_true"]]
-    kinds = dict.fromkeys(row["kind"] for row in rows)
-    figure, axes = _figure(7.2, 3.4, 1, 2, sharey=True)
-    for axis, edge in zip(axes.flat, ("link", "arrow"), strict=True):
-        axis.plot([0, 1], [0, 1], color="#8592A0", linewidth=1, linestyle=(0, (4, 3)))
-        for kind, colour, mark in zip(kinds, ("#0072B2", "#D55E00"), ("o", "s"), strict=False):
-            part = [row for row in rows if (row["kind"], row["edge"]) == (kind, edge)]
-            across, up = ([float(row[name]) for row in part] for name in ("mean_frequency", "share_true"))
-            error = [1.96 * np.sqrt(p * (1 - p) / int(row["count"])) for p, row in zip(up, part, strict=True)]
-            axis.errorbar(across, up, yerr=error, color=colour, marker=mark, markersize=4, linewidth=1.4, label=kind)
-        axis.set(title=f"{edge}s", xlabel="frequency", xlim=(0, 1.02), ylim=(0, 1.02))
-        axis.spines[["top", "right"]].set_visible(False)
-    figure.axes[0].set_ylabel("share that is true")
-    figure.axes[0].legend(frameon=False)
-    return _saved(figure, "png", dpi=110)
 
 
 def _figure(width: float, height: float, rows: int = 1, columns: int = 1, **shared: Any) -> tuple[Any, Any]:

@@ -21,7 +21,6 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/knowledge.md", "knowledge", "knowledge", trust.knowledge),
     ("docs/missing.md", "missing", "missing", trust.missing),
     ("docs/confidence.md", "bootstrap", "bootstrap", trust.bootstrap),
-    ("docs/confidence.md", "reliability", "bootstrap_reliability", trust.frequencies),
     ("docs/speed.md", "core", "core_speed", speed.core),
     ("docs/speed.md", "iteration", "speed_iteration", speed.iteration),
     ("docs/speed.md", "together", "speed_together", speed.together),
@@ -34,8 +33,6 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
 #: Pictures beside those of docs/results: name, rows, drawing.
 DRAWN: tuple[tuple[str, str, Callable[[list[Row]], bytes]], ...] = (
     ("learning-curves.svg", "speed_curves", figures.learning_curves),
-    ("reliability.png", "reliability", figures.posteriors),
-    ("bootstrap-reliability.png", "bootstrap_reliability", figures.frequencies),
 )
 
 

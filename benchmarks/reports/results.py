@@ -53,7 +53,7 @@ def index_page() -> str:
         "curves": "learning curves over evaluations and seconds (Fig. 1), and the tables of run times",
         "ablations": "one knob of the paper's preset at a time",
         "presets": "both presets of ours on every score: optimum, evaluations, seconds",
-        "calibration": "edge probabilities and frequencies against the truth",
+        "calibration": "edge probabilities, frequencies and directions against the truth",
         "methods": "settings of every method, and where they come from",
         "not-the-best": "where drbo is not the best tool",
     }

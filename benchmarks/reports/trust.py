@@ -85,16 +85,3 @@ def bootstrap(rows: list[Row]) -> str:
         apart = " | ".join(f"{float(row[name]):.3f}" for name in ("mean_difference", "p95_difference"))
         text += f"| {row['graph']}, {row['n_rows']} | {row['seed']} | {times} | {row['warm_over_fit']} | {apart} |\n"
     return text
-
-
-def frequencies(rows: list[Row]) -> str:
-    """Return what goes with the picture of frequencies."""
-    return (
-        f"{rows[0]['tables']} simulated tables (6 to 10 standardised linear columns, 100 to 500 rows), "
-        f"{rows[0]['resamples']} resamples\n"
-        "each: of all links and arrows with a frequency, how many are in the true graph (an arrow: in its CPDAG).\n"
-        "Bars are 95% intervals; on the dashed line a frequency would be a probability.\n\n"
-        "![Share of true links and arrows by their frequency](images/bootstrap-reliability.png)\n\n"
-        "It is close here because the tables obey the model: linear, no hidden causes, independent rows. On real data\n"
-        "it is an upper limit of what a frequency is worth.\n"
-    )

@@ -2,7 +2,8 @@
 
 #: Modules of this folder, and what they ask.
 STUDIES = {
-    "bootstrap": "cost of a bootstrap, warm against cold starts, and frequencies against the truth",
+    "bootstrap": "cost of a bootstrap, and warm against cold starts",
+    "calibration": "probabilities and bootstrap frequencies of links and arrows against the truth",
     "core_speed": "searches by the compiled core against an earlier version of drbo, in turn",
     "directions": "how many directions are supported, on which ground, and how many of them are right",
     "efficiency": "how few local scores a search needs, and what each of its parts is worth",
@@ -18,7 +19,6 @@ STUDIES = {
     "orders": "the order search beside FLOP and BOSS (standardised) or DAGMA, GOLEM and EqVar (raw) on the same data",
     "pages": "size of reports and seconds to open them in Chromium; the pictures of docs/report.md",
     "prune_null": "how often the pruners keep a parent that has no effect",
-    "reliability": "edge posteriors against the truth, in simulation",
     "solution": "linear and nonlinear data: seconds to a given SHD",
     "speed": "iteration times beside the bare matrix product, their growth, and learning curves of the fast rules",
     "unique": "different DAGs among random vectors, by the rank of the search space",

@@ -117,6 +117,13 @@ class Settings(Checked):
         low=0.0,
         optional=True,
     )
+    expected_parents: float | None = setting(
+        None,
+        "number of parents that a column is expected to have before the data are seen: the prior behind the "
+        "probabilities of edges, not of the search; None: averaged over 1/8 to 4 by how well they explain the table",
+        low=0.001,
+        optional=True,
+    )
 
     # Size
     candidate_parents: int | None = setting(

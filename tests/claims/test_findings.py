@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from drbo.claims import findings
-from drbo.claims.findings import claims_of, edge_posterior, look_back
+from drbo.claims.findings import claims_of, look_back
 from drbo.claims.known_margins import neighbours
 from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
@@ -189,15 +189,6 @@ def test_a_proof_ends_when_somebody_asks(large):
     assert asked
     assert found.best is outcome.best
     assert known.certificate is None or known.certificate.upper_bound > found.best.scores[0]
-
-
-def test_the_prior_is_named(monkeypatch):
-    logs = np.random.default_rng(0).normal(size=(4, 8))
-    by_dags, prior = edge_posterior(logs)
-    monkeypatch.setattr(findings, "MAX_DAG_SUM", 3)
-    by_orders, other = edge_posterior(logs)
-    assert (prior, other) == ("uniform over DAGs", "uniform over orders of the columns")
-    assert not np.allclose(by_dags, by_orders)
 
 
 def test_a_score_that_is_no_evidence_has_no_posterior(run):

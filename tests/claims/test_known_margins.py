@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from drbo.claims import findings, known_margins
+from drbo.claims import known_margins, posterior
 from drbo.claims.known_margins import KnownAlternatives, neighbours
 from drbo.claims.margins import Alternatives
 from drbo.constraints import Constraints
@@ -71,21 +71,20 @@ def test_posterior_by_chains_is_that_of_the_exact_sum_over_orders(solved, monkey
     evaluator, best = solved
     for node in range(4):
         evaluator.families(families_of(4, node))
-    scale = evaluator.score.evidence_scale
-    found = KnownAlternatives(evaluator, best, None).posterior(scale, seed=1)
-    monkeypatch.setattr(findings, "MAX_DAG_SUM", 3)
-    tables = all_tables(evaluator, Constraints.none(4))
-    exact, _ = findings.edge_posterior(tables.shares(evaluator.score) / scale)
+    found = KnownAlternatives(evaluator, best, None).posterior(-0.7, seed=1)
+    monkeypatch.setattr(posterior, "MAX_DAG_SUM", 3)
+    logs = posterior.evidence(all_tables(evaluator, Constraints.none(4)).shares(evaluator.score), evaluator.score)
+    exact = posterior.edge_sums(logs - 0.7 * np.bitwise_count(np.arange(8)))
     np.testing.assert_allclose(found, exact, atol=0.03)
     monkeypatch.setattr(known_margins, "MAX_SPREAD", 0.0)
-    assert KnownAlternatives(evaluator, best, None).posterior(scale, seed=1) is None  # chains that disagree
+    assert KnownAlternatives(evaluator, best, None).posterior(-0.7, seed=1) is None  # chains that disagree
 
 
 def test_no_posterior_where_an_order_has_no_known_dag(solved):
     evaluator, best = solved
     fresh = Evaluator(evaluator.score, Settings())
     fresh.evaluate(best[None])
-    assert KnownAlternatives(fresh, best, None).posterior(1.0, seed=0) is None
+    assert KnownAlternatives(fresh, best, None).posterior(0.0, seed=0) is None
 
 
 def test_an_edge_is_turned_within_the_order(rng):

@@ -1,7 +1,5 @@
 """Additive regressions against dense penalised least squares, SciPy's smoothing splines and statsmodels."""
 
-import itertools
-
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -9,8 +7,6 @@ from scipy.interpolate import BSpline, make_smoothing_spline
 
 from drbo.claims.residuals import (
     DEGREES_OF_FREEDOM,
-    GCV_FACTOR,
-    LEAST_VARIANCE,
     N_KNOTS,
     AdditiveRegressions,
     category_term,
@@ -67,22 +63,6 @@ def test_few_values_and_categories(rng):
     values = np.column_stack([codes, rng.normal(size=60) + codes**2])
     residual = AdditiveRegressions(values, categorical=[0]).residual(1, (0,))
     np.testing.assert_allclose([residual[codes == level].mean() for level in range(4)], 0.0, atol=1e-5)
-
-
-def test_the_smoothness_minimises_gcv_over_all_combinations(rng):
-    """Every combination of strengths, each as a dense penalised regression with its own hat matrix."""
-    values = _curved(rng, 200)
-    fits = AdditiveRegressions(values)
-    terms = [smooth_term(column) for column in fits.values[:, :2].T]
-    basis, y = np.hstack([term.basis for term in terms]), fits.values[:, 3]
-    best = (np.inf, y)
-    for chosen in itertools.product(*(term.strengths for term in terms)):
-        penalty = np.concatenate([s * term.penalty + LEAST_VARIANCE for s, term in zip(chosen, terms, strict=True)])
-        hat = basis @ np.linalg.solve(basis.T @ basis / 200 + np.diag(penalty), basis.T) / 200
-        residual = y - hat @ y
-        criterion = np.mean(residual**2) / (1 - GCV_FACTOR * (np.trace(hat) + 1) / 200) ** 2
-        best = min(best, (criterion, residual), key=lambda pair: pair[0])
-    np.testing.assert_allclose(fits.residual(3, (0, 1)), best[1], atol=1e-9)
 
 
 @pytest.mark.parametrize("shape", [np.sin, np.tanh, np.square, lambda x: 0.5 * x])

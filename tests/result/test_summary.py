@@ -54,6 +54,7 @@ class TestSummary:
             "(standardised",
             "proof        the graph before pruning is at most 10.8667 below the optimum of all DAGs on 4 columns",
             "runner-up    the next-best equivalence class scores 2.5 lower (all DAGs)",
+            "prior        of the probabilities of edges: every DAG alike",
             "frequencies  2 of 4 resamples, the weakest edge in 100% of them; 4 links at or above the threshold of",
         ):
             assert part in text

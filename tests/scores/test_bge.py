@@ -56,7 +56,7 @@ def test_local_is_a_difference_of_predictive_evidences(prior, standardize):
         values = (values - values.mean(axis=0)) / values.std(axis=0)
     alpha_mu = prior.get("alpha_mu", 1.0)
     alpha_w = prior.get("alpha_w", 5 + alpha_mu + 1)
-    t = prior.get("t", alpha_mu * (alpha_w - 6) / (alpha_mu + 1))
+    t = prior.get("t", alpha_w - 6)
     families = random_families(5, [0, 1, 2, 3, 4] * 2)
     for family, found in zip(range(10), score.local(families), strict=True):
         node, parents = families.nodes[family], np.flatnonzero(families.parents[family])

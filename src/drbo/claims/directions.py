@@ -84,39 +84,22 @@ def edge_directions(
 
     Parameters
     ----------
-    dag : the graph; ``dag[i, j]`` means i -> j.
     constraints : the knowledge that the graph obeys, with the names of its columns.
     score_equivalent : the score ties all graphs of a Markov equivalence class.
     check_families : a class arrow also needs a family that passes its residual check (p > 0.05). Set it for nonlinear
         scores: their class arrows are often artefacts of a noise model that does not fit.
     checks : the noise checks of the edges, see :func:`drbo.claims.noise_check.noise_checks`.
-    margins, evidence_scale : the margins of the score, and its units per unit of log evidence. Without them a margin is
-        never decisive.
+    margins, evidence_scale : of the score. Without them a margin is never decisive.
     confidence : shares of resamples of the rows, which then replace the margins.
     experiments : arrows that experiments have shown.
-    known_class : the equivalence class of the graph under the constraints; computed if it is not given.
-
-    Returns
-    -------
-    directions : one for each edge, in the order of the rows and columns of ``dag``.
 
     Examples
     --------
-    >>> from drbo.claims.noise_check import noise_checks
-    >>> from drbo.data.table import Table
     >>> from drbo.knowledge import Knowledge
-    >>> rng = np.random.default_rng(0)
-    >>> dose = rng.uniform(-1, 1, size=500)
-    >>> response = np.exp(dose) + 0.2 * rng.normal(size=500)
-    >>> table = Table.from_array(np.column_stack([dose, response]), ["dose", "response"])
-    >>> dag = np.array([[0, 1], [0, 0]], dtype=bool)
-    >>> nothing = Constraints.of(Knowledge(), table.names)
-    >>> checks = noise_checks(table, dag)
-    >>> found = edge_directions(dag, nothing, score_equivalent=True, check_families=False, checks=checks)[0]
+    >>> stated = Constraints.of(Knowledge(required=["dose -> response"]), ["dose", "response"])
+    >>> found = edge_directions([[0, 1], [0, 0]], stated, score_equivalent=True, check_families=False)[0]
     >>> found.direction, found.ground
-    ('supported', 'noise-check')
-    >>> print(found.sentence)
-    The residuals of 'response' are independent of 'dose'; in reverse they are not.
+    ('supported', 'given')
     """
     names = constraints.names
     edges = check_dag(dag, names)
@@ -131,22 +114,23 @@ def edge_directions(
     found = []
     for i, j in np.argwhere(edges).tolist():
         one = checked.get((names[i], names[j]), CheckedEdge(cause=names[i], effect=names[j]))
-        check = one.check
-        passes = not check_families or (check is not None and check.p_value_family > FAMILY_LEVEL)
-        direction, ground, reason = claims.claim(i, j, check, passes=passes, shown=bool(shown[i, j]))
-        found.append(
-            EdgeDirection(
-                one.cause,
-                one.effect,
-                direction,
-                ground,
-                check is not None and check.verdict == "reverse",
-                _sentence(reason, one),
-                None if check is None or direction == "open" else check.probability,
-                check,
-            )
-        )
+        passes = not check_families or (one.check is not None and one.check.p_value_family > FAMILY_LEVEL)
+        found.append(_direction(one, *claims.claim(i, j, one.check, passes=passes, shown=bool(shown[i, j]))))
     return tuple(found)
+
+
+def _direction(one: CheckedEdge, direction: Direction, ground: Ground, reason: str) -> EdgeDirection:
+    check = one.check
+    return EdgeDirection(
+        one.cause,
+        one.effect,
+        direction,
+        ground,
+        check is not None and check.verdict == "reverse",
+        _sentence(reason, one),
+        None if check is None or direction == "open" else check.probability,
+        check,
+    )
 
 
 class _Claims:

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.claims import dag_sums
 from drbo.claims.known_margins import KnownAlternatives, neighbours
 from drbo.claims.margins import Alternatives, OtherClass
+from drbo.claims.posterior import MAX_SAMPLED_NODES, by_chains, by_sums, evidence
 from drbo.claims.record import Claims, Margins, Proof, RankedClass
 from drbo.constraints import Constraints
 from drbo.deadline import current, no_deadline
-from drbo.scores.base import Score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import MAX_NODES, FamilyTables, all_tables, compiled_work, known_tables, legal_rows
 from drbo.search.exact.proof import Certificate, certify, certify_large, check_size, fits
@@ -30,10 +29,6 @@ FREE_WORK = 3e8
 FREE_EFFORT: dict[str, Any] = {"max_looked_at": 3 * 10**7, "max_kept": 10**5, "max_followed": 10**5, "group": 16}
 #: Up to this many nodes tables are made of few known families; above they would hold almost nothing.
 MAX_KNOWN_NODES = 16
-#: Up to this many nodes the posterior counts every DAG once, in 3^d steps; above it counts every order once.
-MAX_DAG_SUM = 16
-#: Above this many nodes chains over orders take too long.
-MAX_SAMPLED_NODES = 40
 #: Equivalence classes listed.
 TOP = 10
 #: Scores that differ by less, relative to their size, are the same.
@@ -116,10 +111,10 @@ def _looked_back(
             if best is not outcome.best:
                 outcome = replace(outcome, best=best, found_by="recombination")
         else:
-            findings = _alternatives(findings, tables, evaluator.score, outcome.best)
+            findings = _alternatives(findings, tables, evaluator, outcome.best)
             if (better := _better(findings, evaluator, outcome.best)) is not None:
                 outcome = replace(outcome, best=better, found_by="recombination")
-                findings = _alternatives(findings, tables, evaluator.score, better)
+                findings = _alternatives(findings, tables, evaluator, better)
     except KeyboardInterrupt:  # an OutOfTimeError among others
         pass
     return outcome, findings
@@ -180,14 +175,16 @@ def _know_neighbours(evaluator: Evaluator, best: Evaluated, constraints: Constra
         evaluator.families(families[legal_rows(families, constraints)])
 
 
-def _alternatives(findings: Findings, tables: FamilyTables, score: Score, best: Evaluated) -> Findings:
-    dag, level = best.dags[0], score.level_of(best.local[0])
+def _alternatives(findings: Findings, tables: FamilyTables, evaluator: Evaluator, best: Evaluated) -> Findings:
+    score, dag = evaluator.score, best.dags[0]
+    level = score.level_of(best.local[0])
     others = Alternatives(tables, score, level)
     over = "all DAGs" if tables.complete else f"DAGs built from the {tables.n_families:,} families scored so far"
     findings = replace(findings, margins=others.margins(dag), classes=tuple(others.classes(dag, TOP)), over=over)
     if score.evidence_scale is None or level is not None:
         return findings
-    posterior, prior = edge_posterior(others.shares / score.evidence_scale)
+    logs = evidence(others.shares, score)
+    posterior, prior = by_sums(logs, dag, evaluator.settings.expected_parents)
     return replace(findings, posterior=posterior, prior=prior)
 
 
@@ -218,29 +215,10 @@ def _near(
         over = f"DAGs built from the {others.n_families:,} families scored so far"
         findings = Findings(margins=others.margins(), classes=tuple(others.classes(TOP)), over=over)
         better = _better(findings, evaluator, best)
-    scale = evaluator.score.evidence_scale
-    if scale is None or level is not None or len(dag) > MAX_SAMPLED_NODES:
+    if evaluator.score.evidence_scale is None or level is not None or len(dag) > MAX_SAMPLED_NODES:
         return best, findings
-    posterior = others.posterior(scale, seed=0)
-    prior = "" if posterior is None else "uniform over orders of the columns, sampled by MCMC"
+    posterior, prior = by_chains(others, evaluator.settings.expected_parents)
     return best, replace(findings, posterior=posterior, prior=prior)
-
-
-def edge_posterior(
-    logs: Floats,  # (d, 2^(d-1)) log weight of each family
-) -> tuple[Floats, str]:
-    """Return the posterior probability (d, d) of each edge by exact sums, and the prior it comes from, in words.
-
-    Examples
-    --------
-    >>> probability, prior = edge_posterior(np.log([[1.0, 1.0], [1.0, 2.0]]))
-    >>> probability.round(6).tolist(), prior
-    ([[0.0, 0.5], [0.25, 0.0]], 'uniform over DAGs')
-    """
-    inside = dag_sums.sum_inside(logs)
-    if len(logs) <= MAX_DAG_SUM:
-        return dag_sums.edge_sums(inside, dag_sums.over_dags(inside, logs)), "uniform over DAGs"
-    return dag_sums.edge_sums(inside, dag_sums.over_orders(inside)), "uniform over orders of the columns"
 
 
 def claims_of(findings: Findings, columns: npt.NDArray[np.intp], names: Sequence[str]) -> Claims:

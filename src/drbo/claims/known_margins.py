@@ -92,20 +92,24 @@ class KnownAlternatives:
                 found.append(other)
         return found
 
-    def posterior(self, scale: float, seed: int) -> Floats | None:
+    def posterior(self, log_odds: float, seed: int) -> Floats | None:
         """Return the probability (d, d) of each edge over orders and known families; None where chains disagree.
 
         Parameters
         ----------
-        scale : the score is this many times a log evidence.
+        log_odds : of an edge, before the data are seen.
         """
-        d = len(self.dag)
+        d, score = len(self.dag), self.evaluator.score
+        assert score.evidence_scale is not None
         rng = np.random.default_rng(seed)
         starts = np.array([self._order, *(rng.permutation(d) for _ in range(CHAINS - 1))])
         bounds = np.searchsorted(self._nodes, np.arange(d + 1))
         if not (self._base_is_known() and np.diff(bounds).all()):
             return None
-        lists = self._words, self._share / scale, bounds
+        families = Families(self._nodes, self._parents)
+        logs = (self._share + score.sparsity_price(families)) / score.evidence_scale + log_odds * families.sizes
+        heaviest = np.lexsort((-logs, self._nodes))
+        lists = self._words[heaviest], logs[heaviest], bounds
         chains = order_sampling.edge_chains(starts, *lists, steps=STEPS * d, seed=seed)
         spread = float(np.ptp(chains, axis=0).max())
         return chains.mean(axis=0) if spread <= MAX_SPREAD else None

@@ -7,12 +7,13 @@ and its penalty is diagonal (Demmler & Reinsch 1975). Families share these bases
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.interpolate import BSpline
 
+from drbo.claims.additive_fit import LEAST_VARIANCE, Design, SmoothTerm, additive_coefficients
 from drbo.claims.record import NoiseModel
 from drbo.data.table import standardized
 
@@ -25,13 +26,6 @@ DEGREE = 3
 QUANTILE_SHARE = 0.5
 #: Degrees of freedom tried for a smooth term, starting with nearly a straight line; the unpenalised spline is last.
 DEGREES_OF_FREEDOM = (1.02, 1.3, 2.0, 3.0, 4.5, 6.5, 9.0, 12.0)
-#: GCV multiplies the degrees of freedom by this factor, because plain GCV occasionally undersmooths.
-GCV_FACTOR = 1.2
-#: Rounds over the parents of a family in which each smoothness is chosen given the others.
-MAX_ROUNDS = 3
-#: Directions of a basis with less than this share of the largest variance are dropped. The same number is the ridge
-#: penalty that keeps regressions on collinear parents solvable.
-LEAST_VARIANCE = 1e-7
 #: A residual with a smaller standard deviation than this share of the column's is rounding error and becomes 0.
 EXACT = 1e-5
 #: This share of the residual variance is added to squared residuals before taking logarithms.
@@ -42,14 +36,6 @@ SCALE_ROUNDS = 2
 MAX_SCALE = 20.0
 #: Residuals that are remembered; of a large graph all of them would take gigabytes.
 MAX_REMEMBERED = 500
-
-
-class SmoothTerm(NamedTuple):
-    """A column's spline basis with unit Gram matrix and diagonal penalty."""
-
-    basis: Floats  # (n, q), basis.T @ basis / n == I, columns of mean 0
-    penalty: Floats  # (q,) ascending; 0 for the straight line
-    strengths: Floats  # (L,) factors of the penalty that are tried, descending
 
 
 def smooth_term(column: npt.ArrayLike) -> SmoothTerm:
@@ -163,6 +149,7 @@ class AdditiveRegressions:
         self._categorical = frozenset(categorical)
         self._terms: dict[int, SmoothTerm] = {}
         self._products: dict[tuple[int, int], Floats] = {}
+        self._designs: dict[tuple[int, ...], Design] = {}
         self._residuals: dict[tuple[int, tuple[int, ...], NoiseModel], Floats] = {}
 
     def residual(self, node: int, parents: Sequence[int], noise: NoiseModel = "additive") -> Floats:
@@ -196,16 +183,19 @@ class AdditiveRegressions:
         centred: Floats = response - response.mean()
         if not parents:
             return centred
-        terms = [self._term(parent) for parent in parents]
-        projections = np.concatenate([term.basis.T @ centred for term in terms]) / len(centred)
-        sizes = [len(term.penalty) for term in terms]
-        gram = np.block([[self._product(a, b) for b in parents] for a in parents])
-        coefficients = additive_coefficients(
-            gram, projections, float(centred @ centred) / len(centred), terms, len(centred)
-        )
-        parts = np.split(coefficients, np.cumsum(sizes)[:-1])
-        left = centred - np.sum([term.basis @ part for term, part in zip(terms, parts, strict=True)], axis=0)
+        design, n = self._design(parents), len(centred)
+        projections = np.concatenate([centred @ term.basis for term in design.terms]) / n
+        coefficients = additive_coefficients(design, projections, float(centred @ centred) / n, n)
+        left = centred.copy()
+        for term, block in zip(design.terms, design.blocks, strict=True):
+            left -= term.basis @ coefficients[block]
         return left if left.std() > EXACT * response.std() else np.zeros_like(left)
+
+    def _design(self, parents: tuple[int, ...]) -> Design:
+        if parents not in self._designs:
+            gram = np.block([[self._product(a, b) for b in parents] for a in parents])
+            remember(self._designs, parents, Design.of(gram, [self._term(parent) for parent in parents]))
+        return self._designs[parents]
 
     def _term(self, column: int) -> SmoothTerm:
         if column not in self._terms:
@@ -221,66 +211,6 @@ class AdditiveRegressions:
             left, right = self._term(a).basis, self._term(b).basis
             self._products[a, b] = left.T @ right / len(left)
         return self._products[a, b]
-
-
-def additive_coefficients(
-    gram: Floats,  # (p, p), all terms of the family
-    projections: Floats,  # (p,)
-    variance: float,
-    terms: Sequence[SmoothTerm],
-    n_rows: int,
-) -> Floats:
-    """Return the coefficients (p,) of a penalised additive fit, with one smoothness per term chosen by GCV.
-
-    Minimises ``ln(RSS / n) - 2 ln(1 - 1.2 df / n)`` over the strengths that each term offers: given the others, all of
-    a term's strengths are compared at the cost of one small inverse each, by the Schur complement of its block; this
-    goes round the terms until nothing changes.
-    """
-    ends = np.cumsum([len(term.penalty) for term in terms])
-    blocks = [slice(end - len(term.penalty), end) for end, term in zip(ends, terms, strict=True)]
-    ridge: Floats = np.full(len(gram), LEAST_VARIANCE)
-    for block, term in zip(blocks, terms, strict=True):
-        ridge[block] += term.strengths[len(term.strengths) // 2] * term.penalty
-    for _ in range(MAX_ROUNDS):
-        before: Floats = ridge.copy()
-        for block, term in zip(blocks, terms, strict=True):
-            step = _Step(gram, projections, variance, ridge, block)
-            trial = LEAST_VARIANCE + term.strengths[:, None] * term.penalty  # (L, q)
-            ridge[block] = trial[step.gcv(trial, n_rows).argmin()]
-        if len(terms) == 1 or np.array_equal(ridge, before):
-            break
-    coefficients: Floats = np.asarray(np.linalg.solve(gram + np.diag(ridge), projections), dtype=np.float64)
-    return coefficients
-
-
-class _Step:
-    """A family's fit as a function of the penalty of one term, the penalties of the other terms fixed."""
-
-    def __init__(self, gram: Floats, projections: Floats, variance: float, ridge: Floats, block: slice) -> None:
-        others = np.r_[: block.start, block.stop : len(gram)]
-        cross, rest = gram[block, others], ridge[others]
-        inverse = np.linalg.inv(gram[np.ix_(others, others)] + np.diag(rest))
-        explained = inverse @ cross.T  # (p - q, q)
-        without = inverse @ projections[others]  # coefficients of the others where this term is left out
-        shrunk = explained.T * rest
-        self._hidden = shrunk @ explained
-        self._schur = gram[block, block] - cross @ explained
-        self._target = projections[block] - cross @ without
-        self._slope = self._target - shrunk @ without
-        self._variance = variance - without @ projections[others] - without @ (rest * without)
-        self._freedom = len(gram) - np.diag(inverse) @ rest
-
-    def gcv(self, penalties: Floats, n_rows: int) -> Floats:  # (L, q) -> (L,)
-        """Return the logarithm of the GCV criterion for each penalty of the term."""
-        inverses = np.linalg.inv(self._schur + penalties[:, :, None] * np.eye(penalties.shape[1]))
-        coefficients = inverses @ self._target  # (L, q)
-        curvature = np.einsum("lq,qr,lr->l", coefficients, self._schur - self._hidden, coefficients)
-        unexplained = self._variance - 2 * coefficients @ self._slope + curvature
-        freedom = self._freedom - np.einsum("lqq,lq->l", inverses, penalties)
-        freedom -= np.einsum("lqr,rq->l", inverses, self._hidden)
-        left = np.maximum(1.0 - GCV_FACTOR * (freedom + 1.0) / n_rows, LEAST_VARIANCE)
-        criterion: Floats = np.log(np.maximum(unexplained, LEAST_VARIANCE**2)) - 2.0 * np.log(left)
-        return criterion
 
 
 def linear_residual(values: Floats, node: int, parents: Sequence[int]) -> Floats:

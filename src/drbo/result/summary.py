@@ -103,7 +103,7 @@ def _edge_lines(result: "Result") -> list[str]:
 
 
 def _proof_lines(result: "Result") -> list[str]:
-    """Return what is proved, and how far behind the next graph is."""
+    """Return what is proved, how far behind the next graph is, and the prior of probabilities."""
     lines = []
     if result.proof is not None:
         gap, before = result.gap, " before pruning" if (result.dag != result.searched_dag).any() else ""
@@ -112,6 +112,8 @@ def _proof_lines(result: "Result") -> list[str]:
     if (found := runner_up(result)) is not None:
         behind, what = found
         lines.append(f"runner-up    {printable(what)} scores {behind:.6g} lower ({printable(result.claims.over)})")
+    if result.posterior is not None:
+        lines.append(f"prior        of the probabilities of edges: {printable(result.claims.prior)}")
     return lines
 
 

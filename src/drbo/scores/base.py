@@ -115,6 +115,7 @@ class Score:
         self.penalty = _check_penalty(penalty)
         factor = 1.0 if isinstance(self.penalty, str) else self.penalty
         self.parameter_price: Floats = factor * np.log(self.n_rows)  # (d,)
+        self.evidence_price: Floats = np.log(self.n_rows)  # (d,) what a parameter costs in a log evidence
         self.edge_price = 0.0
         if self.penalty == "ebic":  # 4 gamma ln d per edge on the scale of a BIC, which is 2 log evidences
             self.edge_price = 2 * EBIC_GAMMA * np.log(self.n_nodes) * (self.evidence_scale or 1.0)
@@ -163,6 +164,17 @@ class Score:
             weight = (self.evidence_scale or 1.0) * self._prior.T[families.nodes]  # (m, d)
             total += sum_nodes(families.parents * weight)
         return total
+
+    def sparsity_price(self, families: Families) -> Floats:
+        """Return what the penalty takes from each family (m,) beyond its log evidence, which is a BIC with penalty 1.
+
+        A larger penalty prefers sparse graphs, as a prior does. Edge probabilities have a prior of their own instead.
+        """
+        total = self.edge_price * families.sizes
+        count = self.parameters(families)
+        if count is not None:
+            total = total + count * (self.parameter_price - self.evidence_price)[families.nodes]
+        return np.asarray(total, dtype=np.float64)
 
     def combine(self, local: Floats, price: Floats) -> Floats:
         """Return the scores (...) of DAGs from the local values and prices (..., d) of their families."""

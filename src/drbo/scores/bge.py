@@ -23,9 +23,11 @@ class BGe(Score):
     """BGe score (Geiger & Heckerman 2002) in the corrected form of Kuipers, Moffa & Heckerman (2014).
 
     ``local`` is the log evidence ``ln p(x_i, x_pa) - ln p(x_pa)`` under a normal-Wishart prior: mean
-    ``mu ~ N(0, (alpha_mu W)^-1)``, precision ``W ~ Wishart(alpha_w, (t I)^-1)``. The default prior is that of the R
-    package BiDAG: ``alpha_mu = 1``, ``alpha_w = d + alpha_mu + 1`` and
-    ``t = alpha_mu (alpha_w - d - 1) / (alpha_mu + 1)``.
+    ``mu ~ N(0, (alpha_mu W)^-1)``, precision ``W ~ Wishart(alpha_w, (t I)^-1)``. By default ``alpha_mu = 1`` and
+    ``alpha_w = d + alpha_mu + 1``, as in the R package BiDAG, and ``t = alpha_w - d - 1``: the prior expects
+    uncorrelated columns of variance 1. BiDAG takes ``t = alpha_mu (alpha_w - d - 1) / (alpha_mu + 1)``, half of that:
+    standardised columns then vary more than expected, which strong effects would explain, and probabilities of weak
+    links are understated (docs/results/calibration.md).
 
     A prior with scale ``t I`` has an opinion about units, so columns are standardised first: the result does not
     depend on units, and the value is the density of the standardised columns.
@@ -137,11 +139,12 @@ class BGe(Score):
         least = d + 1 if t is None else d - 1
         if not (np.isfinite(self.alpha_w) and self.alpha_w > least):
             raise SettingsError(f"alpha_w must be a number > {least} for {d} columns, got {alpha_w!r}")
-        self.t = self.alpha_mu * (self.alpha_w - d - 1) / (self.alpha_mu + 1) if t is None else float(t)
+        self.t = self.alpha_w - d - 1 if t is None else float(t)
         if not (np.isfinite(self.t) and self.t > 0):
             raise SettingsError(f"t must be a number > 0, got {t!r}")
         self.score_equivalent = self.targets is None
         self.parameter_price = np.maximum(self.parameter_price - np.log(self.n_rows), 0.0) / 2
+        self.evidence_price = np.zeros_like(self.parameter_price)
         self.groups = []
         self.group_of = np.zeros(d, dtype=np.intp)
         for number, (members, scatter, mean) in enumerate(groups):

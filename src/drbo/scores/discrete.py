@@ -137,6 +137,7 @@ class BDeu(_CountScore):
         self.ess = float(ess)
         self._log_levels = np.log(self.cardinalities)
         self.parameter_price = np.maximum(self.parameter_price - np.log(self.n_rows), 0.0) / 2
+        self.evidence_price = np.zeros_like(self.parameter_price)
 
     def _value(
         self,

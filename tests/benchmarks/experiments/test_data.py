@@ -9,10 +9,10 @@ import pytest
 from benchmarks import gran_dag
 from benchmarks.experiments.data import DataSet, sortabilities
 from benchmarks.methods.metrics import dag_score
-from benchmarks.studies.reliability import all_dags
 from drbo.data.simulate import Simulated, simulate
 from drbo.data.table import Table
 from drbo.scores.linear import BicNV
+from tests.claims.test_edge_prior import every_dag
 
 
 def test_plain_names_are_those_of_simulate():
@@ -70,7 +70,7 @@ def test_the_best_dag_is_known_for_the_gp_sets_as_they_are_and_proved_for_small_
     assert sets.best_dag(2, large) == "best of 3"
     assert replace(sets, standardised=True).best_dag(2, large) is None
     best = dag_score(small, DataSet("a", "4ER1").best_dag(100, small))
-    dags = all_dags(4)
+    dags = every_dag(4)
     assert max(dag_score(small, dag) for dag in dags) == pytest.approx(best)
 
 

@@ -172,6 +172,8 @@ class Content:
             )
         elif name not in MODEL:
             words.append(f"The directions of arrows rest on the assumptions of the score {name}.")
+        if self.result.posterior is not None:
+            words.append(f"Probabilities of links rest on the score and on a prior: {self.result.claims.prior}.")
         if self.kinds["assumed"]:
             rest = "the margins of the score" if self.result.score_equivalent else self.result.scoring.assumption
             words.append(

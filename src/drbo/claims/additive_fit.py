@@ -1,0 +1,134 @@
+"""Penalised additive regressions: the smoothness of every term is chosen by generalised cross-validation (GCV)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+#: GCV multiplies the degrees of freedom by this factor, because plain GCV occasionally undersmooths.
+GCV_FACTOR = 1.2
+#: Rounds over the parents of a family in which each smoothness is chosen given the others.
+MAX_ROUNDS = 3
+#: Directions of a basis with less than this share of the largest variance are dropped. The same number is the ridge
+#: penalty that keeps regressions on collinear parents solvable.
+LEAST_VARIANCE = 1e-7
+
+
+class SmoothTerm(NamedTuple):
+    """A column's spline basis with unit Gram matrix and diagonal penalty."""
+
+    basis: Floats  # (n, q), basis.T @ basis / n == I, columns of mean 0
+    penalty: Floats  # (q,) ascending; 0 for the straight line
+    strengths: Floats  # (L,) factors of the penalty that are tried, descending
+
+
+class Design(NamedTuple):
+    """What all regressions on the same parents share."""
+
+    terms: Sequence[SmoothTerm]
+    blocks: Sequence[slice]  # the columns of each term
+    gram: Floats  # (p, p), all terms of the family
+    ridge: Floats  # (p,) the penalties that the search for others begins with
+    inverse: Floats  # (p, p) of gram plus these penalties
+
+    @classmethod
+    def of(cls, gram: Floats, terms: Sequence[SmoothTerm]) -> "Design":
+        """Begin with the middle one of the strengths of each term."""
+        ends = np.cumsum([len(term.penalty) for term in terms])
+        blocks = [slice(end - len(term.penalty), end) for end, term in zip(ends, terms, strict=True)]
+        middle = [term.strengths[len(term.strengths) // 2] * term.penalty for term in terms]
+        ridge = LEAST_VARIANCE + np.concatenate(middle)
+        inverse: Floats = np.asarray(np.linalg.inv(gram + np.diag(ridge)), dtype=np.float64)
+        return cls(terms, blocks, gram, ridge, inverse)
+
+
+def additive_coefficients(
+    design: Design,
+    projections: Floats,  # (p,)
+    variance: float,
+    n_rows: int,
+) -> Floats:
+    """Return the coefficients (p,) of a penalised additive fit, with one smoothness per term chosen by GCV.
+
+    Minimises ``ln(RSS / n) - 2 ln(1 - 1.2 df / n)`` over the strengths that each term offers: given the others, all of
+    a term's strengths are compared at the cost of one small inverse each, by the Schur complement of its block; this
+    goes round the terms until nothing changes.
+    """
+    ridge, inverse = design.ridge.copy(), design.inverse
+    coefficients: Floats = inverse @ projections
+    n_changes, compared_at = 0, dict[int, int]()
+    for _ in range(MAX_ROUNDS):
+        before = n_changes
+        for k, (block, term) in enumerate(zip(design.blocks, design.terms, strict=True)):
+            if len(term.strengths) == 1 or compared_at.get(k) == n_changes:
+                continue
+            step = _Step(inverse, coefficients, projections, variance, ridge, block)
+            trial = LEAST_VARIANCE + term.strengths[:, None] * term.penalty  # (L, q)
+            criterion, inverses = step.gcv(trial, n_rows)
+            best = int(criterion.argmin())
+            if not np.array_equal(trial[best], ridge[block]):
+                ridge[block] = trial[best]
+                inverse, coefficients = step.changed(inverses[best])
+                n_changes += 1
+            compared_at[k] = n_changes
+        if n_changes == before:
+            break
+    found: Floats = np.asarray(np.linalg.solve(design.gram + np.diag(ridge), projections), dtype=np.float64)
+    return found
+
+
+class _Step:
+    """A family's fit as a function of the penalty of one term, the penalties of the other terms fixed.
+
+    All of it follows from the inverse of Gram matrix plus penalties. With this term's rows and columns b in it,
+    ``inverse[b, b]^-1`` is the Schur complement of b plus its penalty, and ``-inverse[:, b] inverse[b, b]^-1`` are the
+    coefficients of the other terms' regressions on b.
+    """
+
+    def __init__(
+        self,
+        inverse: Floats,
+        coefficients: Floats,
+        projections: Floats,
+        variance: float,
+        ridge: Floats,
+        block: slice,
+    ) -> None:
+        self._whole = inverse, coefficients, projections, block
+        own, rest, others = inverse[block, block], ridge.copy(), inverse[:, block].copy()
+        rest[block], others[block] = 0.0, 0.0
+        inner = np.linalg.inv(own)
+        self._explained = explained = -others @ inner  # (p, q), 0 in the block
+        without = coefficients + explained @ coefficients[block]  # coefficients where this term is left out
+        without[block] = 0.0
+        shrunk = explained.T * rest
+        self._hidden = shrunk @ explained
+        self._schur = inner - np.diag(ridge[block])
+        self._target = inner @ coefficients[block]
+        self._slope = self._target - shrunk @ without
+        self._variance = variance - without @ projections - without @ (rest * without)
+        self._freedom = len(ridge) - rest @ (inverse.diagonal() + np.einsum("pq,pq->p", explained, others))
+
+    def gcv(self, penalties: Floats, n_rows: int) -> tuple[Floats, Floats]:
+        """Return the logarithm of the GCV criterion (L,) for penalties (L, q), and the inverses (L, q, q) behind it."""
+        blocks = self._schur + penalties[:, :, None] * np.eye(penalties.shape[1])
+        inverses: Floats = np.asarray(np.linalg.inv(blocks), dtype=np.float64)
+        coefficients = inverses @ self._target  # (L, q)
+        curvature = ((coefficients @ (self._schur - self._hidden)) * coefficients).sum(axis=1)
+        unexplained = self._variance - 2 * coefficients @ self._slope + curvature
+        freedom = self._freedom - np.einsum("lqq,lq->l", inverses, penalties)
+        freedom -= (inverses * self._hidden.T).sum(axis=(1, 2))
+        left = np.maximum(1.0 - GCV_FACTOR * (freedom + 1.0) / n_rows, LEAST_VARIANCE)
+        criterion: Floats = np.log(np.maximum(unexplained, LEAST_VARIANCE**2)) - 2.0 * np.log(left)
+        return criterion, inverses
+
+    def changed(self, own: Floats) -> tuple[Floats, Floats]:
+        """Return inverse and coefficients under another penalty of the term, whose block of the inverse is ``own``."""
+        inverse, coefficients, projections, block = self._whole
+        ways = self._explained.copy()
+        ways[block] = -np.eye(len(own))
+        change = ways @ (own - inverse[block, block])
+        return inverse + change @ ways.T, coefficients + change @ (ways.T @ projections)
