@@ -61,10 +61,11 @@ class BicNG(BicNV):
         for _, rows in row_groups(self.targets, table.n_rows, self.n_nodes):
             weights = np.ones(len(rows)) if table.weights is None else table.weights[rows]
             share = weights / weights.sum()
-            values = np.ascontiguousarray((table.values if len(rows) == table.n_rows else table.values[rows]).T)
-            values = values - (values @ share)[:, None]
-            spread = np.sqrt((values**2) @ share)[:, None]
-            self.columns.append(values / np.where(spread > 0, spread, 1.0))
+            columns = np.array((table.values if len(rows) == table.n_rows else table.values[rows]).T, order="C")
+            columns -= (columns @ share)[:, None]
+            spread = np.sqrt(np.einsum("ij,ij,j->i", columns, columns, share))
+            columns /= np.where(spread > 0, spread, 1.0)[:, None]
+            self.columns.append(columns)
             self.shares.append(share)
         self.charges: Floats = (1.0 + np.log(self.n_rows)) / self.n_rows  # (d,) negentropy that is not credited
 
