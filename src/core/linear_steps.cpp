@@ -169,6 +169,24 @@ void Projection::set(const Family& family, const double* correlation, std::size_
   log_det = eliminate(family, correlation, d, collinear, coordinates.data(), left.data(), joint.data());
 }
 
+void Projection::regress(const Family& family, std::size_t d, std::size_t column, std::vector<double>& weights) const {
+  std::vector<double> own(family.size);
+  for (std::int32_t k = 0; k < family.size; ++k) own[k] = coordinates[k * d + column];
+  solve_back(family, d, own.data(), weights);
+}
+
+void Projection::solve_back(const Family& family, std::size_t d, const double* y, std::vector<double>& x) const {
+  const std::size_t size = family.size;
+  x.assign(size, 0.0);
+  for (std::size_t i = size; i-- > 0;) {
+    const double pivot = coordinates[i * d + family.parents[i]];
+    if (!(pivot > 0)) continue;  // collinear with those before it
+    double sum = y[i];
+    for (std::size_t m = i + 1; m < size; ++m) sum -= coordinates[i * d + family.parents[m]] * x[m];
+    x[i] = sum / pivot;
+  }
+}
+
 void bind_linear_steps(nb::module_& m) {
   using Self = LinearSteps;
   nb::class_<LinearSteps, Steps> bound(m, "LinearSteps", "Steps of scores that come from a covariance matrix.");

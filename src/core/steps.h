@@ -95,6 +95,12 @@ struct Projection {
 
   // A parent that leaves no more variance than collinear has no part.
   void set(const Family& family, const double* correlation, std::size_t d, double collinear);
+
+  // The weights (k,) of the parents in the regression of a column on them; 0 for a parent that has no part.
+  void regress(const Family& family, std::size_t d, std::size_t column, std::vector<double>& weights) const;
+
+  // Solves L' x = y (k,), with L the Cholesky factor of the parents' correlation matrix.
+  void solve_back(const Family& family, std::size_t d, const double* y, std::vector<double>& x) const;
 };
 
 // Takes from a row of a matrix of products what earlier rows explain, row -= sum_j coordinates[j, own] coordinates[j];

@@ -116,6 +116,33 @@ def residuals(
     /,
 ) -> Floats: ...
 
+# noise_fit.cpp
+def noise_fits(
+    columns: Floats,  # (d, n) standardised
+    shares: Floats,  # (n,) the weight of each row, together 1
+    correlation: Floats,  # (d, d)
+    charge: float,  # negentropy that is not credited
+    collinear: float,
+    floor: float,
+    nodes: Ints,  # (m,)
+    starts: Ints,  # (m + 1,) where the parents of a family begin
+    members: Ints,  # parents, one family after the other
+    threads: int,
+    /,
+) -> Floats: ...
+def all_noise_fits(
+    columns: Floats,
+    shares: Floats,
+    correlation: Floats,
+    charge: float,
+    collinear: float,
+    floor: float,
+    possible: Masks,  # (d,) columns that may be parents of a node
+    most: Ints,  # (d,) parents
+    threads: int,
+    /,
+) -> Floats: ...  # (d, 2^(d-1)); NaN: not asked for
+
 # listed.cpp: families listed node by node, packed as 64-bit words (m, w)
 def climb_known(
     order: Ints, words: Masks, shares: Floats, starts: Ints, visits: Ints, /
@@ -380,6 +407,23 @@ class CountSteps(Steps):
         allowed: Flags,
         required: Flags,
         max_parents: Ints,
+    ) -> None: ...
+
+class NonGaussianSteps(Steps):
+    def __init__(
+        self,
+        columns: list[Floats],  # (d, n) standardised, for each group of nodes with the same rows
+        shares: list[Floats],  # (n,) the weight of each row, together 1
+        correlations: Floats,  # (G, d, d)
+        group: Ints,  # (d,)
+        rows: Floats,  # (d,)
+        charges: Floats,  # (d,) negentropy that is not credited
+        prices: Floats,  # (d, d), as in LinearSteps
+        allowed: Flags,
+        required: Flags,
+        max_parents: Ints,
+        collinear: float,
+        floor: float,
     ) -> None: ...
 
 class SplineSteps(Steps):

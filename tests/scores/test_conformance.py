@@ -33,6 +33,7 @@ SUITED = {
     "bge": (numbers,),
     "bic-discrete": (binary, grades),
     "bic-ev": (numbers,),
+    "bic-ng": (numbers,),
     "bic-nv": (numbers,),
     "gp": (numbers,),
     "gp-ev": (numbers,),

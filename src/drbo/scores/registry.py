@@ -20,6 +20,7 @@ SCORES: dict[str, str] = {
     "bge": "drbo.scores.bge:BGe",
     "bic-discrete": "drbo.scores.discrete:DiscreteBIC",
     "bic-ev": "drbo.scores.linear:BicEV",
+    "bic-ng": "drbo.scores.nongaussian:BicNG",
     "bic-nv": "drbo.scores.linear:BicNV",
     "gp": "drbo.scores.gp:GpScore",
     "gp-ev": "drbo.scores.gp_paper:GpEV",
@@ -133,8 +134,8 @@ def _check_rows(made: Any, table: Table) -> None:
     if takes == "none":
         raise DataError(
             f"score '{name}' does not support sample weights",
-            hint="use bic-nv, bic-ev or bge for numeric columns, or bdeu or bic-discrete for categories with integer "
-            "weights",
+            hint="use bic-nv, bic-ng, bic-ev or bge for numeric columns, or bdeu or bic-discrete for categories with "
+            "integer weights",
         )
     if takes == "counts" and (table.weights != np.round(table.weights)).any():
         row = int(np.argmax(table.weights != np.round(table.weights)))

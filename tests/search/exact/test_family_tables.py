@@ -21,7 +21,7 @@ from drbo.search.exact.family_tables import (
 )
 from drbo.settings import Settings
 
-COMPILED = ["bic-nv", "bic-ev", "bge", "bdeu", "bic-discrete"]
+COMPILED = ["bic-nv", "bic-ev", "bic-ng", "bge", "bdeu", "bic-discrete"]
 D = 6
 
 

@@ -81,6 +81,9 @@ LINEAR = "Effects are linear and additive; the noise is Gaussian."
 MODEL = {
     "bic-nv": (LINEAR,),
     "bge": (LINEAR,),
+    "bic-ng": (
+        "Effects are linear and additive; the noise may have any shape. Arrows rest on the shape of the noise.",
+    ),
     "bic-ev": (
         LINEAR,
         "All noise variances are equal, so arrows depend on the units of the columns and change if one is rescaled.",

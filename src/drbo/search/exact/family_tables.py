@@ -14,8 +14,10 @@ from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.families import Families
 from drbo.scores.linear import RESIDUAL_FLOOR, BicEV, BicNV
+from drbo.scores.nongaussian import BicNG
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact import set_functions
+from drbo.search.exact.subset_kernels import cores
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,7 +29,9 @@ LEAST_RESIDUAL = 1e-7
 SKIP_MARGIN = 50.0
 #: Families of a node whose values and prices are computed together.
 PIECE = 2**18
-COMPILED = (BicNV, BicEV, BGe, DiscreteBIC, BDeu)
+COMPILED = (BicNV, BicEV, BicNG, BGe, DiscreteBIC, BDeu)
+#: Residuals of all columns, for each size of a parent set, that a thread holds at most: 256 MiB.
+MAX_RESIDUALS = 2**25
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,13 +128,15 @@ def all_tables(evaluator: Evaluator, constraints: Constraints) -> FamilyTables:
     score = evaluator.score
     if not has_kernels(score):
         return _by_evaluation(evaluator, constraints)
-    tables = _compiled(score, constraints)
+    tables = _by_residuals(score, constraints) if isinstance(score, BicNG) else _compiled(score, constraints)
     evaluator.charge(tables.n_families)
     return tables
 
 
 def has_kernels(score: Score) -> bool:
     """Tell whether compiled kernels make the tables of a score."""
+    if isinstance(score, BicNG) and score.n_nodes * sum(columns.size for columns in score.columns) > MAX_RESIDUALS:
+        return False
     return type(score) in COMPILED and not (isinstance(score, BicNV) and least_residual(score) < LEAST_RESIDUAL)
 
 
@@ -141,6 +147,8 @@ def compiled_work(score: Score) -> float | None:
     sets = float(1 << score.n_nodes)
     if isinstance(score, DiscreteBIC | BDeu):
         return sets * float(sum(columns.shape[1] for columns, _ in score.counted))
+    if isinstance(score, BicNG):
+        return sets / 2 * sum(columns.size for columns in score.columns)
     return sets * score.n_nodes
 
 
@@ -169,6 +177,19 @@ def _compiled(score: Score, constraints: Constraints) -> FamilyTables:
             found[unknown], prices[unknown] = 0.0, -np.inf
             local[node, part], price[node, part] = found, prices
             count += int((usable & ~unknown).sum())
+    return FamilyTables(local, price, True, count, rounding(score))
+
+
+def _by_residuals(score: BicNG, constraints: Constraints) -> FamilyTables:
+    d, count, deadline = score.n_nodes, 0, current()
+    bits = np.uint64(1) << np.arange(d, dtype=np.uint64)
+    local = score.all_local(constraints.allowed.T @ bits, constraints.max_parents.astype(np.int64), cores())
+    price = np.empty_like(local)
+    for node, part in product(range(d), _pieces(1 << (d - 1))):
+        deadline.check()
+        usable = legal(node, constraints, part)
+        price[node, part] = np.where(usable, score.family_price(families_of(d, node, part)), -np.inf)
+        count += int(usable.sum())
     return FamilyTables(local, price, True, count, rounding(score))
 
 

@@ -13,6 +13,7 @@ from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.families import Families
 from drbo.scores.linear import COLLINEAR_PIVOT, RESIDUAL_FLOOR, BicEV, BicNV
+from drbo.scores.nongaussian import BicNG
 from drbo.scores.splines import SplineScore
 from drbo.search.evaluation.evaluator import Evaluator
 
@@ -46,6 +47,8 @@ def steps_of(evaluator: Evaluator, constraints: Constraints, level: float | None
     if type(score) in (BicNV, BicEV):
         assert isinstance(score, BicNV)
         return _linear(score, constraints, level)
+    if type(score) is BicNG:
+        return _nongaussian(score, constraints)
     if type(score) is BGe:
         return _evidence(score, constraints)
     if type(score) is SplineScore:
@@ -117,8 +120,6 @@ def _linear(score: BicNV, constraints: Constraints, level: float | None) -> _cor
     if level is not None:
         variances = [np.exp(score.groups[group][0][node]) for node, group in enumerate(score.group_of)]
         weights = score.n_rows / level * np.array(variances)
-    # With n - 1 parents any data are fitted perfectly: the score gives such a family no credit.
-    most = np.minimum(constraints.max_parents, np.ceil(score.n_rows).astype(np.int64) - 2)
     return _core.LinearSteps(
         correlations=np.stack([correlation for _, correlation in score.groups]),
         group=score.group_of.astype(np.int64),
@@ -127,7 +128,27 @@ def _linear(score: BicNV, constraints: Constraints, level: float | None) -> _cor
         constants=np.zeros((0, 0)),
         factors=np.zeros((0, 0)),
         prices=edge_prices(score),
-        **_limits(constraints) | {"max_parents": most},
+        **_limits(constraints) | {"max_parents": _most_parents(score, constraints)},
+        collinear=COLLINEAR_PIVOT,
+        floor=RESIDUAL_FLOOR,
+    )
+
+
+def _most_parents(score: BicNV, constraints: Constraints) -> Ints:
+    """With n - 1 parents any data are fitted perfectly: the score gives such a family no credit."""
+    return np.minimum(constraints.max_parents, np.ceil(score.n_rows).astype(np.int64) - 2)
+
+
+def _nongaussian(score: BicNG, constraints: Constraints) -> _core.NonGaussianSteps:
+    return _core.NonGaussianSteps(
+        columns=score.columns,
+        shares=score.shares,
+        correlations=np.stack([correlation for _, correlation in score.groups]),
+        group=score.group_of.astype(np.int64),
+        rows=score.n_rows,
+        charges=score.charges,
+        prices=edge_prices(score),
+        **_limits(constraints) | {"max_parents": _most_parents(score, constraints)},
         collinear=COLLINEAR_PIVOT,
         floor=RESIDUAL_FLOOR,
     )
