@@ -71,6 +71,7 @@ class Choices:
     settings: Settings | None = None
     exact: bool | Exact | None = None
     knowledge: Knowledge | None = None
+    groups: Any = None
     missing: Policy = "error"
     imputations: int = 10
     checkpoint: str | Path | None = None
@@ -116,6 +117,11 @@ class Choices:
                 f"{what} cannot be combined with missing='impute', which reports edge frequencies itself",
                 hint="use missing='em' or 'drop'",
             )
+
+    @property
+    def group_column(self) -> str:
+        """The column that says which rows belong together; empty: none does."""
+        return self.groups if isinstance(self.groups, str) else ""
 
     @property
     def has_targets(self) -> bool:

@@ -165,6 +165,9 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
         knowledge=request.knowledge,
         table=TableRecord(
             n_rows=table.n_rows,
+            n_effective=0.0 if table.weights is None else float(table.weights.sum()),
+            groups=request.choices.group_column,
+            n_groups=0 if table.groups is None else len(np.unique(table.groups)),
             sha256="" if unhashed else job.digest(),
             audit=_audited(table, pruned, score.score_equivalent, late),
         ),

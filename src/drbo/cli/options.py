@@ -111,6 +111,16 @@ def data_options(command: F) -> F:
     return file_options(command)
 
 
+def group_options(command: F) -> F:
+    """Add the option that says which rows belong together."""
+    return click.option(
+        "--groups",
+        metavar="COLUMN",
+        help="Rows with the same label in this column (not a variable) belong together, such as those of a patient: "
+        "only changes within groups count.",
+    )(command)
+
+
 def file_options(command: F) -> F:
     """Add the options that say how a table is read from its file."""
     options = (
@@ -294,6 +304,11 @@ def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[st
 
     frame = read_frame(path, options)
     policies = {"on_constant": options["on_constant"], "on_collinear": options["on_collinear"]}
+    if options["groups"] is not None:
+        from drbo.data.prepare import Preparation
+
+        data = Preparation(options["missing"], **policies, groups=options["groups"]).prepare(frame)
+        return data.table, data.notes
     return check_table(frame, **policies, missing=table_policy(options["missing"]))
 
 

@@ -1,4 +1,4 @@
-"""From what a user passes to ``fit`` to a checked table: columns, missing values and weights."""
+"""From what a user passes to ``fit`` to a checked table: columns, missing values, weights and groups."""
 
 import warnings
 from dataclasses import dataclass, replace
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from drbo.data.audit import audit_time
 from drbo.data.check import OnCollinear, OnConstant, check_table
+from drbo.data.groups import in_larger_groups, split_groups, within_groups
 from drbo.data.missing import Policy, complete_rows, missing_cells, note, table_policy
 from drbo.data.moments import effective_rows
 from drbo.data.read import as_frame
@@ -48,6 +49,7 @@ class Preparation:
     missing : what to do with missing values, one of :data:`drbo.data.missing.Policy`.
     on_constant, on_collinear : what to do with columns that carry no information of their own.
     has_targets : the score has options that are given row by row, so that no row may be left out.
+    groups : the column that says which rows belong together, or a label per row: see :mod:`drbo.data.groups`.
 
     Examples
     --------
@@ -61,9 +63,16 @@ class Preparation:
     on_constant: OnConstant = "error"
     on_collinear: OnCollinear = "error"
     has_targets: bool = False
+    groups: Any = None
+
+    def variables(self, X: Any) -> Any:
+        """Return what is passed to a fit without the column of groups."""
+        return split_groups(as_frame(X), self.groups)[0] if isinstance(self.groups, str) else X
 
     def prepare(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> Prepared:
         """Return the checked table of a fit."""
+        if split_groups(as_frame(X), self.groups)[1] is not None:
+            return self._grouped(X, sample_weight)
         frame = as_frame(X)
         weights = None if sample_weight is None else self._weights(sample_weight, frame)
         if weights is not None:
@@ -88,21 +97,55 @@ class Preparation:
             table, notes = replace(table, weights=weights), (*notes, weights_in_words(weights))
         return Prepared(list(frame.columns), table, tuple(notes))
 
-    def again(self, frame: "pd.DataFrame", names: "Sequence[str]", sample_weight: npt.ArrayLike | None = None) -> Table:
-        """Return the named columns, checked, with missing values and weights treated as in the fit."""
-        used = self.used_rows(frame, sample_weight)
+    def _grouped(self, X: Any, sample_weight: npt.ArrayLike | None) -> Prepared:
+        """Return the checked table of a fit without the differences between groups."""
+        used = self.used_rows(X, sample_weight)
+        frame, codes = split_groups(as_frame(X), self.groups)
+        assert codes is not None
+        alone = int((np.bincount(codes) == 1).sum())
+        if not used.all() and self.has_targets:
+            raise SettingsError(
+                "targets has one row per row of the table, but a group of one row is dropped",
+                hint="drop these rows from the table and targets yourself",
+            )
+        kept = frame.loc[used].reset_index(drop=True)
+        given = replace(self, groups=None, missing="error" if self.missing == "drop" else self.missing)
+        data = given.prepare(kept)
+        table, notes = within_groups(
+            data.table, codes[used], on_constant=self.on_constant, on_collinear=self.on_collinear
+        )
+        if self.missing == "drop" and (missing := missing_cells(frame)).any():
+            notes = (*notes, note(frame, missing, "drop"))
+        if alone:
+            notes = (*notes, f"groups of one row were dropped ({alone}): they show no change within a group")
+        return Prepared(list(frame.columns), table, (*notes, *data.notes))
+
+    def again(self, X: Any, names: "Sequence[str]", sample_weight: npt.ArrayLike | None = None) -> Table:
+        """Return the named columns, checked, with missing values, weights and groups treated as in the fit."""
+        used = self.used_rows(X, sample_weight)
+        frame, codes = split_groups(as_frame(X), self.groups)
         policy: Any = "keep" if self.missing == "em" else "error"
         table, _ = check_table(frame.loc[used, list(names)], on_collinear="keep", missing=policy)
+        if codes is not None:
+            return within_groups(table, codes[used], on_collinear="keep")[0]
         weights = None if sample_weight is None else self._weights(sample_weight, frame)
         return table if weights is None else replace(table, weights=weights[used])
 
-    def used_rows(self, frame: "pd.DataFrame", sample_weight: npt.ArrayLike | None) -> npt.NDArray[np.bool_]:
+    def used_rows(self, X: Any, sample_weight: npt.ArrayLike | None) -> npt.NDArray[np.bool_]:
         """Return (n,) True for the rows that a fit of this table uses."""
+        frame, codes = split_groups(as_frame(X), self.groups)
         used = np.ones(len(frame), dtype=bool)
         if sample_weight is not None:
+            if codes is not None:
+                raise SettingsError(
+                    "groups cannot be combined with sample weights: a row of a group already counts as less than one",
+                    hint="omit the weights, or repeat rows that occurred several times",
+                )
             used &= checked_weights(sample_weight, len(frame)) > 0
         if self.missing == "drop":
             used[used] = complete_rows(frame.loc[used])
+        if codes is not None:
+            used[used] = in_larger_groups(codes[used])
         return used
 
     def _weights(self, sample_weight: npt.ArrayLike, frame: "pd.DataFrame") -> npt.NDArray[np.float64] | None:
