@@ -8,7 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from drbo import DrBO, Result
+from drbo.claims.residual_tests import Sample
 from drbo.cli import main
+from drbo.data.prepare import Preparation
 from drbo.errors import DataError, SettingsError
 
 
@@ -127,9 +129,6 @@ def test_what_does_not_go_together():
 
 
 def test_the_noise_check_uses_as_many_rows_as_there_are_degrees_of_freedom():
-    from drbo.claims.residual_tests import Sample
-    from drbo.data.prepare import Preparation
-
     frame = panel().assign(flag=np.arange(240) % 2)
     sample = Sample.of(Preparation(groups="patient").prepare(frame).table, seed=0)
     assert len(sample.values) == 220

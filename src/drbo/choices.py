@@ -124,6 +124,14 @@ class Choices:
         return self.groups if isinstance(self.groups, str) else ""
 
     @property
+    def counts_parts(self) -> bool:
+        """Whether the score and the pruner can count a row as less than one."""
+        if self.preset in PAPER_CHOICES or self.prune not in ("auto", *BY_MOMENTS):
+            return False
+        kind = score_class(self.score) if isinstance(self.score, str) and self.score != "auto" else self.score
+        return isinstance(kind, str) or (isinstance(kind, type) and getattr(kind, "row_weights", "none") == "any")
+
+    @property
     def has_targets(self) -> bool:
         """Whether rows that were set by intervention are given."""
         return (self.score_options or {}).get("targets") is not None

@@ -375,7 +375,7 @@ class DrBO(BaseEstimator):
     @property
     def _preparation(self) -> Preparation:
         given = self.on_constant, self.on_collinear, self._choices.has_targets, self.groups
-        return Preparation(self.missing, *given)
+        return Preparation(self.missing, *given, self._choices.counts_parts)
 
     def _set_fitted(self, columns: Any, X: Any) -> None:
         self._columns = list(columns)

@@ -152,7 +152,7 @@ def parameters_like(result: Result, changes: Mapping[str, Any]) -> dict[str, Any
         "prune": result.pruner,
         "knowledge": result.knowledge,
         "random_state": result.seed,
-        "groups": result.table.groups or None,
+        "groups": result.table.groups or (None if result.table.audit.is_serial else False),
         "on_constant": "drop",
         "on_collinear": "keep",
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drbo.cli.messages import plain, show, table
-from drbo.cli.options import data_options, group_options, read_checked, score_choice
+from drbo.cli.options import data_options, group_options, groups_of, read_checked, score_choice
 from drbo.cli.progress import clock_time
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def check(data: Path, quick: bool, **options: Any) -> None:
     if checked.n_columns > SHOWN_COLUMNS:
         lines.append(f"  ... and {checked.n_columns - SHOWN_COLUMNS} more")
     lines += ["", "Notes:", *(f"  {plain(note)}" for note in notes)] if notes else []
-    lines += _findings(checked)
+    lines += _findings(checked, independent=groups_of(options) is False)
     lines += _suggested_roots(checked)
     # Imputed tables are complete, and so are those that a fit's time is measured on.
     whole = checked.complete_rows
@@ -56,11 +56,11 @@ def check(data: Path, quick: bool, **options: Any) -> None:
     show("\n".join(lines))
 
 
-def _findings(checked: "Table") -> list[str]:
+def _findings(checked: "Table", *, independent: bool) -> list[str]:
     """Return what the audit says, the serious things first."""
     from drbo.data.audit import audit, audit_arrows
 
-    findings = [*audit(checked).findings]
+    findings = [*audit(checked, independent=independent).findings]
     if (reference := _reference(checked)) is not None:
         findings += audit_arrows(checked, *reference)
     findings.sort(key=lambda finding: not finding.serious)

@@ -20,6 +20,7 @@ from drbo.cli.options import (
     data_options,
     duration,
     group_options,
+    groups_of,
     json_option,
     parse_settings,
     read_frame,
@@ -272,7 +273,7 @@ def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
             raise SettingsError(f"{option} and --set {name}=... set the same value", hint="remove one of them")
     arguments: dict[str, Any] = {
         name: options[name] for name in ("score", "preset", "prune", "device", "on_constant", "on_collinear", "missing")
-    } | {"groups": options["groups"]}
+    } | {"groups": groups_of(options)}
     if changes:
         arguments["settings"] = Settings.preset(options["preset"]).with_(**changes, **budget)
     else:

@@ -8,7 +8,7 @@ import click
 
 from drbo.cli.interrupts import start_of_program
 from drbo.cli.messages import say, show
-from drbo.cli.options import data_options, duration, group_options, json_option, read_frame, score_choice, score_options
+from drbo.cli.options import data_options, duration, group_option, json_option, read_frame, score_choice, score_options
 from drbo.deadline import Deadline, current
 from drbo.errors import SettingsError
 
@@ -57,7 +57,7 @@ MIN_GROUPS = 4
     help="Random seed of the split, the random graphs and the permutations.",
 )
 @score_options
-@group_options
+@group_option
 @data_options
 @json_option
 def judge(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.audit import audit_time
+from drbo.data.audit import audit_time, serial_rows
 from drbo.data.check import OnCollinear, OnConstant, check_table
 from drbo.data.groups import in_larger_groups, split_groups, within_groups
 from drbo.data.missing import Policy, complete_rows, missing_cells, note, table_policy
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: Columns with no more distinct values are counted by a discrete score, which counts whole rows.
+FEW_VALUES = 10
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """A checked table, the names of all columns that were given, and what there is to say about them."""
@@ -30,10 +34,11 @@ class Prepared:
     columns: list[str]
     table: Table
     notes: tuple[str, ...] = ()
+    independent: bool = False  # the user says that the order of the rows means nothing
 
     def warned_of_time(self) -> "Prepared":
-        """Warn of rows in the order of time, which no score takes into account; return the same with the notes."""
-        found = audit_time(self.table)
+        """Warn of rows that depend on the rows before them; return the same with the notes."""
+        found = () if self.independent else audit_time(self.table)
         for finding in found:
             if finding.serious:
                 warnings.warn(finding.text, stacklevel=3)
@@ -50,6 +55,8 @@ class Preparation:
     on_constant, on_collinear : what to do with columns that carry no information of their own.
     has_targets : the score has options that are given row by row, so that no row may be left out.
     groups : the column that says which rows belong together, or a label per row: see :mod:`drbo.data.groups`.
+        False: the order of the rows means nothing.
+    parts : the score can count a row as less than one: rows that depend on the rows before them then count as fewer.
 
     Examples
     --------
@@ -64,6 +71,7 @@ class Preparation:
     on_collinear: OnCollinear = "error"
     has_targets: bool = False
     groups: Any = None
+    parts: bool = False
 
     def variables(self, X: Any) -> Any:
         """Return what is passed to a fit without the column of groups."""
@@ -95,7 +103,19 @@ class Preparation:
         if weights is not None:
             weights = weights[complete_rows(frame)] if self.missing == "drop" else weights
             table, notes = replace(table, weights=weights), (*notes, weights_in_words(weights))
-        return Prepared(list(frame.columns), table, tuple(notes))
+        table, notes = self._counted(table, tuple(notes))
+        return Prepared(list(frame.columns), table, notes, independent=self.groups is False)
+
+    def _counted(self, table: Table, notes: tuple[str, ...] = ()) -> tuple[Table, tuple[str, ...]]:
+        """Let rows that depend on the rows before them count as fewer, where the score can; say so in the notes."""
+        if not self.parts or self.groups is False or "categorical" in table.kinds:
+            return table, notes
+        found = serial_rows(table)
+        if found is None or not found.dependent or all(len(np.unique(c)) <= FEW_VALUES for c in table.values.T):
+            return table, notes
+        share = found.share(table.n_rows)
+        weights = np.full(table.n_rows, share) if table.weights is None else table.weights * share
+        return replace(table, weights=weights), (*notes, f"every row counts as {share:.2g} rows: neighbours are alike")
 
     def _grouped(self, X: Any, sample_weight: npt.ArrayLike | None) -> Prepared:
         """Return the checked table of a fit without the differences between groups."""
@@ -109,7 +129,7 @@ class Preparation:
                 hint="drop these rows from the table and targets yourself",
             )
         kept = frame.loc[used].reset_index(drop=True)
-        given = replace(self, groups=None, missing="error" if self.missing == "drop" else self.missing)
+        given = replace(self, groups=None, parts=False, missing="error" if self.missing == "drop" else self.missing)
         data = given.prepare(kept)
         table, notes = within_groups(
             data.table, codes[used], on_constant=self.on_constant, on_collinear=self.on_collinear
@@ -118,7 +138,8 @@ class Preparation:
             notes = (*notes, note(frame, missing, "drop"))
         if alone:
             notes = (*notes, f"groups of one row were dropped ({alone}): they show no change within a group")
-        return Prepared(list(frame.columns), table, (*notes, *data.notes))
+        table, notes = self._counted(table, (*notes, *data.notes))
+        return Prepared(list(frame.columns), table, notes)
 
     def again(self, X: Any, names: "Sequence[str]", sample_weight: npt.ArrayLike | None = None) -> Table:
         """Return the named columns, checked, with missing values, weights and groups treated as in the fit."""
@@ -127,9 +148,9 @@ class Preparation:
         policy: Any = "keep" if self.missing == "em" else "error"
         table, _ = check_table(frame.loc[used, list(names)], on_collinear="keep", missing=policy)
         if codes is not None:
-            return within_groups(table, codes[used], on_collinear="keep")[0]
+            return self._counted(within_groups(table, codes[used], on_collinear="keep")[0])[0]
         weights = None if sample_weight is None else self._weights(sample_weight, frame)
-        return table if weights is None else replace(table, weights=weights[used])
+        return self._counted(table if weights is None else replace(table, weights=weights[used]))[0]
 
     def used_rows(self, X: Any, sample_weight: npt.ArrayLike | None) -> npt.NDArray[np.bool_]:
         """Return (n,) True for the rows that a fit of this table uses."""

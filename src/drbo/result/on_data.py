@@ -79,7 +79,9 @@ def _table(result: "Result", frame: "pd.DataFrame", missing: Any) -> "Table":
     for name in _columns(result):
         if name not in frame:
             raise DataError(f"the table has no column '{name}'", hint="give a table with all columns of the graph")
-    return Preparation(missing, groups=result.table.groups or None).again(frame[list(_columns(result))], result.names)
+    parts = result.table.audit.is_serial and result.table.n_effective > 0
+    preparation = Preparation(missing, groups=result.table.groups or None, parts=parts)
+    return preparation.again(frame[list(_columns(result))], result.names)
 
 
 def _columns(result: "Result") -> tuple[str, ...]:
