@@ -122,6 +122,13 @@ def _judge(**options: Any) -> Callable[[], Any]:
     return lambda: judge([[0, 1], [0, 0]], table, score="bic-nv", **options)
 
 
+def _grouped(groups: Any, **options: Any) -> Callable[[], Any]:
+    """Return a call that fits 8 rows with these groups."""
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(8, 2)), columns=["height", "weight"])
+    table["sex"], table["person"] = [0, 0, 0, 0, 1, 1, 1, 1], [1, 1, 2, 2, 3, 3, 4, 4]
+    return lambda: DrBO(groups=groups).fit(table, **options)
+
+
 def _weighted(weights: list[float], score: str = "bic-nv") -> Callable[[], Any]:
     """Return a call that fits 7 rows with these weights."""
     answers = {"height": [0, 1, 0, 1, 0, 1, 1], "weight": [1, 1, 0, 0, 1, 0, 1]}
@@ -317,6 +324,15 @@ CASES = [
     Case("judging with an unknown test", _judge(test="t"), "got 't'", "auto"),
     Case("too few weights", _weighted([1] * 6), "each of 7 rows, got shape (6,)", "per row"),
     Case("negative weight", _weighted([1, 1, -1, 1, 1, 1, 1]), "got -1 in row 2", "weight to 0"),
+    Case("groups by a column that is not there", _grouped("patient"), "no column 'patient'", "person"),
+    Case("too few labels of groups", _grouped([1, 2]), "one label for each of 8 rows", "name the column"),
+    Case("a row without a group", _grouped([1, 1, 2, 2, 3, 3, 4, None]), "no label in 1 of 8 rows", "of its own"),
+    Case("groups of one row", _grouped(list(range(8))), "every group has one row", "omit the groups"),
+    Case("a single group", _grouped([1] * 8), "in a single group", "omit the groups"),
+    Case("a column that is constant within groups", _grouped("person"), "never changes within a group", "drop"),
+    Case(
+        "groups and weights", _grouped("person", sample_weight=[2] * 8), "cannot be combined with", "omit the weights"
+    ),
     Case("weights that sum to 1", _weighted([1 / 7] * 7), "sum to 1, but a weight is a number of rows", "multiply"),
     Case("one seed", lambda: DrBO().stability(np.eye(4), seeds=1), "at least 2, got 1", "10"),
     Case("zero lags", lambda: lagged(pd.DataFrame({"a": SIZES}), lags=0), "at least 1, got 0", "1 or 2"),

@@ -21,6 +21,8 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/judge.md", "judge", "judge", trust.judge),
     ("docs/knowledge.md", "knowledge", "knowledge", trust.knowledge),
     ("docs/missing.md", "missing", "missing", trust.missing),
+    ("docs/groups.md", "panels", "dependent_panels", trust.panels),
+    ("docs/groups.md", "series", "dependent_series", trust.series),
     ("docs/confidence.md", "bootstrap", "bootstrap", trust.bootstrap),
     ("docs/speed.md", "core", "core_speed", speed.core),
     ("docs/speed.md", "iteration", "speed_iteration", speed.iteration),

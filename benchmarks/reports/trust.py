@@ -71,6 +71,30 @@ def missing(rows: list[Row]) -> str:
     return text
 
 
+def panels(rows: list[Row]) -> str:
+    """Return the false edges and errors of panels with and without groups."""
+    methods = ("plain", "design effect", "groups")
+    return _dependent(rows, ("kind", "size"), "what is constant | rows per group", methods)
+
+
+def series(rows: list[Row]) -> str:
+    """Return the false edges and errors of series, with rows that count in full or as what they are worth."""
+    return _dependent(rows, ("kind",), "coefficient", ("plain", "default"))
+
+
+def _dependent(rows: list[Row], case: tuple[str, ...], columns: str, methods: tuple[str, ...]) -> str:
+    text = header(f"{columns} | graph | {' | '.join(methods)} | worth, {methods[-1]}")
+    for (n_edges, *names), here in grouped(rows, "n_edges", *case).items():
+        what, column, digits = "no edges: false edges", "edges", 2
+        if n_edges != "0":
+            what, column, digits = f"{n_edges} edges: SHD-C", "shd_cpdag", 1
+        parts = grouped(here, "method")
+        cells = [spread((row[column] for row in parts[(name,)]), digits) for name in methods]
+        worth = mean(float(row["worth"]) for row in parts[(methods[-1],)])
+        text += f"| {' | '.join(names)} | {what} | {' | '.join(cells)} | {worth:.0f} rows |\n"
+    return text
+
+
 def bootstrap(rows: list[Row]) -> str:
     """Return the cost of a bootstrap and what a warm start changes."""
     text = (

@@ -5,6 +5,7 @@ STUDIES = {
     "bootstrap": "cost of a bootstrap, and warm against cold starts",
     "calibration": "probabilities and bootstrap frequencies of links and arrows against the truth",
     "core_speed": "searches by the compiled core against an earlier version of drbo, in turn",
+    "dependent_rows": "panels and series: false edges and errors with and without groups and effective rows",
     "directions": "how many directions are supported, on which ground, and how many of them are right",
     "efficiency": "how few local scores a search needs, and what each of its parts is worth",
     "exact": "the optimum proved up to 20 columns and beyond, and the search against it",

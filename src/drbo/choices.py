@@ -71,6 +71,7 @@ class Choices:
     settings: Settings | None = None
     exact: bool | Exact | None = None
     knowledge: Knowledge | None = None
+    groups: Any = None
     missing: Policy = "error"
     imputations: int = 10
     checkpoint: str | Path | None = None
@@ -116,6 +117,19 @@ class Choices:
                 f"{what} cannot be combined with missing='impute', which reports edge frequencies itself",
                 hint="use missing='em' or 'drop'",
             )
+
+    @property
+    def group_column(self) -> str:
+        """The column that says which rows belong together; empty: none does."""
+        return self.groups if isinstance(self.groups, str) else ""
+
+    @property
+    def counts_parts(self) -> bool:
+        """Whether the score and the pruner can count a row as less than one."""
+        if self.preset in PAPER_CHOICES or self.prune not in ("auto", *BY_MOMENTS):
+            return False
+        kind = score_class(self.score) if isinstance(self.score, str) and self.score != "auto" else self.score
+        return isinstance(kind, str) or (isinstance(kind, type) and getattr(kind, "row_weights", "none") == "any")
 
     @property
     def has_targets(self) -> bool:

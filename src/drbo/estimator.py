@@ -66,6 +66,8 @@ class DrBO(BaseEstimator):
         ``"auto"``: if compiled kernels do it in seconds; None: as in the settings, whose default is ``"auto"``.
     score_options : options of the score: ``penalty``, ``edge_prior``, ``targets``, and those of the particular score.
     on_constant, on_collinear : what to do with columns that are constant, or determined by other columns.
+    groups : a column (not a variable), or an array of labels, that says which rows belong together, such as those of a
+        patient: only changes within groups count. False: rows are independent. See docs/groups.md.
     missing : what to do with missing values. ``"error"``: refuse them; ``"drop"``: drop their rows; ``"em"``: estimate
         the covariance by EM, for linear scores; ``"impute"``: impute them ``imputations`` times, run one search on each
         table, and count edges. See docs/missing.md.
@@ -114,6 +116,7 @@ class DrBO(BaseEstimator):
         score_options: dict[str, Any] | None = None,
         on_constant: OnConstant = "error",
         on_collinear: OnCollinear = "error",
+        groups: Any = None,
         missing: Policy = "error",
         imputations: int = 10,
         callbacks: Iterable[Callback] = (),
@@ -134,6 +137,7 @@ class DrBO(BaseEstimator):
         self.score_options = score_options
         self.on_constant = on_constant
         self.on_collinear = on_collinear
+        self.groups = groups
         self.missing = missing
         self.imputations = imputations
         self.callbacks = callbacks
@@ -156,11 +160,7 @@ class DrBO(BaseEstimator):
         saved: Saved | None = vars(self).pop("_saved", None)
         spent = 0.0 if saved is None else float(saved.about["seconds"])
         with Deadline(request.settings.time_limit, start=time.monotonic() - spent):
-            if saved is None:
-                data = self._preparation.prepare(X, sample_weight)
-                data = data.warned_of_time()
-            else:
-                data = saved.data()
+            data = self._preparation.prepare(X, sample_weight).warned_of_time() if saved is None else saved.data()
             fitted = pipeline.fit(request, data, saved)
             self.result_, self._choice = fitted.result, fitted.choice
             self._set_fitted(data.columns, X)
@@ -276,15 +276,7 @@ class DrBO(BaseEstimator):
         self.result_ = replace(self.result_, confidence=found)
         return found
 
-    def effects(
-        self,
-        X: Any,
-        source: str,
-        target: str,
-        n: int = 100,
-        *,
-        progress: Progress | None = None,
-    ) -> Effects:
+    def effects(self, X: Any, source: str, target: str, n: int = 100, *, progress: Progress | None = None) -> Effects:
         """Estimate a linear effect over the graphs of n bootstrap resamples of the table that was fitted.
 
         A graph is learned from each resample, so the interval accounts for the selection of the graph; see
@@ -354,7 +346,7 @@ class DrBO(BaseEstimator):
         True
         """
         model = self._fitted_model()
-        validate_data(self, X, reset=False, skip_check_array=True)  # names and number of columns
+        validate_data(self, model.preparation.variables(X), reset=False, skip_check_array=True)  # names of columns
         return model.score_on(X, sample_weight)
 
     def _fitted_model(self) -> FittedModel:
@@ -382,7 +374,8 @@ class DrBO(BaseEstimator):
 
     @property
     def _preparation(self) -> Preparation:
-        return Preparation(self.missing, self.on_constant, self.on_collinear, self._choices.has_targets)
+        given = self.on_constant, self.on_collinear, self._choices.has_targets, self.groups
+        return Preparation(self.missing, *given, self._choices.counts_parts)
 
     def _set_fitted(self, columns: Any, X: Any) -> None:
         self._columns = list(columns)

@@ -167,8 +167,11 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
         knowledge=request.knowledge,
         table=TableRecord(
             n_rows=table.n_rows,
+            n_effective=0.0 if table.weights is None else float(table.weights.sum()),
+            groups=request.choices.group_column,
+            n_groups=0 if table.groups is None else len(np.unique(table.groups)),
             sha256="" if unhashed else job.digest(),
-            audit=_audited(table, pruned, score.score_equivalent, late),
+            audit=_audited(table, pruned, score.score_equivalent, late, independent=request.choices.groups is False),
         ),
         provenance=Provenance(settings=problem.settings.to_dict(), seed=request.seed, versions=versions()),
         call=request.call,
@@ -265,11 +268,11 @@ def _assumption(score: Score) -> str:
     return "rows with interventions" if score.targets is not None else score.assumption
 
 
-def _audited(table: Table, dag: npt.NDArray[np.bool_], is_class: bool, late: bool) -> Audit:
+def _audited(table: Table, dag: npt.NDArray[np.bool_], is_class: bool, late: bool, *, independent: bool) -> Audit:
     """Return what the table looks like, and what that means for the arrows of a graph."""
     if late and (table.n_columns > MANY_COLUMNS or table.values.size > MANY_CELLS):
         return Audit(findings=(Finding("time limit", NO_AUDIT, serious=False),))
-    found = audit(table)
+    found = audit(table, independent=independent)
     settled = dag_to_cpdag(dag) if is_class else dag
     return replace(found, findings=(*found.findings, *audit_arrows(table, dag, settled & ~settled.T)))
 

@@ -197,8 +197,12 @@ def plain_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters of the estimator as JSON knows them, for a search that is resumed."""
     names = ("preset", "prune", "device", "on_constant", "on_collinear", "missing")
     options = {name: np.asarray(value).tolist() for name, value in (given["score_options"] or {}).items()}
+    groups = given["groups"]
+    named = groups is None or groups is False or isinstance(groups, str)
     return {
         **{name: given[name] for name in names},
+        "groups": (groups or "") if named and groups is not None else None,
+        "group_numbers": None if named else np.unique(np.asarray(groups), return_inverse=True)[1].tolist(),
         "score": score_label(given["score"]),
         "score_options": options or None,
         "knowledge": (given["knowledge"] or Knowledge()).to_mapping(),
@@ -215,7 +219,7 @@ def call_of(given: Mapping[str, Any], defaults: Mapping[str, Any], seed: int) ->
         if name != "random_state" and isinstance(value, (str, int, float)) and value == defaults[name]:
             continue
         shown = value.changes() if isinstance(value, Settings) else repr(value)
-        shown = "start" if name == "start" else shown  # a matrix: the reader knows which
+        shown = name if name in ("start", "groups") and np.ndim(value) else shown  # an array: the reader knows which
         shown = getattr(value, "__name__", shown) if name == "score" else shown  # a function or a class
         words.append(f"{name}={shown}")
     return f"DrBO({', '.join(words)}).fit(table)"

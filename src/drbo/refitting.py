@@ -55,9 +55,10 @@ class FittedModel:
         """Return the frequencies of edges and paths over fits of resamples; see :meth:`drbo.DrBO.bootstrap`."""
         table, columns = X, self.columns
         if not isinstance(X, Table):
-            frame = as_frame(X)
-            table, columns = self.preparation.again(frame, self.result.names, sample_weight), list(frame.columns)
-            plan = plan.of_rows(self.preparation.used_rows(frame, sample_weight))
+            columns = list(as_frame(self.preparation.variables(X)).columns)
+            table = self.preparation.again(X, self.result.names, sample_weight)
+            plan = plan.of_rows(self.preparation.used_rows(X, sample_weight))
+        plan = plan.of_groups(table.groups)
         refit = self._refit(table, columns, warm)
         kept = None if keep is None else Kept(Path(keep), resampling_key(self.result, plan, warm, table.weights))
         return bootstrap(
@@ -67,14 +68,15 @@ class FittedModel:
 
     def effects(self, X: Any, source: str, target: str, n: int, progress: Progress | None) -> Effects:
         """Return an effect over the graphs of n resamples; see :meth:`drbo.DrBO.effects`."""
-        frame = as_frame(X)
-        table = self.preparation.again(frame, self.result.names)
-        refit = self._refit(table, list(frame.columns), warm=True)
+        table = self.preparation.again(X, self.result.names)
+        refit = self._refit(table, list(as_frame(self.preparation.variables(X)).columns), warm=True)
         return resampled_effects(refit, table, [(source, target)], n=n, seed=self.result.seed, progress=progress)
 
     def score_on(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the score of the graph on another table; rows set by intervention do not count."""
-        frame = as_frame(X).set_axis(self.columns, axis=1)
+        frame = as_frame(X)
+        if not isinstance(self.preparation.groups, str):  # otherwise the columns were found by name
+            frame = frame.set_axis(self.columns, axis=1)
         table = self.preparation.again(frame, self.result.names, sample_weight)
         job = Canonical(table, self.columns, self.result.seed, movable=True)
         options = {key: value for key, value in self.choice.options.items() if key != "targets"}
@@ -150,6 +152,7 @@ def parameters_like(result: Result, changes: Mapping[str, Any]) -> dict[str, Any
         "prune": result.pruner,
         "knowledge": result.knowledge,
         "random_state": result.seed,
+        "groups": result.table.groups or (None if result.table.audit.is_serial else False),
         "on_constant": "drop",
         "on_collinear": "keep",
     }

@@ -30,7 +30,7 @@ def test_a_clean_table_has_no_findings(rng):
         ("scale", lambda x: x / x.std(axis=0)),
         ("collinearity", lambda x: np.column_stack([x, x[:, 0] + 1e-3 * x[:, 1]])),
         ("outliers", lambda x: np.vstack([x, [100, 0, 0, 0]])),
-        ("time", lambda x: np.cumsum(x, axis=0)),
+        ("serial", lambda x: np.cumsum(x, axis=0)),
         ("time", lambda x: np.column_stack([x, np.arange(len(x))])),
         ("tails", lambda x: np.sign(x) * np.abs(x) ** 3),
     ],
@@ -115,7 +115,7 @@ class TestTime:
     def test_a_counter_and_a_walk_are(self, rng):
         walk = np.cumsum(rng.normal(size=(300, 2)), axis=0)
         found = audit_time(Table.from_array(np.column_stack([np.arange(300), walk])))
-        assert [finding.topic for finding in found] == ["time", "time"]
+        assert [finding.topic for finding in found] == ["time", "serial"]
         assert "like a counter or a clock" in found[0].text
         assert "drbo lag" in found[1].text
 
@@ -151,8 +151,8 @@ def test_a_long_table_is_described_by_some_of_its_rows_and_says_so(rng):
 @pytest.mark.usefixtures("_short")
 def test_time_is_looked_for_among_neighbours(rng):
     walk = np.cumsum(rng.normal(size=(1000, 3)), axis=0)
-    assert "time" in topics(walk)
-    assert [finding.topic for finding in audit_time(Table.from_array(walk))] == ["time"]
+    assert "serial" in topics(walk)
+    assert [finding.topic for finding in audit_time(Table.from_array(walk))] == ["serial"]
     walk[:200] = rng.normal(size=(200, 3))  # the first rows are what is looked at
     assert audit_time(Table.from_array(walk)) == ()
 

@@ -74,6 +74,7 @@ def edge_directions(
     confidence: Confidence | None = None,
     experiments: npt.ArrayLike | None = None,  # (d, d) bool
     known_class: Bools | None = None,  # (d, d) the MPDAG, where it is known already
+    serial: bool = False,
 ) -> tuple[EdgeDirection, ...]:
     """Return what may be said about the direction of every edge of a graph.
 
@@ -92,6 +93,8 @@ def edge_directions(
     margins, evidence_scale : of the score. Without them a margin is never decisive.
     confidence : shares of resamples of the rows, which then replace the margins.
     experiments : arrows that experiments have shown.
+    serial : neighbouring rows depend on each other. What they share may be a hidden cause, so that neither the class
+        nor the noise check supports an arrow.
 
     Examples
     --------
@@ -109,7 +112,7 @@ def edge_directions(
     if confidence is not None and confidence.kind not in KINDS:  # other seeds or imputations are no new rows
         confidence = None
     markov_class = mpdag(edges, constraints) if known_class is None else known_class
-    claims = _Claims(markov_class, constraints, score_equivalent, margins, evidence_scale, confidence)
+    claims = _Claims(markov_class, constraints, score_equivalent, margins, evidence_scale, confidence, serial)
     checked = {(one.cause, one.effect): one for one in checks}
     found = []
     for i, j in np.argwhere(edges).tolist():
@@ -144,6 +147,7 @@ class _Claims:
         margins: Margins | None,
         evidence_scale: float | None,
         confidence: Confidence | None,
+        serial: bool,
     ) -> None:
         self._constraints = constraints
         self._class = markov_class
@@ -151,6 +155,7 @@ class _Claims:
         self._margins = margins
         self._least = None if evidence_scale is None else log(DECISIVE_ODDS) * evidence_scale
         self._confidence = confidence
+        self._serial = serial
 
     def claim(
         self, i: int, j: int, check: NoiseCheck | None, *, passes: bool, shown: bool
@@ -161,9 +166,11 @@ class _Claims:
             return "supported", "given", "given"
         if shown:
             return "supported", "experiment", "experiment"
+        compelled = not self._class[j, i]
+        if self._serial and (compelled or verdict == "forward"):
+            return "assumed", "", "serial"
         if verdict == "forward":
             return "supported", "noise-check", "noise-check"
-        compelled = not self._class[j, i]
         if compelled and passes and verdict != "reverse" and self._is_decisive(i, j):
             return "supported", "class", "class"
         if not compelled and (self._score_equivalent or self._is_tied(i, j)):
@@ -214,7 +221,9 @@ def _sentence(reason: str, one: CheckedEdge) -> str:
         "weak class": "The class has this direction, but neither a margin nor resamples confirm it.",
         "family": f"The class has this direction, but '{effect}' did not pass its residual check.",
         "score": "The score prefers this direction.",
+        "serial": "The score prefers this direction, but neighbouring rows depend on each other, and what they share "
+        "may be a hidden cause.",
     }[reason]
-    if reason in ("noise-check", "class", "experiment") or (reason == "given" and verdict != "reverse"):
+    if reason in ("noise-check", "class", "experiment", "serial") or (reason == "given" and verdict != "reverse"):
         return words
     return f"{words} {noise.get(verdict, '')}".strip()

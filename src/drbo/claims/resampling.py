@@ -97,6 +97,17 @@ class Resampling:
         """Return the same for the used rows (n_rows,) of a table."""
         return self if self.clusters is None else replace(self, clusters=np.asarray(self.clusters)[used])
 
+    def of_groups(self, groups: Rows | None) -> "Resampling":
+        """Return the same for a table whose rows belong to groups (n_rows,): whole groups are drawn."""
+        if groups is None or self.kind == "cluster":
+            return self
+        if self.kind != "bootstrap":
+            raise SettingsError(
+                f"kind {self.kind!r} draws single rows, but the rows of this table belong to groups",
+                hint="use kind 'bootstrap', which draws whole groups",
+            )
+        return replace(self, kind="cluster", clusters=groups)
+
     def clusters_as_numbers(self) -> npt.NDArray[np.intp] | None:
         """(n_rows,) the clusters, numbered from 0."""
         return None if self.clusters is None else np.unique(np.asarray(self.clusters), return_inverse=True)[1]

@@ -16,6 +16,7 @@ from drbo.claims.rank_hsic import (
 )
 from drbo.claims.record import NoiseModel
 from drbo.claims.residuals import AdditiveRegressions, linear_residual, remember
+from drbo.data.groups import one_left_out, steps_within
 from drbo.data.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -24,6 +25,8 @@ Regression = Literal["splines", "linear"]
 
 #: Tests use at most this many rows: with more, they reject every real table for deviations that do not matter.
 MAX_ROWS = 3_000
+#: A sum of weights may be smaller than the whole number that it stands for, by this.
+ROUNDING = 1e-6
 #: With fewer rows the tests have almost no power.
 MIN_ROWS = 50
 #: Numeric columns with fewer distinct values are not tested: additive noise is no model for them. With 5 values, an
@@ -34,23 +37,26 @@ MIN_DISTINCT = 8
 def rows_to_test(table: Table, seed: int) -> Table:
     """Return the complete rows of a table, or a random sample of 3,000 of them.
 
-    Rows of unequal weight are drawn by weight; the sample is no larger than the effective number of rows.
+    Rows of unequal weight are drawn by weight; the sample is no larger than the effective number of rows. Of rows whose
+    group means were removed, one row of each group is left out.
 
     Examples
     --------
     >>> rows_to_test(Table.from_array(np.arange(8000.0).reshape(4000, 2)), seed=0).n_rows
     3000
     """
-    complete = table.complete_rows
-    n, weights = complete.n_rows, complete.weights
-    size = min(n, MAX_ROWS)
-    chances = None
-    if weights is not None:
-        chances = weights / weights.sum()
-        size = min(size, int(1.0 / np.square(chances).sum()))  # Kish's effective number
+    complete, rng, chances = table.complete_rows, np.random.default_rng(seed), None
+    worth = float(complete.n_rows)
+    if complete.weights is not None:
+        chances = complete.weights / complete.weights.sum()
+        worth = min(complete.weights.sum(), 1.0 / np.square(chances).sum())  # Kish's effective number
+    if complete.groups is not None:
+        complete, chances = complete.take(one_left_out(complete.groups, rng), np.arange(complete.n_columns)), None
+    n = complete.n_rows
+    size = min(n, MAX_ROWS, int(worth + ROUNDING))
     if size == n:
         return complete
-    drawn = np.random.default_rng(seed).choice(n, size, replace=False, p=chances)
+    drawn = rng.choice(n, size, replace=False, p=chances)
     return complete.take(np.sort(drawn), np.arange(complete.n_columns))
 
 
@@ -88,7 +94,10 @@ class Sample(NamedTuple):
         """Draw the rows and spread equal values, both with the seed."""
         rows = rows_to_test(table, seed)
         categorical = tuple(j for j, kind in enumerate(rows.kinds) if kind == "categorical")
-        enough = [len(np.unique(column)) >= MIN_DISTINCT for column in rows.values.T]
+        given, least = rows.values, MIN_DISTINCT
+        if rows.groups is not None:  # so many values have at least so many differences
+            given, least = steps_within(rows), 2 * MIN_DISTINCT - 1
+        enough = [len(np.unique(column)) >= least for column in given.T]
         testable = np.array(enough, dtype=bool)
         testable[list(categorical)] = False
         rng, values = np.random.default_rng(seed), rows.values.copy()

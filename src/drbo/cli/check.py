@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drbo.cli.messages import plain, show, table
-from drbo.cli.options import FILE, data_options, read_checked, score_choice
+from drbo.cli.options import FILE, data_options, group_options, groups_of, read_checked, score_choice
 from drbo.cli.progress import clock_time
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ SHOWN_LEVELS = 5
 @click.command(short_help="Check a table before a fit.")
 @click.argument("data", type=FILE)
 @click.option("--quick", is_flag=True, help="Do not estimate how long a fit will take.")
+@group_options
 @data_options
 def check(data: Path, quick: bool, **options: Any) -> None:
     """Read and check the table in DATA as 'drbo fit' would, and report the findings.
@@ -41,7 +42,7 @@ def check(data: Path, quick: bool, **options: Any) -> None:
     if checked.n_columns > SHOWN_COLUMNS:
         lines.append(f"  ... and {checked.n_columns - SHOWN_COLUMNS} more")
     lines += ["", "Notes:", *(f"  {plain(note)}" for note in notes)] if notes else []
-    lines += _findings(checked)
+    lines += _findings(checked, independent=groups_of(options) is False)
     lines += _suggested_roots(checked)
     # Imputed tables are complete, and so are those that a fit's time is measured on.
     whole = checked.complete_rows
@@ -51,15 +52,15 @@ def check(data: Path, quick: bool, **options: Any) -> None:
         f"--score auto chooses {name}:",
         *(f"  {plain(reason.removeprefix(f'score {name}: '))}" for reason in reasons),
     ]
-    lines += [] if quick else ["", *_time(whole)]
+    lines += [] if quick else ["", *_time(whole, name)]
     show("\n".join(lines))
 
 
-def _findings(checked: "Table") -> list[str]:
+def _findings(checked: "Table", *, independent: bool) -> list[str]:
     """Return what the audit says, the serious things first."""
     from drbo.data.audit import audit, audit_arrows
 
-    findings = [*audit(checked).findings]
+    findings = [*audit(checked, independent=independent).findings]
     if (reference := _reference(checked)) is not None:
         findings += audit_arrows(checked, *reference)
     findings.sort(key=lambda finding: not finding.serious)
@@ -95,7 +96,7 @@ def _reference(checked: "Table") -> Any:
     return dag, graph & ~graph.T
 
 
-def _time(checked: "Table") -> list[str]:
+def _time(checked: "Table", score: str) -> list[str]:
     """Return what a fit will take, from its first iterations."""
     if checked.large:
         return ["The table is large: 'drbo fit --dry-run' estimates how long a fit will take."]
@@ -109,7 +110,7 @@ def _time(checked: "Table") -> list[str]:
         if levels is not None:
             codes = checked.values[:, j].astype(np.int64)
             frame[checked.names[j]] = pd.Categorical.from_codes(codes, pd.Index(levels))
-    expected = estimate(frame, {"random_state": 0, "on_collinear": "keep"})
+    expected = estimate(frame, {"score": score, "random_state": 0, "on_collinear": "keep"})
     least = "at least " if expected.open_ended else "about "
     return [
         f"'drbo fit' will take {least}{clock_time(expected.seconds)} before pruning, "

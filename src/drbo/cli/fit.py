@@ -21,6 +21,8 @@ from drbo.cli.options import (
     config_option,
     data_options,
     duration,
+    group_options,
+    groups_of,
     json_option,
     parse_settings,
     quiet_option,
@@ -118,6 +120,7 @@ if TYPE_CHECKING:
     metavar="M",
     help="Number of imputed tables for --missing impute, with one search each.  [default: 10]",
 )
+@group_options
 @data_options
 @json_option
 @click.option("--dry-run", is_flag=True, help="Only estimate the time and memory that a fit will need.")
@@ -136,6 +139,7 @@ def fit(
       drbo fit table.csv -o result --time-limit 5m --penalty 2
       drbo fit table.csv --tiers "age,sex;dose;outcome" --json
       drbo fit trial.csv --context site --context arm
+      drbo fit visits.csv --groups patient
       drbo fit table.csv -o result --bootstrap 100 --workers 2
       drbo fit survey.csv --missing impute --imputations 20
       drbo fit counts.csv --weights times --seeds 10
@@ -173,7 +177,7 @@ def _fit(
         return
     frame, resampling = _resampling(frame, options)
     if options["start"] is not None:
-        arguments["start"] = _start(options["start"], [str(name) for name in frame])
+        arguments["start"] = _start(options["start"], [str(name) for name in frame if name != options["groups"]])
     call = command_line(click.get_current_context())
     with run_folder(output, force=force):
         one_search = options["missing"] != "impute" and options["seeds"] is None
@@ -259,7 +263,7 @@ def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
             raise SettingsError(f"{option} and --set {name}=... set the same value", hint="remove one of them")
     arguments: dict[str, Any] = {
         name: options[name] for name in ("score", "preset", "prune", "device", "on_constant", "on_collinear", "missing")
-    }
+    } | {"groups": groups_of(options)}
     if changes:
         arguments["settings"] = Settings.preset(options["preset"]).with_(**changes, **budget)
     else:
@@ -289,6 +293,8 @@ def _start(path: Path, columns: list[str]) -> Any:
 def _resampling(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple["pd.DataFrame", dict[str, Any] | None]:
     """Return the table without the column of clusters, and the arguments of the bootstrap, if there is to be one."""
     column, n = options["clusters"], options["bootstrap"]
+    if column is not None and options["groups"] is not None:
+        raise SettingsError("--clusters and --groups both name whole groups to resample", hint="omit --clusters")
     if column is None:
         wish = {"n": n, "kind": options["resampling"]}
         return frame, wish if n is not None else None

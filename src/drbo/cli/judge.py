@@ -8,7 +8,16 @@ import click
 
 from drbo.cli.interrupts import start_of_program
 from drbo.cli.messages import say, show
-from drbo.cli.options import FILE, data_options, duration, json_option, read_frame, score_choice, score_options
+from drbo.cli.options import (
+    FILE,
+    data_options,
+    duration,
+    group_option,
+    json_option,
+    read_frame,
+    score_choice,
+    score_options,
+)
 from drbo.deadline import Deadline, current
 from drbo.errors import SettingsError
 
@@ -17,6 +26,10 @@ if TYPE_CHECKING:
 
     from drbo.result.judgement import Judgement
     from drbo.result.result import Result
+
+
+#: With fewer groups, rows are split instead of groups.
+MIN_GROUPS = 4
 
 
 @click.command(short_help="Judge a graph when the truth is unknown.")
@@ -53,6 +66,7 @@ if TYPE_CHECKING:
     help="Random seed of the split, the random graphs and the permutations.",
 )
 @score_options
+@group_option
 @data_options
 @json_option
 def judge(
@@ -87,6 +101,7 @@ def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "J
     rows = read_frame(data, options)
     frame = _complete(as_frame(rows), options)
     result = Result.load(graph) if graph.is_dir() else None
+    groups = options["groups"] or (result and result.table.groups) or None
     if result is None:
         dag, names, choice = _from_file(frame, graph, options)
     else:
@@ -94,13 +109,13 @@ def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "J
             result, frame = _unseen(result, frame, _own_score(result, options), as_is=as_is, seed=options["seed"])
         dag, names = result.dag, result.names
         if options["score"] != "auto" or options["penalty"] is not None:
-            choice = _asked(frame[list(names)], options)
+            choice = _asked(frame[[*names, *([groups] if groups else [])]], options, groups)
         else:
             choice = score_of_file(result.score_name, None, f"the result in {graph}"), result.scoring.plain_options
     return judged(
         dag, frame, names=names, score=choice[0], score_options=choice[1], test=options["test"],
         n_random=options["n_random"], n_permutations=options["n_permutations"], path=not options["no_path"],
-        seed=options["seed"],
+        seed=options["seed"], groups=groups,
     )  # fmt: skip
 
 
@@ -123,19 +138,19 @@ def _complete(frame: "pd.DataFrame", options: dict[str, Any]) -> "pd.DataFrame":
 def _from_file(frame: "pd.DataFrame", graph: Path, options: dict[str, Any]) -> tuple[Any, Any, tuple[Any, Any]]:
     from drbo.result.export import read_graph
 
-    dag, names = read_graph(graph, names=[str(name) for name in frame])
+    dag, names = read_graph(graph, names=[str(name) for name in frame if name != options["groups"]])
     say("note: this file does not record the rows that the graph was learned from; make sure that they are not these")
-    return dag, names, _asked(frame, options)
+    return dag, names, _asked(frame, options, options["groups"])
 
 
-def _asked(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _asked(frame: "pd.DataFrame", options: dict[str, Any], groups: str | None) -> tuple[Any, dict[str, Any]]:
     """Return the score that a fit of this table would use, and its options."""
-    from drbo.data.check import check_table
+    from drbo.data.prepare import Preparation
 
-    table, notes = check_table(frame, on_constant=options["on_constant"], on_collinear="keep")
-    for note in notes:
+    data = Preparation(on_constant=options["on_constant"], on_collinear="keep", groups=groups).prepare(frame)
+    for note in data.notes:
         say(f"note: {note}")
-    name, chosen, _ = score_choice(table, options["score"], options["penalty"])
+    name, chosen, _ = score_choice(data.table, options["score"], options["penalty"])
     return name, chosen
 
 
@@ -158,8 +173,7 @@ def _unseen(
     if as_is:
         say("warning: the graph was learned from these rows, so everything below is too favourable")
         return result, frame
-    order = np.random.default_rng(seed).permutation(len(frame))
-    train, held = np.sort(order[: len(frame) // 2]), np.sort(order[len(frame) // 2 :])
+    train, held = _halves(frame, result.table.groups, np.random.default_rng(seed))
     say(
         f"note: the graph was learned from these rows, so they are split: a new graph is learned from {len(train)} "
         f"rows with the same settings and judged on the other {len(held)}. Use --as-is to judge the original graph "
@@ -169,12 +183,26 @@ def _unseen(
     return again, frame.iloc[held].reset_index(drop=True)
 
 
+def _halves(frame: "pd.DataFrame", groups: str, rng: Any) -> tuple[Any, Any]:
+    """Return the rows of two halves of a table, which do not share a group if there are some in both."""
+    import numpy as np
+
+    from drbo.data.groups import split_groups
+
+    _, codes = split_groups(frame, groups or None)
+    parts = np.arange(len(frame)) if codes is None or codes.max() + 1 < MIN_GROUPS else codes
+    order = rng.permutation(parts.max() + 1)
+    first = np.isin(parts, order[: len(order) // 2])
+    return np.flatnonzero(first), np.flatnonzero(~first)
+
+
 def _fitted_again(result: "Result", frame: "pd.DataFrame", score: dict[str, str]) -> "Result":
     from drbo.estimator import DrBO
 
     left = current().left()
     with Deadline(None if left == float("inf") else left / 2):  # the other half is for the judgement
-        again: Result = DrBO.like(result, exact=False, **score).fit(frame[list(result.names)]).result_
+        columns = [*result.names, *([result.table.groups] if result.table.groups else [])]
+        again: Result = DrBO.like(result, exact=False, **score).fit(frame[columns]).result_
     say(
         f"note: the graph learned from half of the rows has {int(again.dag.sum())} edges, the original graph "
         f"{int(result.dag.sum())}"

@@ -113,6 +113,31 @@ def data_options(command: F) -> F:
     return file_options(command)
 
 
+def group_options(command: F) -> F:
+    """Add the options that say which rows belong together, or that none do."""
+    command = click.option(
+        "--independent-rows", is_flag=True, help="The order of the rows means nothing, even if neighbours are alike."
+    )(command)
+    return group_option(command)
+
+
+def group_option(command: F) -> F:
+    """Add --groups."""
+    return click.option(
+        "--groups",
+        metavar="COLUMN",
+        help="Rows with the same label in this column (not a variable) belong together, such as those of a patient: "
+        "only changes within groups count.",
+    )(command)
+
+
+def groups_of(options: Mapping[str, Any]) -> Any:
+    """Return the groups of a fit: a column, False for independent rows, or None."""
+    if options["independent_rows"] and options["groups"] is not None:
+        raise SettingsError("--groups and --independent-rows contradict each other", hint="remove one of them")
+    return False if options["independent_rows"] else options["groups"]
+
+
 def file_options(command: F) -> F:
     """Add the options that say how a table is read from its file."""
     options = (
@@ -296,12 +321,14 @@ def read_frame(path: Path, options: Mapping[str, Any]) -> "pd.DataFrame":
 
 def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[str, ...]]:
     """Read and check the table of a command that has :func:`data_options`; also return the notes of the check."""
-    from drbo.data.check import check_table
-    from drbo.data.missing import table_policy
+    from drbo.choices import Choices
+    from drbo.data.prepare import Preparation
 
     frame = read_frame(path, options)
-    policies = {"on_constant": options["on_constant"], "on_collinear": options["on_collinear"]}
-    return check_table(frame, **policies, missing=table_policy(options["missing"]))
+    policies = {name: options[name] for name in ("missing", "on_constant", "on_collinear")}
+    parts = Choices(score=options.get("score", "auto")).counts_parts
+    data = Preparation(**policies, groups=groups_of(options), parts=parts).prepare(frame)
+    return data.table, data.notes
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:

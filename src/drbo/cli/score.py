@@ -7,13 +7,14 @@ from typing import Any
 import click
 
 from drbo.cli.messages import say, show, table
-from drbo.cli.options import FILE, data_options, json_option, read_checked, score_choice, score_options
+from drbo.cli.options import FILE, data_options, group_options, json_option, read_checked, score_choice, score_options
 
 
 @click.command(short_help="Compute the score of a given graph.")
 @click.argument("data", type=FILE)
 @click.argument("graph", type=FILE)
 @score_options
+@group_options
 @data_options
 @json_option
 def score(data: Path, graph: Path, as_json: bool, **options: Any) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2
 
-from drbo.data.facts import Audit, ColumnFacts, Finding
+from drbo.data.facts import SERIAL_TOPIC, Audit, ColumnFacts, Finding
+from drbo.data.serial import Serial, first_rows, is_clock, serial
 from drbo.data.sortability import explained, sortability
 from drbo.data.table import Table
 from drbo.graph import check_dag
@@ -28,18 +29,12 @@ NORMAL_MAD = 0.6744897501960817  # the median of |x| of a standard normal
 NEARLY_COLLINEAR = 0.98
 SCALE_RATIO = 100.0  # of the largest to the smallest standard deviation
 SAME_SCALE = 1.05
-#: A lag-1 autocorrelation this many standard errors above 0 does not come from rows in random order.
-SERIAL = 5.0
-SERIAL_SHARE = 1 / 3  # of the numeric columns
 DUPLICATES = 0.01  # share of rows that repeat an earlier one
 HEAVY_KURTOSIS = 3.0  # excess: 3 for Laplace noise, 0 for Gaussian
 MIN_ARROWS = 4  # a share of fewer arrows says nothing
 SORTED = 0.8  # a sortability above it, or below 1 minus it, gives the order away
 EQUAL_LEVEL = 0.001  # p-value under which noise variances differ
 BINS = 12  # of the little histograms
-PAST_ROWS = 200  # looked at to find out whether a column is the past of another
-PAST_SHARE = 0.9  # of the rows: series of several persons break off
-PAST_LEVELS = 10  # a column with no more distinct values may repeat itself by chance
 MUCH_MISSING = 0.2  # share of the cells
 MIN_COMPLETE = 10  # complete rows that are worth a look
 #: A longer table is described by so many of its rows: so many cells, but at least so many rows in all and per column.
@@ -47,8 +42,10 @@ AUDIT_CELLS, AUDIT_ROWS, AUDIT_ROWS_PER_COLUMN = 2 * 10**6, 1_000, 4
 INVERTED_COLUMNS = 2_000  # with more, a column is not compared with all others together: an inverse takes too long
 
 
-def audit(table: Table) -> Audit:
+def audit(table: Table, *, independent: bool = False) -> Audit:
     """Look at a checked table: its columns one by one, then what matters for a graph.
+
+    ``independent``: the order of the rows is said to mean nothing.
 
     Costs a few passes over the data and one inverse of the correlation matrix; a long table is described by some of its
     rows, and the first finding says so.
@@ -71,7 +68,7 @@ def audit(table: Table) -> Audit:
         values = some.values[:, numeric]
         names = [table.names[j] for j in numeric]
         findings += [*_scale(values, names), *_collinear(values, names), *_outliers(values, names)]
-        findings += [*_time(table), *_tails(values, names)]
+        findings += [*([] if independent else _time(table)), *_tails(values, names)]
     return Audit(columns, tuple(findings))
 
 
@@ -275,72 +272,45 @@ def audit_time(table: Table) -> tuple[Finding, ...]:
     --------
     >>> walk = np.cumsum(np.random.default_rng(0).normal(size=(300, 2)), axis=0)
     >>> [finding.topic for finding in audit_time(Table.from_array(walk))]
-    ['time']
+    ['serial']
     """
     return tuple(_time(table))
 
 
+def serial_rows(table: Table) -> Serial | None:
+    """Return how alike neighbouring rows are, if they are: see :func:`drbo.data.serial.serial`."""
+    return serial(table, _enough_rows(table))
+
+
 def _time(table: Table) -> list[Finding]:
-    first, enough = table, _enough_rows(table)
-    if table.n_rows > enough:
-        first = table.take(np.arange(enough), np.arange(table.n_columns))  # neighbours stay neighbours
-    whole = first.complete_rows
-    numeric = [j for j, levels in enumerate(whole.levels) if levels is None]
-    if not numeric or whole.n_rows < MIN_COMPLETE or (np.ptp(whole.values[:, numeric], axis=0) == 0).any():
-        return []
-    return _serial(whole.values[:, numeric], [whole.names[j] for j in numeric])
-
-
-def holds_its_past(values: Floats) -> bool:
-    """Tell whether a column is another one of the row before, as ``drbo lag`` makes them.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).normal(size=(50, 1))
-    >>> holds_its_past(np.hstack([x[1:], x[:-1]])), holds_its_past(np.hstack([x, x]))
-    (True, False)
-    """
-    part = values[:PAST_ROWS]
-    many = [column for column in part.T if len(np.unique(column)) > PAST_LEVELS]
-    return any(
-        (late[:-1] == early[1:]).mean() > PAST_SHARE
-        for j, late in enumerate(many)
-        for early in many[:j] + many[j + 1 :]
-    )
-
-
-def _serial(values: Floats, names: list[str]) -> list[Finding]:
-    n = len(values)
-    steady = [names[j] for j in range(len(names)) if n > 3 and _is_clock(values[:, j])]
-    findings = []
+    part, findings = first_rows(table, _enough_rows(table)), []
+    steady = [j for j, kind in enumerate(part.kinds) if kind == "numeric" and is_clock(part.values[:, j])]
     if steady:
         text = (
-            f"{_named(steady, range(len(steady)))}: changes by the same amount from row to row, like a counter or a "
+            f"{_named(list(part.names), steady)}: changes by the same amount from row to row, like a counter or a "
             "clock; drop the column unless it is a cause"
         )
         findings.append(Finding("time", text, serious=True))
-    centred = values - values.mean(axis=0)
-    lagged = (centred[1:] * centred[:-1]).sum(axis=0) / np.maximum((centred**2).sum(axis=0), np.finfo(float).tiny)
-    serial = [j for j in range(len(names)) if lagged[j] > SERIAL / np.sqrt(n) and names[j] not in steady]
-    if len(serial) > SERIAL_SHARE * len(names) and holds_its_past(values):
+    if (found := serial_rows(table)) is None:
+        return findings
+    if found.lags:
         text = (
             "the table contains lagged columns: rows are assumed independent given these, which is right if there "
             "are enough lags and tiers forbid edges from the present to the past"
         )
-        findings.append(Finding("lags", text, serious=False))
-    elif len(serial) > SERIAL_SHARE * len(names):
-        text = (
-            f"neighbouring rows are correlated in {len(serial)} of {len(names)} columns, as in a time series or a "
-            f"sorted table (lag-1 correlation: {_named(names, serial, [f'{value:.2f}' for value in lagged])}): the "
-            "scores assume independent rows, so they find too many edges; 'drbo lag' adds lagged columns and tiers"
-        )
-        findings.append(Finding("time", text, serious=True))
-    return findings
-
-
-def _is_clock(column: Floats) -> bool:
-    steps = np.diff(column)
-    return bool(steps[0] != 0 and np.ptp(steps) <= 1e-9 * np.abs(steps).max())
+        return [*findings, Finding("lags", text, serious=False)]
+    if found.sorted_by:
+        text = f"rows are sorted by '{found.sorted_by}', and neighbours are alike for no other reason"
+        return [*findings, Finding("sorted", text, serious=False)]
+    listed = _named(list(found.names), found.alike, [f"{value:.2f}" for value in found.lagged])
+    text = (
+        f"neighbouring rows are correlated in {len(found.alike)} of {len(found.names)} columns, as in a time series or "
+        f"a table sorted by something else (lag-1 correlation: {listed}): {table.n_rows:,} rows are worth about "
+        f"{table.n_rows * found.share(table.n_rows):,.0f} independent ones, and what they share may be a hidden cause. "
+        "'drbo lag' adds lagged columns and tiers, --groups names rows that belong together, and --independent-rows "
+        "says that their order means nothing (docs/groups.md)"
+    )
+    return [*findings, Finding(SERIAL_TOPIC, text, serious=True)]
 
 
 def _tails(values: Floats, names: list[str]) -> list[Finding]:

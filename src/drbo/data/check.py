@@ -60,8 +60,8 @@ def check_table(
     _check_choice("missing", missing, ("error", "drop", "keep"))
     notes = list[str]()
     table = _read_columns(as_frame(data), missing, notes)
-    table = _apply(table, _find_constant(table), "on_constant", on_constant, notes)
-    table = _without_collinear(table, on_collinear, notes)
+    table = apply_policy(table, _find_constant(table), "on_constant", on_constant, notes)
+    table = without_collinear(table, on_collinear, notes)
     if table.n_rows < table.n_columns:
         notes.append(f"there are fewer rows ({table.n_rows}) than columns ({table.n_columns}): expect false edges")
     return table, tuple(notes)
@@ -83,7 +83,8 @@ def _read_columns(frame: "pd.DataFrame", missing: str, notes: list[str]) -> Tabl
     return Table(_stacked(frame, columns), tuple(frame.columns), kinds, levels)
 
 
-def _without_collinear(table: Table, on_collinear: str, notes: list[str]) -> Table:
+def without_collinear(table: Table, on_collinear: str, notes: list[str]) -> Table:
+    """Refuse, drop or keep columns that other columns determine; what there is to say is added to the notes."""
     if table.large and current().over():
         notes.append("the table was not checked for collinear columns: time ran out")
         return table
@@ -95,7 +96,7 @@ def _without_collinear(table: Table, on_collinear: str, notes: list[str]) -> Tab
         notes.append(
             "there are too few rows to check for linear combinations: numeric columns were compared only in pairs"
         )
-    return _apply(table, find_dependent(whole), "on_collinear", on_collinear, notes)
+    return apply_policy(table, find_dependent(whole), "on_collinear", on_collinear, notes)
 
 
 def recheck(table: Table) -> None:
@@ -175,7 +176,7 @@ def _find_constant(table: Table) -> dict[int, str]:
     return found
 
 
-def _apply(table: Table, faults: dict[int, str], option: str, policy: str, notes: list[str]) -> Table:
+def apply_policy(table: Table, faults: dict[int, str], option: str, policy: str, notes: list[str]) -> Table:
     """Refuse, drop or keep the columns with a fault; ``faults`` says of each what it is."""
     if not faults:
         return table

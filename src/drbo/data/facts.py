@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+#: The topic of the finding that neighbouring rows depend on each other.
+SERIAL_TOPIC = "serial"
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -38,3 +41,8 @@ class Audit:
 
     columns: tuple[ColumnFacts, ...] = ()
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def is_serial(self) -> bool:
+        """Whether neighbouring rows depend on each other, so that no arrow can be trusted."""
+        return any(finding.topic == SERIAL_TOPIC for finding in self.findings)

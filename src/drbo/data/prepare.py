@@ -1,4 +1,4 @@
-"""From what a user passes to ``fit`` to a checked table: columns, missing values and weights."""
+"""From what a user passes to ``fit`` to a checked table: columns, missing values, weights and groups."""
 
 import warnings
 from dataclasses import dataclass, replace
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.audit import audit_time
+from drbo.data.audit import audit_time, serial_rows
 from drbo.data.check import OnCollinear, OnConstant, check_table
+from drbo.data.groups import in_larger_groups, split_groups, within_groups
 from drbo.data.missing import Policy, complete_rows, missing_cells, note, table_policy
 from drbo.data.moments import effective_rows
 from drbo.data.read import as_frame
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: Columns with no more distinct values are counted by a discrete score, which counts whole rows.
+FEW_VALUES = 10
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """A checked table, the names of all columns that were given, and what there is to say about them."""
@@ -29,10 +34,11 @@ class Prepared:
     columns: list[str]
     table: Table
     notes: tuple[str, ...] = ()
+    independent: bool = False  # the user says that the order of the rows means nothing
 
     def warned_of_time(self) -> "Prepared":
-        """Warn of rows in the order of time, which no score takes into account; return the same with the notes."""
-        found = audit_time(self.table)
+        """Warn of rows that depend on the rows before them; return the same with the notes."""
+        found = () if self.independent else audit_time(self.table)
         for finding in found:
             if finding.serious:
                 warnings.warn(finding.text, stacklevel=3)
@@ -48,15 +54,26 @@ class Preparation:
     missing : what to do with missing values, one of :data:`drbo.data.missing.Policy`.
     on_constant, on_collinear : what to do with columns that carry no information of their own.
     has_targets : the score has options that are given row by row, so that no row may be left out.
+    groups : the column that says which rows belong together, or a label per row: see :mod:`drbo.data.groups`.
+        False: the order of the rows means nothing.
+    parts : the score can count a row as less than one: rows that depend on the rows before them then count as fewer.
     """
 
     missing: Policy = "error"
     on_constant: OnConstant = "error"
     on_collinear: OnCollinear = "error"
     has_targets: bool = False
+    groups: Any = None
+    parts: bool = False
+
+    def variables(self, X: Any) -> Any:
+        """Return what is passed to a fit without the column of groups."""
+        return split_groups(as_frame(X), self.groups)[0] if isinstance(self.groups, str) else X
 
     def prepare(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> Prepared:
         """Return the checked table of a fit."""
+        if split_groups(as_frame(X), self.groups)[1] is not None:
+            return self._grouped(X, sample_weight)
         frame = as_frame(X)
         weights = None if sample_weight is None else self._weights(sample_weight, frame)
         if weights is not None:
@@ -79,23 +96,70 @@ class Preparation:
         if weights is not None:
             weights = weights[complete_rows(frame)] if self.missing == "drop" else weights
             table, notes = replace(table, weights=weights), (*notes, weights_in_words(weights))
-        return Prepared(list(frame.columns), table, tuple(notes))
+        table, notes = self._counted(table, tuple(notes))
+        return Prepared(list(frame.columns), table, notes, independent=self.groups is False)
 
-    def again(self, frame: "pd.DataFrame", names: "Sequence[str]", sample_weight: npt.ArrayLike | None = None) -> Table:
-        """Return the named columns, checked, with missing values and weights treated as in the fit."""
-        used = self.used_rows(frame, sample_weight)
+    def _counted(self, table: Table, notes: tuple[str, ...] = ()) -> tuple[Table, tuple[str, ...]]:
+        """Let rows that depend on the rows before them count as fewer, where the score can; say so in the notes."""
+        if not self.parts or self.groups is False or "categorical" in table.kinds:
+            return table, notes
+        found = serial_rows(table)
+        if found is None or not found.dependent or all(len(np.unique(c)) <= FEW_VALUES for c in table.values.T):
+            return table, notes
+        share = found.share(table.n_rows)
+        weights = np.full(table.n_rows, share) if table.weights is None else table.weights * share
+        return replace(table, weights=weights), (*notes, f"every row counts as {share:.2g} rows: neighbours are alike")
+
+    def _grouped(self, X: Any, sample_weight: npt.ArrayLike | None) -> Prepared:
+        """Return the checked table of a fit without the differences between groups."""
+        used = self.used_rows(X, sample_weight)
+        frame, codes = split_groups(as_frame(X), self.groups)
+        assert codes is not None
+        alone = int((np.bincount(codes) == 1).sum())
+        if not used.all() and self.has_targets:
+            raise SettingsError(
+                "targets has one row per row of the table, but a group of one row is dropped",
+                hint="drop these rows from the table and targets yourself",
+            )
+        kept = frame.loc[used].reset_index(drop=True)
+        given = replace(self, groups=None, parts=False, missing="error" if self.missing == "drop" else self.missing)
+        data = given.prepare(kept)
+        table, notes = within_groups(
+            data.table, codes[used], on_constant=self.on_constant, on_collinear=self.on_collinear
+        )
+        if self.missing == "drop" and (missing := missing_cells(frame)).any():
+            notes = (*notes, note(frame, missing, "drop"))
+        if alone:
+            notes = (*notes, f"groups of one row were dropped ({alone}): they show no change within a group")
+        table, notes = self._counted(table, (*notes, *data.notes))
+        return Prepared(list(frame.columns), table, notes)
+
+    def again(self, X: Any, names: "Sequence[str]", sample_weight: npt.ArrayLike | None = None) -> Table:
+        """Return the named columns, checked, with missing values, weights and groups treated as in the fit."""
+        used = self.used_rows(X, sample_weight)
+        frame, codes = split_groups(as_frame(X), self.groups)
         policy: Any = "keep" if self.missing == "em" else "error"
         table, _ = check_table(frame.loc[used, list(names)], on_collinear="keep", missing=policy)
+        if codes is not None:
+            return self._counted(within_groups(table, codes[used], on_collinear="keep")[0])[0]
         weights = None if sample_weight is None else self._weights(sample_weight, frame)
-        return table if weights is None else replace(table, weights=weights[used])
+        return self._counted(table if weights is None else replace(table, weights=weights[used]))[0]
 
-    def used_rows(self, frame: "pd.DataFrame", sample_weight: npt.ArrayLike | None) -> npt.NDArray[np.bool_]:
+    def used_rows(self, X: Any, sample_weight: npt.ArrayLike | None) -> npt.NDArray[np.bool_]:
         """Return (n,) True for the rows that a fit of this table uses."""
+        frame, codes = split_groups(as_frame(X), self.groups)
         used = np.ones(len(frame), dtype=bool)
         if sample_weight is not None:
+            if codes is not None:
+                raise SettingsError(
+                    "groups cannot be combined with sample weights: a row of a group already counts as less than one",
+                    hint="omit the weights, or repeat rows that occurred several times",
+                )
             used &= checked_weights(sample_weight, len(frame)) > 0
         if self.missing == "drop":
             used[used] = complete_rows(frame.loc[used])
+        if codes is not None:
+            used[used] = in_larger_groups(codes[used])
         return used
 
     def _weights(self, sample_weight: npt.ArrayLike, frame: "pd.DataFrame") -> npt.NDArray[np.float64] | None:

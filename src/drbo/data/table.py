@@ -55,6 +55,7 @@ class Table:
     kinds: tuple[Kind, ...]
     levels: tuple[tuple[str, ...] | None, ...]
     weights: npt.NDArray[np.float64] | None = None  # (n,) > 0
+    groups: npt.NDArray[np.intp] | None = None  # (n,) numbers of groups whose means were removed
 
     @classmethod
     def from_array(cls, values: npt.ArrayLike, names: Sequence[str] | None = None) -> "Table":
@@ -147,6 +148,7 @@ class Table:
             tuple(self.kinds[j] for j in columns),
             tuple(self.levels[j] for j in columns),
             None if self.weights is None else self.weights[rows],
+            None if self.groups is None else self.groups[rows],
         )
 
     def canonical_order(self, seed: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

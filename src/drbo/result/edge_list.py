@@ -32,6 +32,7 @@ def directions(result: "Result", constraints: Constraints, mpdag: BoolMatrix) ->
         evidence_scale=result.scoring.evidence_scale,
         confidence=result.confidence,
         known_class=mpdag,
+        serial=result.table.audit.is_serial,
     )
 
 

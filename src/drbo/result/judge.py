@@ -7,6 +7,7 @@ The module is long because it combines several tests, each with its own sampling
 """
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ import numpy.typing as npt
 from scipy.stats import false_discovery_control
 
 from drbo.data.check import check_table
+from drbo.data.groups import one_left_out
 from drbo.data.names import check_names
+from drbo.data.prepare import Preparation
 from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.deadline import Deadline, OutOfTimeError, current
@@ -54,6 +57,7 @@ def judge(
     path: bool = True,
     seed: int = 0,
     time_limit: float | None = None,
+    groups: str | None = None,
 ) -> Judgement:
     """Judge a graph on rows that it was not learned from.
 
@@ -72,6 +76,8 @@ def judge(
     path : also search with increasing penalties, for linear and discrete scores.
     seed : seed of the random graphs and permutations.
     time_limit : seconds; the notes list what was left out because time ran out.
+    groups : the column that says which rows belong together: the graph is judged by changes within groups, with one row
+        of each group left out, because the means of the groups take as many degrees of freedom.
 
     Examples
     --------
@@ -83,7 +89,7 @@ def judge(
     """
     _check_counts(n_random, n_permutations, time_limit)
     with Deadline(time_limit):
-        return _judged(graph, X, names, score, score_options, test, n_random, n_permutations, path, seed)
+        return _judged(graph, X, names, score, score_options, test, n_random, n_permutations, path, seed, groups)
 
 
 def _check_counts(n_random: int, n_permutations: int | None, time_limit: float | None) -> None:
@@ -110,12 +116,19 @@ def _judged(
     n_permutations: int | None,
     path: bool,
     seed: int,
+    groups: str | None,
 ) -> Judgement:
     frame = as_frame(X)
     given = check_pdag(graph, None if names is None else check_names(names, np.shape(graph)[0]))
-    table = _table(frame, list(frame.columns) if names is None else list(names), len(given))
+    columns = [name for name in frame.columns if name != groups]
+    table = _table(frame, columns if names is None else list(names), len(given))
+    if groups is not None:
+        table = Preparation(groups=groups).again(frame, table.names)
     dag = cpdag_to_dag(given)
     name = choose_score(table)[0] if isinstance(score, str) and score == "auto" else score
+    if table.groups is not None:  # the tests take rows of equal weight
+        rows = one_left_out(table.groups, np.random.default_rng(seed))
+        table = replace(table.take(rows, np.arange(table.n_columns)), weights=None)
     made = build_score(name, table, score_options)
     kind = _kind(test, made.name, table)
     rng = np.random.default_rng(seed)

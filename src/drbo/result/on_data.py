@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.canonical import Canonical
-from drbo.data.check import check_table
+from drbo.data.prepare import Preparation
 from drbo.data.read import as_frame
 from drbo.errors import DataError
 from drbo.graph import BoolMatrix, check_dag
@@ -29,12 +29,10 @@ if TYPE_CHECKING:
 def has_seen(result: "Result", X: Any) -> bool:
     """Tell whether a table is the one that the graph was learned from."""
     frame = as_frame(X)
-    if not result.table.sha256 or any(name not in frame for name in result.names):
+    if not result.table.sha256 or any(name not in frame for name in _columns(result)):
         return False
-    frame = frame[list(result.names)]
-    policies: tuple[Any, ...] = ("keep", "drop")  # a fit may have used the complete rows alone
-    tables = (check_table(frame, on_collinear="keep", missing=policy)[0] for policy in policies)
-    return any(table.digest() == result.table.sha256 for table in tables)
+    policies: tuple[Any, ...] = ("em", "drop")  # a fit may have used the complete rows alone
+    return any(_table(result, frame, policy).digest() == result.table.sha256 for policy in policies)
 
 
 def score_of(result: "Result", graph: npt.ArrayLike, X: Any, score: Any) -> float:
@@ -51,7 +49,8 @@ def judgement_of(result: "Result", X: Any, options: dict[str, Any]) -> Judgement
     """Judge the graph of a result on a table."""
     if has_seen(result, X):
         warnings.warn("the graph was learned from these rows, so the judgement is too favourable", stacklevel=3)
-    given = {"score_options": result.scoring.plain_options, "seed": result.seed, **options}
+    own = {"score_options": result.scoring.plain_options, "seed": result.seed, "groups": result.table.groups or None}
+    given: dict[str, Any] = own | options
     if "score" not in given:
         given["score"] = score_of_file(result.score_name, None, "the result")
     return judge.judge(result.dag, X, names=result.names, **given)
@@ -76,8 +75,15 @@ def effects_of(
 
 
 def _table(result: "Result", frame: "pd.DataFrame", missing: Any) -> "Table":
-    """Return the checked columns of a result."""
-    for name in result.names:
+    """Return the checked columns of a result, without the differences between groups where the fit removed them."""
+    for name in _columns(result):
         if name not in frame:
             raise DataError(f"the table has no column '{name}'", hint="give a table with all columns of the graph")
-    return check_table(frame[list(result.names)], on_collinear="keep", missing=missing)[0]
+    parts = result.table.audit.is_serial and result.table.n_effective > 0
+    preparation = Preparation(missing, groups=result.table.groups or None, parts=parts)
+    return preparation.again(frame[list(_columns(result))], result.names)
+
+
+def _columns(result: "Result") -> tuple[str, ...]:
+    """Return the columns that a table must have: those of the graph, and that of the groups."""
+    return (*result.names, result.table.groups) if result.table.groups else result.names

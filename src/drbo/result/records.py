@@ -66,6 +66,9 @@ class TableRecord:
     """The table that the graph was learned from."""
 
     n_rows: int = 0  # of the checked table
+    n_effective: float = 0.0  # rows that they are worth, where rows are weighted or grouped; 0: as many
+    groups: str = ""  # the column that grouped the rows
+    n_groups: int = 0  # 0: rows were not grouped
     sha256: str = ""  # hash of its values, whatever the order of rows and columns; empty: not computed
     audit: Audit = field(default_factory=Audit)  # facts about each column, and findings
 

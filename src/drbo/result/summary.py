@@ -23,7 +23,7 @@ CUT_SHORT = "The run was stopped early, so another run may find a different grap
 def summary(result: "Result") -> str:
     """Return the graph, what is known about it and how it was found, in plain words."""
     lines = [
-        f"{len(result.names)} variables, {result.table.n_rows} rows, score {printable(result.score_name)}",
+        f"{len(result.names)} variables, {rows_in_words(result)}, score {printable(result.score_name)}",
         "",
         *_graph_lines(result),
         "",
@@ -39,6 +39,15 @@ def summary(result: "Result") -> str:
     lines += [f"{'' if k else 'why':<12} {printable(reason)}" for k, reason in enumerate(result.reasons)]
     lines += [f"{'' if k else 'ask':<12} {printable(text)}" for k, text in enumerate(questions(result.directions))]
     return "\n".join(lines)
+
+
+def rows_in_words(result: "Result") -> str:
+    """Return how many rows the graph was learned from, and the groups that they belong to."""
+    table = result.table
+    if not table.n_groups:
+        return f"{table.n_rows} rows"
+    by = f" by '{printable(table.groups)}'" if table.groups else ""
+    return f"{table.n_rows} rows in {table.n_groups} groups{by} (worth {table.n_effective:.0f} rows)"
 
 
 def _graph_lines(result: "Result") -> list[str]:

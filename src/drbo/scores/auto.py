@@ -83,18 +83,18 @@ def choose_score(table: Table) -> tuple[str, tuple[str, ...]]:
     'bdeu'
     """
     discrete = [_is_discrete(table, column) for column in range(table.n_columns)]
-    if all(discrete) and not table.incomplete:
+    if all(discrete) and not table.incomplete and table.groups is None:
         return "bdeu", (f"score bdeu: all columns are discrete ({_levels_in_words(table)})",)
     categorical = [column for column, levels in enumerate(table.levels) if levels is not None]
     if categorical:
         reasons = [f"score mixed: {_named(table, categorical)} categorical, the others are numeric"]
         return "mixed", (*reasons, *_about_codes(table, discrete))
     if table.by_moments:
-        what = (
-            "with missing values, only a covariance is available"
-            if table.incomplete
-            else "weighted rows are summarised by a covariance"
-        )
+        what = "weighted rows are summarised by a covariance"
+        if table.incomplete:
+            what = "with missing values, only a covariance is available"
+        elif table.groups is not None:
+            what = "only linear relations keep their shape when group means are removed"
         return "bic-nv", (f"score bic-nv: all columns are numeric; {what}, so relations are assumed to be linear",)
     found, untested = _tested(table, [column for column, few in enumerate(discrete) if not few])
     if found is None or found.p_value >= LEVEL:

@@ -131,6 +131,12 @@ def _check_rows(made: Any, table: Table) -> None:
     if table.weights is None:
         return
     takes = getattr(made, "row_weights", "none") if isinstance(made, type) else "none"
+    if table.groups is not None and takes != "any":
+        raise DataError(
+            f"score '{name}' cannot be combined with groups: only linear relations keep their shape when group means "
+            "are removed",
+            hint="use bic-nv, bic-ev or bge",
+        )
     if takes == "none":
         raise DataError(
             f"score '{name}' does not support sample weights",

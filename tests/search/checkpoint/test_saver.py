@@ -22,7 +22,15 @@ SETTINGS = Settings(max_evals=40).with_(batch_size=8, n_candidates=100)
 
 PARAMETERS = {
     **{"preset": "default", "prune": "auto", "device": "cpu", "on_constant": "error", "on_collinear": "error"},
-    **{"missing": "error", "score": "bge", "score_options": None, "random_state": 1, "start": None},
+    **{
+        "missing": "error",
+        "score": "bge",
+        "score_options": None,
+        "random_state": 1,
+        "start": None,
+        "groups": None,
+        "group_numbers": None,
+    },
 }
 
 

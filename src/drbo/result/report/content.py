@@ -165,7 +165,7 @@ class Content:
             "Every common cause of two variables is a column of the table. A hidden common cause can add an edge "
             "between its effects or reverse an arrow. If there may be one, compare with a method that allows hidden "
             "causes, such as FCI in causal-learn (see result.to_causallearn() and docs/hidden.md).",
-            "Rows are independent of each other, and selection into the table does not depend on the variables.",
+            self._independence,
             *MODEL.get(name, ()),
         ]
         if self.result.score_equivalent:
@@ -184,6 +184,18 @@ class Content:
                 "tables that is as much as can be known without experiments or background knowledge."
             )
         return words
+
+    @property
+    def _independence(self) -> str:
+        """What is assumed about the rows."""
+        selection = "selection into the table does not depend on the variables."
+        if not (n := self.result.table.n_groups):
+            return f"Rows are independent of each other, and {selection}"
+        by = f" of '{self.result.table.groups}'" if self.result.table.groups else ""
+        return (
+            f"Rows belong to {n} groups{by}. Group means were removed, so arrows describe changes within groups. Rows "
+            f"of a group are independent of each other apart from that, and {selection}"
+        )
 
     @property
     def questions(self) -> tuple[str, ...]:

@@ -181,7 +181,10 @@ class Saved:
         if time_limit is not None:
             settings = settings.with_(time_limit=time_limit)
         start = None if given["start"] is None else _adjacency(given["start"], len(self.about["columns"]))
-        return given | {"settings": settings, "knowledge": _knowledge(given["knowledge"]), "start": start}
+        numbers, name = given.pop("group_numbers", None), given.pop("groups", None)
+        groups = numbers if name is None else name or False  # no name: the rows were said to be independent
+        known = _knowledge(given["knowledge"])
+        return given | {"settings": settings, "knowledge": known, "start": start, "groups": groups}
 
     def course(self, fresh: Course) -> Course:
         """Return ``fresh``, which was just made from the same parts, in the state that was saved, if there is one."""
@@ -225,11 +228,12 @@ def _listed(levels: tuple[str, ...] | None) -> list[str] | None:
 
 
 def _write_table(folder: Path, table: Table) -> str:
-    weights: dict[str, Any] = {} if table.weights is None else {"weights": table.weights}
+    rows: dict[str, Any] = {} if table.weights is None else {"weights": table.weights}
+    rows |= {} if table.groups is None else {"groups": table.groups.astype("<i8")}
     path = folder / TABLE
     make_folder(folder)
     try:
-        write_file(path, lambda stream: np.savez(stream, values=table.values, **weights), files.OWNER_ONLY)
+        write_file(path, lambda stream: np.savez(stream, values=table.values, **rows), files.OWNER_ONLY)
         return file_digest(path)
     except ResultError as error:
         raise CheckpointError(f"the search cannot be saved: {error.message}", hint=error.hint) from error
@@ -239,9 +243,10 @@ def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
     """Return the table of a search; it must be one that a check of a table could have made."""
     archive = stored_archive(io.BytesIO(raw), str(path))
     values = read_member(archive, "values", f"{path} values", kinds="f", limit=MAX_TABLE_BYTES)
-    weights = None
-    if "weights.npy" in archive.namelist():
-        weights = read_member(archive, "weights", f"{path} weights", shape=values.shape[:1], dtype="<f8")
+    rows: list[Any] = [None, None]
+    for place, (name, dtype) in enumerate((("weights", "<f8"), ("groups", "<i8"))):
+        if f"{name}.npy" in archive.namelist():
+            rows[place] = read_member(archive, name, f"{path} {name}", shape=values.shape[:1], dtype=dtype)
     what = about["table"]
     names, kinds = tuple(what["names"]), tuple(what["kinds"])
     levels = tuple(None if one is None else tuple(one) for one in what["levels"])
@@ -249,7 +254,7 @@ def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
     if not fits or values.dtype != np.float64 or not set(names) <= set(about["columns"]):
         raise CheckpointError(f"{path} does not match its description", hint=HINT)
     values = values if is_large(*values.shape) else np.ascontiguousarray(values)
-    table = Table(values, names, kinds, levels, weights)
+    table = Table(values, names, kinds, levels, *rows)
     try:
         recheck(table)
     except DataError as error:
@@ -279,6 +284,10 @@ def _check_about(about: Fields) -> None:
         given.mapping("score_options")
     if given.has("start"):
         given.listed("start")
+    if given.has("groups"):
+        given.text("groups")
+    if given.has("group_numbers") and not all(type(number) is int for number in given.listed("group_numbers")):
+        given.refuse("group_numbers", "be whole numbers", "others")
     _settings(given.mapping("settings"))
     _knowledge(given.mapping("knowledge"))
     about.finish()
