@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 import drbo
+from drbo.choices import ScoreChoice
 from drbo.claims.findings import Findings, claims_of, look_back
 from drbo.claims.noise_check import noise_checks
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
@@ -25,7 +26,7 @@ from drbo.data.prepare import Prepared
 from drbo.data.table import Table
 from drbo.deadline import Deadline, OutOfTimeError, current, finishing
 from drbo.graph import dag_to_cpdag
-from drbo.problem import Problem, Request, ScoreChoice, prepare
+from drbo.problem import Problem, Request, prepare
 from drbo.result.pooling import pooled
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace, was_cut_short
 from drbo.result.result import Result
@@ -50,6 +51,7 @@ NO_CHECKPOINT = "the search was not saved: time ran out before it began"
 NO_TIME_FOR_A_BOUND = "no bound was found before time ran out; raise time_limit"
 NO_PRUNING = "weak edges were not removed: time ran out before they were tested"
 NO_NOISE_CHECK = "the directions of edges were not checked against the residuals: time ran out"
+NO_NOISE_MODEL = "No noise model at hand fits this table, so residuals tell nothing about this direction."
 NO_AUDIT = "the table was not audited: time ran out"
 #: What a run says that was asked for a proof and has none.
 NO_BOUND = (
@@ -237,13 +239,16 @@ def _noise_checks(
     dag: npt.NDArray[np.bool_],  # (d, d) over the given columns
 ) -> tuple[tuple[CheckedEdge, ...], tuple[str, ...]]:
     """Check the directions of the edges against the residuals; return the checks, and what there is to say."""
-    columns = problem.job.columns
+    columns, names = problem.job.columns, problem.table.names
+    if not problem.choice.noise_fits:
+        edges = np.argwhere(dag).tolist()
+        return tuple(CheckedEdge(cause=names[i], effect=names[j], untested=NO_NOISE_MODEL) for i, j in edges), ()
     try:
         with finishing():
             found = noise_checks(problem.job.table, dag[np.ix_(columns, columns)], problem.request.seed)
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)
-    place = {name: k for k, name in enumerate(problem.table.names)}
+    place = {name: k for k, name in enumerate(names)}
     return tuple(sorted(found, key=lambda one: (place[one.cause], place[one.effect]))), ()
 
 

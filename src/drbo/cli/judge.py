@@ -135,7 +135,7 @@ def _asked(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple[Any, dict[st
     table, notes = check_table(frame, on_constant=options["on_constant"], on_collinear="keep")
     for note in notes:
         say(f"note: {note}")
-    name, chosen, _ = score_choice(table, options["score"], options["penalty"])
+    name, chosen, *_ = score_choice(table, options["score"], options["penalty"])
     return name, chosen
 
 

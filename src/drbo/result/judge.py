@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import false_discovery_control
 
+from drbo.claims.auto import choose_score
 from drbo.data.check import check_table
 from drbo.data.names import check_names
 from drbo.data.read import as_frame
@@ -22,7 +23,6 @@ from drbo.errors import DataError, SettingsError
 from drbo.graph import check_pdag, cpdag_to_dag, dag_to_cpdag, markov_equivalent
 from drbo.result.independence import KCI_ROWS, Independence, independence_test, markov_p_values
 from drbo.result.judgement import LEAST, LEVEL, PENALTIES, Judgement
-from drbo.scores.auto import choose_score
 from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.linear import BicNV
@@ -115,7 +115,7 @@ def _judged(
     given = check_pdag(graph, None if names is None else check_names(names, np.shape(graph)[0]))
     table = _table(frame, list(frame.columns) if names is None else list(names), len(given))
     dag = cpdag_to_dag(given)
-    name = choose_score(table)[0] if isinstance(score, str) and score == "auto" else score
+    name = choose_score(table).name if isinstance(score, str) and score == "auto" else score
     made = build_score(name, table, score_options)
     kind = _kind(test, made.name, table)
     rng = np.random.default_rng(seed)
