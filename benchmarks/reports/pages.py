@@ -11,6 +11,7 @@ Table = Callable[[list[Row]], str]
 #: Tables between the marks of a page: page, mark, rows, table.
 MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/scores.md", "null test", "null", scores.null_test),
+    ("docs/scores.md", "noise of other shapes", "nongaussian", scores.nongaussian),
     ("docs/efficiency.md", "efficiency", "efficiency", searches.efficiency),
     ("docs/efficiency.md", "expensive", "expensive", searches.expensive),
     ("docs/exact.md", "certify", "exact", searches.certify),

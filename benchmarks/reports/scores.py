@@ -9,6 +9,7 @@ from benchmarks.experiments import EXPERIMENTS
 from benchmarks.reports import earlier, published
 from benchmarks.reports.tables import header, numbers
 from benchmarks.rows import Row, grouped, read, spread
+from benchmarks.studies import nongaussian as shapes
 from benchmarks.studies.false_edges import KINDS
 from benchmarks.studies.solution import LEVELS
 
@@ -44,6 +45,28 @@ def _span(rows: list[Row]) -> str:
     """Return the penalty of some rows: a word, a number, or the smallest and the largest of several."""
     found = sorted({row["penalty"] for row in rows}, key=lambda word: (word == "ebic", word))
     return found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}"
+
+
+def nongaussian(rows: list[Row]) -> str:
+    """Return errors, and directions beyond the class, by the shape of the noise."""
+    order = sorted(rows, key=lambda row: (shapes.KINDS.index(row["kind"]), int(row["n"])))
+    methods = (*shapes.OURS, *shapes.RIVALS)
+    text = header(
+        " | ".join(["noise", "rows", "tables", *(f"SHD {name}" for name in methods), "`bic-ng` beyond the class"])
+        + " | `bic-ng` supported by the noise check | by the class"
+    )
+    for (kind, n), part in grouped(order, "kind", "n").items():
+        found = grouped(part, "method")
+        distances = " | ".join(
+            spread(row["shd"] for row in found[name,]) if (name,) in found else "" for name in methods
+        )
+        ours = found["bic-ng",]
+        claims = " | ".join(
+            f"{sum(numbers(ours, f'{ground} right')):.0f} right, {sum(numbers(ours, f'{ground} wrong')):.0f} wrong"
+            for ground in ("beyond", "noise-check", "class")
+        )
+        text += f"| {kind} | {int(n):,} | {len(ours)} | {distances} | {claims} |\n"
+    return text
 
 
 def choice(rows: list[Row]) -> str:

@@ -15,6 +15,7 @@ STUDIES = {
     "knowledge": "every scored graph obeys the knowledge, contradictions are refused first, tiers save evaluations",
     "missing": "what each policy for missing values costs in edges",
     "mixed": "tables with numbers and categories from the command line",
+    "nongaussian": "linear effects with noise of many shapes: bic-ng beside bic-nv and LiNGAM",
     "orders": "the order search beside FLOP and BOSS (standardised) or DAGMA, GOLEM and EqVar (raw) on the same data",
     "pages": "size of reports and seconds to open them in Chromium; the pictures of docs/report.md",
     "prune_null": "how often the pruners keep a parent that has no effect",

@@ -41,6 +41,7 @@ NUMBERS = ("gaussian", "t3", "shapes")
 KINDS = {
     "auto": (*NUMBERS, "binary", "mixed"),
     "bic-nv": NUMBERS,
+    "bic-ng": NUMBERS,
     "bge": NUMBERS,
     "splines": NUMBERS,
     "gp": ("gaussian", "t3"),

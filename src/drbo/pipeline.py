@@ -18,6 +18,7 @@ from drbo.claims.findings import Findings, claims_of, look_back
 from drbo.claims.noise_check import noise_checks
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
 from drbo.claims.record import CheckedEdge
+from drbo.claims.residual_tests import Regression
 from drbo.data.audit import audit, audit_arrows
 from drbo.data.facts import Audit, Finding
 from drbo.data.impute import imputations
@@ -159,6 +160,7 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
             options=_plain_options(problem.choice.options),
             assumption=_assumption(score),
             nonlinear=score.nonlinear,
+            linear_residuals=score.linear_residuals,
             evidence_scale=score.evidence_scale,
         ),
         search=_search_record(problem, outcome),
@@ -245,7 +247,8 @@ def _noise_checks(
         return tuple(CheckedEdge(cause=names[i], effect=names[j], untested=NO_NOISE_MODEL) for i, j in edges), ()
     try:
         with finishing():
-            found = noise_checks(problem.job.table, dag[np.ix_(columns, columns)], problem.request.seed)
+            regression: Regression = "linear" if problem.score.linear_residuals else "splines"
+            found = noise_checks(problem.job.table, dag[np.ix_(columns, columns)], problem.request.seed, regression)
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)
     place = {name: k for k, name in enumerate(names)}

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from drbo import DrBO
 from drbo.claims.noise_check import (
     LOCATION_SCALE_ROWS,
     MAX_EDGES,
@@ -207,3 +208,21 @@ def test_checks_end_with_the_time():
     table = Table.from_array(np.random.default_rng(0).normal(size=(60, 2)))
     with Deadline(0.0), pytest.raises(OutOfTimeError):
         noise_checks(table, FORWARD)
+
+
+def test_linear_residuals_see_noise_of_other_shapes_and_reject_effects_that_bend(rng):
+    x, noise = rng.uniform(-1, 1, size=(2, 1000))
+    for effect, verdict in ((x, "forward"), (np.exp(2 * x), "neither")):
+        table = Table.from_array(np.column_stack([x, effect + noise]))
+        found = noise_checks(table, FORWARD, regression="linear")[0].check
+        assert (found.verdict, found.noise) == (verdict, "additive")  # never location-scale: linear means linear
+        assert (found.p_value_family > 0.05) == (verdict == "forward")
+
+
+def test_arrows_of_bic_ng_rest_on_linear_residuals(rng):
+    x, noise = rng.uniform(-1, 1, size=(2, 1000))
+    for effect, direction in ((x, ("supported", "noise-check")), (np.exp(2 * x), ("assumed", ""))):
+        table = np.column_stack([x, effect + noise])
+        result = DrBO(score="bic-ng", random_state=0).fit(table).result_
+        assert result.scoring.linear_residuals
+        assert [(one.direction, one.ground) for one in result.directions] == [direction]

@@ -79,7 +79,11 @@ def _outputs(core, *, with_library):
     regressions = core.residuals(correlation, np.full(40, d - 1), starts, members, 1e-11, 1)
     if with_library:
         scattered = core.log_determinants(correlation[:9, :9].copy())
-        return [*_steps(core, rng, d, np.zeros(d)), core.sum_inside(shares, 1), scattered]
+        columns, rows = _numbers(rng, d, 203), np.full(203, 1 / 203)
+        noise = core.noise_fits(
+            columns, rows, correlation, 0.01, 1e-11, 1e-12, np.full(40, d - 1), starts, np.sort(members), 1
+        )
+        return [*_steps(core, rng, d, np.zeros(d)), core.sum_inside(shares, 1), scattered, noise]
     lattice = [best, core.lattice_forward(best), core.lattice_backward(best)]
     return [*lattice, regressions, *_steps(core, rng, d, np.ones(d)), *_networks(core, rng, d, 19, 70)]
 

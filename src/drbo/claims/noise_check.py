@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from drbo.claims.rank_hsic import Independence
 from drbo.claims.record import CheckedEdge, NoiseCheck, NoiseModel, Verdict
-from drbo.claims.residual_tests import MIN_DISTINCT, MIN_ROWS, ResidualTests, Sample, ranked
+from drbo.claims.residual_tests import MIN_DISTINCT, MIN_ROWS, Regression, ResidualTests, Sample, ranked
 from drbo.data.table import Table
 from drbo.deadline import current
 from drbo.threads import one_blas_thread
@@ -83,6 +83,7 @@ class NoiseChecks:
     table : the data the graph was learned from.
     dag : (d, d) the graph.
     seed : draws the rows, and the order of equal values.
+    regression : ``splines`` or ``linear``, for a score that assumes linear effects; the scale of its noise is constant.
 
     Examples
     --------
@@ -96,14 +97,14 @@ class NoiseChecks:
     ('forward', True)
     """
 
-    def __init__(self, table: Table, dag: Bools, seed: int = 0) -> None:
+    def __init__(self, table: Table, dag: Bools, seed: int = 0, regression: Regression = "splines") -> None:
         values, categorical, self._testable = Sample.of(table, seed)
         self._names, self._n_rows = table.names, len(values)
         self._parents = [tuple(np.flatnonzero(column).tolist()) for column in dag.T]
-        self._tests = ResidualTests(values, categorical)
+        self._tests = ResidualTests(values, categorical, regression)
         self._ranked = ResidualTests(ranked(values, categorical), categorical)
         self._models: list[NoiseModel] = ["additive"]
-        if self._n_rows >= LOCATION_SCALE_ROWS:
+        if self._n_rows >= LOCATION_SCALE_ROWS and regression == "splines":
             self._models.append("location-scale")
         n_tested = int((dag & self._testable[:, None] & self._testable).sum())
         self._rejects = min(REJECT_LEVEL, ALL_ARROWS_LEVEL / max(1, n_tested))
@@ -192,8 +193,10 @@ class NoiseChecks:
         return likely if side == 0 else 1.0 - likely
 
 
-def noise_checks(table: Table, dag: Bools, seed: int = 0) -> tuple[CheckedEdge, ...]:
-    """Check every edge of a graph, in the order of the rows and columns of ``dag``.
+def noise_checks(
+    table: Table, dag: Bools, seed: int = 0, regression: Regression = "splines"
+) -> tuple[CheckedEdge, ...]:
+    """Check every edge of a graph, in the order of the rows and columns of ``dag``; see :class:`NoiseChecks`.
 
     Raises an OutOfTimeError if the run has to end before all edges are checked.
 
@@ -215,7 +218,7 @@ def noise_checks(table: Table, dag: Bools, seed: int = 0) -> tuple[CheckedEdge, 
         return ()
     deadline.check()
     with one_blas_thread():
-        checks = NoiseChecks(table, dag, seed)
+        checks = NoiseChecks(table, dag, seed, regression)
         for i, j in edges:
             deadline.check()
             check, why = checks.check(i, j), checks.untested(i, j) or ""

@@ -26,6 +26,7 @@ class Scoring:
     options: dict[str, Any] = field(default_factory=dict)  # penalty and whatever else the score was built with
     assumption: str = "the score distinguishes equivalent graphs"  # what decides directions where independence does not
     nonlinear: bool = False  # effects of any shape: class arrows then need families that pass their residual checks
+    linear_residuals: bool = False  # so do those of linear effects with noise of any shape
     evidence_scale: float | None = None  # units of the score per unit of log evidence; None: it is no evidence
 
     @property

@@ -49,6 +49,7 @@ class BicNG(BicNV):
     name = "bic-ng"
     score_equivalent = False
     assumption = "linear effects with non-Gaussian noise"
+    linear_residuals = True
     takes_missing = False
     cheap = True
 

@@ -45,3 +45,12 @@ def test_cells_in_which_a_rival_has_a_higher_score_are_listed():
     )
     assert "higher 0, equal 0, lower 1." in text
     assert "- lower by 0.500: asia, n = 1,000, seed 0, bdeu; best is pgmpy hill climbing" in text
+
+
+def test_noise_of_other_shapes_has_a_line_per_shape_and_number_of_rows():
+    row = {"kind": "laplace", "n": "200", "seed": "0", "shd": "2", "beyond right": "3", "beyond wrong": "1"}
+    row |= {"noise-check right": "4", "noise-check wrong": "0", "class right": "2", "class wrong": "0"}
+    rows = [{**row, "method": "bic-ng"}, {**row, "method": "DirectLiNGAM", "shd": "5"}]
+    assert scores.nongaussian(rows).splitlines()[2] == (
+        "| laplace | 200 | 1 | 2.0 +- 0.0 |  | 5.0 +- 0.0 |  | 3 right, 1 wrong | 4 right, 0 wrong | 2 right, 0 wrong |"
+    )
