@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 import drbo
 from drbo.choices import ScoreChoice
+from drbo.claims.collider_check import collider_checks
 from drbo.claims.findings import Findings, claims_of, look_back
 from drbo.claims.noise_check import noise_checks
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
@@ -52,7 +53,6 @@ NO_CHECKPOINT = "the search was not saved: time ran out before it began"
 NO_TIME_FOR_A_BOUND = "no bound was found before time ran out; raise time_limit"
 NO_PRUNING = "weak edges were not removed: time ran out before they were tested"
 NO_NOISE_CHECK = "the directions of edges were not checked against the residuals: time ran out"
-NO_NOISE_MODEL = "No noise model at hand fits this table, so residuals tell nothing about this direction."
 NO_AUDIT = "the table was not audited: time ran out"
 #: What a run says that was asked for a proof and has none.
 NO_BOUND = (
@@ -241,17 +241,16 @@ def _noise_checks(
     dag: npt.NDArray[np.bool_],  # (d, d) over the given columns
 ) -> tuple[tuple[CheckedEdge, ...], tuple[str, ...]]:
     """Check the directions of the edges against the residuals; return the checks, and what there is to say."""
-    columns, names = problem.job.columns, problem.table.names
-    if not problem.choice.noise_fits:
-        edges = np.argwhere(dag).tolist()
-        return tuple(CheckedEdge(cause=names[i], effect=names[j], untested=NO_NOISE_MODEL) for i, j in edges), ()
+    table, columns, seed = problem.job.table, problem.job.columns, problem.request.seed
+    dag = dag[np.ix_(columns, columns)]
     try:
         with finishing():
             regression: Regression = "linear" if problem.score.linear_residuals else "splines"
-            found = noise_checks(problem.job.table, dag[np.ix_(columns, columns)], problem.request.seed, regression)
+            fits = problem.choice.noise_fits
+            found = noise_checks(table, dag, seed, regression) if fits else collider_checks(table, dag, seed)
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)
-    place = {name: k for k, name in enumerate(names)}
+    place = {name: k for k, name in enumerate(problem.table.names)}
     return tuple(sorted(found, key=lambda one: (place[one.cause], place[one.effect]))), ()
 
 

@@ -133,6 +133,7 @@ def edge_directions(
         one = checked.get((names[i], names[j]), CheckedEdge(cause=names[i], effect=names[j]))
         check = one.check
         passes = not check_families or (check is not None and check.p_value_family > FAMILY_LEVEL)
+        passes = passes and not one.doubt
         direction, ground, reason = claims.claim(i, j, check, passes=passes, shown=bool(shown[i, j]))
         found.append(
             EdgeDirection(
@@ -228,7 +229,7 @@ def _sentence(reason: str, one: CheckedEdge) -> str:
         "open": "Both directions score the same.",
         "noise": "The score prefers this direction.",
         "weak class": "The class has this direction, but neither a margin nor resamples confirm it.",
-        "family": f"The class has this direction, but '{effect}' did not pass its residual check.",
+        "family": one.doubt or f"The class has this direction, but '{effect}' did not pass its residual check.",
         "score": "The score prefers this direction.",
     }[reason]
     if reason in ("noise-check", "class", "experiment") or (reason == "given" and verdict != "reverse"):
