@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO, Knowledge, Settings
-from drbo.choices import Choices
+from drbo.choices import Choices, ScoreChoice
 from drbo.data.prepare import Preparation
 from drbo.data.table import Table
 from drbo.errors import SettingsError
-from drbo.problem import NO_ORDER, Request, ScoreChoice, call_of, plain_parameters, prepare, seed_of, where
+from drbo.problem import NO_ORDER, Request, call_of, plain_parameters, prepare, seed_of, where
 from drbo.scores.linear import BicNV
 from tests import rain
 from tests.rain import NAMES, ROUTES

@@ -21,6 +21,7 @@ STUDIES = {
     "orders": "the order search beside FLOP and BOSS (standardised) or DAGMA, GOLEM and EqVar (raw) on the same data",
     "pages": "size of reports and seconds to open them in Chromium; the pictures of docs/report.md",
     "prune_null": "how often the pruners keep a parent that has no effect",
+    "real_tables": "real tables with a known graph: what auto takes, beside every numeric score",
     "solution": "linear and nonlinear data: seconds to a given SHD",
     "speed": "iteration times beside the bare matrix product, their growth, and learning curves of the fast rules",
     "unique": "different DAGs among random vectors, by the rank of the search space",

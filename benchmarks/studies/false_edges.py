@@ -10,8 +10,8 @@ penalty and its pruning. The first sets are searched again in plain units: the g
 each kind has a search of default length, the others one of 100 evaluations, which are enough to try every single edge
 five times over. ``gp`` gets half the sets and always 100; its 1,000 rows are work for a GPU (``--device cuda``).
 ``choose``: SHD (``bic-nv``: between CPDAGs) with other penalties and pruners, on data sets 100, 101, ... of
-``drbo.data.simulate.simulate`` and on independent columns. ``nonlinear``: how often the test behind ``score="auto"``
-calls data nonlinear.
+``drbo.data.simulate.simulate`` and on independent columns. ``nonlinear``: what ``score="auto"`` takes
+for linear and nonlinear data.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,11 +26,13 @@ from benchmarks.parameters import Device, Names, Numbers, Seeds, Workers
 from benchmarks.rows import Row
 from benchmarks.studies.study import in_parallel, study
 from drbo import DrBO
+from drbo.claims.auto import choose_score
 from drbo.claims.prune import prune
 from drbo.data.check import check_table
 from drbo.data.simulate import linear_weights, random_dag, simulate, simulate_cos, simulate_gp, standardize
+from drbo.data.table import Table
 from drbo.metrics import shd, shd_cpdag
-from drbo.scores import auto, base
+from drbo.scores import base
 
 N_COLUMNS = 20
 ROWS = (100, 1_000)
@@ -141,7 +143,7 @@ def false_edges(
     results = []
     for units in (True, False)[: 1 + again]:
         frame = independent(kind, n, seed, units=units, d=d)
-        chosen = auto.choose_score(check_table(frame)[0])[0] if score == "auto" else score
+        chosen = choose_score(check_table(frame)[0]).name if score == "auto" else score
         evals = EVALS if short and chosen not in ("bic-nv", "bic-ev") else None  # these two have the order search
         with mock.patch.object(base, "EBIC_GAMMA", gamma):
             model = DrBO(score=score, max_evals=evals, random_state=seed, device=device, exact=False)
@@ -228,8 +230,8 @@ def choose(
                 yield {**dict(zip(CHOICE_KEY.split(), (*job[:6], pruner), strict=True)), "errors": value}
 
 
-def called_nonlinear(model: str, graph: str, n: int, seed: int) -> bool:
-    """Draw a data set and test it."""
+def chosen_for(model: str, graph: str, n: int, seed: int) -> str:
+    """Draw a data set; return the score that is taken for it, or none where no noise model fits."""
     rng = np.random.default_rng(seed)
     nodes, degree = graph.split("ER")
     dag = random_dag(int(nodes), float(degree), rng, "er")
@@ -241,7 +243,8 @@ def called_nonlinear(model: str, graph: str, n: int, seed: int) -> bool:
         weights = linear_weights(dag, rng)
         errors = noise(model, (n, len(dag)), rng) * rng.uniform(0.5, 2, size=len(dag))
         data = errors @ np.linalg.inv(np.eye(len(dag)) - weights)
-    return auto.nonlinearity(data).p_value < auto.LEVEL
+    chosen = choose_score(Table.from_array(data))
+    return chosen.name if chosen.noise_fits else "none"
 
 
 @study("nonlinear", "model n", seeds=range(100, 101), models=("t3", "cos"), rows=(100,))
@@ -252,9 +255,11 @@ def nonlinear(
     rows: Annotated[Numbers, "sample sizes"] = (100, 200, 500, 1_000),
     workers: Workers = 1,
 ) -> Iterator[Row]:
-    """Yield how often data of each kind are called nonlinear."""
+    """Yield how often each score is taken for data of each kind."""
     for model in models:
         for n in rows:
             jobs = [(model, graph, n, seed) for graph in graphs for seed in seeds]
-            share = np.mean(list(in_parallel(called_nonlinear, jobs, workers)))
-            yield {"model": model, "n": n, "sets": len(jobs), "level": auto.LEVEL, "share": round(float(share), 4)}
+            found = list(in_parallel(chosen_for, jobs, workers))
+            shares = {name: round(found.count(name) / len(jobs), 4) for name in ("bic-nv", "bic-ng", "none")}
+            bent = round((found.count("splines") + found.count("gp")) / len(jobs), 4)
+            yield {"model": model, "n": n, "sets": len(jobs), **shares, "nonlinear": bent}

@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.stats import chi2
 
+from drbo.claims.auto import choose_score
 from drbo.claims.kci import MAX_ROWS
 from drbo.claims.prune import BY_MOMENTS, PRUNERS, PrunerName
 from drbo.data.missing import POLICIES, Policy
 from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
-from drbo.scores.auto import choose_score
 from drbo.scores.base import Score
 from drbo.scores.bge import BGe
 from drbo.scores.chance import chance_penalty
@@ -36,6 +36,21 @@ EDGE_TESTS = ("f-test", "odds", "cam", "cam-sequential", "kci")
 #: With fewer rows than this many times the columns, or where more than so many columns would be parents of an unrelated
 #: one by chance, penalty 1 fits noise before a test can see it (docs/scores.md).
 FEW_ROWS, CHANCE_PARENTS = 2, 1.0
+
+
+class ScoreChoice(NamedTuple):
+    """A score by name, as a class or ready made, with its options and why it was chosen.
+
+    Examples
+    --------
+    >>> ScoreChoice("bge", {}, ()).noise_fits
+    True
+    """
+
+    name: Any
+    options: dict[str, Any]
+    reasons: tuple[str, ...]
+    noise_fits: bool = True  # False: ``auto`` found that no noise model fits, so residuals tell no direction
 
 
 def chance_parents(table: Table) -> float:
@@ -164,20 +179,20 @@ class Choices:
         given = getattr(self.settings, "time_limit", None) if self.time_limit is None else self.time_limit
         return given if isinstance(given, int | float) else None
 
-    def of_score(self, table: Table) -> tuple[Any, dict[str, Any], tuple[str, ...]]:
+    def of_score(self, table: Table) -> ScoreChoice:
         """Return the score, its options and why it was chosen."""
         given, choice = dict(self.score_options or {}), self.score
-        reasons: tuple[str, ...] = ()
+        reasons, noise_fits = tuple[str, ...](), True
         if isinstance(choice, str) and choice == "auto" and self.preset in PAPER_CHOICES:
             choice, options, _ = PAPER_CHOICES[self.preset]
             given = {**options, **given}
             reasons = (f"score {choice}: set by the preset {self.preset!r}",)
         elif isinstance(choice, str) and choice == "auto":
-            choice, reasons = choose_score(table)
+            choice, reasons, noise_fits = choose_score(table)
         if self.preset == "default" and "penalty" not in given and isinstance(choice, str) and choice in SCORES:
             given["penalty"], reason = self.penalty(score_class(choice), table)
             reasons = (*reasons, reason)
-        return choice, given, reasons
+        return ScoreChoice(choice, given, reasons, noise_fits)
 
     def penalty(self, kind: type[Score], table: Table) -> tuple[float | str, str]:
         """Return the penalty that leaves at most half an edge, on average, among independent columns, and why."""

@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from drbo import pipeline
-from drbo.choices import Choices, PruneChoice
+from drbo.choices import Choices, PruneChoice, ScoreChoice
 from drbo.claims.confidence import Confidence
 from drbo.claims.resampling import Progress, Resampling, ResamplingKind
 from drbo.data.check import OnCollinear, OnConstant
@@ -30,7 +30,7 @@ from drbo.data.table import Table
 from drbo.deadline import Deadline
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
-from drbo.problem import ScoreChoice, request_of
+from drbo.problem import request_of
 from drbo.refitting import FittedModel, over_seeds, parameters_like
 from drbo.result.effects import Effects
 from drbo.result.result import Result

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 import drbo
+from drbo.choices import ScoreChoice
+from drbo.claims.collider_check import collider_checks
 from drbo.claims.findings import Findings, claims_of, look_back
 from drbo.claims.noise_check import noise_checks
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
@@ -26,7 +28,7 @@ from drbo.data.prepare import Prepared
 from drbo.data.table import Table
 from drbo.deadline import Deadline, OutOfTimeError, current, finishing
 from drbo.graph import dag_to_cpdag
-from drbo.problem import Problem, Request, ScoreChoice, prepare
+from drbo.problem import Problem, Request, prepare
 from drbo.result.pooling import pooled
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace, was_cut_short
 from drbo.result.result import Result
@@ -242,11 +244,13 @@ def _noise_checks(
     dag: npt.NDArray[np.bool_],  # (d, d) over the given columns
 ) -> tuple[tuple[CheckedEdge, ...], tuple[str, ...]]:
     """Check the directions of the edges against the residuals; return the checks, and what there is to say."""
-    columns = problem.job.columns
+    table, columns, seed = problem.job.table, problem.job.columns, problem.request.seed
+    dag = dag[np.ix_(columns, columns)]
     try:
         with finishing():
             regression: Regression = "linear" if problem.score.linear_residuals else "splines"
-            found = noise_checks(problem.job.table, dag[np.ix_(columns, columns)], problem.request.seed, regression)
+            fits = problem.choice.noise_fits
+            found = noise_checks(table, dag, seed, regression) if fits else collider_checks(table, dag, seed)
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)
     place = {name: k for k, name in enumerate(problem.table.names)}

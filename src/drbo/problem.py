@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from drbo.choices import Choices
+from drbo.choices import Choices, ScoreChoice
 from drbo.constraints import Constraints
 from drbo.data.canonical import Canonical, checked_matrix
 from drbo.data.prepare import Prepared
@@ -80,15 +80,6 @@ def request_of(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Request
     )
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreChoice:
-    """A score by name, as a class or ready made, with its options and why it was chosen."""
-
-    name: Any
-    options: dict[str, Any]
-    reasons: tuple[str, ...]
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Problem:
     """A search that is ready to run, and what its result will tell."""
@@ -113,7 +104,7 @@ class Problem:
 def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice: ScoreChoice | None = None) -> Problem:
     """Choose score and route, and return a search that is ready to run."""
     table, settings, choices = data.table, request.settings, request.choices
-    choice = choice or ScoreChoice(*choices.of_score(table))
+    choice = choice or choices.of_score(table)
     choices.check_pruner(table)
     hurried = saved is None and table.is_hurried
     movable = isinstance(choice.name, (str, type)) and not hurried

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from drbo.choices import ScoreChoice
 from drbo.claims.confidence import Confidence
 from drbo.claims.refit import TableRefit
 from drbo.claims.resampling import Kept, Progress, Resampling, bootstrap
@@ -20,7 +21,7 @@ from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.deadline import Deadline, current
 from drbo.errors import SettingsError
-from drbo.problem import ScoreChoice, where
+from drbo.problem import where
 from drbo.result.effects import Effects, resampled_effects
 from drbo.result.pooling import pooled
 from drbo.result.result import Result

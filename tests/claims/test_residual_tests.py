@@ -13,7 +13,6 @@ from drbo.claims.residual_tests import (
     Sample,
     ranked,
     rows_to_test,
-    share_of_families_that_pass,
     spread_ties,
     weakest,
 )
@@ -116,13 +115,3 @@ def test_columns_that_can_be_tested(rng):
 def test_ranks_undo_a_monotone_scale(rng):
     values = rng.normal(size=(80, 2))
     np.testing.assert_allclose(ranked(values), ranked(np.exp(values)))
-
-
-def test_the_share_of_families_that_pass(rng):
-    x = rng.uniform(-1, 1, size=500)
-    bent, straight = np.sin(3 * x) + 0.2 * rng.normal(size=500), 2 * x + rng.normal(size=500)
-    table = Table.from_array(np.column_stack([x, bent, straight]))
-    dag = [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
-    assert share_of_families_that_pass(table, dag, "linear") == 0.5
-    assert share_of_families_that_pass(table, dag, "splines") == 1.0
-    assert share_of_families_that_pass(table, np.zeros((3, 3)), "linear") is None

@@ -151,6 +151,16 @@ def test_collinear_columns() -> None:
     assert (kept.names, notes) == (("a", "b", "z"), (f"kept column 'z', although it {fault}",))
 
 
+def test_relabelled_categories_are_kept_and_said() -> None:
+    frame = pd.DataFrame({"a": list("xyxyxz"), "b": list("pqpqpr"), "c": list("uuvvuv")})
+    fault = "divides the rows into the same groups as column 'a'"
+    for policy in ("error", "keep"):
+        table, notes = check_table(frame, on_collinear=policy)
+        assert (table.names, notes[-1]) == (("a", "b", "c"), f"kept column 'b', although it {fault}")
+    dropped, notes = check_table(frame, on_collinear="drop")
+    assert (dropped.names, notes[-1]) == (("a", "c"), f"dropped column 'b', because it {fault}")
+
+
 def test_few_rows_get_notes() -> None:
     table, notes = check_table(RNG.normal(size=(4, 5)))
     assert table.n_columns == 5

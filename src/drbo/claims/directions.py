@@ -118,6 +118,7 @@ def edge_directions(
     for i, j in np.argwhere(edges).tolist():
         one = checked.get((names[i], names[j]), CheckedEdge(cause=names[i], effect=names[j]))
         passes = not check_families or (one.check is not None and one.check.p_value_family > FAMILY_LEVEL)
+        passes = passes and not one.doubt
         found.append(_direction(one, *claims.claim(i, j, one.check, passes=passes, shown=bool(shown[i, j]))))
     return tuple(found)
 
@@ -219,7 +220,7 @@ def _sentence(reason: str, one: CheckedEdge) -> str:
         "open": "Both directions score the same.",
         "noise": "The score prefers this direction.",
         "weak class": "The class has this direction, but neither a margin nor resamples confirm it.",
-        "family": f"The class has this direction, but '{effect}' did not pass its residual check.",
+        "family": one.doubt or f"The class has this direction, but '{effect}' did not pass its residual check.",
         "score": "The score prefers this direction.",
         "serial": "The score prefers this direction, but neighbouring rows depend on each other, and what they share "
         "may be a hidden cause.",

@@ -115,6 +115,7 @@ class CheckedEdge:
     effect: str
     check: NoiseCheck | None = None
     untested: str = ""  # why the check does not apply, in words
+    doubt: str = ""  # what speaks against the direction that the equivalence class has, in words
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

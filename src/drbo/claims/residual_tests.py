@@ -199,33 +199,3 @@ def ranked(values: Floats, categorical: Sequence[int] = ()) -> Floats:
     """
     columns = [column if j in set(categorical) else normal_scores(column) for j, column in enumerate(values.T)]
     return np.column_stack(columns)
-
-
-def share_of_families_that_pass(
-    table: Table,
-    dag: npt.ArrayLike,  # (d, d) bool
-    regression: Regression,
-    *,
-    level: float = 0.05,
-    seed: int = 0,
-) -> float | None:
-    """Return the share of the families of a graph whose residuals are independent of the parents.
-
-    Families whose node is categorical or has few distinct values are left out. None if there is no family to test.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=500)
-    >>> table = Table.from_array(np.column_stack([x, np.sin(2 * x) + 0.3 * rng.normal(size=500)]))
-    >>> [share_of_families_that_pass(table, [[0, 1], [0, 0]], name) for name in ("linear", "splines")]
-    [0.0, 1.0]
-    """
-    edges = np.asarray(dag, dtype=bool)
-    sample = Sample.of(table, seed)
-    nodes = np.flatnonzero(edges.any(axis=0) & sample.testable).tolist()
-    if not nodes or len(sample.values) < MIN_ROWS:
-        return None
-    tests = ResidualTests(sample.values, sample.categorical, regression)
-    passed = [tests.family(j, np.flatnonzero(edges[:, j]).tolist()).p_value > level for j in nodes]
-    return float(np.mean(passed))

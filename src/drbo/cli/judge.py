@@ -150,7 +150,7 @@ def _asked(frame: "pd.DataFrame", options: dict[str, Any], groups: str | None) -
     data = Preparation(on_constant=options["on_constant"], on_collinear="keep", groups=groups).prepare(frame)
     for note in data.notes:
         say(f"note: {note}")
-    name, chosen, _ = score_choice(data.table, options["score"], options["penalty"])
+    name, chosen, *_ = score_choice(data.table, options["score"], options["penalty"])
     return name, chosen
 
 

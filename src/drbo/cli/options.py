@@ -19,6 +19,7 @@ from drbo.settings import public_settings
 if TYPE_CHECKING:
     import pandas as pd
 
+    from drbo.choices import ScoreChoice
     from drbo.data.table import Table
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -180,8 +181,8 @@ def score_options(command: F) -> F:
     )(command)
 
 
-def score_choice(table: "Table", name: str, penalty: float | str | None) -> tuple[Any, dict[str, Any], tuple[str, ...]]:
-    """Return the score that a fit of this table would use, its options, and why."""
+def score_choice(table: "Table", name: str, penalty: float | str | None) -> "ScoreChoice":
+    """Return the score that a fit of this table would use, with its options and the reasons."""
     from drbo.choices import Choices
 
     options = None if penalty is None else {"penalty": penalty}

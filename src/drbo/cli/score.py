@@ -31,7 +31,7 @@ def score(data: Path, graph: Path, as_json: bool, **options: Any) -> None:
         say(f"note: {note}")
     adjacency, names = read_graph(graph, names=checked.names)
     dag = check_dag(adjacency, names)
-    name, chosen, _ = score_choice(checked, options["score"], options["penalty"])
+    name, chosen, *_ = score_choice(checked, options["score"], options["penalty"])
     made = build_score(name, checked, chosen)
     content = _parts(made, dag, chosen)
     show(json.dumps(content, indent=2, allow_nan=False) if as_json else _text(content), machine=as_json)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.columns import Column, is_constant, read_column, read_numbers, shortened
-from drbo.data.dependence import find_dependent, rank_is_telling
+from drbo.data.dependence import find_dependent, find_relabelled, rank_is_telling
 from drbo.data.missing import complete_rows, missing_cells, note, refuse
 from drbo.data.read import as_frame
 from drbo.data.table import Table, is_large
@@ -45,7 +45,8 @@ def check_table(
     data : anything that :func:`drbo.data.read.as_frame` takes; left alone.
     on_constant : what to do with a column that never changes.
     on_collinear : what to do with a column that copies another one, or is an exact linear combination of others. Of
-        such a set the columns that come first by name are kept.
+        such a set the columns that come first by name are kept. A categorical column with the same groups of rows as
+        another one is never refused: with ``"error"`` it is kept, and a note says so.
     missing : ``"drop"``: leave out rows with a missing value, and say so; ``"keep"``: the table has NaN in their place,
         for those who know what to do with it.
 
@@ -96,7 +97,12 @@ def without_collinear(table: Table, on_collinear: str, notes: list[str]) -> Tabl
         notes.append(
             "there are too few rows to check for linear combinations: numeric columns were compared only in pairs"
         )
-    return apply_policy(table, find_dependent(whole), "on_collinear", on_collinear, notes)
+    relabelled = find_relabelled(whole)
+    dependent = {j: fault for j, fault in find_dependent(whole).items() if j not in relabelled}
+    if on_collinear == "error":  # scores of categories can work with equal groups
+        table = apply_policy(table, dependent, "on_collinear", on_collinear, notes)
+        return apply_policy(table, relabelled, "on_collinear", "keep", notes)
+    return apply_policy(table, dict(sorted((dependent | relabelled).items())), "on_collinear", on_collinear, notes)
 
 
 def recheck(table: Table) -> None:

@@ -32,7 +32,8 @@ def find_dependent(table: Table) -> dict[int, str]:
 
     Numeric columns are centred and scaled to length 1; a pivoted QR factorisation gives their rank, unless the matrix
     of their cosines shows already that it is full. With fewer than d + 1 rows the rank says nothing, and columns are
-    only compared in pairs. A categorical column is superfluous if it forms the same groups of rows as another column.
+    only compared in pairs. Of a categorical column and a number that form the same groups of rows, one is superfluous;
+    two categorical columns with the same groups are left to :func:`find_relabelled`.
 
     Examples
     --------
@@ -49,7 +50,23 @@ def find_dependent(table: Table) -> dict[int, str]:
         numeric[place]: _phrase(table, numeric[place], [numeric[p] for p in sorted(others)])
         for place, others in partners.items()
     }
-    return dict(sorted((found | _same_groups(table, [j for j in by_name if j not in found])).items()))
+    groups = _same_groups(table, [j for j in by_name if j not in found], ("numeric", "categorical"))
+    return dict(sorted((found | groups).items()))
+
+
+def find_relabelled(table: Table) -> dict[int, str]:
+    """Return the categorical columns that divide the rows as another one does, under other labels.
+
+    The one that comes first by name counts as the other.
+
+    Examples
+    --------
+    >>> codes = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> find_relabelled(Table(codes, ("a", "b"), ("categorical",) * 2, (("no", "yes"), ("down", "up"))))
+    {1: "divides the rows into the same groups as column 'a'"}
+    """
+    by_name = sorted(range(table.n_columns), key=lambda j: table.names[j])
+    return dict(sorted(_same_groups(table, by_name, ("categorical", "categorical")).items()))
 
 
 def _partners(table: Table, numeric: list[int]) -> dict[int, list[int]]:
@@ -187,8 +204,8 @@ def _phrase(table: Table, column: int, others: list[int]) -> str:
     return f"is a linear function of column '{name}' ({slope:.6g} * '{name}'{shift})"
 
 
-def _same_groups(table: Table, columns: list[int]) -> dict[int, str]:
-    """Return each column that splits the rows as an earlier one does, where one of the two is categorical."""
+def _same_groups(table: Table, columns: list[int], kinds: tuple[str, str]) -> dict[int, str]:
+    """Return each column that splits the rows as an earlier one does, where the two are of these kinds."""
     if "categorical" not in table.kinds:
         return {}
     found: dict[int, str] = {}
@@ -197,7 +214,7 @@ def _same_groups(table: Table, columns: list[int]) -> dict[int, str]:
         values = table.values[:, j]
         _, first, member = np.unique(values, return_index=True, return_inverse=True)
         earlier = seen.setdefault(first[member.ravel()].tobytes(), [])
-        partner = next((i for i in earlier if "categorical" in (table.kinds[i], table.kinds[j])), None)
+        partner = next((i for i in earlier if sorted((table.kinds[i], table.kinds[j])) == sorted(kinds)), None)
         if partner is None:
             earlier.append(j)
         else:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import false_discovery_control
 
+from drbo.claims.auto import choose_score
 from drbo.data.check import check_table
 from drbo.data.groups import one_left_out
 from drbo.data.names import check_names
@@ -25,7 +26,6 @@ from drbo.errors import DataError, SettingsError
 from drbo.graph import check_pdag, cpdag_to_dag, dag_to_cpdag, markov_equivalent
 from drbo.result.independence import KCI_ROWS, Independence, independence_test, markov_p_values
 from drbo.result.judgement import LEAST, LEVEL, PENALTIES, Judgement
-from drbo.scores.auto import choose_score
 from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.linear import BicNV
@@ -125,7 +125,7 @@ def _judged(
     if groups is not None:
         table = Preparation(groups=groups).again(frame, table.names)
     dag = cpdag_to_dag(given)
-    name = choose_score(table)[0] if isinstance(score, str) and score == "auto" else score
+    name = choose_score(table).name if isinstance(score, str) and score == "auto" else score
     if table.groups is not None:  # the tests take rows of equal weight
         rows = one_left_out(table.groups, np.random.default_rng(seed))
         table = replace(table.take(rows, np.arange(table.n_columns)), weights=None)

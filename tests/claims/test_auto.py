@@ -1,18 +1,16 @@
-"""The choice of a score, its reasons, the test for nonlinear relations, and what the estimator makes of both."""
+"""The choice of a score, its reasons, and what the estimator makes of both."""
 
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 
 from drbo import DrBO, Settings
+from drbo.claims.auto import ONLY_THE_CLASS, choose_score
 from drbo.data.check import check_table
 from drbo.data.datasets import load
-from drbo.data.simulate import linear_weights, random_dag, simulate, simulate_cos, simulate_gp
+from drbo.data.simulate import linear_weights, random_dag, simulate
 from drbo.data.table import Table
 from drbo.errors import ScoreError
-from drbo.scores import auto
-from drbo.scores.auto import choose_score, nonlinearity
 from drbo.scores.base import Score
 from drbo.scores.registry import build_score
 
@@ -37,10 +35,10 @@ class TestKinds:
     @pytest.mark.parametrize("shape", [(3, 2), (50, 4), (5, 9)])
     def test_numbers_get_the_score_that_knows_no_units(self, shape, rng):
         table = Table.from_array(rng.normal(size=shape))
-        name, reasons = choose_score(table)
+        name, reasons, _ = choose_score(table)
         assert name == "bic-nv"
         assert build_score(name, table).score_equivalent
-        assert any(name in reason and "units" in reason for reason in reasons)
+        assert reasons[0].startswith("score bic-nv: all columns are numeric")
 
     @pytest.mark.parametrize(
         "codes",
@@ -53,7 +51,7 @@ class TestKinds:
     )
     def test_numbers_with_few_values_are_discrete(self, codes, rng):
         table = Table.from_array(codes(rng))
-        name, reasons = choose_score(table)
+        name, reasons, _ = choose_score(table)
         assert name == "bdeu"
         assert build_score(name, table).name == "bdeu"
         assert "all columns are discrete" in reasons[0]
@@ -63,7 +61,7 @@ class TestKinds:
 
     def test_categories_and_yes_or_no_are_discrete_together(self, rng):
         frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 40), "ill": rng.integers(2, size=40)})
-        name, reasons = choose_score(check_table(frame)[0])
+        name, reasons, _ = choose_score(check_table(frame)[0])
         assert (name, reasons) == ("bdeu", ("score bdeu: all columns are discrete (2 levels each)",))
 
     def test_numbers_and_categories_are_mixed_and_named(self, rng):
@@ -71,7 +69,7 @@ class TestKinds:
             {"age": rng.normal(size=60), "sex": rng.choice(["f", "m"], 60), "grade": rng.integers(1, 6, size=60)}
         )
         table = check_table(frame)[0]
-        name, reasons = choose_score(table)
+        name, reasons, _ = choose_score(table)
         assert name == "mixed"
         assert build_score(name, table).name == "mixed"
         assert reasons[0] == "score mixed: column 'sex' is categorical, the others are numeric"
@@ -92,102 +90,29 @@ class TestKinds:
             rng.choice(["a", "b"], 90) if kind == 0 else rng.integers(2, size=90) if kind == 1 else rng.normal(size=90)
             for kind in rng.integers(3, size=5)
         ]
-        name, reasons = choose_score(check_table(pd.DataFrame({f"x{j}": c for j, c in enumerate(columns)}))[0])
+        name, reasons, _ = choose_score(check_table(pd.DataFrame({f"x{j}": c for j, c in enumerate(columns)}))[0])
         assert name in ("bic-nv", "bdeu", "mixed")
         assert reasons[0].startswith(f"score {name}: ")
-
-
-class TestNonlinear:
-    @pytest.mark.parametrize("noise", ["gaussian", "t3", "exponential", "uniform"])
-    def test_linear_data_are_linear_whatever_their_noise(self, noise):
-        fired = [
-            nonlinearity(linear(noise, 400, np.random.default_rng(seed))).p_value < auto.LEVEL for seed in range(15)
-        ]
-        assert sum(fired) == 0
-
-    @pytest.mark.parametrize("model", [simulate_gp, simulate_cos])
-    def test_nonlinear_data_are_found(self, model):
-        fired = 0
-        for seed in range(8):
-            rng = np.random.default_rng(seed)
-            fired += nonlinearity(model(random_dag(8, 2.0, rng, "er"), 500, rng)).p_value < auto.LEVEL
-        assert fired >= 7
-
-    def test_the_pair_is_one_that_bends(self, rng):
-        values = rng.normal(size=(400, 5))
-        values[:, 3] += 2 * np.cos(2 * values[:, 1])
-        found = nonlinearity(values)
-        assert found.p_value < 0.001
-        assert set(found.pair) == {1, 3}
-
-    def test_one_wrong_step_is_forgiven(self, rng):
-        # Near-collinear columns: the first way through them goes wrong, another one ends well.
-        values = linear("t3", 1000, np.random.default_rng(9), "9ER4")
-        columns = auto._Columns(values)
-        ways = [auto._take_away(columns, way).p_value for way in auto.WAYS]
-        assert nonlinearity(values).p_value == next((p for p in ways if p >= auto.LEVEL), max(ways))
-
-    def test_copies_and_sums_are_linear(self, rng):
-        x = rng.normal(size=(200, 2))
-        values = np.column_stack([x, x[:, 0], x[:, 0] - 2 * x[:, 1], np.exp(rng.normal(size=200))])
-        assert nonlinearity(values).p_value > 0.05
-
-    def test_residuals_solve_hubers_equations(self, rng):
-        lines = auto._Columns(linear("t3", 300, rng)).lines
-        residuals, scale = auto._huber_residuals(lines)
-        scores = np.clip(residuals, -auto.HUBER_CUT * scale, auto.HUBER_CUT * scale) / scale
-        products = lines.T @ scores / len(lines)
-        np.fill_diagonal(products, 0.0)
-        assert np.abs(scores.mean(axis=0)).max() < 1e-3
-        assert np.abs(products).max() < 2e-3
-        for j in range(lines.shape[1]):  # residuals of straight lines through the other columns
-            others = np.column_stack([np.ones(len(lines)), np.delete(lines, j, axis=1)])
-            assert np.allclose(np.linalg.lstsq(others, lines[:, j] - residuals[:, j])[1], 0.0, atol=1e-12)
-
-    def test_p_values_are_those_of_f_tests(self, rng):
-        columns = auto._Columns(rng.normal(size=(150, 3)))
-        residuals, scale = auto._huber_residuals(columns.lines)
-        values = np.clip(residuals, -auto.HUBER_CUT * scale, auto.HUBER_CUT * scale)
-        inside = np.mean(np.abs(residuals) < auto.HUBER_CUT * scale, axis=0)
-        small = np.abs(residuals) < auto.SIZE_CUT * scale
-        sizes = np.minimum(np.abs(residuals), auto.SIZE_CUT * scale)
-        sizes -= values * np.mean(np.sign(residuals) * small, axis=0) / inside
-        found = auto._pair_p_values(columns.lines, columns.curves, columns.bends)
-        line = sm.add_constant(columns.lines[:, 0])
-        bends = sm.OLS(values[:, 1], np.column_stack([line, columns.bends[0]])).fit()
-        by_value = bends.compare_f_test(sm.OLS(values[:, 1], line).fit())[1]
-        by_size = sm.OLS(sizes[:, 1], sm.add_constant(columns.curves[0])).fit().f_pvalue
-        assert found[0, 1] == pytest.approx(min(by_value, by_size), rel=1e-2)  # Huber's equations hold to 1e-3
-
-    def test_the_sample_of_many_rows_has_no_order_and_no_units(self, rng):
-        values = bent(3000, 3, rng)
-        chosen = auto._sampled_rows(values)
-        assert len(np.unique(chosen)) == auto.MOST_ROWS
-        rows, columns = rng.permutation(3000), rng.permutation(3)
-        moved = auto._sampled_rows(values[np.ix_(rows, columns)] * [0.01, 3.0, 100.0])
-        assert set(rows[moved].tolist()) == set(chosen.tolist())
-        inside = np.isin(np.arange(3000), chosen)
-        assert abs(values[inside].mean() - values[~inside].mean()) < 0.05
 
 
 class TestChoiceByShape:
     @pytest.mark.torch
     def test_small_bent_tables_get_gaussian_processes(self, rng):
         table = Table.from_array(bent(150, 4, rng), names=["a", "b", "c", "d"])
-        name, reasons = choose_score(table)
+        name, reasons, _ = choose_score(table)
         assert name == "gp"
-        assert "a linear model does not fit" in reasons[0]
+        assert reasons[0].startswith("score gp: linear effects do not fit")
         assert "150 rows and 4 columns" in reasons[1]
 
     def test_without_torch_the_reason_says_what_was_left_out(self, rng, monkeypatch):
-        monkeypatch.setattr("drbo.scores.auto.has_torch", lambda: False)
-        name, reasons = choose_score(Table.from_array(bent(150, 4, rng)))
+        monkeypatch.setattr("drbo.claims.auto.has_torch", lambda: False)
+        name, reasons, _ = choose_score(Table.from_array(bent(150, 4, rng)))
         assert name == "splines"
         assert "gp, which models interactions between causes, was left out: it needs torch" in reasons[1]
         assert "pip install 'drbo[torch]'" in reasons[1]
 
     def test_large_bent_tables_get_splines_and_say_why(self, rng):
-        name, reasons = choose_score(Table.from_array(bent(1500, 12, rng)))
+        name, reasons, _ = choose_score(Table.from_array(bent(1500, 12, rng)))
         assert name == "splines"
         expected = (
             "splines are used instead of gp, because Gaussian processes would take about 56 minutes for 1500 rows"
@@ -198,7 +123,7 @@ class TestChoiceByShape:
         ("shape", "words"), [((40, 3), "needs 50 rows"), ((400, 101), "more than 100"), ((99, 20), "needs 100 rows")]
     )
     def test_what_cannot_be_tested_is_said(self, shape, words, rng):
-        name, reasons = choose_score(Table.from_array(rng.normal(size=shape)))
+        name, reasons, _ = choose_score(Table.from_array(rng.normal(size=shape)))
         assert name == "bic-nv"
         assert words in reasons[0]
 
@@ -214,9 +139,10 @@ class TestChoiceByShape:
 
     def test_sachs(self):
         sachs = load("sachs")
-        name, reasons = choose_score(Table.from_array(sachs.X, sachs.names))
-        assert name == "splines"
-        assert "853 rows and 11 columns" in reasons[1]
+        chosen = choose_score(Table.from_array(sachs.X, sachs.names))
+        assert (chosen.name, chosen.noise_fits) == ("bic-nv", False)
+        assert "no noise model at hand fits (0 of 5 families" in chosen.reasons[0]
+        assert chosen.reasons[1] == ONLY_THE_CLASS
 
 
 class TestInTheEstimator:

@@ -1,0 +1,190 @@
+"""Which score fits a table, with the reasons in words."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from drbo.claims.noise_model import ModelCheck, model_checks
+from drbo.data.table import Table
+from drbo.torch_device import INSTALL, has_torch
+
+#: A numeric column with so few distinct values is discrete: ten grades, or a 0/1 answer.
+FEW_LEVELS = 10
+#: And a value must be repeated: on average so many rows per distinct value.
+ROWS_PER_LEVEL = 5
+
+#: Rows that are looked at first: most columns of numbers show in them that they are not discrete.
+FIRST_ROWS = 1_000
+
+#: Noise models are checked with at most so many columns, and at least so many rows per column and in all.
+MOST_COLUMNS = 100
+ROWS_PER_COLUMN = 5
+LEAST_ROWS = 50
+
+#: Seconds of one Gaussian-process family on one core, per squared row: 0.02 s for 200 rows, 0.3 s for 800.
+GP_SECONDS = 5e-7
+#: Local scores that a search of default length asks for, per column.
+LOCAL_PER_COLUMN = 250
+#: Seconds of Gaussian processes that are worth it, and the rows that they take; splines need a thousandth of the time.
+GP_BUDGET = 120.0
+GP_ROWS = 1_000
+
+ONLY_THE_CLASS = "only the equivalence class directs edges: residuals tell nothing where no noise model fits"
+
+
+class ChosenScore(NamedTuple):
+    """The score that ``score="auto"`` takes.
+
+    Examples
+    --------
+    >>> ChosenScore("bdeu", ("all columns are discrete",)).noise_fits
+    True
+    """
+
+    name: str
+    reasons: tuple[str, ...]
+    noise_fits: bool = True  # False: every noise model at hand was rejected
+
+
+def choose_score(table: Table) -> ChosenScore:
+    """Return the score that ``score="auto"`` takes, and why.
+
+    Discrete columns alone (categories, or numbers with few distinct values) get ``bdeu``, numeric and categorical
+    ones together ``mixed``. Of numeric tables it is the simplest score with families that pass a test of their
+    residuals (:func:`~drbo.claims.noise_model.model_checks`): ``bic-nv``, ``bic-ng``, or ``splines`` (``gp`` for small
+    tables). If none passes it is ``bic-nv``, and only the equivalence class directs edges. An equal-variance score is
+    never chosen: equal variances are an assumption about units. The choice depends neither on units nor on the order of
+    rows and columns.
+
+    Examples
+    --------
+    >>> choose_score(Table.from_array([[0.5, 1.0], [1.2, 0.1], [2.0, 2.2]])).name
+    'bic-nv'
+    >>> choose_score(Table.from_array([[0, 1], [1, 1], [0, 0], [1, 0]])).name
+    'bdeu'
+    """
+    discrete = [_is_discrete(table, column) for column in range(table.n_columns)]
+    if all(discrete) and not table.incomplete and table.groups is None:
+        return ChosenScore("bdeu", (f"score bdeu: all columns are discrete ({_levels_in_words(table)})",))
+    categorical = [column for column, levels in enumerate(table.levels) if levels is not None]
+    if categorical:
+        reasons = [f"score mixed: {_named(table, categorical)} categorical, the others are numeric"]
+        return ChosenScore("mixed", (*reasons, *_about_codes(table, discrete)))
+    if table.by_moments:
+        what = "weighted rows are summarised by a covariance"
+        if table.incomplete:
+            what = "with missing values, only a covariance is available"
+        elif table.groups is not None:
+            what = "only linear relations keep their shape when group means are removed"
+        return ChosenScore(
+            "bic-nv", (f"score bic-nv: all columns are numeric; {what}, so relations are assumed to be linear",)
+        )
+    if untested := _untested(table, discrete):
+        chosen = ChosenScore(
+            "bic-nv",
+            (f"score bic-nv: all columns are numeric; other noise models were not tried, because {untested}",),
+        )
+    else:
+        chosen = _fitting(table)
+    return chosen._replace(reasons=(*chosen.reasons, *_about_codes(table, discrete)))
+
+
+def _fitting(table: Table) -> ChosenScore:
+    """Return the simplest score that fits the residuals."""
+    tried = list[ModelCheck]()
+    for check in model_checks(table):
+        tried.append(check)
+        if check.fits:
+            break
+    linear, last = max(tried[:3], key=lambda one: one.share), tried[-1]
+    if not last.fits:
+        failed = f"{_passed(linear)} families pass a test of their residuals with linear effects"
+        why = f"score bic-nv: no noise model at hand fits ({failed}, {_passed(last)} with curved ones)"
+        return ChosenScore("bic-nv", (why, ONLY_THE_CLASS), noise_fits=False)
+    if last.score == "bic-nv" and not last.n_tested:
+        return ChosenScore("bic-nv", ("score bic-nv: all columns are numeric, and hardly related to each other",))
+    passes = f"{_passed(last)} families pass a test of their residuals"
+    if last.score == "bic-nv":
+        noise = " with Gaussian noise" if len(tried) == 1 else ""
+        return ChosenScore("bic-nv", (f"score bic-nv: linear effects{noise} fit ({passes})",))
+    if last.score == "bic-ng":
+        return ChosenScore("bic-ng", (f"score bic-ng: linear effects fit ({passes}), with noise that is not Gaussian",))
+    name, size = _by_size(table)
+    why = f"score {name}: linear effects do not fit ({_passed(linear)} families pass a test of their residuals)"
+    return ChosenScore(name, (f"{why}, curved ones do ({_passed(last)})", size))
+
+
+def _untested(table: Table, discrete: list[bool]) -> str:
+    """Return why the noise models of a table are not checked; empty if they are."""
+    columns, most = discrete.count(False), f"there are more than {MOST_COLUMNS} columns"
+    least = max(LEAST_ROWS, ROWS_PER_COLUMN * table.n_columns)
+    reasons = {
+        "fewer than two columns have many distinct values": columns < 2,
+        most: table.n_columns > MOST_COLUMNS,
+        f"that needs {least} rows": table.n_rows < least,
+        "time ran out": table.is_hurried,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def _passed(check: ModelCheck) -> str:
+    return f"{check.n_passed} of {check.n_tested}"
+
+
+def _by_size(table: Table) -> tuple[str, str]:
+    """Choose the nonlinear score by what it costs."""
+    families = min(table.n_columns * 2.0 ** (table.n_columns - 1), LOCAL_PER_COLUMN * table.n_columns)
+    seconds = families * GP_SECONDS * table.n_rows**2
+    size = f"{table.n_rows} rows and {table.n_columns} columns"
+    if seconds <= GP_BUDGET and table.n_rows <= GP_ROWS and not has_torch():
+        return "splines", f"gp, which models interactions between causes, was left out: it needs torch; {INSTALL}"
+    if seconds <= GP_BUDGET and table.n_rows <= GP_ROWS:
+        return "gp", f"gp models interactions between causes, and {size} are few enough for it"
+    return (
+        "splines",
+        f"splines are used instead of gp, because Gaussian processes would take {_duration(seconds)} for {size}",
+    )
+
+
+def _is_discrete(table: Table, column: int) -> bool:
+    """Return whether a column is categorical or has few distinct values, whatever its units."""
+    if table.levels[column] is not None:
+        return True
+    values = table.values[:, column]
+    if len(np.unique(values[:FIRST_ROWS])) > FEW_LEVELS:  # so do all rows
+        return False
+    count = len(np.unique(values))
+    return count <= FEW_LEVELS and (count <= 2 or count * ROWS_PER_LEVEL <= table.n_rows)
+
+
+def _levels_in_words(table: Table) -> str:
+    counts = [len(np.unique(table.values[:, column])) for column in range(table.n_columns)]
+    low, high = min(counts), max(counts)
+    return f"{low} levels each" if low == high else f"{low} to {high} levels"
+
+
+def _about_codes(table: Table, discrete: list[bool]) -> tuple[str, ...]:
+    """Say which numbers look like codes of groups: a two-valued one makes no difference."""
+    codes = [
+        column
+        for column, levels in enumerate(table.levels)
+        if levels is None and discrete[column] and len(np.unique(table.values[:, column])) > 2
+    ]
+    if not codes:
+        return ()
+    return (
+        f"{_named(table, codes)} treated as numeric despite few distinct values; use text or a categorical type "
+        "for categories",
+    )
+
+
+def _named(table: Table, columns: list[int], most: int = 3) -> str:
+    names = ", ".join(f"'{table.names[column]}'" for column in columns[:most])
+    more = f" and {len(columns) - most} more" if len(columns) > most else ""
+    return f"column {names} is" if len(columns) == 1 else f"columns {names}{more} are"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 5400:
+        return f"about {seconds / 60:.0f} minutes"
+    return f"about {seconds / 3600:.0f} hours" if seconds < 2e5 else "days"

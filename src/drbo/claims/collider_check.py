@@ -1,0 +1,81 @@
+"""The collider check: are two causes of one effect as independent as the equivalence class says?
+
+A class directs i -> k <- j because i and j are independent, given their own causes. A linear score sees correlations
+alone. Where no noise model fits, columns without a correlation may well depend on each other, and the collider is then
+no reason for its arrows.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.claims.noise_check import MAX_CAUSES, MAX_EDGES
+from drbo.claims.rank_hsic import Independence
+from drbo.claims.record import CheckedEdge
+from drbo.claims.residual_tests import ResidualTests, Sample, weakest
+from drbo.data.table import Table
+from drbo.deadline import current
+from drbo.graph import topological_order
+from drbo.threads import one_blas_thread
+
+Bools = npt.NDArray[np.bool_]
+
+#: Two causes are dependent below this p-value, which is corrected for the other causes of the effect.
+LEVEL = 0.01
+NO_NOISE_MODEL = "No noise model at hand fits this table, so residuals tell nothing about this direction."
+
+
+def collider_checks(table: Table, dag: Bools, seed: int = 0) -> tuple[CheckedEdge, ...]:
+    """Return every edge of a graph with what speaks against its direction in the class, if anything.
+
+    An arrow i -> k is doubtful if another cause j of k, not joined to i, depends on i given the causes of both; or if
+    it has no such j, and an arrow into i is doubtful. Dependence is tested as in the noise check.
+
+    Raises an OutOfTimeError if the run has to end before all edges are checked.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> size = rng.normal(size=500)
+    >>> a, b = size * rng.choice([-1, 1], 500), size * rng.choice([-1, 1], 500)  # uncorrelated, but dependent
+    >>> table = Table.from_array(np.column_stack([a, b, a + b + rng.normal(size=500)]), ["a", "b", "c"])
+    >>> dag = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
+    >>> print(collider_checks(table, dag)[0].doubt)
+    The class has this direction only if 'a' and 'b' are independent, which they are not.
+    """
+    doubts: dict[tuple[int, int], str] = {}
+    if 0 < dag.sum() <= MAX_EDGES:
+        with one_blas_thread():
+            doubts = _doubts(table, dag, seed)
+    return tuple(
+        CheckedEdge(cause=table.names[i], effect=table.names[k], untested=NO_NOISE_MODEL, doubt=doubts.get((i, k), ""))
+        for i, k in np.argwhere(dag).tolist()
+    )
+
+
+def _doubts(table: Table, dag: Bools, seed: int) -> dict[tuple[int, int], str]:
+    tests = ResidualTests(Sample.of(table, seed).values)
+    parents = [np.flatnonzero(column).tolist() for column in dag.T]
+    joined, deadline = dag | dag.T, current()
+    found: dict[tuple[int, int], str] = {}
+    for k in topological_order(dag).tolist():
+        for i in parents[k]:
+            deadline.check()
+            others = [j for j in parents[k] if j != i and not joined[i, j]]
+            outcomes = {j: _between(tests, parents, i, j) for j in others}
+            if outcomes and weakest(outcomes.values()).p_value < LEVEL:
+                j = min(outcomes, key=lambda one: outcomes[one].p_value)
+                pair = f"'{table.names[i]}' and '{table.names[j]}'"
+                given = "" if not (parents[i] or parents[j]) else " given their causes"
+                found[i, k] = f"The class has this direction only if {pair} are independent{given}, which they are not."
+            elif not outcomes and (before := next((h for h in parents[i] if (h, i) in found), None)) is not None:
+                arrow = f"{table.names[before]} -> {table.names[i]}"
+                found[i, k] = f"The class has this direction only because of {arrow}, which is in doubt."
+    return found
+
+
+def _between(tests: ResidualTests, parents: list[list[int]], i: int, j: int) -> Independence:
+    """Test two columns that are not joined, given the causes of both."""
+    given = sorted({*parents[i], *parents[j]})
+    if len(given) > MAX_CAUSES:
+        return Independence(1.0, 0.0)
+    return tests.noises(i, given, [(j, given)])

@@ -1,0 +1,65 @@
+"""The collider check: which arrows of a class are in doubt, and why."""
+
+import numpy as np
+
+from drbo import DrBO
+from drbo.claims.collider_check import NO_NOISE_MODEL, collider_checks
+from drbo.data.datasets import load
+from drbo.data.table import Table
+
+
+def collider(rng, dependent):
+    """a -> c <- b -> nothing, c -> d; a and b are uncorrelated, and dependent or not."""
+    n = 600
+    size, other = rng.normal(size=n), rng.normal(size=n)
+    a, b = size * rng.choice([-1, 1], n), (size if dependent else other) * rng.choice([-1, 1], n)
+    c = a + b + rng.normal(size=n)
+    return Table.from_array(np.column_stack([a, b, c, c + rng.normal(size=n)]), ["a", "b", "c", "d"])
+
+
+DAG = np.zeros((4, 4), dtype=bool)
+DAG[[0, 1, 2], [2, 2, 3]] = True
+
+
+def test_independent_causes_leave_no_doubt(rng):
+    found = collider_checks(collider(rng, dependent=False), DAG)
+    assert [(one.cause, one.effect, one.doubt) for one in found] == [("a", "c", ""), ("b", "c", ""), ("c", "d", "")]
+    assert all(one.check is None and one.untested == NO_NOISE_MODEL for one in found)
+
+
+def test_dependent_causes_put_the_collider_and_what_follows_from_it_in_doubt(rng):
+    found = collider_checks(collider(rng, dependent=True), DAG)
+    assert "only if 'a' and 'b' are independent, which they are not" in found[0].doubt
+    assert "only if 'b' and 'a' are independent, which they are not" in found[1].doubt
+    assert "only because of a -> c, which is in doubt" in found[2].doubt
+
+
+def test_causes_that_are_joined_are_no_collider(rng):
+    dag = DAG.copy()
+    dag[0, 1] = True
+    assert not any(one.doubt for one in collider_checks(collider(rng, dependent=True), dag))
+
+
+def test_causes_that_share_a_cause_are_tested_given_it(rng):
+    root = rng.normal(size=600)
+    a, b = root + rng.normal(size=(2, 600))
+    table = Table.from_array(np.column_stack([root, a, b, a + b + rng.normal(size=600)]), ["root", "a", "b", "c"])
+    dag = np.zeros((4, 4), dtype=bool)
+    dag[[0, 0, 1, 2], [1, 2, 3, 3]] = True
+    assert not any(one.doubt for one in collider_checks(table, dag))
+    dag[0] = False
+    assert all(one.doubt for one in collider_checks(table, dag))
+
+
+def test_a_graph_without_edges_has_no_checks(rng):
+    assert collider_checks(collider(rng, dependent=True), np.zeros((4, 4), dtype=bool)) == ()
+
+
+def test_on_sachs_no_supported_arrow_contradicts_the_known_network():
+    sachs = load("sachs")
+    result = DrBO(random_state=0).fit(sachs.X).result_
+    supported = result.dag & ~result.assumed & ~result.undirected
+    assert not (supported & sachs.dag.T).any()
+    doubted = [one for one in result.directions if "are independent, which they are not" in one.sentence]
+    assert len(doubted) == 2
+    assert {one.direction for one in doubted} == {"assumed"}
