@@ -42,7 +42,7 @@ SEARCH_ROOMS = [
     ["outcome"],
     ["evaluation"],
     ["base", "stopping"],
-    ["recombine", "polish"],
+    ["recombine", "parent_sets", "polish"],
     ["loop"],
     ["orders"],
     ["bayes"],
