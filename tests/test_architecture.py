@@ -44,7 +44,7 @@ SEARCH_ROOMS = [
     ["outcome"],
     ["evaluation"],
     ["base", "stopping"],
-    ["recombine", "polish"],
+    ["recombine", "parent_sets", "polish"],
     ["loop"],
     ["orders"],
     ["bayes"],

@@ -35,10 +35,14 @@ def efficiency(rows: list[Row]) -> str:
     return text
 
 
+#: What the searches of an expensive score leave out.
+EXPENSIVE = {"gp": "everything", "single": "single edges only", "none": "single edges only, no surrogate"}
+
+
 def expensive(rows: list[Row]) -> str:
     """Return local scores and seconds to the best known graph of each data set; scores are those before pruning."""
     text = header(
-        "data | surrogate | score - best known | local scores to the best known | seconds to it | local scores in all "
+        "data | search | score - best known | local scores to the best known | seconds to it | local scores in all "
         "| seconds in all | score - true graph's | SHD after pruning | machine"
     )
     best = {key: max(float(row["score"]) for row in part) for key, part in grouped(rows, "graph", "seed").items()}
@@ -47,7 +51,7 @@ def expensive(rows: list[Row]) -> str:
         steps = (tuple(map(float, step.split(":"))) for step in row["rises"].split())
         to_best = next(((local, seconds) for local, seconds, value in steps if value >= top - SAME), None)
         reached = f"{to_best[0]:.0f} | {to_best[1]:.1f}" if to_best else "not reached | "
-        text += f"| {row['graph']}, seed {row['seed']} | {row['surrogate']} | {score - top:.2f} | {reached} "
+        text += f"| {row['graph']}, seed {row['seed']} | {EXPENSIVE[row['surrogate']]} | {score - top:.2f} | {reached} "
         text += f"| {row['n_local']} | {row['seconds']} | {score - float(row['true_score']):.2f} "
         text += f"| {row['shd']} | {row['machine']} |\n"
     return text

@@ -27,6 +27,7 @@ from drbo.data.table import Table
 from drbo.metrics import shd
 from drbo.scores.base import Score
 from drbo.scores.linear import BicEV
+from drbo.search.bayes.forest import ForestScreen
 from drbo.search.outcome import Progress
 from drbo.search.strategy import new_search
 from drbo.settings import Settings
@@ -50,27 +51,29 @@ SWITCHED: dict[str, tuple[str, dict[str, Any]]] = {
     "no-climb": ("no climb: dropout networks rank a trust region", REGION),
     "no-starts": ("no first design: the empty graph alone", {"first_design": 1}),
     "no-recombination": ("no recombination", {"recombine": False, "skip_known": False}),
+    "no-sets": ("no whole parent sets", {"parent_sets": False}),
     "no-polish": ("no polish", {"polish": False}),
     "paper": ("Algorithm 1 as in the paper", {}),
 }
-Problem = tuple[Score, float, Callable[[np.ndarray], int]]
+Problem = tuple[np.ndarray, Score, float, Callable[[np.ndarray], int]]
 
 
 def problem(data: str, seed: int) -> Problem:
-    """Return a score, the score to reach, and a function that counts the errors of a DAG, linear ones after pruning."""
+    """Return a table, its score, the score to reach, and a function that counts errors, after pruning linear DAGs."""
     if data.startswith("gp"):
         number = int(data[2:])
-        score, (_, truth) = gran_dag.table_score(number), gran_dag.data_set(number)
-        return score, dag_score(score, gran_dag.optimum(number)), lambda dag: shd(dag, truth)
+        score, (values, truth) = gran_dag.table_score(number), gran_dag.data_set(number)
+        return values, score, dag_score(score, gran_dag.optimum(number)), lambda dag: shd(dag, truth)
     drawn = simulate(data, "linear", n=1_000, seed=seed)
     linear = BicEV(Table.from_array(drawn.X))
-    return linear, dag_score(linear, drawn.dag), lambda dag: shd(prune("threshold", drawn.X, dag)[0], drawn.dag)
+    errors = lambda dag: shd(prune("threshold", drawn.X, dag)[0], drawn.dag)  # noqa: E731
+    return drawn.X, linear, dag_score(linear, drawn.dag), errors
 
 
 def one_run(data: str, part: str, budget: int, seed: int) -> Row:
     """Search one data set with one part switched off."""
     torch.set_num_threads(1)
-    score, goal, errors = problem(data, seed)
+    values, score, goal, errors = problem(data, seed)
     d, scale, reached = score.n_nodes, 1_000 * score.n_nodes, []
 
     def watch(progress: Progress) -> None:
@@ -82,7 +85,7 @@ def one_run(data: str, part: str, budget: int, seed: int) -> Row:
     else:
         settings = Settings(max_evals=10**6, max_local=budget * d).with_(**SWITCHED[part][1])
     wall, cpu = time.perf_counter(), time.process_time()
-    outcome = new_search(score, settings, seed=seed).run([watch])
+    outcome = new_search(score, settings, seed=seed, screen=ForestScreen(values, seed)).run([watch])
     return {
         "data": data,
         "part": part,

@@ -23,6 +23,7 @@ from drbo.scores.base import Score
 from drbo.scores.named import score_label
 from drbo.scores.registry import build_score, score_class
 from drbo.search.bayes.first_design import repaired
+from drbo.search.bayes.forest import ForestScreen
 from drbo.search.bayes.screen import screened
 from drbo.search.checkpoint.saver import Course, Saved
 from drbo.search.exact.proof import check_size
@@ -123,7 +124,7 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
         limits = screened(job.table.complete_rows.values, settings.candidate_parents, limits)
     state = new_search(
         score, settings, constraints=limits, seed=request.seed, device=request.device, executor=request.executor,
-        start=_start(request, data, job, limits),
+        start=_start(request, data, job, limits), screen=_screen(job.table, route, request.seed),
     )  # fmt: skip
     course = Course(state, Recorder(), Limits(settings))
     return Problem(
@@ -155,6 +156,14 @@ def _start(request: Request, data: Prepared, job: Canonical, limits: Constraints
         raise SettingsError(f"start: {error.message}", hint=error.hint) from error
     places = job.kept[job.columns]
     return repaired(dag[np.ix_(places, places)], limits)
+
+
+def _screen(table: Table, route: str, seed: int) -> ForestScreen | None:
+    """Return what proposes whole parent sets to the search of an expensive score."""
+    if route != "surrogate" or not len(table.complete_rows.values):
+        return None
+    categorical = [column for column, levels in enumerate(table.levels) if levels is not None]
+    return ForestScreen(table.complete_rows.values, seed, categorical)
 
 
 def where(name: Any, device: str, settings: Settings) -> dict[str, Any]:

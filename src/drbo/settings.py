@@ -39,6 +39,9 @@ class Parts(Checked):
     bounds: bool = setting(
         True, "bound the predictions of the surrogate by scored families, if a larger parent set never fits worse"
     )
+    parent_sets: bool = setting(
+        True, "score whole parent sets that explain a node together, as ranked by a forest of randomised trees"
+    )
     first_design: int | None = setting(
         None,
         "number of DAGs evaluated before the surrogate is used, on route surrogate; None: one per variable, or one "
@@ -241,6 +244,7 @@ _PAPER: dict[str, Any] = {
     "count_known": True,
     "skip_known": False,
     "recombine": False,
+    "parent_sets": False,
     "polish": False,
 }
 

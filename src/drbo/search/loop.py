@@ -12,8 +12,9 @@ from drbo.errors import SettingsError
 from drbo.search.base import Search
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.outcome import Evaluated
+from drbo.search.parent_sets import Screen, try_parent_sets
 from drbo.search.polish import polish
-from drbo.search.recombine import Recombiner
+from drbo.search.recombine import EXACT_NODES, Recombiner
 from drbo.search.state import Fields, State, generator_state
 from drbo.settings import Settings
 
@@ -23,8 +24,10 @@ Dags = npt.NDArray[np.bool_]  # (B, d, d)
 EMPTY_ROUNDS = 25
 #: Iterations without a better score after which the incumbent is polished.
 STALL = 5
+#: The first design where whole parent sets have been tried before.
+SMALL_DESIGN = 2
 #: What finds a DAG, in words.
-FINDERS = ("given start", "first design", "climb", "trust region", "recombination", "polish")
+FINDERS = ("given start", "parent sets", "first design", "climb", "trust region", "recombination", "polish")
 
 
 class Proposer(Protocol):
@@ -73,6 +76,7 @@ class ProposalSearch(Search):
         proposer: Proposer,
         rng: np.random.Generator,
         start: npt.NDArray[np.bool_] | None = None,  # (d, d) a DAG that is scored first and improved from there
+        screen: Screen | None = None,  # proposes whole parent sets
     ) -> None:
         super().__init__(evaluator, settings, constraints)
         d = evaluator.score.n_nodes
@@ -83,6 +87,7 @@ class ProposalSearch(Search):
             )
         self.proposer, self.rng = proposer, rng
         self.recombiner = Recombiner(evaluator) if settings.parts.recombine else None
+        self.screen = screen if settings.parts.recombine and settings.parts.parent_sets else None
         self.found_by = "first design"
         self.stalled = 0  # iterations without a better score
         self.empty = 0  # iterations in a row that evaluated nothing
@@ -101,9 +106,10 @@ class ProposalSearch(Search):
 
     def propose(self) -> Dags:
         """Return DAGs to evaluate: a first design, then what the surrogate holds promising."""
+        small = self.rounds == 0 and self._try_parent_sets()
         room = max(1, self.evaluator.budget.evals_left(self.evaluator.n_evals) - self.reserve)
         if self.best is None or self.rounds == 0:
-            return self.proposer.first(room)
+            return self.proposer.first(min(room, SMALL_DESIGN) if small else room)
         return self.proposer.propose(self.best, room)
 
     def evaluate(self, dags: Dags) -> Evaluated:
@@ -114,12 +120,34 @@ class ProposalSearch(Search):
             self._take(batch.best(), "first design" if self.rounds == 0 else self.proposer.finder)
         if self.recombiner and self.best is not None:
             self._take(self.recombiner.best(self.best, self.rng), "recombination")
+        if self.stalled == STALL:
+            self._try_parent_sets()
         if self.settings.parts.polish and self.best is not None and (self.stalled == STALL or self.spent):
             last = self.spent
             self._take(polish(self.best, self.evaluator, self.constraints, self.rng), "polish")
             if last:  # what the polish left is for proposals again
                 self.reserve //= 2
         return batch
+
+    def _try_parent_sets(self) -> bool:
+        """Give nodes whole new parent sets, again and again while that leads to a better DAG.
+
+        Return False if there is no screen, or if its sets are too small for so dense a graph. A search does not begin
+        with them if a random design holds such sets anyway, with few nodes, or if the score judges a family by a level
+        that is not known yet.
+        """
+        if self.screen is None or self.recombiner is None:
+            return False
+        score, ordered = self.evaluator.score, self.best is not None
+        best = self.best or self.evaluator.evaluate_one(self.constraints.required)
+        if self.rounds == 0 and (score.n_nodes <= EXACT_NODES or score.level_of(best.local[0]) is not None):
+            return False
+        while True:
+            enough = try_parent_sets(best, self.evaluator, self.constraints, self.screen, ordered)
+            self._take(self.recombiner.best(best, self.rng), "parent sets")
+            if not enough or self.best is best or self.best is None:
+                return enough
+            best, ordered = self.best, True
 
     def learn(self, batch: Evaluated) -> None:
         """Tell the proposer what its proposals were worth."""

@@ -12,6 +12,7 @@ from drbo.search.base import Search
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.loop import ProposalSearch, Proposer
 from drbo.search.orders.search import OrderSearch
+from drbo.search.parent_sets import Screen
 from drbo.settings import Settings
 from drbo.torch_device import chosen_device, need_torch
 
@@ -38,6 +39,7 @@ def new_search(
     device: str = "cpu",
     executor: Executor | None = None,
     start: npt.NDArray[np.bool_] | None = None,
+    screen: Screen | None = None,
 ) -> Search:
     """Return the search of a route; ``"auto"`` stands for the surrogate.
 
@@ -47,13 +49,14 @@ def new_search(
     device : "auto", "cpu" or "cuda", of the networks of route paper.
     executor : computes local scores on the other routes than orders; None: this process does.
     start : (d, d) a DAG within the constraints to search from.
+    screen : ranks candidate parents on other routes than orders; None: whole parent sets are not tried.
     """
     limits = constraints or Constraints.none(score.n_nodes)
     if settings.route == "orders":
         return OrderSearch(score, settings, constraints=limits, seed=seed, start=start)
     rng, evaluator = np.random.default_rng(seed), Evaluator(score, settings, executor)
     proposer = _proposer(evaluator, settings, limits, rng, device)
-    return ProposalSearch(evaluator, settings, limits, proposer, rng, start)
+    return ProposalSearch(evaluator, settings, limits, proposer, rng, start, screen)
 
 
 def _proposer(

@@ -1,0 +1,131 @@
+import numpy as np
+import pytest
+
+from drbo.constraints import Constraints
+from drbo.data.table import Table
+from drbo.knowledge import Knowledge
+from drbo.scores.base import Score
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.parent_sets import MOST_PARENTS, try_parent_sets
+from drbo.search.strategy import new_search
+from drbo.settings import Settings
+
+D = 16
+#: The causes of node 0: alone none of them is worth anything.
+TEAM = (3, 7, 11)
+
+
+class Together(Score):
+    """Node 0 gains from three parents together; every other parent costs."""
+
+    name = "together"
+
+    def local_one(self, node: int, parents: tuple[int, ...]) -> float:
+        return 50.0 * (node == 0 and set(TEAM) <= set(parents)) - 1.0 * len(parents)
+
+
+class Ranked:
+    """A screen that ranks the team first for node 0, with one column too many before it."""
+
+    def __init__(self) -> None:
+        self.asked: list[np.ndarray] = []
+
+    def importance(self, node, candidates, given=None):
+        self.asked.append(candidates)
+        importance = np.zeros(D)
+        if node == 0:
+            importance[[5, *TEAM]] = 4.0, 3.0, 2.0, 1.0
+        return np.where(candidates, importance, 0.0)
+
+
+def table() -> Table:
+    return Table.from_array(np.random.default_rng(0).normal(size=(20, D)))
+
+
+def evaluator(**settings) -> Evaluator:
+    return Evaluator(Together(table()), Settings(max_evals=10_000).with_(**settings))
+
+
+def known_sets(evaluator: Evaluator, node: int) -> set[tuple[int, ...]]:
+    families, _ = evaluator.known()
+    return {tuple(np.flatnonzero(row)) for row in families.parents[families.nodes == node]}
+
+
+def test_a_set_that_gains_only_together_is_found_and_reduced():
+    one = evaluator()
+    best = one.evaluate_one(np.zeros((D, D), dtype=bool))
+    assert try_parent_sets(best, one, Constraints.none(D), Ranked(), ordered=False)
+    assert {(), (5,), (3, 5), (3, 5, 7), (3, 5, 7, 11), TEAM} <= known_sets(one, 0)
+
+
+def test_a_search_finds_what_no_single_edge_leads_to():
+    settings = Settings(max_evals=60)
+    with_sets = new_search(Together(table()), settings, screen=Ranked()).run()
+    assert with_sets.best.scores[0] == 47.0
+    assert set(np.flatnonzero(with_sets.best.dags[0][:, 0])) == set(TEAM)
+    without = new_search(Together(table()), settings.with_(parent_sets=False), screen=Ranked()).run()
+    assert without.best.scores[0] == 0.0
+
+
+def test_descendants_are_no_candidates_and_present_parents_stay_in_some_sets():
+    one = evaluator()
+    dag = np.zeros((D, D), dtype=bool)
+    dag[2, 0] = dag[0, 3] = dag[3, 4] = True
+    screen = Ranked()
+    try_parent_sets(one.evaluate_one(dag), one, Constraints.none(D), screen, ordered=True)
+    assert not any(1 in key or 3 in key or 4 in key for key in known_sets(one, 0))
+    assert (2, 5) in known_sets(one, 0)
+
+
+def test_the_knowledge_holds():
+    names = [f"x{k}" for k in range(D)]
+    knowledge = Knowledge(required=["x1 -> x0"], forbidden=["x7 -> x0"], max_parents=3)
+    limits = Constraints.of(knowledge, names)
+    one = evaluator()
+    try_parent_sets(one.evaluate_one(limits.required), one, limits, Ranked(), ordered=False)
+    sets = known_sets(one, 0)
+    assert all(1 in parents and 7 not in parents and len(parents) <= 3 for parents in sets)
+    assert (1, 3, 5) in sets
+
+
+def test_the_budget_holds():
+    one = evaluator(max_local=D + 3)
+    best = one.evaluate_one(np.zeros((D, D), dtype=bool))
+    try_parent_sets(best, one, Constraints.none(D), Ranked(), ordered=False)
+    assert one.n_local == D + 3
+
+
+def test_a_dense_graph_is_noticed_early():
+    class Greedy(Score):
+        name = "greedy"
+
+        def local_one(self, node, parents):
+            return float(len(parents))
+
+    class Flat:
+        def importance(self, node, candidates, given=None):
+            return candidates * 1.0
+
+    one = Evaluator(Greedy(table()), Settings(max_evals=10_000))
+    best = one.evaluate_one(np.zeros((D, D), dtype=bool))
+    assert not try_parent_sets(best, one, Constraints.none(D), Flat(), ordered=False)
+    families, _ = one.known()
+    tried = np.unique(families.nodes[families.sizes == MOST_PARENTS])
+    assert len(tried) == 5
+    assert tried[-1] - tried[0] > D // 2  # spread over the columns
+
+
+@pytest.mark.parametrize("stop", [1, 2])
+def test_a_search_with_parent_sets_resumes_to_the_same_end(stop, tmp_path):
+    from drbo import DrBO
+
+    values = np.random.default_rng(1).normal(size=(120, 14))
+    values[:, 0] += 2 * values[:, 3] * values[:, 7]
+    options = {"score": "splines", "settings": Settings(max_evals=60, route="surrogate"), "random_state": 0}
+    whole = DrBO(**options).fit(values).result_
+    rounds = iter(range(100))
+    halt = DrBO(**options, checkpoint=tmp_path / "run", callbacks=[lambda _: "halt" if next(rounds) >= stop else None])
+    halt.fit(values)
+    resumed = DrBO.resume(tmp_path / "run", values).result_
+    assert resumed.score == whole.score
+    assert np.array_equal(resumed.dag, whole.dag)
