@@ -70,7 +70,7 @@ def test_the_memory_is_within_a_factor_of_two(folder: Path) -> None:
     """Against the peak of a fit in a process of its own."""
     values = np.random.default_rng(0).normal(size=(300, 12))
     np.savetxt(folder / "t.csv", values, delimiter=",", header=",".join("abcdefghijkl"), comments="")
-    words = [sys.executable, "-m", "drbo", "fit", "t.csv", *NETWORKS, "--max-evals", "600", "--json", "-q"]
+    words = [sys.executable, "-m", "drbo", "fit", "t.csv", *NETWORKS, "--max-evals", "200", "--json", "-q"]
     dry = json.loads(subprocess.run([*words, "--dry-run"], capture_output=True, check=True, text=True).stdout)
     measured = (
         "import json, resource, subprocess, sys; done = subprocess.run(sys.argv[1:], capture_output=True, text=True); "

@@ -46,7 +46,8 @@ def _deflated(head: bytes, block: bytes, times: int, rest: bytes = b"") -> tuple
 
 
 def _packed_text(head: bytes, line: bytes, times: int) -> bytes:
-    raw, checksum, size = _deflated(head, line * 10_000, times // 10_000)
+    each = max(1, 2**20 // len(line))
+    raw, checksum, size = _deflated(head, line * each, times // each)
     return b"\x1f\x8b\x08" + bytes(6) + b"\xff" + raw + struct.pack("<II", checksum, size)
 
 

@@ -27,6 +27,7 @@ dask = pytest.importorskip("dask", reason="needs the extra drbo[dask]")
 distributed = pytest.importorskip("distributed", reason="needs the extra drbo[dask]")
 
 OPTIONS = {"score": "gp", "max_evals": 30, "random_state": 1}
+QUICK = OPTIONS | {"score": "splines"}  # without torch, which every worker would have to load
 X = simulate("5ER2", model="gp", n=80, seed=3).X
 
 
@@ -39,6 +40,11 @@ def _fingerprint(model):
 @pytest.fixture(scope="module")
 def alone():
     return _fingerprint(DrBO(**OPTIONS).fit(X))
+
+
+@pytest.fixture(scope="module")
+def quick_alone():
+    return _fingerprint(DrBO(**QUICK).fit(X))
 
 
 @pytest.fixture(autouse=True)
@@ -126,7 +132,7 @@ def test_a_worker_that_is_killed_loses_nothing(client, alone):
     assert _fingerprint(model) == alone
 
 
-def test_a_dead_scheduler_is_an_error_in_words_and_the_run_goes_on_later(scheduler, alone, tmp_path, monkeypatch):
+def test_a_dead_scheduler_is_an_error_in_words_and_the_run_goes_on_later(scheduler, quick_alone, tmp_path, monkeypatch):
     monkeypatch.setitem(saving.Saver.__init__.__kwdefaults__, "every", 0.0)
     monkeypatch.setattr(saving, "LARGEST_SHARE", 1e9)
     process, address = scheduler
@@ -141,13 +147,13 @@ def test_a_dead_scheduler_is_an_error_in_words_and_the_run_goes_on_later(schedul
         client.wait_for_workers(1, timeout=60)
         executor = client.get_executor(pure=False)
         with pytest.raises(WorkerError, match="no longer accepts work") as caught:
-            DrBO(executor=executor, callbacks=[kill], checkpoint=tmp_path / "run", **OPTIONS).fit(X)
+            DrBO(executor=executor, callbacks=[kill], checkpoint=tmp_path / "run", **QUICK).fit(X)
         assert "drbo resume" in caught.value.hint
     finally:
         client.close()
         worker.kill()
         worker.wait()
-    assert _fingerprint(DrBO.resume(tmp_path / "run")) == alone
+    assert _fingerprint(DrBO.resume(tmp_path / "run")) == quick_alone
 
 
 def test_a_scheduler_without_workers_is_not_waited_for_for_ever(scheduler, monkeypatch):
@@ -156,20 +162,20 @@ def test_a_scheduler_without_workers_is_not_waited_for_for_ever(scheduler, monke
     with distributed.Client(scheduler[1], timeout=5, set_as_default=False) as client:
         executor = client.get_executor(pure=False)
         with pytest.raises(WorkerError, match="has had no worker for 1 s"):
-            DrBO(executor=executor, **OPTIONS).fit(X)
+            DrBO(executor=executor, **QUICK).fit(X)
 
 
-def test_the_command(scheduler, alone, tmp_path):
+def test_the_command(scheduler, quick_alone, tmp_path):
     worker = _worker(scheduler[1])
     pd.DataFrame(X).to_csv(tmp_path / "t.csv", index=False, header=list("abcde"))
-    words = [tmp_path / "t.csv", "--score", "gp", "--max-evals", "30", "--seed", "1", "--dask", scheduler[1], "-q"]
+    words = [tmp_path / "t.csv", "--score", "splines", "--max-evals", "30", "--seed", "1", "--dask", scheduler[1], "-q"]
     try:
         ran = CliRunner().invoke(main, ["fit", *map(str, words), "--json"])
     finally:
         worker.kill()
         worker.wait()
     assert ran.exit_code == 0, ran.output
-    assert json.loads(ran.stdout)["score"] == pytest.approx(json.loads(alone)[0], rel=1e-12)
+    assert json.loads(ran.stdout)["score"] == pytest.approx(json.loads(quick_alone)[0], rel=1e-12)
 
 
 def test_the_command_starts_a_cluster_of_its_own(tmp_path):
@@ -196,7 +202,7 @@ def _certificates(folder):
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make certificates")
-def test_a_cluster_over_tls(alone, tmp_path):
+def test_a_cluster_over_tls(quick_alone, tmp_path):
     """The command of docs/scaling-out.md: Dask's own settings name the certificates."""
     settings = _certificates(tmp_path)
     variables = {name: name.upper().replace(".", "__").replace("-", "_") for name in settings}
@@ -205,7 +211,7 @@ def test_a_cluster_over_tls(alone, tmp_path):
     with _scheduler(tmp_path, "127.0.0.1", "--protocol", "tls", environment=environment) as (_, address):
         assert address.startswith("tls://")
         worker = _worker(address, environment)
-        words = ["fit", tmp_path / "t.csv", "--score", "gp", "--max-evals", "30", "--seed", "1", "-q", "--json"]
+        words = ["fit", tmp_path / "t.csv", "--score", "splines", "--max-evals", "30", "--seed", "1", "-q", "--json"]
         command = [*map(str, words), "--dask", address]
         try:
             stranger = CliRunner().invoke(main, command)
@@ -217,6 +223,6 @@ def test_a_cluster_over_tls(alone, tmp_path):
             worker.kill()
             worker.wait()
     assert (stranger.exit_code, trusted.exit_code, careless.exit_code) == (2, 0, 2), trusted.output
-    assert json.loads(trusted.stdout)["score"] == pytest.approx(json.loads(alone)[0], rel=1e-12)
+    assert json.loads(trusted.stdout)["score"] == pytest.approx(json.loads(quick_alone)[0], rel=1e-12)
     assert "requires TLS certificates, but Dask's configuration names none" in stranger.stderr
     assert "cannot be read" in careless.stderr

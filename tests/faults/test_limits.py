@@ -49,6 +49,15 @@ def small(tmp_path):
     return write(simulate("12ER2", n=300, seed=1).X, tmp_path / "small.npz")
 
 
+@pytest.fixture(scope="module")
+def pace(tmp_path_factory):
+    """The seconds that a short run takes here and now, so that limits are neither too short nor longer than needed."""
+    path = write(simulate("12ER2", n=300, seed=1).X, tmp_path_factory.mktemp("pace") / "small.npz")
+    done = run(["fit", str(path)])
+    assert done.code == 0, done.words
+    return done.seconds
+
+
 def _fit(path, *words, folder="run"):
     done = run(["fit", str(path), "-o", str(path.with_name(folder)), *words])
     assert done.code == 0, done.words
@@ -70,8 +79,8 @@ def test_a_search_ends_at_its_limit_saved_and_reported(wide, words):
     assert "stopped      time limit of 3 s reached" in done.words
 
 
-def test_resamples_end_at_the_limit_of_the_run(small):
-    result, done = _fit(small, "--bootstrap", "1000000", "--time-limit", "15")
+def test_resamples_end_at_the_limit_of_the_run(small, pace):
+    result, done = _fit(small, "--bootstrap", "1000000", "--time-limit", f"{2 * pace + 2:.0f}")
     found = result.confidence
     assert found.asked == 1_000_000
     assert 1 <= found.n < 1_000_000
@@ -116,10 +125,10 @@ def test_signals_end_a_run_with_what_it_has(small, number, words):
     assert "interrupted: finishing with the best graph so far" in done.words
 
 
-def test_judge_ends_at_its_limit(small):
-    result, _ = _fit(small, "--time-limit", "20")
+def test_judge_ends_at_its_limit(small, pace):
+    result, _ = _fit(small)
     words = ["judge", str(small), str(small.with_name("run")), "--as-is", "--json", "--permutations", "10000000"]
-    done = run([*words, "--time-limit", "8"])
+    done = run([*words, "--time-limit", f"{pace + 2:.0f}"])
     found = json.loads(done.words[done.words.index("{") :])
     assert found["n_permutations"] < 10_000_000
     assert any("of 10000000 permutations were tested" in note for note in found["notes"])

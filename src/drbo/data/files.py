@@ -2,8 +2,6 @@
 
 Sizes are checked before anything is read, so that neither a huge file nor a pipe that never ends can fill the memory or
 hang the program; :mod:`drbo.data.packed` does the same for what is unpacked. Nothing is ever unpickled.
-
-The module is long because reading and writing share the limits and checks of each format.
 """
 
 import hashlib

@@ -3,8 +3,6 @@
 A state is a nested dict of plain values, numpy arrays, and further states. Plain values are kept as JSON, arrays as
 members of an .npz archive, named by the path of the field. The reader asks for each field that it knows and checks it;
 a field that nobody asked for is an error. A file therefore cannot name a module, a class, an attribute or a function.
-
-The module is long because there is one checked accessor per type of field.
 """
 
 import json

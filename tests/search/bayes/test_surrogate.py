@@ -52,7 +52,7 @@ def values_at(drawn, node, parents, cheap=None):
 
 @pytest.mark.parametrize("relative", [False, True])
 def test_draws_have_the_mean_and_spread_of_the_posterior(rng, monkeypatch, relative):
-    monkeypatch.setattr(process, "N_FEATURES", 2_000)
+    monkeypatch.setattr(process, "N_FEATURES", 1_000)
     sets = families(rng, 25)
     local = values_of(sets, rng)
     cheap = 2 * local + rng.normal(size=len(sets)) if relative else None
@@ -62,7 +62,7 @@ def test_draws_have_the_mean_and_spread_of_the_posterior(rng, monkeypatch, relat
     fitted = surrogate._nodes[0]
     new = families(np.random.default_rng(9), 12)
     new_cheap = 2 * values_of(new, rng) if relative else None
-    drawn = values_at(surrogate.draw(4_000, rng), 0, new, new_cheap)
+    drawn = values_at(surrogate.draw(1_500, rng), 0, new, new_cheap)
     old_along, new_along = None, None
     if relative:
         old_along, new_along = ((side - cheap.mean()) / cheap.std() for side in (cheap, new_cheap))

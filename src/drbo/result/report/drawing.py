@@ -1,8 +1,6 @@
 """The graph and the course of the search as SVG: what the report shows without a line of JavaScript.
 
 Colours come from the style sheet, by class; nothing here carries a style of its own, so that the page can forbid them.
-
-The module is long because edges, nodes, legend and trace are each drawn by hand as SVG.
 """
 
 from dataclasses import dataclass, field

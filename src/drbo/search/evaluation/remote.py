@@ -12,7 +12,7 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,6 @@ class Answer:
     seconds: float = 0.0
     wanted: bool = False  # the worker does not hold the score
     problem: str = ""
-    key: bytes = b""  # the family that made the problem
 
 
 def compute(digest: str, blob: bytes | None, keys: Sequence[bytes], n_threads: int) -> Answer:
@@ -84,7 +83,6 @@ class _Piece:
     rows: npt.NDArray[np.intp]
     with_score: bool = False
     losses: int = 0
-    why: list[str] = field(default_factory=list)
 
 
 class Workers:
@@ -214,11 +212,11 @@ class Workers:
     def _lost(self, piece: _Piece, families: Families, error: BaseException) -> None:
         self.n_lost += 1
         piece.losses += 1
-        piece.why.append(f"{type(error).__name__}: {error}".rstrip(": "))
         if isinstance(error, BrokenExecutor):  # a ProcessPoolExecutor never recovers
             raise gone(error) from error
         if piece.losses >= MAX_LOSSES:
-            raise _lost_for_good(self.score, families, piece, piece.why[-1]) from error
+            why = f"{type(error).__name__}: {error}".rstrip(": ")
+            raise _lost_for_good(self.score, families, piece, why) from error
 
     def _check_timeout(self, running: "Running[Answer, _Piece]", families: Families) -> None:
         if self.timeout is None:

@@ -2,8 +2,6 @@
 
 Both maps give an edge i -> j exactly where node i comes before node j and the pair is linked, so every vector is a
 DAG. Knowledge is part of the map: forbidden edges never appear, required ones always do.
-
-The module is long because the two maps share everything but how a vector encodes links.
 """
 
 from abc import ABC, abstractmethod
