@@ -91,10 +91,15 @@ def grounds(rows: list[Row]) -> str:
                     cells.append(f"{right / max(1, total['true_edges']):.2f}")
             clear = totals(row for row in part if not row["kind"].startswith(HIDDEN))
             cells.append(interval(clear["class right"], clear["class right"] + clear["class wrong"]))
-            fit, check = (sum(float(row.get(f"{name}_seconds") or 0) for row in part) for name in ("fit", "check"))
-            fitted = "-" if graph == "true" else f"{fit / len(part):.2f}"
-            text += f"| {' | '.join(cells)} | {fitted}, {check / len(part):.2f} |\n"
+            times = ", ".join(_seconds(row.get(f"{name}_seconds") for row in part) for name in ("fit", "check"))
+            text += f"| {' | '.join(cells)} | {times} |\n"
     return text
+
+
+def _seconds(values: Iterable[str | None]) -> str:
+    """Return the mean of the seconds that are there."""
+    there = [float(value) for value in values if value]
+    return f"{sum(there) / len(there):.2f}" if there else "-"
 
 
 def by_rows(rows: list[Row], graph: str) -> list[tuple[tuple[str, ...], list[Row]]]:

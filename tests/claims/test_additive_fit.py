@@ -17,11 +17,12 @@ def _curved(seed, n=200):
     return np.column_stack([x, np.sin(2 * x[:, 0]) + 0.4 * x[:, 1] ** 2 + 0.5 * rng.normal(size=n)])
 
 
+@pytest.mark.parametrize("parents", [(0,), (0, 1)])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_smoothness_minimises_gcv_over_all_combinations(seed):
+def test_the_smoothness_minimises_gcv_over_all_combinations(seed, parents):
     """Every combination of strengths, each as a dense penalised regression with its own hat matrix."""
     fits = AdditiveRegressions(_curved(seed))
-    terms = [smooth_term(column) for column in fits.values[:, :2].T]
+    terms = [smooth_term(column) for column in fits.values[:, parents].T]
     basis, y = np.hstack([term.basis for term in terms]), fits.values[:, 3]
     best = (np.inf, y)
     for chosen in itertools.product(*(term.strengths for term in terms)):
@@ -30,14 +31,17 @@ def test_the_smoothness_minimises_gcv_over_all_combinations(seed):
         residual = y - hat @ y
         criterion = np.mean(residual**2) / (1 - GCV_FACTOR * (np.trace(hat) + 1) / 200) ** 2
         best = min(best, (criterion, residual), key=lambda pair: pair[0])
-    np.testing.assert_allclose(fits.residual(3, (0, 1)), best[1], atol=1e-9)
+    np.testing.assert_allclose(fits.residual(3, parents), best[1], atol=1e-9)
 
 
 def _design(seed):
     values = AdditiveRegressions(_curved(seed)).values
     terms = [*(smooth_term(column) for column in values[:, :3].T), category_term(np.arange(200) % 3)]
     basis = np.hstack([term.basis for term in terms])
-    return Design.of(basis.T @ basis / 200, terms), basis, values[:, 3]
+    pairs = itertools.combinations(range(4), 2)
+    design = Design.of(terms, {(k, m): terms[k].basis.T @ terms[m].basis / 200 for k, m in pairs})
+    np.testing.assert_allclose(design.gram, basis.T @ basis / 200, atol=1e-9)
+    return design, basis, values[:, 3]
 
 
 def test_a_step_changes_inverse_and_coefficients_as_a_fresh_inverse_does():

@@ -1,6 +1,6 @@
 """Penalised additive regressions: the smoothness of every term is chosen by generalised cross-validation (GCV)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,10 +35,13 @@ class Design(NamedTuple):
     inverse: Floats  # (p, p) of gram plus these penalties
 
     @classmethod
-    def of(cls, gram: Floats, terms: Sequence[SmoothTerm]) -> "Design":
-        """Begin with the middle one of the strengths of each term."""
+    def of(cls, terms: Sequence[SmoothTerm], products: Mapping[tuple[int, int], Floats]) -> "Design":
+        """Begin with the middle one of the strengths of each term; products between bases by places k < m of terms."""
         ends = np.cumsum([len(term.penalty) for term in terms])
         blocks = [slice(end - len(term.penalty), end) for end, term in zip(ends, terms, strict=True)]
+        gram = np.eye(ends[-1])  # the bases of each term are orthonormal
+        for (k, m), product in products.items():
+            gram[blocks[k], blocks[m]], gram[blocks[m], blocks[k]] = product, product.T
         middle = [term.strengths[len(term.strengths) // 2] * term.penalty for term in terms]
         ridge = LEAST_VARIANCE + np.concatenate(middle)
         inverse: Floats = np.asarray(np.linalg.inv(gram + np.diag(ridge)), dtype=np.float64)
@@ -57,6 +60,8 @@ def additive_coefficients(
     a term's strengths are compared at the cost of one small inverse each, by the Schur complement of its block; this
     goes round the terms until nothing changes.
     """
+    if len(design.terms) == 1:
+        return _single_term(design.terms[0], projections, variance, n_rows)
     ridge, inverse = design.ridge.copy(), design.inverse
     coefficients: Floats = inverse @ projections
     n_changes, compared_at = 0, dict[int, int]()
@@ -78,6 +83,22 @@ def additive_coefficients(
             break
     found: Floats = np.asarray(np.linalg.solve(design.gram + np.diag(ridge), projections), dtype=np.float64)
     return found
+
+
+def _single_term(term: SmoothTerm, projections: Floats, variance: float, n_rows: int) -> Floats:
+    """Return the coefficients of a fit with one term, whose Gram matrix is the identity."""
+    shrunk = 1.0 / (1.0 + LEAST_VARIANCE + term.strengths[:, None] * term.penalty)  # (L, q)
+    tried = shrunk * projections
+    unexplained = variance - 2 * tried @ projections + np.square(tried).sum(axis=1)
+    best: Floats = tried[log_gcv(unexplained, shrunk.sum(axis=1), n_rows).argmin()]
+    return best
+
+
+def log_gcv(unexplained: Floats, freedom: Floats, n_rows: int) -> Floats:
+    """Return the logarithm of the GCV criterion from the mean squares left and the degrees of freedom."""
+    left = np.maximum(1.0 - GCV_FACTOR * (freedom + 1.0) / n_rows, LEAST_VARIANCE)
+    criterion: Floats = np.log(np.maximum(unexplained, LEAST_VARIANCE**2)) - 2.0 * np.log(left)
+    return criterion
 
 
 class _Step:
@@ -121,9 +142,7 @@ class _Step:
         unexplained = self._variance - 2 * coefficients @ self._slope + curvature
         freedom = self._freedom - np.einsum("lqq,lq->l", inverses, penalties)
         freedom -= (inverses * self._hidden.T).sum(axis=(1, 2))
-        left = np.maximum(1.0 - GCV_FACTOR * (freedom + 1.0) / n_rows, LEAST_VARIANCE)
-        criterion: Floats = np.log(np.maximum(unexplained, LEAST_VARIANCE**2)) - 2.0 * np.log(left)
-        return criterion, inverses
+        return log_gcv(unexplained, freedom, n_rows), inverses
 
     def changed(self, own: Floats) -> tuple[Floats, Floats]:
         """Return inverse and coefficients under another penalty of the term, whose block of the inverse is ``own``."""

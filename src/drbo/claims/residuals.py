@@ -5,8 +5,8 @@ generalised cross-validation (GCV). The basis of every column is rotated once so
 and its penalty is diagonal (Demmler & Reinsch 1975). Families share these bases and the products between them.
 """
 
+import itertools
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ LOG_FLOOR = 1e-3
 SCALE_ROUNDS = 2
 #: Fitted scales are kept within this factor of their median.
 MAX_SCALE = 20.0
+#: Standardised columns whose sorted values agree to this many digits are the same up to the order of their rows.
+SAME_DIGITS = 9
 #: Residuals that are remembered; of a large graph all of them would take gigabytes.
 MAX_REMEMBERED = 500
 
@@ -94,7 +96,7 @@ def _b_splines(x: Floats) -> tuple[Floats, Floats]:
     sites = np.array([knots[k + 1 : k + 1 + DEGREE].mean() for k in range(basis.shape[1])])
     steps = np.diff(sites)
     differences = np.zeros((len(sites) - 2, len(sites)))
-    for k, (left, right) in enumerate(pairwise(steps)):
+    for k, (left, right) in enumerate(itertools.pairwise(steps)):
         differences[k, k : k + 3] = np.array([1 / left, -1 / left - 1 / right, 1 / right]) * ((left + right) / 2) ** 0.5
     return basis, differences.T @ differences
 
@@ -148,6 +150,7 @@ class AdditiveRegressions:
         self.values = standardized(np.asarray(values, dtype=np.float64))
         self._categorical = frozenset(categorical)
         self._terms: dict[int, SmoothTerm] = {}
+        self._last_term: tuple[bytes, SmoothTerm] | None = None  # of sorted values
         self._products: dict[tuple[int, int], Floats] = {}
         self._designs: dict[tuple[int, ...], Design] = {}
         self._residuals: dict[tuple[int, tuple[int, ...], NoiseModel], Floats] = {}
@@ -193,20 +196,35 @@ class AdditiveRegressions:
 
     def _design(self, parents: tuple[int, ...]) -> Design:
         if parents not in self._designs:
-            gram = np.block([[self._product(a, b) for b in parents] for a in parents])
-            remember(self._designs, parents, Design.of(gram, [self._term(parent) for parent in parents]))
+            design = Design.of([self._term(parent) for parent in parents], self._products_of(parents))
+            remember(self._designs, parents, design)
         return self._designs[parents]
 
     def _term(self, column: int) -> SmoothTerm:
         if column not in self._terms:
-            build = category_term if column in self._categorical else smooth_term
-            self._terms[column] = build(self.values[:, column])
+            values = self.values[:, column]
+            self._terms[column] = category_term(values) if column in self._categorical else self._smooth_term(values)
         return self._terms[column]
 
+    def _smooth_term(self, values: Floats) -> SmoothTerm:
+        """Return the basis of a column, from that of the last one if it has the same values in other rows (ranks)."""
+        order = np.argsort(values, kind="stable")
+        ordered = values[order]
+        key = np.round(ordered, SAME_DIGITS).tobytes()
+        if self._last_term is None or self._last_term[0] != key:
+            self._last_term = key, smooth_term(ordered)
+        term = self._last_term[1]
+        basis = np.empty_like(term.basis)
+        basis[order] = term.basis
+        return term._replace(basis=basis)
+
+    def _products_of(self, parents: tuple[int, ...]) -> dict[tuple[int, int], Floats]:
+        """Return the products between the bases of each two of the parents, by their places."""
+        places = itertools.combinations(enumerate(parents), 2)
+        return {(k, m): self._product(a, b) for (k, a), (m, b) in places}
+
     def _product(self, a: int, b: int) -> Floats:
-        """Return the inner products (q, q) between the bases of two columns, divided by the number of rows."""
-        if a > b:
-            return self._product(b, a).T
+        """Return the inner products (q, q) between the bases of columns a < b, divided by the number of rows."""
         if (a, b) not in self._products:
             left, right = self._term(a).basis, self._term(b).basis
             self._products[a, b] = left.T @ right / len(left)
