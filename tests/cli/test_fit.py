@@ -333,6 +333,8 @@ def test_settings_and_budget_are_merged_before_the_estimator_sees_them() -> None
         "context": (),
         "seeds": None,
         "weights": None,
+        "groups": None,
+        "independent_rows": False,
     }
     arguments = fit_arguments(options)
     settings = arguments["settings"]
