@@ -113,7 +113,7 @@ def within_groups(
     --------
     >>> table = Table.from_array([[1.0, 5.0], [3.0, 4.0], [12.0, 1.0], [10.0, 0.0]], ["dose", "response"])
     >>> found, _ = within_groups(table, np.array([0, 0, 1, 1]))
-    >>> (found.values * np.sqrt(found.weights)[:, None]).round(3).tolist(), found.weights.sum()
+    >>> (found.values * np.sqrt(found.weights)[:, None]).round(3).tolist(), float(found.weights.sum())
     ([[-1.0, 0.5], [1.0, -0.5], [1.0, 0.5], [-1.0, -0.5]], 2.0)
     """
     notes = list[str]()
@@ -148,7 +148,7 @@ def one_left_out(codes: Codes, rng: np.random.Generator) -> Codes:
     Examples
     --------
     >>> one_left_out(np.array([0, 0, 1, 1, 1]), np.random.default_rng(0)).tolist()
-    [0, 3, 4]
+    [1, 3, 4]
     """
     order = rng.permutation(len(codes))
     _, first = np.unique(codes[order], return_index=True)
