@@ -21,7 +21,7 @@ MOST_COLUMNS = 100
 ROWS_PER_COLUMN = 5
 LEAST_ROWS = 50
 #: With categories there may be fewer columns, because the search for a graph takes longer.
-MOST_COLUMNS_MIXED = 30
+MOST_COLUMNS_MIXED = 20
 
 #: Seconds of one Gaussian-process family on one core, per squared row: 0.02 s for 200 rows, 0.3 s for 800.
 GP_SECONDS = 5e-7
