@@ -9,7 +9,7 @@ import click
 from drbo.cli.compare import answer, comparison_text
 from drbo.cli.fit import exit_if_interrupted, finish, search
 from drbo.cli.interrupts import limited_run
-from drbo.cli.messages import say, show, table
+from drbo.cli.messages import say, show
 from drbo.cli.options import FILE
 from drbo.cli.output import PICTURE, REPORT, check_folder
 
@@ -51,8 +51,6 @@ def demo(output: Path) -> None:
         result = replace(search(frame, ARGUMENTS, run, quiet=False), call=CALL)
     say("")
     finish(result, output, quiet=True)
-    if result.weights is None:
-        show(f"\nLinear regression coefficients of the same edges:\n{_slopes(result, frame.to_numpy())}")
     comparison = compare(answer(result), sachs.dag)
     what = "The equivalence class" if result.score_equivalent else "The graph"
     show(f"\n{what} compared with the known network: {comparison_text(comparison, sachs.names)}")
@@ -65,23 +63,14 @@ def demo(output: Path) -> None:
     exit_if_interrupted(result)
 
 
-def _slopes(result: "Result", values: "npt.ArrayLike") -> str:
-    """Return the edges with linear weights: what a score without weights of its own leaves open."""
-    from drbo.claims.prune import linear_weights
-
-    raw, standardised = linear_weights(values, result.dag)
-    rows = [
-        [f"{result.names[i]} -> {result.names[j]}", f"{raw[i, j]:+.4g}", f"{standardised[i, j]:+.2f}"]
-        for i, j in zip(*result.dag.nonzero(), strict=True)
-    ]
-    return table(["edge", "weight", "standardised"], rows, align="lrr")
-
-
 def _supported(result: "Result", truth: "npt.NDArray[np.bool_]") -> str:
     """Return what became of the directions that the data support."""
     supported = result.dag & ~result.assumed & ~result.undirected
     if not supported.any():
-        return "The data support none of these directions: every arrow is assumed, as its hollow head shows."
+        return (
+            "The data support none of these directions: every one is assumed (a hollow arrowhead) or open (no "
+            "arrowhead)."
+        )
     against = int((supported & truth.T).sum())
     return f"The data support {int(supported.sum())} of these directions; {against} of them contradict the known ones."
 

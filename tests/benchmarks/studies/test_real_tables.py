@@ -9,8 +9,8 @@ from drbo import DrBO
 
 
 def test_drawn_arrows_edges_and_grounds_are_counted(rng):
-    a, b = rng.normal(size=(2, 400))
-    result = DrBO(score="bic-nv", random_state=0).fit(np.column_stack([a, b, a + b + rng.normal(size=400)])).result_
+    a, b = rng.normal(size=(2, 2000))
+    result = DrBO(score="bic-nv", random_state=0).fit(np.column_stack([a, b, a + b + rng.normal(size=2000)])).result_
     truth = np.array([[0, 0, 1], [0, 0, 0], [0, 1, 0]], dtype=bool)  # the second arrow is the other way round
     found = real_tables.counts(result, truth)
     assert found == {
