@@ -11,6 +11,7 @@ STUDIES = {
     "exact": "the optimum proved up to 20 columns and beyond, and the search against it",
     "expensive": "Gaussian-process data with 20 to 50 nodes, score gp: local scores with and without a surrogate",
     "false_edges": "independent columns: false edges of every score, and the choice of the penalty",
+    "gaussian_networks": "Gaussian networks with real coefficients: the default penalty beside FLOP and BOSS",
     "gp_check": "the paper's GP score against its fingerprints and scikit-learn",
     "gp_speed": "seconds for a batch of GP families against scikit-learn",
     "judge": "how often true, learned and wrong graphs pass the tests on held-out rows",

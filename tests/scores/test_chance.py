@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from drbo.scores.chance import chance_penalty
 
@@ -19,7 +20,7 @@ def _columns(kind, rng, n, d):
 @pytest.mark.parametrize(("n", "d"), [(100, 10), (100, 50), (1000, 50)])
 def test_independent_columns_get_hardly_any_edge(kind, n, d):
     found = []
-    for seed in range(12):
+    for seed in range(8):
         values = _columns(kind, np.random.default_rng([seed, n, d]), n, d)
         squares = np.square(np.corrcoef(values.T)[np.triu_indices(d, 1)])
         found.append((-n * np.log1p(-squares) > chance_penalty(values) * np.log(n)).sum())
@@ -54,3 +55,10 @@ def test_a_row_of_weight_two_counts_twice():
 @pytest.mark.parametrize(("n", "d"), [(9, 3), (50_000, 100)])
 def test_few_and_many_rows_are_not_shuffled(n, d):
     assert chance_penalty(np.zeros((n, d))) is None
+
+
+def test_gaussian_columns_get_the_penalty_of_the_exact_tail():
+    n, d = 200, 46
+    quantile = t.isf(0.2 / (d * (d - 1) / 2) / 2, n - 2) ** 2
+    exact = n * np.log1p(quantile / (n - 2)) / np.log(n)
+    assert chance_penalty(np.random.default_rng(0).normal(size=(n, d))) == pytest.approx(exact, abs=0.12)

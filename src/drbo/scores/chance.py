@@ -7,12 +7,15 @@ Floats = npt.NDArray[np.float64]
 
 #: Edges that independent columns with the same values would have on average.
 ALLOWED_EDGES = 0.2
-#: Shuffled tables, and pairs of columns in all of them, at least; and pairs at most, where one table has fewer.
-MIN_SHUFFLES, MIN_PAIRS, MAX_PAIRS = 16, 4_000, 2_000_000
+#: Shuffled tables at least and at most; pairs of columns in all of them that are enough; and pairs at most.
+MIN_SHUFFLES, MAX_SHUFFLES, ENOUGH_PAIRS, MAX_PAIRS = 16, 200, 100_000, 2_000_000
+#: Cells of all shuffled tables beyond the first ones, at most.
+SHUFFLED_CELLS = 2 * 10**6
 #: Cells of the largest table that is shuffled: sorting more takes longer than many searches.
 MAX_CELLS = 2**22
-#: The largest gains in all shuffled tables, from which the tail is extrapolated.
-TAIL = 10
+#: The largest gains in all shuffled tables, from which the tail is extrapolated: so many of each table, and at least
+#: so many in all.
+TAIL_SHARE, MIN_TAIL = 0.6, 10
 #: More rows are not shuffled: the distribution of the gains hardly changes any more.
 MAX_ROWS = 2_000
 #: With fewer rows, nothing can be said about a tail.
@@ -24,8 +27,8 @@ DIGITS = 2
 def chance_penalty(values: Floats, weights: Floats | None = None) -> float | None:
     """Return the BIC penalty at which a table with the same columns, but independent ones, has 0.2 edges on average.
 
-    Every column is shuffled on its own, at least 16 times, which keeps outliers and all else about a single column; a
-    thousand columns and more are shuffled less often. The gain of an edge between two shuffled columns is
+    Every column is shuffled on its own, at least 16 times, which keeps outliers and all else about a single column; few
+    columns are shuffled more often, a thousand and more less often. The gain of an edge between two shuffled columns is
     -n ln(1 - r^2); the penalty must be larger than the gains that occur by chance, whose tail is extrapolated by an
     exponential distribution. The penalty is never smaller than that of the extended BIC, 1 + 2 ln d / ln n. Units,
     signs and the order of rows and columns do not matter, and a row of weight w counts as w equal rows. None: the table
@@ -45,9 +48,14 @@ def chance_penalty(values: Floats, weights: Floats | None = None) -> float | Non
     if d < 2:
         return float(least)
     gains, shuffles = _chance_gains(_ordered(_sorted(values, weights, n)))
-    tail = np.sort(gains)[::-1][: TAIL + 1]
-    needed = tail[-1] + (tail[:-1] - tail[-1]).mean() * np.log(TAIL / (ALLOWED_EDGES * shuffles))
-    return float(np.ceil(max(least, needed / np.log(n)) * 10**DIGITS) / 10**DIGITS)
+    return float(np.ceil(max(least, _exceeded(gains, shuffles) / np.log(n)) * 10**DIGITS) / 10**DIGITS)
+
+
+def _exceeded(gains: Floats, shuffles: int) -> float:
+    """Return the gain that so few pairs exceed as there may be false edges; the tail is taken to be exponential."""
+    count = min(max(MIN_TAIL, round(TAIL_SHARE * shuffles)), len(gains) - 1)
+    tail = np.sort(gains)[::-1][: count + 1]
+    return float(tail[-1] + (tail[:-1] - tail[-1]).mean() * np.log(count / (ALLOWED_EDGES * shuffles)))
 
 
 def _sorted(values: Floats, weights: Floats | None, n: int) -> Floats:
@@ -78,7 +86,9 @@ def _chance_gains(columns: Floats) -> tuple[Floats, int]:
     rng = np.random.default_rng(0)
     n, d = columns.shape
     pairs = np.triu_indices(d, 1)
-    shuffles = max(1, min(max(MIN_SHUFFLES, -(-MIN_PAIRS // len(pairs[0]))), MAX_PAIRS // len(pairs[0])))
+    affordable = SHUFFLED_CELLS // (min(n, MAX_ROWS) * d)
+    shuffles = max(MIN_SHUFFLES, min(MAX_SHUFFLES, -(-ENOUGH_PAIRS // len(pairs[0])), affordable))
+    shuffles = max(1, min(shuffles, MAX_PAIRS // len(pairs[0])))
     gains = []
     for _ in range(shuffles):
         rows = columns if n <= MAX_ROWS else columns[np.sort(rng.choice(n, MAX_ROWS, replace=False))]

@@ -11,10 +11,11 @@ from drbo.constraints import Constraints
 from drbo.deadline import Deadline
 from drbo.graph import topological_order
 from drbo.scores.families import Families
-from drbo.scores.linear import BicEV
+from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.climb import OrderClimb
 from drbo.search.orders.gains import steps_of
+from drbo.search.orders.listed import Listed
 from drbo.search.outcome import Evaluated
 from drbo.search.recombine import LEVEL_ROUNDS
 from drbo.search.state import Fields, State, generator_state
@@ -26,6 +27,8 @@ SAME = 1e-9
 SHAKEN = 3
 #: Change of an equal-variance score's level, as a share, that calls for a new additive bound.
 LEVEL_CHANGE = 1e-4
+#: Nodes up to which small parent sets are listed when shaking no longer helps.
+MAX_LISTED = 200
 #: The level of a saved search is within this factor of that of its best DAG.
 LEVEL_RANGE = 1e9
 
@@ -150,6 +153,25 @@ class Ascent:
             climb = self._levelled(climb, self.found)
         self._stay(climb)
         return climb
+
+    def combine(self, climb: OrderClimb) -> bool:
+        """Move to the best DAG of listed parent sets, and climb from there, if that is better; tell whether it is."""
+        score, before = self.evaluator.score, self.score
+        if type(score) is not BicNV or len(self.order) > MAX_LISTED or self.found is None or self.deadline.over():
+            return False
+        listed = Listed(score, self.found.dags[0], self.constraints)
+        self.evaluator.charge(listed.n_local)
+        dag = listed.best(self.found.dags[0], self.rng)
+        found = self.evaluator.evaluate(dag[None])
+        if found.scores[0] <= before + SAME * abs(before):
+            return False
+        climb.stand(topological_order(dag), dag)
+        climb.open_all()
+        climb.climb(self._visits(), self.deadline)
+        again = self._evaluate(climb)
+        self.found, self.waited = again if again.scores[0] > found.scores[0] else found, 0
+        self._stay(climb)
+        return True
 
     def _stay(self, climb: OrderClimb) -> None:
         self.order, self.dag = climb.order, climb.dag

@@ -25,7 +25,7 @@ from drbo.settings import Settings
 from drbo.threads import available, one_blas_thread, together
 
 #: Searches from unrelated orders, at most; they end earlier when two agree.
-MAX_SEARCHES = 3
+MAX_SEARCHES = 6
 #: Searches under way at a time: it takes two to agree.
 ABREAST = 2
 #: Nodes from which on there is one at a time: its first climb takes long, and it needs the memory.
@@ -130,6 +130,9 @@ class OrderSearch(Search):
                 climbs[ascent] = ascent.settle(climbs[ascent], better)
                 self._take(ascent)
             for ascent in [one for one in self.ascents if one.waited >= self.settings.order_patience]:
+                if ascent.combine(climbs[ascent]):
+                    self._take(ascent)
+                    continue
                 self.ends.append(ascent.score)
                 self.ascents.remove(ascent)
                 del climbs[ascent]

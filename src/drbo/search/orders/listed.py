@@ -1,0 +1,149 @@
+"""The best DAG of listed parent sets: what greedy choices of parents along an order cannot find.
+
+Along an order, a climb adds one parent at a time. Two parents that say nothing alone but much together are missed that
+way, from whatever order it starts. Here every small set of a few candidate parents is scored, so that each node has the
+best of its listed sets along any order.
+"""
+
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.constraints import Constraints
+from drbo.graph import topological_order
+from drbo.scores.families import Families
+from drbo.scores.linear import BicNV
+from drbo.search import known_orders
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+#: Candidate parents of a node, at most; the largest set of them that is listed; and listed sets of all nodes, at most.
+CANDIDATES, LARGEST, SETS = 11, 4, 30_000
+#: Nodes that are moved to random places before a climb, at most.
+MOVED = 10
+#: Climbs without a better DAG before the end: so many per node, at most, and fewer where d nodes make climbs long.
+CLIMBS, WORK = 8, 6 * 10**8
+#: A correlation matrix is inverted with this much added to its diagonal.
+RIDGE = 1e-3
+
+
+class Listed:
+    """The useful parent sets of all nodes, near a DAG.
+
+    Parameters
+    ----------
+    score : of linear effects.
+    dag : (d, d) where the candidates of a node are its neighbours and their other parents, then the nodes that are
+        correlated most with it, alone or given all others.
+    constraints : the knowledge.
+
+    Examples
+    --------
+    >>> from drbo.data.table import Table
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(200, 3))
+    >>> x[:, 1] = x[:, 0] + 0.1 * x[:, 1]
+    >>> x[:, 2] += 8 * (x[:, 1] - x[:, 0])
+    >>> listed = Listed(BicNV(Table.from_array(x)), np.zeros((3, 3), dtype=bool), Constraints.none(3))
+    >>> (listed.best(np.zeros((3, 3), dtype=bool), rng) | np.eye(3, dtype=bool)).any(axis=0).tolist()
+    [True, True, True]
+    """
+
+    def __init__(self, score: BicNV, dag: Bools, constraints: Constraints) -> None:
+        d = len(dag)
+        count = max(k for k in range(min(CANDIDATES, d - 1) + 1) if k < 2 or d * len(_subsets(k, LARGEST)[0]) <= SETS)
+        sets, smaller = _subsets(count, LARGEST)
+        candidates = _candidates(score, dag, constraints)[:, :count]
+        parents = np.zeros((d, len(sets), d + 1), dtype=bool)  # the last column takes the place of no candidate
+        for member in sets.T:
+            chosen = np.where(member < 0, d, candidates[:, member])
+            parents[np.arange(d)[:, None], np.arange(len(sets))[None], chosen] = True
+        parents = parents[:, :, :d]
+        parents &= constraints.allowed.T[:, None]
+        parents |= constraints.required.T[:, None]
+        families = Families(np.repeat(np.arange(d), len(sets)), parents.reshape(-1, d))
+        shares = score.share(score.local(families), score.family_price(families), None, families.nodes)
+        too_many = (
+            families.sizes > np.maximum(constraints.max_parents, constraints.required.sum(axis=0))[families.nodes]
+        )
+        shares = np.where(too_many, -np.inf, shares).reshape(d, -1)
+        useful = _useful(shares, (sets >= 0).sum(axis=1), smaller)
+        self.n_local = len(families)
+        own = Families.from_dags(dag[None])
+        worth = score.share(score.local(own), score.family_price(own), None, own.nodes)
+        self._nodes = np.concatenate([np.nonzero(useful)[0], own.nodes])
+        self._parents = np.concatenate([parents[useful], own.parents])
+        self._shares = np.concatenate([shares[useful], worth])
+
+    def best(self, dag: Bools, rng: np.random.Generator) -> Bools:
+        """Return the best DAG of climbs over orders: the first from a DAG, the others with a few nodes moved."""
+        d = len(dag)
+        rows = np.lexsort((-self._shares, self._nodes))
+        words, shares = known_orders.pack(self._parents[rows]), self._shares[rows]
+        starts = np.searchsorted(self._nodes[rows], np.arange(d + 1))
+        order, chosen, best = known_orders.climb(topological_order(dag), words, shares, starts, rng.permutation(d))
+        waited, patience = 0, min(CLIMBS * d, WORK // d**4)
+        while waited < patience:
+            waited += 1
+            found = known_orders.climb(_moved(order, rng), words, shares, starts, rng.permutation(d))
+            if found[2] > best + 1e-9 * abs(best):
+                waited = 0
+            if found[2] >= best:
+                order, chosen, best = found
+        return np.ascontiguousarray(self._parents[rows[chosen]].T)
+
+
+def _moved(order: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return the order with a few nodes at random places."""
+    d = len(order)
+    moved = rng.choice(d, size=min(d, 2 + int(rng.integers(MOVED - 1))), replace=False)
+    key = np.arange(d, dtype=np.float64)
+    key[moved] = rng.uniform(-1, d, size=len(moved))
+    return order[np.argsort(key, kind="stable")]
+
+
+def _candidates(score: BicNV, dag: Bools, constraints: Constraints) -> npt.NDArray[np.intp]:
+    """Return the candidate parents (d, d) of every node, best first; forbidden ones come last."""
+    correlation = score.groups[0][1]
+    inverse = np.linalg.inv(correlation + RIDGE * np.eye(len(dag)))
+    partial = inverse / np.sqrt(np.outer(np.diag(inverse), np.diag(inverse)))
+    near = dag | dag.T
+    married = (dag.astype(np.float32) @ dag.T.astype(np.float32)) > 0
+    ranks = [np.argsort(np.argsort(-np.abs(part), axis=0, kind="stable"), axis=0) for part in (correlation, partial)]
+    key = np.minimum(*ranks).astype(np.float64)
+    key[married] -= len(dag)
+    key[near] -= 2 * len(dag)
+    key[~constraints.allowed] = np.inf
+    np.fill_diagonal(key, np.inf)
+    return np.argsort(key, axis=0, kind="stable").T
+
+
+@cache
+def _subsets(k: int, largest: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return all sets (m, largest) of up to so many of k members, filled up with -1, and each one's sets of one less.
+
+    A set of fewer than ``largest`` members repeats the number of one of its smaller sets; the empty set is its own.
+    """
+    found = [chosen for size in range(min(largest, k) + 1) for chosen in combinations(range(k), size)]
+    place = {chosen: number for number, chosen in enumerate(found)}
+    sets = np.array([(*chosen, *[-1] * (largest - len(chosen))) for chosen in found], dtype=np.intp)
+    smaller = np.zeros((len(found), largest), dtype=np.intp)
+    for number, chosen in enumerate(found[1:], 1):
+        less = [place[chosen[:i] + chosen[i + 1 :]] for i in range(len(chosen))]
+        smaller[number] = [*less, *[less[0]] * (largest - len(less))]
+    return sets, smaller
+
+
+def _useful(shares: Floats, sizes: npt.NDArray[np.intp], smaller: npt.NDArray[np.intp]) -> Bools:
+    """Return which sets (d, m) have a larger share than each of their subsets."""
+    best = shares.copy()  # of a set and its subsets
+    useful = np.ones(shares.shape, dtype=bool)
+    for size in range(1, int(sizes.max()) + 1):
+        level = np.flatnonzero(sizes == size)
+        below = best[:, smaller[level]].max(axis=2)
+        useful[:, level] = shares[:, level] > below
+        best[:, level] = np.maximum(best[:, level], below)
+    return useful
