@@ -87,16 +87,16 @@ Result<double, 1> residuals(const Table& correlation, const Ints& nodes, const I
   const Regressions problem{d, correlation.data(), nodes.data(), starts.data(), members.data(), smallest};
   std::int64_t most = 0;
   for (std::size_t row = 0; row < m; ++row) most = std::max(most, starts.data()[row + 1] - starts.data()[row]);
-  return filled<double>({m}, [&](double* found, const Stop& stop) {
-    in_stretches(whole(m), threads, stop, [&](std::int64_t first, std::int64_t last, Watch& watch) {
-      Room room(static_cast<std::size_t>(most));
-      for (std::int64_t family = first; family < last; ++family) {
-        found[family] = residual(problem, static_cast<std::size_t>(family), room);
-        const std::int64_t p = starts.data()[family + 1] - starts.data()[family];
-        watch.check(20 + 8 * p + p * p * p / 6);
-      }
-    });
+  Owned<double, 1> found({m});
+  in_stretches(m, threads, [&](std::int64_t first, std::int64_t last, Watch& watch) {
+    Room room(static_cast<std::size_t>(most));
+    for (std::int64_t family = first; family < last; ++family) {
+      found[family] = residual(problem, static_cast<std::size_t>(family), room);
+      const std::int64_t p = starts.data()[family + 1] - starts.data()[family];
+      watch.check(20 + 8 * p + p * p * p / 6);
+    }
   });
+  return found.give();
 }
 
 }  // namespace
