@@ -147,8 +147,8 @@ class CountSteps final : public PricedSteps {
   double fit(std::size_t node, const std::vector<std::int32_t>& config, std::int64_t seen, std::int64_t by,
              double possible, Room& room) const {
     count(node, config, seen, by, room);
-    const double log_q = std::log(possible);
-    const CellTerm cell(ess, log_q, std::log(cards(node))), total(ess, log_q);
+    const double log_q = ess > 0 ? std::log(possible) : 0.0, log_levels = ess > 0 ? std::log(cards(node)) : 0.0;
+    const CellTerm cell(ess, log_q, log_levels), total(ess, log_q);
     const double joint = of(node).add(0.0, room.cells.data(), room.cells.size(), cell, room.tally);
     return of(node).add(joint, room.totals.data(), room.totals.size(), total, room.tally, -1.0);
   }

@@ -21,65 +21,73 @@ inline double log_add(double a, double b) {
 
 // Over DAGs (Tian & He 2009), by inclusion and exclusion over the sets T of sinks:
 //   total(S) = sum over T of (-1)^(|T|+1) total(S - T) prod over j in T of A_j(S - T).
-// Every term is scaled by the heaviest DAG on its set, so nothing overflows. These are the factors of total(R) in the
-// terms of one set R = S - T, one for each set T of sinks outside R.
+// Every term is scaled by the heaviest DAG on its set, so nothing overflows. These are the terms of one set R = S - T,
+// one for each set T of sinks outside R: the log of the product of A_j(R) over T, the union of R and T, and the sign.
 struct Terms {
-  std::vector<int> members;    // the nodes outside R
-  std::vector<Set> unions;     // of R and T
-  std::vector<double> factor;  // at first the log of the product of A_j(R)
+  const Lattice& sums;
+  const double* scale;
+  std::vector<int> members;  // the nodes outside R
+  std::vector<double> logs;
+  std::vector<Set> unions;
   std::vector<double> signs;
 
-  explicit Terms(int d) : members(d), unions(std::size_t{1} << d), factor(unions.size()), signs(unions.size()) {}
+  Terms(const Lattice& sums_, const double* scale_)
+      : sums(sums_), scale(scale_), members(sums.d), logs(sums.sets()), unions(sums.sets()), signs(sums.sets()) {}
 
-  int fill(const Lattice& sums, const double* scale, Set nodes, Watch& watch) {
+  int fill(Set nodes) {
     int count = 0;
-    factor[0] = 0.0, unions[0] = nodes, signs[0] = -1.0;
+    logs[0] = 0.0, unions[0] = nodes, signs[0] = -1.0;
     for (Set left = sums.full() ^ nodes; left; left &= left - 1, ++count) {
       const int node = members[count] = lowest(left);
       const double value = sums.at(node, nodes);
       const std::size_t half = std::size_t{1} << count;
       for (std::size_t low = 0; low < half; ++low) {
-        factor[half | low] = factor[low] + value;
+        logs[half | low] = logs[low] + value;
         unions[half | low] = unions[low] | singleton(node);
         signs[half | low] = -signs[low];
       }
     }
-    for (std::size_t k = 1; k < std::size_t{1} << count; ++k) {
-      const double exponent = scale[nodes] + factor[k] - scale[unions[k]];
-      factor[k] = exponent > LEAST_EXPONENT ? signs[k] * std::exp(exponent) : 0.0;
-      watch.check(12);
-    }
     return count;
+  }
+
+  // What total(R) is multiplied by in a term.
+  double factor(std::size_t k) const {
+    const double exponent = scale[unions[0]] + logs[k] - scale[unions[k]];
+    return exponent > LEAST_EXPONENT ? signs[k] * std::exp(exponent) : 0.0;
   }
 };
 
 void dags_forward(const Lattice& sums, const double* scale, double* value, Watch& watch) {
-  Terms terms(sums.d);
-  std::fill_n(value, sums.full() + 1, 0.0);
+  Terms terms(sums, scale);
+  std::fill_n(value, sums.sets(), 0.0);
   value[0] = 1.0;
   for (Set nodes = 0; nodes < sums.full(); ++nodes) {
     if (scale[nodes] == NEVER) continue;
-    const std::size_t count = std::size_t{1} << terms.fill(sums, scale, nodes, watch);
-    for (std::size_t k = 1; k < count; ++k) value[terms.unions[k]] += terms.factor[k] * value[nodes];
+    const std::size_t count = std::size_t{1} << terms.fill(nodes);
+    for (std::size_t k = 1; k < count; ++k) {
+      value[terms.unions[k]] += value[nodes] * terms.factor(k);
+      if (k % 1024 == 0) watch.check(10 * 1024);
+    }
+    watch.check(10 * whole(count % 1024));
   }
 }
 
 // The same recursion backwards: slope is the derivative of the log of the total by each scaled value.
 void dags_backward(const Lattice& sums, const double* scale, const double* value, double* passed, Watch& watch) {
-  Terms terms(sums.d);
-  const Set full = sums.full();
-  std::vector<double> slope(full + 1);
-  slope[full] = 1.0 / value[full];
+  Terms terms(sums, scale);
+  std::vector<double> slope(sums.sets());
+  slope[sums.full()] = 1.0 / value[sums.full()];
   std::fill_n(passed, sums.d * sums.columns, 0.0);
-  for (Set nodes = full; nodes-- > 0;) {
+  for (Set nodes = sums.full(); nodes-- > 0;) {
     if (scale[nodes] == NEVER) continue;
-    const int members = terms.fill(sums, scale, nodes, watch);
+    const int members = terms.fill(nodes);
     double total = 0.0;
-    std::vector<double>& through = terms.factor;  // from here on what goes through each term
+    std::vector<double>& through = terms.logs;  // from here on what goes through each term
     for (std::size_t k = 1; k < std::size_t{1} << members; ++k) {
-      const double term = slope[terms.unions[k]] * through[k];
+      const double term = slope[terms.unions[k]] * terms.factor(k);
       total += term;
       through[k] = term * value[nodes];
+      if (k % 1024 == 0) watch.check(10 * 1024);
     }
     slope[nodes] = total;
     through[0] = 0.0;
@@ -107,7 +115,7 @@ Result<double, 2> sum_inside(const Table& logs, int threads) {
   in_parts(logs.shape(0), threads, [&](std::int64_t node, Watch& watch) {
     double* row = total.data() + node * sums.columns;
     std::copy_n(sums.row(static_cast<int>(node)), sums.columns, row);
-    spread(row, sums.columns, true, watch, add, 20);
+    spread<true>(row, sums.columns, watch, add, 20);
   });
   return total.give();
 }

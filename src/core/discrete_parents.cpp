@@ -137,7 +137,8 @@ class DiscreteWalk {
   // The share of a depth's set without what its members add; weight_ holds the weights of its cells. Sets fit.
   double share(Depth& depth) {
     const bool evidence = given_.ess > 0;
-    const CellTerm term(given_.ess, depth.log_q, given_.log_levels(given_.m)), total(given_.ess, depth.log_q);
+    const CellTerm term(given_.ess, depth.log_q, evidence ? given_.log_levels(given_.m) : 0.0);
+    const CellTerm total(given_.ess, depth.log_q);
     const double spread = evidence ? rows_.add(0.0, weight_.data(), depth.n_cells, total, tally_) : depth.spread;
     const std::int64_t joint = refine(depth, given_.m, trial_);
     depth.fit = rows_.add(0.0, weight_.data(), joint, term, tally_) - spread;

@@ -420,33 +420,6 @@ std::pair<Result<double, 1>, Result<double, 2>> drawn_shares(std::size_t draw, c
   return {found.give(), changes.give()};
 }
 
-// Changes pairs one after the other: each that is linked is unlinked or turned, each other one linked. A change that
-// would break the knowledge or close a cycle is left out.
-void jump(const Out<bool, 2>& dag, const In<std::int64_t, 2>& pairs, const ClimbRules& rules) {
-  const std::size_t d = rules.d;
-  require_shape({d, d}, "dag", dag);
-  require_shape({pairs.shape(0), 2}, "pairs", pairs);
-  require_range(pairs.data(), 2 * pairs.shape(0), 0, whole(d), "pairs");
-  const std::uint8_t *allowed = flags(rules.allowed), *required = flags(rules.required);
-  std::uint8_t* edges = flags(dag);
-  std::vector<std::uint8_t> reach(d * d);
-  for (std::size_t k = 0; k < pairs.shape(0); ++k) {
-    const std::size_t i = pairs.data()[2 * k], j = pairs.data()[2 * k + 1], there = i * d + j, back = j * d + i;
-    if (required[there] || required[back]) continue;
-    const bool linked = edges[there];
-    edges[there] = false;
-    const bool turned = edges[back];
-    edges[back] = false;
-    set_reach(edges, d, reach.data());
-    std::int64_t parents = 0;
-    for (std::size_t parent = 0; parent < d; ++parent) parents += edges[parent * d + j] != 0;
-    if (!linked && allowed[there] && !reach[back] && i != j && parents < rules.max_parents.data()[j])
-      edges[there] = true;
-    else if (turned)
-      edges[back] = true;
-  }
-}
-
 }  // namespace
 
 void bind_draws(nb::module_& m) {
@@ -467,7 +440,6 @@ void bind_draws(nb::module_& m) {
   }
   m.def("climb_draws", &climb_draws, "Let climbs go on to their end, or to where a cheap score lacks.");
   m.def("drawn_shares", &drawn_shares, "Return what families add to the drawn score, and what each toggle adds.");
-  m.def("jump", &jump, "Change pairs of a DAG within the knowledge.");
 }
 
 }  // namespace drbo

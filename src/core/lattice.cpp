@@ -30,13 +30,14 @@ WIDE void spread_lowest(double* row, std::size_t size) {  // the three lowest me
 }  // namespace
 
 void spread_max(double* row, std::size_t size, bool subsets, Watch& watch) {
+  if (!subsets) return spread<false>(row, size, watch, raise, 1);
+  if (size < 8) return spread<true>(row, size, watch, raise, 1);
   constexpr std::size_t CHUNK = 1 << 16;
-  const bool together = subsets && size >= 8;
-  for (std::size_t first = 0; together && first < size; first += CHUNK) {
+  for (std::size_t first = 0; first < size; first += CHUNK) {
     spread_lowest(row + first, std::min(size - first, CHUNK));
     watch.check(CHUNK);
   }
-  spread(row, size, subsets, watch, raise, 1, together ? 8 : 1);
+  spread<true>(row, size, watch, raise, 1, 8);
 }
 
 namespace {
@@ -82,23 +83,27 @@ std::pair<double, std::int64_t> split(const Table& shares, const Table& best, co
   require(!holds(named, node), "a condition on a node cannot name the node itself");
   require(needed == 0 || banned == 0, "one of needed and banned must be empty");
   const Set has = column_of(needed, node), no = column_of(banned, node);
+  const auto column_at = [&](Set column) {  // with the needed parents put in
+    for (Set left = has; left; left &= left - 1) column = set_of(column, lowest(left)) | (left & -left);
+    return column;
+  };
   return watched([&](Watch& watch) {
     const double* part = best.data() + node * own.columns;
-    std::vector<double> fewer;
+    const Set size = own.columns >> size_of(has);
+    std::vector<double> fewer(has ? size : 0);
     if (has) {
-      for (Set column = 0; column < own.columns; ++column) {
-        if (inside(has, column)) fewer.push_back(own.row(node)[column]);
-        watch.check(1);
+      const Set step = has & -has;  // columns lie side by side up to the lowest needed parent
+      for (Set k = 0; k < size; k += step) {
+        std::copy_n(own.row(node) + column_at(k), step, fewer.data() + k);
+        watch.check(static_cast<std::int64_t>(step));
       }
-      spread_max(fewer.data(), fewer.size(), true, watch);
+      spread_max(fewer.data(), size, true, watch);
       part = fewer.data();
     }
     double top = NEVER;
     std::int64_t found = -1;
-    for (Set k = 0; k < (has ? fewer.size() : own.columns); ++k) {
-      Set column = k;
-      for (Set left = has; left; left &= left - 1) column = set_of(column, lowest(left)) | (left & -left);
-      const Set nodes = set_of(column, node);
+    for (Set k = 0; k < size; ++k) {
+      const Set nodes = set_of(column_at(k), node);
       watch.check(4);
       if (!inside(must, nodes)) continue;
       const double value = before.data()[nodes] + part[k & ~no] + after.data()[nodes | singleton(node)];

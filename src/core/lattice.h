@@ -28,9 +28,8 @@ struct Lattice {
 
 // Joins row[S - k] into row[S] for one member k after the other: then row[S] is joined over all subsets of S; or the
 // other way round, over all supersets. join(to, from, count) works on stretches.
-template <class Join>
-void spread(double* row, std::size_t size, bool subsets, Watch& watch, const Join& join, int cost,
-            std::size_t step = 1) {
+template <bool subsets, class Join>
+void spread(double* row, std::size_t size, Watch& watch, const Join& join, int cost, std::size_t step = 1) {
   constexpr std::size_t CHUNK = 1 << 14;  // between two looks at the watch
   for (; step < size; step *= 2)
     for (std::size_t start = 0; start < size; start += 2 * step)

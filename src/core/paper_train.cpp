@@ -56,13 +56,14 @@ struct Batch {
 struct Layer {
   ByteTable table;
   std::size_t node = 0;
-  std::vector<std::uint16_t> coins;
-  std::vector<float> act;          // (rows, h)
-  std::vector<float> sum, square;  // (h,) of the activations, over the rows
-  std::vector<float> mean, v;      // (h,) of the activations; output weights with the normalisation
+  std::vector<std::uint64_t> coins;  // (rows, words) of four coins each
+  std::vector<std::uint16_t> coin;   // (h,) of one row
+  std::vector<float> act;            // (rows, h)
+  std::vector<float> sum, square;    // (h,) of the activations, over the rows
+  std::vector<float> mean, v;        // (h,) of the activations; output weights with the normalisation
 
   Layer(const Batch& batch, std::size_t rows)
-      : table(batch.bytes, batch.p.h), coins(batch.p.h + 3), act(rows * batch.p.h) {
+      : table(batch.bytes, batch.p.h), coins(rows * ((batch.p.h + 3) / 4)), coin(batch.p.h + 3), act(rows * batch.p.h) {
     for (std::vector<float>* part : {&sum, &square, &mean, &v}) part->resize(batch.p.h);
   }
 };
@@ -75,19 +76,20 @@ WIDE void set_node(const Batch& batch, std::size_t node, Layer& layer) {
 // Sets the activations of some rows, dropped units 0, and their sums. The coins of a row come from the numbers of its
 // node and of the row, so that they can be tossed again: activations need not be kept.
 WIDE void activate(const Batch& batch, std::size_t begin, std::size_t end, Layer& layer) {
-  const std::size_t h = batch.p.h, words = batch.threshold ? (h + 3) / 4 : 0;  // none: nothing is dropped
+  const std::size_t h = batch.p.h, words = (h + 3) / 4;
+  const std::size_t tossed = batch.threshold ? (end - begin) * words : 0;  // none: nothing is dropped
+  const std::uint64_t first = batch.seed + (layer.node * batch.n + begin) * words;
+  std::uint64_t* __restrict coins = layer.coins.data();
+  for (std::size_t i = 0; i < tossed; ++i) coins[i] = random_word(first + i);
   const float *b1 = batch.p.b1.data() + layer.node * h, keep = batch.keep;
   const std::uint32_t threshold = batch.threshold;
-  const std::uint16_t* coin = layer.coins.data();
   float* __restrict sum = layer.sum.data(), * __restrict square = layer.square.data();
   std::fill_n(sum, h, 0.0f);
   std::fill_n(square, h, 0.0f);
   for (std::size_t row = begin; row < end; ++row) {
     float* __restrict z = layer.act.data() + (row - begin) * h;
-    for (std::size_t i = 0; i < words; ++i) {
-      const std::uint64_t word = random_word(batch.seed + (layer.node * batch.n + row) * words + i);
-      std::memcpy(layer.coins.data() + 4 * i, &word, sizeof(word));
-    }
+    const std::uint16_t* coin = layer.coin.data();
+    if (tossed) std::memcpy(layer.coin.data(), coins + (row - begin) * words, words * sizeof(std::uint64_t));
     std::copy_n(b1, h, z);
     layer.table.add(batch.code(layer.node, row), z);
     for (std::size_t k = 0; k < h; ++k) {
@@ -218,6 +220,31 @@ Result<float, 1> network_gradients(const Bytes3& codes, const Floats2& local, co
   return squares.give();
 }
 
+WIDE void adam_part(std::size_t first, std::size_t last, float* flat, float* moment1, float* moment2,
+                    const float* gradient, float clip, float new1, float new2, float rate, float correction2,
+                    float eps) {
+  for (std::size_t i = first; i < last; ++i) {
+    const float x = gradient[i] * clip;
+    const float a = moment1[i] + new1 * (x - moment1[i]), b = moment2[i] + new2 * (x * x - moment2[i]);
+    moment1[i] = a;
+    moment2[i] = b;
+    flat[i] -= rate * a / (std::sqrt(b * correction2) + eps);
+  }
+}
+
+using Flat = Out<float, 1>;
+
+// One step of Adam (Kingma & Ba 2015); rate with the correction of the first moment.
+void adam_step(const Flat& flat, const Flat& moment1, const Flat& moment2, const In<float, 1>& gradient, double clip,
+               double beta1, double beta2, double rate, double correction2, double eps, int threads) {
+  require_shape({flat.shape(0)}, "moments and gradient", moment1, moment2, gradient);
+  in_stretches(flat.shape(0), threads, [&](std::int64_t first, std::int64_t last, Watch&) {
+    adam_part(first, last, flat.data(), moment1.data(), moment2.data(), gradient.data(), static_cast<float>(clip),
+              static_cast<float>(1.0 - beta1), static_cast<float>(1.0 - beta2), static_cast<float>(rate),
+              static_cast<float>(correction2), static_cast<float>(eps));
+  });
+}
+
 // ---- draws ----
 
 constexpr std::size_t BLOCK = 256;  // rows between two looks at the watch
@@ -317,6 +344,7 @@ void bind_paper_train(nb::module_& m) {
                     FIELD(gamma), FIELD(beta), FIELD(w2), FIELD(b2));
   m.def("network_gradients", &network_gradients,
         "Write the gradient of the square loss; return the squared norm of each network's.");
+  m.def("adam_step", &adam_step, "Take one step of Adam.");
   m.def("activation_moments", &activation_moments, "Set mean and mean square of the activations without dropout.");
   m.def("network_samples", &network_samples,
         "Write one drawn local value per parent set, each with a dropout mask of its own.");

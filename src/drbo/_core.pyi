@@ -215,7 +215,6 @@ def drawn_shares(
     cheap: FamilyTable,
     /,
 ) -> tuple[Floats, Floats]: ...
-def jump(dag: Flags, pairs: Ints, rules: ClimbRules, /) -> None: ...
 
 # paper_draws.cpp: candidates of the trust region; C candidates with room for some moved coordinates
 def region_moves(
@@ -293,6 +292,20 @@ def network_gradients(
     threads: int,
     /,
 ) -> Singles: ...
+def adam_step(
+    flat: Singles,
+    moment1: Singles,
+    moment2: Singles,
+    gradient: Singles,
+    clip: float,
+    beta1: float,
+    beta2: float,
+    rate: float,
+    correction2: float,
+    eps: float,
+    threads: int,
+    /,
+) -> None: ...
 def activation_moments(
     codes: Bytes,  # (d, N, bytes)
     parameters: Networks,

@@ -58,11 +58,14 @@ def _networks(core, rng, d, h, n):
         codes, target, scale[:2].copy(), networks, core.Networks(*gradients), 7, 0.2, 1e-5, 1
     )
     core.network_samples(codes, networks, np.zeros((2, 0, h), np.float32), scale, 3, 0.2, 1e-5, local, 1)
+    moment1, moment2 = np.zeros(d * h, np.float32), np.zeros(d * h, np.float32)
+    flat = parameters[1].ravel().copy()
+    core.adam_step(flat, moment1, moment2, gradients[1].ravel().copy(), 0.5, 0.9, 0.999, 0.01, 1.5, 1e-8, 1)
     values = np.empty((d, n, 11), np.float32)
     changed, offset = np.ones((d, n), np.uint8), _floats(rng, d, 1)
     drawn = (parameters[0], parameters[1], _floats(rng, d, h, 11), offset, scale)
     core.network_values(codes, changed, np.zeros((d, 3), np.uint8), *drawn, values, 1)
-    return *gradients, squares, local, values
+    return *gradients, squares, local, flat, values
 
 
 def _outputs(core, *, with_library):

@@ -58,6 +58,20 @@ def test_activation_moments(rng):
     assert second == pytest.approx(act.square().mean(1).numpy(), abs=1e-5)
 
 
+def test_adam_is_torchs(rng):
+    start, gradients = rng.normal(size=9), rng.normal(size=(5, 9))
+    leaf = torch.tensor(start, dtype=torch.float32, requires_grad=True)
+    theirs = torch.optim.Adam([leaf], lr=0.05)
+    flat, moment1, moment2 = start.astype(np.float32), np.zeros(9, np.float32), np.zeros(9, np.float32)
+    for step, gradient in enumerate(gradients, 1):
+        leaf.grad = torch.tensor(0.5 * gradient, dtype=torch.float32)
+        theirs.step()
+        rate, correction = 0.05 / (1 - 0.9**step), 1 / (1 - 0.999**step)
+        g = gradient.astype(np.float32)
+        _core.adam_step(flat, moment1, moment2, g, 0.5, 0.9, 0.999, rate, correction, 1e-8, 1)
+        assert flat == pytest.approx(leaf.detach().numpy(), abs=1e-6)
+
+
 def test_random_words_look_random(random_words):
     words = random_words(12_345, 4_000)
     bits = np.unpackbits(words.view(np.uint8)).reshape(len(words), 64)

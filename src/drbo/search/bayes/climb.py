@@ -113,8 +113,28 @@ def jump(
     [[0, 1], [0, 0]]
     """
     changed = dag.copy()
-    _core.jump(changed, np.ascontiguousarray(pairs), _core.ClimbRules(*rules))
+    for i, j in pairs.tolist():
+        if rules.required[i, j] or rules.required[j, i]:
+            continue
+        linked, turned = changed[i, j], changed[j, i]
+        changed[i, j] = changed[j, i] = False
+        room = np.count_nonzero(changed[:, j]) < rules.max_parents[j]
+        if i != j and not linked and rules.allowed[i, j] and room and not _leads(changed, j, i):
+            changed[i, j] = True
+        elif turned:
+            changed[j, i] = True
     return changed
+
+
+def _leads(dag: npt.NDArray[np.bool_], source: int, target: int) -> bool:
+    """Tell whether there is a path from one node to another."""
+    reached = dag[source]
+    while not reached[target]:
+        further = reached | dag[reached].any(axis=0)
+        if np.array_equal(further, reached):
+            return False
+        reached = further
+    return True
 
 
 def shares(

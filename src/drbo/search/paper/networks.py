@@ -161,7 +161,18 @@ class DropoutSurrogate:
         )
         clip = min(1.0, GRAD_CLIP / (float(np.sqrt(squares.sum(dtype=np.float64))) + 1e-6))
         rate, correction = self._corrections()
-        self._adam(clip, rate, correction)
+        _core.adam_step(
+            self.flat.numpy(),
+            self.moment1.numpy(),
+            self.moment2.numpy(),
+            self._gradient.numpy(),
+            clip,
+            *ADAM_BETAS,
+            rate,
+            correction,
+            ADAM_EPS,
+            crew(len(self.flat)),
+        )
 
     def _corrections(self) -> tuple[float, float]:
         """Count a step; return Adam's rate and the factor of the second moment, corrected for their start at 0."""
@@ -209,7 +220,7 @@ class DropoutSurrogate:
         for code, target, coin, correction in zip(codes, targets, coins, corrections, strict=True):
             kept = (coin >= self._threshold).view(shape)
             self._gradients(self.inputs.unpack(code), target, kept)
-            self._adam(self._clip(), *correction)
+            self._adam(correction)
 
     def _gradients(
         self,
@@ -247,21 +258,17 @@ class DropoutSurrogate:
         torch.bmm(parents.transpose(1, 2), back, out=g["w1"])
         torch.sum(back, 1, out=g["b1"])
 
-    def _clip(self) -> Tensor:
-        """Return the factor that cuts the gradient to the largest norm."""
-        factor: Tensor = GRAD_CLIP / (torch.linalg.vector_norm(self._gradient) + 1e-6)
-        return factor.clamp(max=1.0)
-
-    def _adam(self, clip: float | Tensor, rate: float | Tensor, correction: float | Tensor) -> None:
-        """Shorten the gradient and take one step of Adam (Kingma & Ba 2015).
-
-        Each operation is rounded by itself, so that no CPU changes a bit.
-        """
-        change = self._gradient.mul_(clip)
-        self.moment1 += (change - self.moment1).mul_(1 - ADAM_BETAS[0])
-        self.moment2 += change.square_().sub_(self.moment2).mul_(1 - ADAM_BETAS[1])
-        root = (self.moment2 * correction).sqrt_().add_(ADAM_EPS)
-        self.flat -= (self.moment1 * rate).div_(root)
+    def _adam(
+        self,
+        correction: Tensor,  # (2,): rate and factor of the second moment
+    ) -> None:
+        """Clip the norm of the gradient and take one step of Adam (Kingma & Ba 2015)."""
+        gradient, (beta1, beta2) = self._gradient, ADAM_BETAS
+        gradient *= (GRAD_CLIP / (torch.linalg.vector_norm(gradient) + 1e-6)).clamp(max=1.0)
+        self.moment1.lerp_(gradient, 1 - beta1)
+        self.moment2.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        root = (self.moment2 * correction[1]).sqrt_().add_(ADAM_EPS)
+        self.flat.sub_((self.moment1 * correction[0]).div_(root))
 
     def _coins(self, size: int, generator: torch.Generator, times: int = 1) -> Tensor:
         """Return 16 random bits for each of ``size`` units (times, size): drawing is most of the cost of dropout."""
