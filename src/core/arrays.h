@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -105,29 +106,32 @@ inline void require_order(const std::int64_t* order, std::size_t d) {
 }
 
 // A new array that Python will own. Its memory is not initialised.
-template <class T>
+template <class T, std::size_t N>
 class Owned {
  public:
-  explicit Owned(std::size_t size) : data_(new T[size]) {}
+  explicit Owned(const std::size_t (&shape)[N]) {
+    std::copy_n(shape, N, shape_);
+    data_.reset(new T[std::accumulate(shape, shape + N, std::size_t{1}, std::multiplies<>())]);
+  }
   T* data() { return data_.get(); }
   T& operator[](std::size_t k) { return data_[k]; }
 
-  template <std::size_t N>
-  Result<T, N> give(const std::size_t (&shape)[N]) {
+  Result<T, N> give() {
     T* data = data_.release();
     const nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    return Result<T, N>(data, N, shape, owner);
+    return Result<T, N>(data, N, shape_, owner);
   }
 
  private:
+  std::size_t shape_[N];
   std::unique_ptr<T[]> data_;
 };
 
 template <class T>
 Result<T, 1> to_numpy(const std::vector<T>& values) {
-  Owned<T> copy(values.size());
+  Owned<T, 1> copy({values.size()});
   std::copy(values.begin(), values.end(), copy.data());
-  return copy.give({values.size()});
+  return copy.give();
 }
 
 // Runs work(stop) while other threads of Python may run too.
@@ -138,40 +142,36 @@ auto unlocked(const Work& work) {
   return work(stop);
 }
 
-// A new array that work(data, stop) fills, unlocked.
-template <class T, std::size_t N, class Work>
-Result<T, N> filled(const std::size_t (&shape)[N], const Work& work) {
-  std::size_t size = 1;
-  for (const std::size_t length : shape) size *= length;
-  Owned<T> values(size);
-  unlocked([&](const Stop& stop) { work(values.data(), stop); });
-  return values.give(shape);
+// Runs work(watch) likewise.
+template <class Work>
+auto watched(const Work& work) {
+  return unlocked([&](const Stop& stop) {
+    Watch watch(stop);
+    return work(watch);
+  });
 }
 
-// A member that an argument of the same name sets: FIELD(rows) inside a class with an alias Self.
+// A member that an argument of the same name sets: FIELD(rows) where Self is the class.
 template <class Owner, class T>
 struct Field {
   const char* name;
   T Owner::* member;
+  Field(const char* name_, T Owner::* member_) : name(name_), member(member_) {}
 };
-template <class Owner, class T>
-Field<Owner, T> field(const char* name, T Owner::* member) {
-  return {name, member};
-}
-#define FIELD(name) field(#name, &Self::name)
+#define FIELD(name) Field(#name, &Self::name)
 
-// A constructor that sets members from arguments, then checks them.
-template <class Class, class... Owners, class... T>
-void set_fields(Class& bound, const Field<Owners, T>&... fields) {
-  using Self = typename Class::Type;
-  bound.def(
-      "__init__",
-      [fields...](Self* self, const T&... values) {
-        new (self) Self();
-        ((self->*(fields.member) = values), ...);
-        self->check();
-      },
-      nb::arg(fields.name)...);
+// A class whose constructor sets members from arguments, then checks them.
+template <class Self, class... Base, class... Owners, class... T>
+void bind_fields(nb::module_& m, const char* name, const char* doc, const Field<Owners, T>&... fields) {
+  nb::class_<Self, Base...>(m, name, doc)
+      .def(
+          "__init__",
+          [fields...](Self* self, const T&... values) {
+            new (self) Self();
+            ((self->*(fields.member) = values), ...);
+            self->check();
+          },
+          nb::arg(fields.name)...);
 }
 
 }  // namespace drbo

@@ -13,39 +13,11 @@ namespace drbo {
 
 namespace {
 
-// Counts below this have a place in a table.
-constexpr std::int64_t TABLED = 1 << 16;
-
-// ln Gamma(N + a) for counts N, each computed once until a changes.
-class LogGammas {
- public:
-  void set(double a) {
-    a_ = a;
-    ++now_;
-  }
-  double at(std::int64_t count) {
-    if (count >= TABLED) return log_gamma(static_cast<double>(count) + a_);
-    if (count >= static_cast<std::int64_t>(value_.size())) value_.resize(count + 1), known_.resize(count + 1);
-    if (known_[count] != now_) {
-      known_[count] = now_;
-      value_[count] = log_gamma(static_cast<double>(count) + a_);
-    }
-    return value_[count];
-  }
-
- private:
-  double a_ = 0.0;
-  std::vector<double> value_;
-  std::vector<std::uint64_t> known_;
-  std::uint64_t now_ = 0;
-};
-
 // Room for one expansion in each thread.
 struct Room {
-  std::vector<std::int32_t> config, finer, number;
-  std::vector<std::int64_t> cells, totals;
+  std::vector<std::int32_t> config, finer, number, cells, totals;
   std::vector<std::uint8_t> member;
-  LogGammas log_gammas;
+  Tally tally;
 };
 
 class CountSteps final : public PricedSteps {
@@ -153,7 +125,7 @@ class CountSteps final : public PricedSteps {
     const std::int32_t* const __restrict coarse = config.data();
     const std::int32_t* const __restrict repeats = rows.repeats.data();
     std::int32_t* const __restrict number = room.number.data();
-    std::int64_t* const __restrict cells = room.cells.data();
+    std::int32_t* const __restrict cells = room.cells.data();
     std::int64_t used = 0;
     for (std::size_t row = 0; row < n; ++row) {
       const std::int64_t key = other ? coarse[row] * split + other[row] : coarse[row];
@@ -175,25 +147,10 @@ class CountSteps final : public PricedSteps {
   double fit(std::size_t node, const std::vector<std::int32_t>& config, std::int64_t seen, std::int64_t by,
              double possible, Room& room) const {
     count(node, config, seen, by, room);
-    double value = 0.0;
-    if (ess == 0) {
-      for (const std::int64_t cell : room.cells) value += of(node).x_log_x[cell];
-      for (const std::int64_t total : room.totals) value -= of(node).x_log_x[total];
-      return value;
-    }
-    const double log_a = std::log(ess) - std::log(possible);  // a itself may underflow
-    value = sum(value, room.cells, log_a - std::log(cards(node)), 1.0, room.log_gammas);
-    return sum(value, room.totals, log_a, -1.0, room.log_gammas);
-  }
-
-  // Adds the sum of lnG(N + a) - lnG(a) over the counts N above 0.
-  double sum(double value, const std::vector<std::int64_t>& counts, double log_a, double sign,
-             LogGammas& gammas) const {
-    const double a = std::exp(log_a), offset = log_a - log_gamma(1.0 + a);
-    gammas.set(a);
-    for (const std::int64_t count : counts)
-      if (count > 0) value += sign * (gammas.at(count) + offset);
-    return value;
+    const double log_q = ess > 0 ? std::log(possible) : 0.0, log_levels = ess > 0 ? std::log(cards(node)) : 0.0;
+    const CellTerm cell(ess, log_q, log_levels), total(ess, log_q);
+    const double joint = of(node).add(0.0, room.cells.data(), room.cells.size(), cell, room.tally);
+    return of(node).add(joint, room.totals.data(), room.totals.size(), total, room.tally, -1.0);
   }
 
   std::vector<CountedRows> rows_;
@@ -203,9 +160,9 @@ class CountSteps final : public PricedSteps {
 
 void bind_count_steps(nb::module_& m) {
   using Self = CountSteps;
-  nb::class_<CountSteps, Steps> bound(m, "CountSteps", "Steps of scores of categorical data.");
-  set_fields(bound, FIELD(codes), FIELD(repeats), FIELD(group), FIELD(cardinalities), FIELD(ess), FIELD(gain),
-             FIELD(parameter_prices), FIELD(prices), FIELD(allowed), FIELD(required), FIELD(max_parents));
+  bind_fields<Self, Steps>(m, "CountSteps", "Steps of scores of categorical data.", FIELD(codes), FIELD(repeats),
+                           FIELD(group), FIELD(cardinalities), FIELD(ess), FIELD(gain), FIELD(parameter_prices),
+                           FIELD(prices), FIELD(allowed), FIELD(required), FIELD(max_parents));
 }
 
 }  // namespace drbo

@@ -32,6 +32,25 @@ inline std::vector<double> x_log_x_table(std::int64_t size) {
   return table;
 }
 
+// What a cell N adds: N ln N, or as evidence lnG(N + a) - lnG(a) = lnG(N + a) + offset, with ln a = ln ess - ln of the
+// number of cells that there could be, in two parts; a itself may underflow.
+struct CellTerm {
+  bool evidence;
+  double a = 0.0, offset = 0.0;
+
+  CellTerm(double ess, double log_span, double log_levels = 0.0) : evidence(ess > 0) {
+    if (!evidence) return;
+    const double log_a = std::log(ess) - log_span - log_levels;
+    a = std::exp(log_a);
+    offset = log_a - log_gamma(1.0 + a);
+  }
+};
+
+// Room for counting equal counts.
+struct Tally {
+  std::vector<std::int32_t> times, counts;
+};
+
 // Distinct rows of categorical columns.
 struct CountedRows {
   In<std::int32_t, 2> columns;  // (n_columns, u)
@@ -78,46 +97,29 @@ struct CountedRows {
     }
     return count;
   }
-};
-
-// What a cell N adds: N ln N, or as evidence lnG(N + a) - lnG(a) = lnG(N + a) + offset.
-struct CellTerm {
-  bool evidence = false;
-  double a = 0.0, offset = 0.0;
-
-  CellTerm() = default;
-  explicit CellTerm(double log_a) : evidence(true), a(std::exp(log_a)), offset(log_a - log_gamma(1.0 + a)) {}
-};
-
-// Sums over cells. In an evidence, equal counts are evaluated once.
-class CellSums {
- public:
-  explicit CellSums(const CountedRows& rows) : rows_(rows) {}
 
   double term(std::int32_t count, const CellTerm& of) const {
-    return of.evidence ? log_gamma(static_cast<double>(count) + of.a) + of.offset : rows_.x_log_x[count];
+    return of.evidence ? log_gamma(static_cast<double>(count) + of.a) + of.offset : x_log_x[count];
   }
 
-  // Adds the terms of cells to a sum; a count of 0 adds nothing.
-  double add(double total, const std::int32_t* counts, std::size_t cells, const CellTerm& of) {
+  // Adds the terms of cells to a sum, or with sign -1 subtracts them; a count of 0 adds nothing. In an evidence, equal
+  // counts are evaluated once.
+  double add(double total, const std::int32_t* counts, std::size_t cells, const CellTerm& of, Tally& tally,
+             double sign = 1.0) const {
     if (!of.evidence) {
-      for (std::size_t cell = 0; cell < cells; ++cell) total += rows_.x_log_x[counts[cell]];
+      for (std::size_t cell = 0; cell < cells; ++cell) total += sign * x_log_x[counts[cell]];
       return total;
     }
-    tally_.resize(rows_.total + 1);
-    touched_.clear();
+    tally.times.resize(std::max<std::size_t>(tally.times.size(), this->total + 1));
+    tally.counts.clear();
     for (std::size_t cell = 0; cell < cells; ++cell)
-      if (counts[cell] && tally_[counts[cell]]++ == 0) touched_.push_back(counts[cell]);
-    for (const std::int32_t count : touched_) {
-      total += static_cast<double>(tally_[count]) * term(count, of);
-      tally_[count] = 0;
+      if (counts[cell] && tally.times[counts[cell]]++ == 0) tally.counts.push_back(counts[cell]);
+    for (const std::int32_t count : tally.counts) {
+      total += sign * static_cast<double>(tally.times[count]) * term(count, of);
+      tally.times[count] = 0;
     }
     return total;
   }
-
- private:
-  const CountedRows& rows_;
-  std::vector<std::int32_t> tally_, touched_;
 };
 
 }  // namespace drbo

@@ -8,12 +8,8 @@
 //   2011).
 // - BDeu: sets with so many configurations in the data that a subset is better. Whatever comes first in a configuration
 //   has probability 1/r, so each costs at least ln r, and supersets have no fewer.
-#include <nanobind/stl/tuple.h>
-
-#include <numeric>
-
-#include "bits.h"
 #include "counts.h"
+#include "kept_sets.h"
 
 namespace drbo {
 
@@ -29,24 +25,14 @@ struct Candidates {
 
 class DiscreteWalk {
  public:
-  std::vector<Set> masks;
-  std::vector<double> shares;
-
-  DiscreteWalk(const Candidates& given, double floor, bool best_only)
-      : given_(given),
-        rows_(given.rows),
-        floor_(floor),
-        best_only_(best_only),
-        depths_(given.most + 1),
-        trial_(rows_.u),
-        weight_(rows_.u),
-        sums_(rows_) {
+  DiscreteWalk(const Candidates& given, KeptSets& kept)
+      : given_(given), rows_(given.rows), kept_(kept), depths_(given.most + 1), trial_(rows_.u), weight_(rows_.u) {
     for (Depth& depth : depths_) depth.cells.resize(rows_.u);
     for (int j = given.n_required; j < given.m; ++j) plus_ += std::max(given.weights[j], 0.0);
   }
 
-  // Returns the sets that were scored, or -1 where there are more than max_steps, max_sets are kept, or it is stopped.
-  std::int64_t run(std::int64_t max_steps, std::int64_t max_sets, Watch& watch) {
+  // Returns the sets that were scored, or -1.
+  std::int64_t run(std::int64_t max_steps, Watch& watch) {
     std::int64_t steps = 1;
     int k = start();
     while (k >= given_.n_required) {
@@ -55,8 +41,7 @@ class DiscreteWalk {
         std::size_t kept = 0;
         if (k == given_.most) here.options.clear();
         for (const int j : here.options) {
-          if (++steps > max_steps || static_cast<std::int64_t>(masks.size()) >= max_sets - 1) return -1;
-          if (watch.over(10 * whole(rows_.u))) return -1;
+          if (++steps > max_steps || !kept_.has_room(1) || watch.over(10 * whole(rows_.u))) return -1;
           if (try_candidate(k, j)) here.options[kept++] = j;
         }
         here.options.resize(kept);
@@ -98,23 +83,16 @@ class DiscreteWalk {
     }
     Depth& first = depths_[k];
     first.known = share(first) + first.added;
-    keep(first.set, first.known);
-    if (best_only_) floor_ = std::max(floor_, first.known);
+    kept_.keep(first.set, first.known);
     first.options.resize(given_.m - k);
     std::iota(first.options.begin(), first.options.end(), k);
     return k;
   }
 
-  void keep(Set set, double share) {
-    if (best_only_) masks.clear(), shares.clear();
-    masks.push_back(set);
-    shares.push_back(share);
-  }
-
   // Splits the cells of one depth by a candidate into those of another.
   void step(const Depth& from, int j, Depth& to) {
     to.n_cells = refine(from, j, to.cells);
-    to.spread = sums_.add(0.0, weight_.data(), to.n_cells, CellTerm());
+    to.spread = rows_.add(0.0, weight_.data(), to.n_cells, CellTerm(0.0, 0.0), tally_);
     to.log_q = from.log_q + given_.log_levels(j);
   }
 
@@ -128,10 +106,7 @@ class DiscreteWalk {
       if (gain <= price * (1 - 1e-12)) return false;
     }
     const double value = share(next) + (here.added + given_.weights[j]);
-    if (value > here.known && value >= floor_) {
-      keep(here.set | singleton(j), value);
-      if (best_only_) floor_ = value;
-    }
+    if (value > here.known && value >= kept_.floor) kept_.keep(here.set | singleton(j), value);
     return true;
   }
 
@@ -148,7 +123,7 @@ class DiscreteWalk {
     next.added = here.added + given_.weights[j];
     const double price = given_.ess == 0.0 ? 2 * given_.unit * std::exp(next.log_q)
                                            : static_cast<double>(cells) * given_.log_levels(given_.m);
-    if (next.added + plus_ - price <= std::max(next.known, floor_)) return false;
+    if (next.added + plus_ - price <= std::max(next.known, kept_.floor)) return false;
     next.options.assign(here.options.begin() + place + 1, here.options.end());
     next.set = here.set | singleton(j);
     next.next = -1;
@@ -162,41 +137,37 @@ class DiscreteWalk {
   // The share of a depth's set without what its members add; weight_ holds the weights of its cells. Sets fit.
   double share(Depth& depth) {
     const bool evidence = given_.ess > 0;
-    const double log_a = evidence ? std::log(given_.ess) - depth.log_q : 0.0;
-    const double spread = evidence ? sums_.add(0.0, weight_.data(), depth.n_cells, CellTerm(log_a)) : depth.spread;
+    const CellTerm term(given_.ess, depth.log_q, evidence ? given_.log_levels(given_.m) : 0.0);
+    const CellTerm total(given_.ess, depth.log_q);
+    const double spread = evidence ? rows_.add(0.0, weight_.data(), depth.n_cells, total, tally_) : depth.spread;
     const std::int64_t joint = refine(depth, given_.m, trial_);
-    const CellTerm term = evidence ? CellTerm(log_a - given_.log_levels(given_.m)) : CellTerm();
-    depth.fit = sums_.add(0.0, weight_.data(), joint, term) - spread;
+    depth.fit = rows_.add(0.0, weight_.data(), joint, term, tally_) - spread;
     return evidence ? depth.fit : 2 * depth.fit - given_.unit * std::exp(depth.log_q);
   }
 
   const Candidates& given_;
   const CountedRows& rows_;
-  double floor_;
-  bool best_only_;
+  KeptSets& kept_;
   double plus_ = 0.0;  // the most that candidates can add by their weights
   std::vector<Depth> depths_;
   std::vector<std::int32_t> trial_, number_, weight_;
-  CellSums sums_;
+  Tally tally_;
 };
 
 // ---- the border ----
 
-std::tuple<Result<std::uint64_t, 1>, Result<double, 1>, std::int64_t> discrete_parent_sets(
-    const In<std::int32_t, 2>& columns, const Ints& levels, const Ints& repeats, int n_required, const Row& weights,
-    int most, double unit, double ess, double floor, bool best_only, std::int64_t max_steps, std::int64_t max_sets) {
+FoundSets discrete_parent_sets(const In<std::int32_t, 2>& columns, const Ints& levels, const Ints& repeats,
+                               int n_required, const Row& weights, int most, double unit, double ess, double floor,
+                               bool best_only, std::int64_t max_steps, std::int64_t max_sets) {
   const int m = static_cast<int>(weights.shape(0));
   require(m <= 64 && max_sets >= 1, "there must be at most 64 candidates, and room for a set");
   require(0 <= n_required && n_required <= most && most <= m, "most must be in [n_required, m]");
   const CountedRows rows(columns, levels, repeats);
   require_shape({weights.shape(0) + 1, rows.u}, "columns", columns);
   const Candidates given{rows, m, n_required, most, weights.data(), unit, ess};
-  DiscreteWalk walk(given, floor, best_only);
-  const std::int64_t steps = unlocked([&](const Stop& stop) {
-    Watch watch(stop);
-    return walk.run(max_steps, max_sets, watch);
-  });
-  return {to_numpy(walk.masks), to_numpy(walk.shares), steps};
+  KeptSets kept{floor, best_only, max_sets};
+  DiscreteWalk walk(given, kept);
+  return kept.found([&](Watch& watch) { return walk.run(max_steps, watch); });
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 // value is cut to what the known subsets and supersets allow. Every DAG on the way obeys the knowledge.
 #include <nanobind/stl/pair.h>
 
-#include "arrays.h"
+#include "hash_table.h"
 #include "sums.h"
 #include "threads.h"
 #include "wide.h"
@@ -23,27 +23,35 @@ constexpr double MIN_GAIN = 1e-7;
 
 using Cube = In<double, 3>;
 
-// The values of known families in an open hash table; 0 marks a free place. The key of a family is the exclusive or of
-// random words: code[i, d] for the node, code[i, j] for each parent.
-struct FamilyTable {
-  Masks keys;
-  Row values;
-  In<std::uint64_t, 2> code;  // (d, d + 1)
+// The values of known families. The key of a family is the exclusive or of random words: code[i, d] for the node,
+// code[i, j] for each parent.
+class FamilyTable {
+ public:
+  explicit FamilyTable(const In<std::uint64_t, 2>& code) : code_(code) { require_shape({d(), d() + 1}, "code", code); }
+  std::size_t d() const { return code_.shape(0); }
+  const std::uint64_t* code(std::size_t node) const { return code_.data() + node * (d() + 1); }
+  double at(std::uint64_t key) const { return table_.find(key).value; }
 
-  void check() const {
-    require(keys.shape(0) >= 2 && (keys.shape(0) & (keys.shape(0) - 1)) == 0, "a table must have 2^k places");
+  Result<double, 1> look_up(const Masks& keys) const {
+    Owned<double, 1> values({keys.shape(0)});
+    for (std::size_t row = 0; row < keys.shape(0); ++row) values[row] = at(keys.data()[row]);
+    return values.give();
+  }
+
+  void insert(const Masks& keys, const Row& values) {
     require_shape({keys.shape(0)}, "values", values);
-    require_shape({code.shape(0), code.shape(0) + 1}, "code", code);
-    require(std::find(keys.data(), keys.data() + keys.shape(0), 0u) != keys.data() + keys.shape(0),
-            "a table must have a free place");
+    require(std::find(keys.data(), keys.data() + keys.shape(0), 0u) == keys.data() + keys.shape(0), "no key may be 0");
+    for (std::size_t row = 0; row < keys.shape(0); ++row)
+      table_.take(keys.data()[row], [] {}).value = values.data()[row];
   }
 
-  double at(std::uint64_t key) const {
-    const std::uint64_t mask = keys.shape(0) - 1, *all = keys.data();
-    for (std::uint64_t place = key & mask; all[place] != 0; place = (place + 1) & mask)
-      if (all[place] == key) return values.data()[place];
-    return NAN_;
-  }
+ private:
+  struct Entry {
+    std::uint64_t key = 0;
+    double value = NAN_;
+  };
+  In<std::uint64_t, 2> code_;  // (d, d + 1)
+  HashTable<Entry> table_;
 };
 
 struct DrawnFunctions {
@@ -111,24 +119,17 @@ struct View {
   const FamilyTable& cheap;
 
   void check() const {
-    require(rules.d == drawn.d && known.code.shape(0) == drawn.d && cheap.code.shape(0) == drawn.d,
+    require(rules.d == drawn.d && known.d() == drawn.d && cheap.d() == drawn.d,
             "functions, rules and tables must have the same nodes");
   }
 };
 
 // Room for the values around one family.
 struct Room {
-  explicit Room(const DrawnFunctions& drawn)
-      : x(drawn.d),
-        pull(drawn.m),
-        wave(drawn.features),
-        out(drawn.d),
-        low(drawn.d + 1),
-        high(drawn.d + 1),
-        fewer(drawn.m),
-        more(drawn.m),
-        one_fewer(drawn.m),
-        one_more(drawn.m) {}
+  explicit Room(const DrawnFunctions& drawn) : x(drawn.d), wave(drawn.features), out(drawn.d) {
+    for (std::vector<double>* part : {&low, &high}) part->resize(drawn.d + 1);
+    for (std::vector<double>* part : {&pull, &fewer, &more, &one_fewer, &one_more}) part->resize(drawn.m);
+  }
   std::vector<double> x, pull, wave, out, low, high, fewer, more, one_fewer, one_more;
 };
 
@@ -187,10 +188,7 @@ WIDE void set_bounds(const DrawnFunctions& f, std::size_t node, Room& room) {
   double* __restrict more = room.more.data();
   double* __restrict one_fewer = room.one_fewer.data();
   double* __restrict one_more = room.one_more.data();
-  std::fill_n(fewer, count, 0.0);
-  std::fill_n(more, count, 0.0);
-  std::fill_n(one_fewer, count, 0.0);
-  std::fill_n(one_more, count, 0.0);
+  for (double* sums : {fewer, more, one_fewer, one_more}) std::fill_n(sums, count, 0.0);
   for (std::size_t j = 0; j < d; ++j) {
     const double* sign = f.signs.data() + j * f.m + first;
     const double x = room.x[j], number = static_cast<double>(j);
@@ -229,7 +227,7 @@ double set_changes(const View& view, std::size_t node, std::size_t draw, const s
                    std::size_t stride, Room& room, double* change) {
   const DrawnFunctions& f = view.drawn;
   const std::size_t d = f.d;
-  const std::uint64_t* code = view.known.code.data() + node * (d + 1);
+  const std::uint64_t* code = view.known.code(node);
   std::uint64_t key = code[d];
   for (std::size_t j = 0; j < d; ++j) {
     const bool parent = parents[j * stride];
@@ -389,13 +387,10 @@ void climb_draws(const Out<bool, 3>& dags, const Out<double, 3>& change, const O
   require_shape({count, d, d}, "dags and change", dags, change);
   require_shape({count, d}, "stale", stale);
   require_shape({count}, "moves", moves);
-  unlocked([&](const Stop& stop) {
-    in_parts(whole(count), threads, stop, [&](std::int64_t draw, Watch& watch) {
-      DrawClimb climb(
-          view, draw,
-          {flags(dags) + draw * d * d, change.data() + draw * d * d, flags(stale) + draw * d, moves.data() + draw});
-      climb.run(watch);
-    });
+  in_parts(count, threads, [&](std::int64_t draw, Watch& watch) {
+    const Climb at{flags(dags) + draw * d * d, change.data() + draw * d * d, flags(stale) + draw * d,
+                   moves.data() + draw};
+    DrawClimb(view, draw, at).run(watch);
   });
 }
 
@@ -408,10 +403,10 @@ std::pair<Result<double, 1>, Result<double, 2>> drawn_shares(std::size_t draw, c
   require(draw < drawn.draws, "draw must be one of the functions");
   require_shape({count, d}, "parents", parents);
   require_range(nodes.data(), count, 0, whole(d), "nodes");
-  Owned<double> found(count), changes(count * d);
+  Owned<double, 1> found({count});
+  Owned<double, 2> changes({count, d});
   std::fill_n(changes.data(), count * d, 0.0);
-  unlocked([&](const Stop& stop) {
-    Watch watch(stop);
+  watched([&](Watch& watch) {
     Room room(drawn);
     for (std::size_t row = 0; row < count; ++row) {
       const std::size_t node = nodes.data()[row];
@@ -422,83 +417,29 @@ std::pair<Result<double, 1>, Result<double, 2>> drawn_shares(std::size_t draw, c
         if (mask[j]) found[row] += rules.price.data()[j * d + node];
     }
   });
-  return {found.give({count}), changes.give({count, d})};
-}
-
-void insert_families(const Masks& keys, const Row& values, const Out<std::uint64_t, 1>& table_keys,
-                     const Out<double, 1>& table_values) {
-  const std::size_t size = table_keys.shape(0), count = keys.shape(0);
-  require(size >= 2 && (size & (size - 1)) == 0, "a table must have 2^k places");
-  require_shape({size}, "table_values", table_values);
-  require_shape({count}, "values", values);
-  std::uint64_t* all = table_keys.data();
-  for (std::size_t row = 0; row < count; ++row) {
-    const std::uint64_t key = keys.data()[row];
-    std::size_t place = key & (size - 1), probes = 0;
-    for (; all[place] != 0 && all[place] != key; place = (place + 1) & (size - 1))
-      require(++probes < size, "the table has no room");
-    all[place] = key;
-    table_values.data()[place] = values.data()[row];
-  }
-}
-
-Result<double, 1> look_up_families(const Masks& keys, const FamilyTable& table) {
-  Owned<double> values(keys.shape(0));
-  for (std::size_t row = 0; row < keys.shape(0); ++row) values[row] = table.at(keys.data()[row]);
-  return values.give({keys.shape(0)});
-}
-
-// Changes pairs one after the other: each that is linked is unlinked or turned, each other one linked. A change that
-// would break the knowledge or close a cycle is left out.
-void jump(const Out<bool, 2>& dag, const In<std::int64_t, 2>& pairs, const ClimbRules& rules) {
-  const std::size_t d = rules.d;
-  require_shape({d, d}, "dag", dag);
-  require_shape({pairs.shape(0), 2}, "pairs", pairs);
-  require_range(pairs.data(), 2 * pairs.shape(0), 0, whole(d), "pairs");
-  const std::uint8_t *allowed = flags(rules.allowed), *required = flags(rules.required);
-  std::uint8_t* edges = flags(dag);
-  std::vector<std::uint8_t> reach(d * d);
-  for (std::size_t k = 0; k < pairs.shape(0); ++k) {
-    const std::size_t i = pairs.data()[2 * k], j = pairs.data()[2 * k + 1], there = i * d + j, back = j * d + i;
-    if (required[there] || required[back]) continue;
-    const bool linked = edges[there];
-    edges[there] = false;
-    const bool turned = edges[back];
-    edges[back] = false;
-    set_reach(edges, d, reach.data());
-    std::int64_t parents = 0;
-    for (std::size_t parent = 0; parent < d; ++parent) parents += edges[parent * d + j] != 0;
-    if (!linked && allowed[there] && !reach[back] && i != j && parents < rules.max_parents.data()[j])
-      edges[there] = true;
-    else if (turned)
-      edges[back] = true;
-  }
+  return {found.give(), changes.give()};
 }
 
 }  // namespace
 
 void bind_draws(nb::module_& m) {
-  {
-    using Self = FamilyTable;
-    nb::class_<Self> bound(m, "FamilyTable", "The values of known families in an open hash table.");
-    set_fields(bound, FIELD(keys), FIELD(values), FIELD(code));
-  }
+  nb::class_<FamilyTable>(m, "FamilyTable", "The values of known families.")
+      .def(nb::init<const In<std::uint64_t, 2>&>())
+      .def("insert", &FamilyTable::insert, "Add families, or change their values.")
+      .def("look_up", &FamilyTable::look_up, "Return the values of families; NaN: it is not there.");
   {
     using Self = DrawnFunctions;
-    nb::class_<Self> bound(m, "DrawnFunctions", "Functions drawn from a surrogate.");
-    set_fields(bound, FIELD(signs), FIELD(starts), FIELD(decay), FIELD(members), FIELD(offset), FIELD(slope),
-               FIELD(weight), FIELD(amplitude), FIELD(relative), FIELD(low), FIELD(high), FIELD(truth));
+    bind_fields<Self>(m, "DrawnFunctions", "Functions drawn from a surrogate.", FIELD(signs), FIELD(starts),
+                      FIELD(decay), FIELD(members), FIELD(offset), FIELD(slope), FIELD(weight), FIELD(amplitude),
+                      FIELD(relative), FIELD(low), FIELD(high), FIELD(truth));
   }
   {
     using Self = ClimbRules;
-    nb::class_<Self> bound(m, "ClimbRules", "What a climb maximises, and which DAGs it may visit.");
-    set_fields(bound, FIELD(allowed), FIELD(required), FIELD(max_parents), FIELD(price), FIELD(gain), FIELD(level));
+    bind_fields<Self>(m, "ClimbRules", "What a climb maximises, and which DAGs it may visit.", FIELD(allowed),
+                      FIELD(required), FIELD(max_parents), FIELD(price), FIELD(gain), FIELD(level));
   }
   m.def("climb_draws", &climb_draws, "Let climbs go on to their end, or to where a cheap score lacks.");
   m.def("drawn_shares", &drawn_shares, "Return what families add to the drawn score, and what each toggle adds.");
-  m.def("insert_families", &insert_families, "Add families to a table, which must have room.");
-  m.def("look_up_families", &look_up_families, "Return the values of families in a table; NaN: it is not there.");
-  m.def("jump", &jump, "Change pairs of a DAG within the knowledge.");
 }
 
 }  // namespace drbo

@@ -26,20 +26,19 @@ struct Lattice {
   double at(int node, Set nodes) const { return row(node)[column_of(nodes, node)]; }
 };
 
-// Replaces row[S] by join(row[S - k], row[S]) for one member k after the other: then it is joined over all subsets.
-template <class Join>
-void spread_up(double* row, std::size_t size, Watch& watch, const Join& join, int cost) {
-  for (std::size_t step = 1; step < size; step *= 2)
-    for (std::size_t start = 0; start < size; start += 2 * step) {
-      double* const without = row + start;
-      double* const with = without + step;
-      constexpr std::size_t CHUNK = 1 << 14;  // between two looks at the watch
-      for (std::size_t first = 0; first < step; first += CHUNK) {
-        const std::size_t last = std::min(first + CHUNK, step);
-        for (std::size_t k = first; k < last; ++k) with[k] = join(without[k], with[k]);
-        watch.check(whole(last - first) * cost);
+// Joins row[S - k] into row[S] for one member k after the other: then row[S] is joined over all subsets of S; or the
+// other way round, over all supersets. join(to, from, count) works on stretches.
+template <bool subsets, class Join>
+void spread(double* row, std::size_t size, Watch& watch, const Join& join, int cost, std::size_t step = 1) {
+  constexpr std::size_t CHUNK = 1 << 14;  // between two looks at the watch
+  for (; step < size; step *= 2)
+    for (std::size_t start = 0; start < size; start += 2 * step)
+      for (std::size_t first = start; first < start + step; first += CHUNK) {
+        const std::size_t count = std::min(CHUNK, start + step - first);
+        double *const without = row + first, *const with = without + step;
+        join(subsets ? with : without, subsets ? without : with, count);
+        watch.check(whole(count) * cost);
       }
-    }
 }
 
 // The highest over all subsets, or over all supersets.

@@ -4,12 +4,7 @@
 // of the node given S in fit = -slope[k] ln r, or -slope[k] r. Sets are walked depth first: each candidate is left out
 // first, then taken in. Sets below hold S and lie in S and all undecided candidates U, so none leaves less than the
 // residual given S and U. Where that, at the price of one more parent, does not beat a subset of S, they are skipped.
-#include <nanobind/stl/tuple.h>
-
-#include <numeric>
-
-#include "arrays.h"
-#include "bits.h"
+#include "kept_sets.h"
 #include "wide.h"
 
 namespace drbo {
@@ -62,14 +57,10 @@ WIDE void sweep(Square before, Square after, int k, const std::uint8_t* skip) {
 
 class LinearWalk {
  public:
-  std::vector<Set> masks;
-  std::vector<double> shares;
-
-  LinearWalk(const Form& form, int n_required, double floor, bool best_only)
+  LinearWalk(const Form& form, int n_required, KeptSets& kept)
       : form_(form),
         required_(n_required),
-        floor_(floor),
-        best_only_(best_only),
+        kept_(kept),
         size_(form.m + 1),
         given_(matrices(form.most + 1)),
         full_(matrices(form.m + 1)),
@@ -79,9 +70,8 @@ class LinearWalk {
     std::iota(order_.begin(), order_.end(), 0);
   }
 
-  // Returns the steps taken, or -1 where there are more than max_steps, more than max_sets sets, or it is stopped.
-  std::int64_t run(const double* matrix, const double* inverse, std::int64_t max_steps, std::int64_t max_sets,
-                   Watch& watch) {
+  // Returns the steps taken, or -1.
+  std::int64_t run(const double* matrix, const double* inverse, std::int64_t max_steps, Watch& watch) {
     const int m = form_.m;
     std::copy_n(matrix, size_ * size_, given(0).data);
     std::copy_n(inverse, size_ * size_, full(0).data);
@@ -95,7 +85,7 @@ class LinearWalk {
     }
     known[p] = form_.offset[k] + form_.fit(k, given(k)[m][m]) + added;
     sums[p] = added;
-    keep(mask(p), known[p]);
+    kept_.keep(mask(p), known[p]);
     std::int64_t steps = 0;
     const auto back = [&] {
       --p;
@@ -105,9 +95,8 @@ class LinearWalk {
       const int undecided = m - p;
       if (stage[p] == 0) {  // leave a candidate out
         const std::int64_t square = static_cast<std::int64_t>(undecided) * undecided;
-        if (++steps > max_steps || static_cast<std::int64_t>(masks.size()) + square >= max_sets) return -1;
-        if (watch.over(50 + 4 * square)) return -1;
-        const double least = std::max(known[p], floor_), reached = 1.0 / full(out)[m][m];
+        if (++steps > max_steps || !kept_.has_room(square) || watch.over(50 + 4 * square)) return -1;
+        const double least = std::max(known[p], kept_.floor), reached = 1.0 / full(out)[m][m];
         stage[p] = 2;
         if (k < form_.most && sums[p] + form_.hope(k, undecided, reached, 1) > least) {
           if (sums[p] + form_.hope(k, undecided, reached, 3) > least) {
@@ -137,13 +126,13 @@ class LinearWalk {
         added = sums[p] + form_.weights[fresh] - form_.determinant(now[fresh][fresh]);
         const double share = form_.offset[k + 1] + form_.fit(k + 1, residual) + added;
         const double hope = added + form_.hope(k + 1, undecided - 1, 1.0 / full(out)[m][m], 1);
-        if (std::max(share, hope) <= std::max(known[p], floor_)) continue;
+        if (std::max(share, hope) <= std::max(known[p], kept_.floor)) continue;
         if (watch.over(2 * size_ * size_)) return -1;
         sweep(now, given(k + 1), fresh, skip_.data());
         double best = std::max(known[p], one_less(given(k + 1), p, k, added));
         if (share > best) {
           best = share;
-          if (share >= floor_) keep(mask(p + 1), share);
+          if (share >= kept_.floor) kept_.keep(mask(p + 1), share);
         }
         known[p + 1] = best, sums[p + 1] = added, stage[p + 1] = 0;
         ++p;
@@ -161,16 +150,6 @@ class LinearWalk {
   }
   Square given(int k) { return {given_.data() + static_cast<std::size_t>(k) * size_ * size_, size_}; }
   Square full(int out) { return {full_.data() + static_cast<std::size_t>(out) * size_ * size_, size_}; }
-
-  void keep(Set set, double share) {
-    if (best_only_ && !masks.empty()) {  // of equally good ones the first
-      if (share > shares[0]) masks[0] = set, shares[0] = share;
-    } else {
-      masks.push_back(set);
-      shares.push_back(share);
-    }
-    if (best_only_) floor_ = std::max(floor_, shares[0]);
-  }
 
   // The candidates before a position that are not left out.
   Set mask(int end) const {
@@ -234,7 +213,7 @@ class LinearWalk {
       const double rest = now[m][m] - now[m][u] * now[m][u] / now[u][u];
       const double plus = added + form_.weights[u] - form_.determinant(now[u][u]);
       single_[u] = plus + form_.offset[k + 1] + form_.fit(k + 1, rest);
-      if (single_[u] > least && beats(now, u, u, p, k, plus, single_[u])) keep(first | singleton(u), single_[u]);
+      if (single_[u] > least && beats(u, u, p, k, plus, single_[u])) kept_.keep(first | singleton(u), single_[u]);
     }
     if (k + 2 > form_.most) return;
     const double need = (least - added - form_.offset[k + 2] - form_.top[std::min(2, m - p)]) / -form_.slope[k + 2];
@@ -250,43 +229,23 @@ class LinearWalk {
         const double plus = added + form_.weights[u] + form_.weights[v] -
                             (form_.half == 0.0 ? 0.0 : form_.half * (std::log(pivot) + std::log(own)));
         const double share = plus + form_.offset[k + 2] + form_.fit(k + 2, left);
-        if (share > std::max({least, single_[u], single_[v]}) && beats(now, u, v, p, k + 1, plus, share))
-          keep(first | singleton(u) | singleton(v), share);
+        if (share > std::max({least, single_[u], single_[v]}) && beats(u, v, p, k + 1, plus, share))
+          kept_.keep(first | singleton(u) | singleton(v), share);
       }
     }
   }
 
   // Whether the set with u and v (one candidate if they are the same) beats it without one of the parents.
-  bool beats(Square given, int u, int v, int p, int k, double added, double share) const {
-    const int m = form_.m;
-    const double pivot = given[u][u];
-    double own = given[v][v], link = given[v][m], target = given[m][m] - given[u][m] * given[u][m] / pivot;
-    if (v != u) {
-      own -= given[u][v] * given[u][v] / pivot;
-      link -= given[u][v] * given[u][m] / pivot;
-      target -= link * link / own;
-    }
-    for (int place = required_; place < p; ++place) {
-      const int j = order_[place];
-      if (skip_[j]) continue;
-      double diagonal = given[j][j] - given[j][u] * given[j][u] / pivot;
-      double cross = given[j][m] - given[j][u] * given[u][m] / pivot;
-      if (v != u) {
-        const double other = given[j][v] - given[j][u] * given[u][v] / pivot;
-        diagonal -= other * other / own;
-        cross -= other * link / own;
-      }
-      const double less = target - cross * cross / diagonal;
-      if (added - form_.weights[j] - form_.determinant(-diagonal) + form_.offset[k] + form_.fit(k, less) >= share)
-        return false;
-    }
-    return true;
+  bool beats(int u, int v, int p, int k, double added, double share) {
+    const int before = v == u ? k : k - 1;  // parents that have been taken in
+    sweep(given(before), given(before + 1), u, skip_.data());
+    if (v != u) sweep(given(k), given(k + 1), v, skip_.data());
+    return one_less(given(k + 1), p, k, added) < share;
   }
 
   const Form& form_;
   int required_;
-  double floor_;
-  bool best_only_;
+  KeptSets& kept_;
   int size_;
   std::vector<double> given_;  // given(k): the matrix swept on the k parents
   std::vector<double> full_;   // full(e): the inverse of the matrix of all but the e left out
@@ -297,10 +256,9 @@ class LinearWalk {
 
 // ---- the border ----
 
-std::tuple<Result<std::uint64_t, 1>, Result<double, 1>, std::int64_t> linear_parent_sets(
-    const Table& matrix, const Table& inverse, int n_required, const Row& offset, const Row& slope, const Row& weights,
-    const Row& top, bool logarithmic, double half, double floor, bool best_only, std::int64_t max_steps,
-    std::int64_t max_sets) {
+FoundSets linear_parent_sets(const Table& matrix, const Table& inverse, int n_required, const Row& offset,
+                             const Row& slope, const Row& weights, const Row& top, bool logarithmic, double half,
+                             double floor, bool best_only, std::int64_t max_steps, std::int64_t max_sets) {
   const std::size_t m = weights.shape(0), sizes = offset.shape(0);
   require(m <= 64 && sizes >= 1 && sizes <= m + 1, "there must be at most 64 candidates, and no more parents");
   require(n_required >= 0 && static_cast<std::size_t>(n_required) < sizes, "n_required must be in [0, most]");
@@ -312,12 +270,9 @@ std::tuple<Result<std::uint64_t, 1>, Result<double, 1>, std::int64_t> linear_par
                   offset.data(),       slope.data(),
                   weights.data(),      top.data(),
                   logarithmic,         half};
-  LinearWalk walk(form, n_required, floor, best_only);
-  const std::int64_t steps = unlocked([&](const Stop& stop) {
-    Watch watch(stop);
-    return walk.run(matrix.data(), inverse.data(), max_steps, max_sets, watch);
-  });
-  return {to_numpy(walk.masks), to_numpy(walk.shares), steps};
+  KeptSets kept{floor, best_only, max_sets};
+  LinearWalk walk(form, n_required, kept);
+  return kept.found([&](Watch& watch) { return walk.run(matrix.data(), inverse.data(), max_steps, watch); });
 }
 
 }  // namespace

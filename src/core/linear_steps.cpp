@@ -21,25 +21,41 @@ struct Room {
   std::vector<double> inverse, slopes, lengths;
 };
 
-// Projects every column on the parents; returns the log determinant of the parents.
-WIDE double eliminate(const Family& family, const double* correlation, std::size_t d, double collinear,
-                      double* coordinates, double* __restrict left, double* __restrict joint) {
+// Takes from a row of a matrix of products what earlier rows explain, row -= sum_j coordinates[j, own] coordinates[j];
+// four at a time, each entry in the order of j.
+inline void subtract_parts(double* __restrict row, const double* coordinates, std::size_t count, std::size_t own,
+                           std::size_t size) {
+  std::size_t j = 0;
+  for (; j + 4 <= count; j += 4) {
+    const double *a = coordinates + j * size, *b = a + size, *c = b + size, *e = c + size;
+    const double w = a[own], x = b[own], y = c[own], z = e[own];
+    for (std::size_t v = 0; v < size; ++v) row[v] = row[v] - w * a[v] - x * b[v] - y * c[v] - z * e[v];
+  }
+  for (; j < count; ++j) {
+    const double* a = coordinates + j * size;
+    const double w = a[own];
+    for (std::size_t v = 0; v < size; ++v) row[v] -= w * a[v];
+  }
+}
+
+WIDE double eliminate(const std::int32_t* columns, std::size_t count, std::size_t node, const double* products,
+                      std::size_t size, double collinear, double* coordinates, double* __restrict left,
+                      double* __restrict joint) {
   double log_det = 0.0;
-  std::fill_n(left, d, 1.0);
-  std::copy_n(correlation + family.node * d, d, joint);
-  for (std::int32_t k = 0; k < family.size; ++k) {
-    const std::size_t parent = family.parents[k];
-    double* const __restrict row = coordinates + k * d;
-    if (left[parent] <= collinear) {
-      std::fill_n(row, d, 0.0);
+  std::copy_n(products + node * size, size, joint);
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t column = columns[k];
+    double* const __restrict row = coordinates + k * size;
+    if (left[column] <= collinear) {
+      std::fill_n(row, size, 0.0);
       continue;
     }
-    log_det += std::log(left[parent]);
-    const double scale = 1.0 / std::sqrt(left[parent]);
-    std::copy_n(correlation + parent * d, d, row);
-    subtract_parts(row, coordinates, k, parent, d);
-    const double own = row[family.node] * scale;
-    for (std::size_t v = 0; v < d; ++v) {
+    log_det += std::log(left[column]);
+    const double scale = 1.0 / std::sqrt(left[column]);
+    std::copy_n(products + column * size, size, row);
+    subtract_parts(row, coordinates, k, column, size);
+    const double own = row[node] * scale;
+    for (std::size_t v = 0; v < size; ++v) {
       const double x = row[v] * scale;
       row[v] = x;
       left[v] -= x * x;
@@ -88,7 +104,8 @@ class LinearSteps final : public PricedSteps {
     thread_local Room room;
     const std::size_t d = n_nodes(), node = family.node;
     watch.check(work(family));
-    room.at.set(family, correlations.data() + group.data()[node] * d * d, d, collinear);
+    room.at.left.assign(d, 1.0);
+    room.at.set(family.parents, family.size, node, correlations.data() + group.data()[node] * d * d, collinear);
     const double cost = cost_of(node, family.size, room.at.left[node], room.at.log_det);
     std::fill_n(gains, d, 0.0);
     if (has_room(family)) {
@@ -163,10 +180,12 @@ class LinearSteps final : public PricedSteps {
 
 }  // namespace
 
-void Projection::set(const Family& family, const double* correlation, std::size_t d, double collinear) {
-  coordinates.resize(std::max(coordinates.size(), family.size * d));
-  left.resize(d), joint.resize(d);
-  log_det = eliminate(family, correlation, d, collinear, coordinates.data(), left.data(), joint.data());
+void Projection::set(const std::int32_t* columns, std::size_t count, std::size_t node, const double* products,
+                     double collinear) {
+  const std::size_t size = left.size();
+  coordinates.resize(std::max(coordinates.size(), count * size));
+  joint.resize(size);
+  log_det = eliminate(columns, count, node, products, size, collinear, coordinates.data(), left.data(), joint.data());
 }
 
 void Projection::regress(const Family& family, std::size_t d, std::size_t column, std::vector<double>& weights) const {
@@ -189,9 +208,9 @@ void Projection::solve_back(const Family& family, std::size_t d, const double* y
 
 void bind_linear_steps(nb::module_& m) {
   using Self = LinearSteps;
-  nb::class_<LinearSteps, Steps> bound(m, "LinearSteps", "Steps of scores that come from a covariance matrix.");
-  set_fields(bound, FIELD(correlations), FIELD(group), FIELD(rows), FIELD(weights), FIELD(constants), FIELD(factors),
-             FIELD(prices), FIELD(allowed), FIELD(required), FIELD(max_parents), FIELD(collinear), FIELD(floor));
+  bind_fields<Self, Steps>(m, "LinearSteps", "Steps of scores that come from a covariance matrix.", FIELD(correlations),
+                           FIELD(group), FIELD(rows), FIELD(weights), FIELD(constants), FIELD(factors), FIELD(prices),
+                           FIELD(allowed), FIELD(required), FIELD(max_parents), FIELD(collinear), FIELD(floor));
 }
 
 }  // namespace drbo

@@ -261,16 +261,16 @@ std::tuple<Result<std::int64_t, 1>, Result<std::int64_t, 1>, double> climb_known
   const ListedFamilies families(words, shares, starts, d);
   require_order(order.data(), d);
   require_range(visits.data(), visits.shape(0), 0, whole(d), "visits");
-  std::vector<std::int64_t> found, chosen(d);
-  const double total = unlocked([&](const Stop& stop) {
-    Watch watch(stop);
+  Owned<std::int64_t, 1> chosen({d});
+  std::vector<std::int64_t> found;
+  const double total = watched([&](Watch& watch) {
     ListedClimb climb(families, order.data(), watch);
     climb.climb(visits);
     climb.families(chosen.data());
     found = climb.order();
     return climb.total();
   });
-  return {to_numpy(found), to_numpy(chosen), total};
+  return {to_numpy(found), chosen.give(), total};
 }
 
 Result<double, 3> edge_chains(const Ints2& starts, const In<std::uint64_t, 2>& words, const Row& logs,
@@ -282,13 +282,13 @@ Result<double, 3> edge_chains(const Ints2& starts, const In<std::uint64_t, 2>& w
   require_range(moved.data(), chains * steps, 0, whole(d), "moved");
   require_range(length.data(), chains * steps, -whole(d), whole(d) + 1, "length");
   for (std::size_t chain = 0; chain < chains; ++chain) require_order(starts.data() + chain * d, d);
-  return filled<double>({chains, d, d}, [&](double* edges, const Stop& stop) {
-    in_parts(whole(chains), threads, stop, [&](std::int64_t chain, Watch& watch) {
-      const std::size_t at = chain * steps;
-      Chain walk(families, starts.data() + chain * d, watch);
-      walk.run({steps, moved.data() + at, length.data() + at, uniform.data() + at}, edges + chain * d * d);
-    });
+  Owned<double, 3> edges({chains, d, d});
+  in_parts(chains, threads, [&](std::int64_t chain, Watch& watch) {
+    const std::size_t at = chain * steps;
+    Chain walk(families, starts.data() + chain * d, watch);
+    walk.run({steps, moved.data() + at, length.data() + at, uniform.data() + at}, edges.data() + chain * d * d);
   });
+  return edges.give();
 }
 
 }  // namespace

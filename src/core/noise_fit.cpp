@@ -152,7 +152,8 @@ Result<double, 1> noise_fits(const Table& columns, const Row& shares, const Tabl
   require_range(nodes.data(), m, 0, whole(d), "nodes");
   require_range(members.data(), members.shape(0), 0, whole(d), "members");
   const std::vector<std::int32_t> parents(members.data(), members.data() + members.shape(0));
-  return filled<double>({m}, [&](double* found, const Stop& stop) {
+  Owned<double, 1> found({m});
+  unlocked([&](const Stop& stop) {
     in_stretches(whole(m), threads, stop, [&](std::int64_t first, std::int64_t last, Watch& watch) {
       Projection at;
       std::vector<double> weights, residual(rows.n);
@@ -161,7 +162,8 @@ Result<double, 1> noise_fits(const Table& columns, const Row& shares, const Tabl
         const Family family{static_cast<std::int32_t>(nodes.data()[b]), static_cast<std::int32_t>(size),
                             parents.data() + start};
         watch.check(whole(rows.n) * (2 + size / 2) + whole(d) * size * (size + 4) / 8);
-        at.set(family, correlation.data(), d, collinear);
+        at.left.assign(d, 1.0);
+        at.set(family.parents, size, family.node, correlation.data(), collinear);
         at.regress(family, d, family.node, weights);
         std::copy_n(rows.column(family.node), rows.n, residual.data());
         for (std::int32_t k = 0; k < family.size; ++k)
@@ -170,6 +172,7 @@ Result<double, 1> noise_fits(const Table& columns, const Row& shares, const Tabl
       }
     });
   });
+  return found.give();
 }
 
 Result<double, 2> all_noise_fits(const Table& columns, const Row& shares, const Table& correlation, double charge,
@@ -179,13 +182,15 @@ Result<double, 2> all_noise_fits(const Table& columns, const Row& shares, const 
   require(d <= 30, "tables of all families need 1 to 30 columns");
   require_shape({d}, "possible and most", possible, most);
   const std::size_t split = std::min<std::size_t>(5, d - 1), n_low = d - split;
-  return filled<double>({d, std::size_t{1} << (d - 1)}, [&](double* found, const Stop& stop) {
+  Owned<double, 2> found({d, std::size_t{1} << (d - 1)});
+  unlocked([&](const Stop& stop) {
     // The highest members make pieces of work of their own.
     in_parts(std::int64_t{1} << split, threads, stop, [&](std::int64_t piece, Watch& watch) {
-      Fits fits(rows, d, correlation.data(), collinear, possible.data(), most.data(), found);
+      Fits fits(rows, d, correlation.data(), collinear, possible.data(), most.data(), found.data());
       fits.below(static_cast<Set>(piece) << n_low, n_low, watch);
     });
   });
+  return found.give();
 }
 
 }  // namespace

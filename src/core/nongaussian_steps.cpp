@@ -51,7 +51,8 @@ class NonGaussianSteps final : public PricedSteps {
     const NoiseRows data = rows_of(node);
     const std::int64_t step = work(family) / whole(d);
     watch.check(step);
-    room.at.set(family, correlations.data() + group.data()[node] * d * d, d, collinear);
+    room.at.left.assign(d, 1.0);
+    room.at.set(family.parents, family.size, node, correlations.data() + group.data()[node] * d * d, collinear);
     room.at.regress(family, d, node, room.weights);
     room.residual.assign(data.column(node), data.column(node) + data.n);
     room.changed.resize(data.n);
@@ -121,10 +122,10 @@ class NonGaussianSteps final : public PricedSteps {
 
 void bind_nongaussian_steps(nb::module_& m) {
   using Self = NonGaussianSteps;
-  nb::class_<NonGaussianSteps, Steps> bound(m, "NonGaussianSteps",
-                                            "Steps of the linear score with noise that may be other than Gaussian.");
-  set_fields(bound, FIELD(columns), FIELD(shares), FIELD(correlations), FIELD(group), FIELD(rows), FIELD(charges),
-             FIELD(prices), FIELD(allowed), FIELD(required), FIELD(max_parents), FIELD(collinear), FIELD(floor));
+  bind_fields<Self, Steps>(m, "NonGaussianSteps",
+                           "Steps of the linear score with noise that may be other than Gaussian.", FIELD(columns),
+                           FIELD(shares), FIELD(correlations), FIELD(group), FIELD(rows), FIELD(charges), FIELD(prices),
+                           FIELD(allowed), FIELD(required), FIELD(max_parents), FIELD(collinear), FIELD(floor));
 }
 
 }  // namespace drbo

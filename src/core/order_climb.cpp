@@ -86,13 +86,11 @@ class OrderClimb {
       repair_all();
       repaired_ = true;
       visit_open();
-      while (thorough) {
-        do {
-          open_all();
-          visit_open();
-        } while (moves_ > 0);  // then a whole round went without a move
-        while (!choose_all_from_scratch() && !noted_.empty()) learn_noted();
-        if (!found_better_) break;
+      for (bool better = thorough; better;) {
+        do open_all();
+        while (visit_open());  // then a whole round went without a move
+        do better = choose_all_from_scratch();
+        while (!better && learn_noted());
       }
     } catch (const Stopped&) {
     }
@@ -130,12 +128,15 @@ class OrderClimb {
     return sets_.connect(index, step, target);
   }
 
-  void learn_noted() {
+  // Returns whether there were any.
+  bool learn_noted() {
+    if (noted_.empty()) return false;
     std::vector<std::int64_t> targets(noted_.size());
     for (std::size_t k = 0; k < noted_.size(); ++k) targets[k] = sets_.link(noted_[k].index, noted_[k].step, true);
     expand_new(threads_, *stop_);
     for (std::size_t k = 0; k < noted_.size(); ++k) sets_.connect(noted_[k].index, noted_[k].step, targets[k]);
     noted_.clear();
+    return true;
   }
 
   // The parent set where the steps from a set end, among nodes placed before limit; moved is taken to be on the other
@@ -169,14 +170,12 @@ class OrderClimb {
   // ---- the climb ----
 
   void repair_all() {
-    for (;;) {
+    do
       for (std::int32_t node = 0; node < d_; ++node) {
         watch_->check(100);
         repair(node);
       }
-      if (noted_.empty()) return;
-      learn_noted();
-    }
+    while (learn_noted());
   }
 
   // Drops parents that no longer come first, then chooses on.
@@ -198,41 +197,40 @@ class OrderClimb {
       watch_set(node, index);
   }
 
-  // Moves open nodes until there are none.
-  void visit_open() {
-    moves_ = 0;
+  // Moves open nodes until there are none; returns whether there was a move.
+  bool visit_open() {
+    bool moved = false;
     for (std::int32_t idle = 0; idle < d_;) {
       const std::int32_t node = static_cast<std::int32_t>(visits_[next_visit_]);
       if (open_[node]) {
         watch_->check(100 + 4 * d_);
         const std::int32_t best = best_place(node);
-        if (!noted_.empty()) {
-          learn_noted();
-          continue;
-        }
+        if (learn_noted()) continue;
         open_[node] = 0;
         idle = 0;
         if (best != place_[node]) {
-          ++moves_;
+          moved = true;
           move(node, best);
         }
       }
       ++idle;
       if (++next_visit_ == d_) next_visit_ = 0;
     }
+    return moved;
   }
 
+  // Returns whether that is better anywhere.
   bool choose_all_from_scratch() {
-    found_better_ = false;
+    bool better = false;
     for (std::int32_t node = 0; node < d_; ++node) {
       watch_->check(100);
       const std::int64_t index = choose(roots_[node], place_[node], NOBODY);
       if (index >= 0 && sets_[index].value > sets_[chosen_[node]].value + LEAST_MOVE) {
         take(node, index);
-        found_better_ = true;
+        better = true;
       }
     }
-    return found_better_;
+    return better;
   }
 
   // Gives a node another parent set; it and all parents, old and new, are worth a visit.
@@ -350,8 +348,6 @@ class OrderClimb {
   std::vector<Noted> noted_;                         // steps whose end must be learned
   std::vector<double> gains_;
   bool repaired_ = false;  // every chosen parent comes before its child
-  bool found_better_ = false;
-  std::int64_t moves_ = 0;
   std::int32_t next_visit_ = 0;
   const std::int64_t* visits_ = nullptr;  // during a climb
   int threads_ = 1;
@@ -373,8 +369,9 @@ void make_climb(OrderClimb* self, const Steps& steps, const Flags& required, con
 Result<std::int64_t, 1> adopt(OrderClimb& self, const Flags& dag, int threads) {
   const std::size_t d = self.d();
   require_shape({d, d}, "dag", dag);
-  return filled<std::int64_t>(
-      {d}, [&](std::int64_t* chosen, const Stop& stop) { self.adopt(flags(dag), chosen, threads, stop); });
+  Owned<std::int64_t, 1> chosen({d});
+  unlocked([&](const Stop& stop) { self.adopt(flags(dag), chosen.data(), threads, stop); });
+  return chosen.give();
 }
 
 void put(OrderClimb& self, const Ints& order, const std::optional<Ints>& chosen) {
@@ -412,13 +409,13 @@ Result<std::int32_t, 1> near(const OrderClimb& self, std::int64_t node) {
 
 Result<bool, 2> dag(const OrderClimb& self) {
   const std::size_t d = self.d();
-  Owned<bool> edges(d * d);
+  Owned<bool, 2> edges({d, d});
   std::fill_n(edges.data(), d * d, false);
   for (std::size_t node = 0; node < d; ++node) {
     const Family family = self.sets().family(self.chosen()[node]);
     for (std::int32_t k = 0; k < family.size; ++k) edges[family.parents[k] * d + node] = true;
   }
-  return edges.give({d, d});
+  return edges.give();
 }
 
 Result<std::int64_t, 1> order(const OrderClimb& self) {

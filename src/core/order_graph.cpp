@@ -6,10 +6,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstdlib>
-
 #include "arrays.h"
 #include "bits.h"
+#include "hash_table.h"
 
 namespace drbo {
 
@@ -124,92 +123,46 @@ class ParentIndex {
   std::vector<Set> words_;
 };
 
-// A hash table of the sets of the next layer; the empty set marks a free place.
+// The sets of the next layer.
 class SetTable {
  public:
-  explicit SetTable(std::size_t size) {
-    require(size >= 2 && (size & (size - 1)) == 0 && size <= std::size_t{1} << 40, "size must be a power of 2");
-    entries_ = Entries(size);
-  }
-
-  std::size_t count() const { return count_; }
+  std::size_t count() const { return table_.count(); }
 
   void offer(Set nodes, double score, int last, Watch& watch) {
-    Entry* entry = entries_.find(nodes);
-    if (entry->nodes == 0) {
-      if (10 * (count_ + 1) > 6 * entries_.size) {
-        grow(watch);
-        entry = entries_.find(nodes);
-      }
-      *entry = {nodes, score, last};
-      ++count_;
-    } else if (score > entry->score) {
-      entry->score = score;
-      entry->last = last;
-    }
+    Entry& entry = table_.take(nodes, [&] { watch.check(10); });
+    if (score > entry.score) entry.score = score, entry.last = last;
   }
 
   // Sets in rising order, scores, and the node that comes last.
   std::tuple<Result<std::uint64_t, 1>, Result<double, 1>, Result<std::int8_t, 1>> layer() const {
-    Owned<std::uint64_t> sets(count_);
-    Owned<double> scores(count_);
-    Owned<std::int8_t> last(count_);
-    unlocked([&](const Stop& stop) {
-      Watch watch(stop);
+    Owned<std::uint64_t, 1> sets({count()});
+    Owned<double, 1> scores({count()});
+    Owned<std::int8_t, 1> last({count()});
+    watched([&](Watch& watch) {
       std::vector<const Entry*> used;
-      used.reserve(count_);
-      for (const Entry* entry = entries_.begin(); entry != entries_.end(); ++entry)
-        if (entry->nodes) used.push_back(entry);
+      used.reserve(count());
+      for (const Entry& entry : table_.places())
+        if (entry.key) used.push_back(&entry);
       std::sort(used.begin(), used.end(), [&](const Entry* a, const Entry* b) {
         watch.check(10);
-        return a->nodes < b->nodes;
+        return a->key < b->key;
       });
-      for (std::size_t row = 0; row < count_; ++row) {
-        sets[row] = used[row]->nodes;
+      for (std::size_t row = 0; row < used.size(); ++row) {
+        sets[row] = used[row]->key;
         scores[row] = used[row]->score;
         last[row] = static_cast<std::int8_t>(used[row]->last);
       }
     });
-    return {sets.give({count_}), scores.give({count_}), last.give({count_})};
+    return {sets.give(), scores.give(), last.give()};
   }
 
  private:
   struct Entry {
-    Set nodes;
-    double score;
-    int last;
+    Set key = 0;
+    double score = NEVER;
+    int last = 0;
   };
-
-  // Memory of zeros comes page by page as it is used, so that a large table costs nothing at once.
-  struct Entries {
-    std::size_t size = 0;
-    std::unique_ptr<Entry, void (*)(void*)> memory{nullptr, &std::free};
-
-    Entries() = default;
-    explicit Entries(std::size_t count)
-        : size(count), memory(static_cast<Entry*>(std::calloc(count, sizeof(Entry))), &std::free) {
-      if (!memory) throw std::bad_alloc();
-    }
-    Entry* begin() const { return memory.get(); }
-    Entry* end() const { return begin() + size; }
-    Entry* find(Set nodes) const {
-      std::size_t place = static_cast<std::size_t>((nodes * 0x9E3779B97F4A7C15) >> 20) & (size - 1);
-      while (begin()[place].nodes != 0 && begin()[place].nodes != nodes) place = (place + 1) & (size - 1);
-      return begin() + place;
-    }
-  };
-
-  void grow(Watch& watch) {
-    Entries larger(2 * entries_.size);
-    for (const Entry* entry = entries_.begin(); entry != entries_.end(); ++entry) {
-      watch.check(10);
-      if (entry->nodes) *larger.find(entry->nodes) = *entry;
-    }
-    entries_ = std::move(larger);
-  }
-
-  Entries entries_;
-  std::size_t count_ = 0;
+  HashTable<Entry> table_;
 };
 
 // Puts what follows from the sets first to end of a layer into the table; returns the first set that is left to do.
@@ -221,8 +174,7 @@ std::size_t expand_sets(const Masks& sets, const Row& scores, std::size_t first,
   require(first <= end && end <= sets.shape(0), "first and end must lie within the layer");
   const Set full = d == 64 ? ~Set{0} : (Set{1} << d) - 1;
   for (std::size_t row = first; row < end; ++row) require(inside(sets.data()[row], full), "sets hold unknown nodes");
-  return unlocked([&](const Stop& stop) {
-    Watch watch(stop);
+  return watched([&](Watch& watch) {
     Bounds::Place place;
     std::vector<int> outside(d);
     for (std::size_t row = first; row < end; ++row) {
@@ -246,13 +198,13 @@ std::size_t expand_sets(const Masks& sets, const Row& scores, std::size_t first,
 
 void bind_order_graph(nb::module_& m) {
   using Self = Bounds;
-  nb::class_<Bounds> bounds(m, "Bounds", "What the nodes outside a set can add at most.");
-  set_fields(bounds, FIELD(group_of), FIELD(place), FIELD(starts), FIELD(partition_of), FIELD(values));
+  bind_fields<Self>(m, "Bounds", "What the nodes outside a set can add at most.", FIELD(group_of), FIELD(place),
+                    FIELD(starts), FIELD(partition_of), FIELD(values));
   nb::class_<ParentIndex>(m, "ParentIndex", "The parent sets of all nodes, the best first.")
       .def(nb::init<const std::vector<Masks>&, const std::vector<Row>&>())
       .def_prop_ro("n_nodes", &ParentIndex::n_nodes);
   nb::class_<SetTable>(m, "SetTable", "A hash table of the sets of the next layer.")
-      .def(nb::init<std::size_t>())
+      .def(nb::init<>())
       .def_prop_ro("count", &SetTable::count)
       .def("layer", &SetTable::layer, "Return the sets in rising order, their scores and last nodes.");
   m.def("expand_sets", &expand_sets,

@@ -31,48 +31,45 @@ void region_moves(const Floats1& low, const Floats1& width, double probability, 
   require_shape({dim, bits}, "directions", directions);
   require_shape({n, room}, "value", value);
   const double scale = probability >= 1.0 ? 0.0 : 1.0 / std::log1p(-probability);
-  unlocked([&](const Stop& stop) {
-    in_stretches(whole(n), threads, stop, [&](std::int64_t first, std::int64_t last, Watch& watch) {
-      for (std::int64_t c = first; c < last; ++c) {
-        const std::uint64_t counter = seed + static_cast<std::uint64_t>(c) * (2 * room + 2);
-        int digit[32], n_digits = 0;  // of the candidate's number in Gray code
-        for (Set left = (c ^ (c >> 1)) & ((Set{1} << bits) - 1); left; left &= left - 1)
-          digit[n_digits++] = lowest(left);
-        std::int32_t* const moved = coordinate.data() + c * room;
-        std::int64_t place = -1;
-        std::size_t count = 0;
-        for (; count < room; ++count) {
-          const double u = uniform(random_word(counter + count));
-          const double gap = scale != 0.0 ? std::log(1.0 - u) * scale : 0.0;  // 1 - u is exact
-          place += 1 + (gap < static_cast<double>(dim) ? static_cast<std::int64_t>(gap) : whole(dim));
-          if (place >= whole(dim)) break;
-          moved[count] = static_cast<std::int32_t>(place);
-        }
-        if (count == 0) {  // at least one coordinate moves
-          moved[0] = static_cast<std::int32_t>(uniform(random_word(counter + room)) * static_cast<double>(dim));
-          count = 1;
-        }
-        std::fill(moved + count, moved + room, static_cast<std::int32_t>(dim));
-        for (std::size_t q = 0; q < count; ++q) {
-          const std::size_t at = moved[q];
-          double u;
-          if (bits == 0) {
-            u = uniform(random_word(counter + room + 1 + q));
-          } else {
-            std::uint32_t digits = shift.data()[at];
-            for (int b = 0; b < n_digits; ++b) digits ^= directions.data()[at * bits + digit[b]];
-            u = (static_cast<double>(digits) + 0.5) * 0x1p-30;
-          }
-          value.data()[c * room + q] =
-              static_cast<float>(static_cast<double>(low.data()[at]) + static_cast<double>(width.data()[at]) * u);
-        }
-        watch.check(whole(30 * count));
+  in_stretches(n, threads, [&](std::int64_t first, std::int64_t last, Watch& watch) {
+    for (std::int64_t c = first; c < last; ++c) {
+      const std::uint64_t counter = seed + static_cast<std::uint64_t>(c) * (2 * room + 2);
+      int digit[32], n_digits = 0;  // of the candidate's number in Gray code
+      for (Set left = (c ^ (c >> 1)) & ((Set{1} << bits) - 1); left; left &= left - 1) digit[n_digits++] = lowest(left);
+      std::int32_t* const moved = coordinate.data() + c * room;
+      std::int64_t place = -1;
+      std::size_t count = 0;
+      for (; count < room; ++count) {
+        const double u = uniform(random_word(counter + count));
+        const double gap = scale != 0.0 ? std::log(1.0 - u) * scale : 0.0;  // 1 - u is exact
+        place += 1 + (gap < static_cast<double>(dim) ? static_cast<std::int64_t>(gap) : whole(dim));
+        if (place >= whole(dim)) break;
+        moved[count] = static_cast<std::int32_t>(place);
       }
-    });
+      if (count == 0) {  // at least one coordinate moves
+        moved[0] = static_cast<std::int32_t>(uniform(random_word(counter + room)) * static_cast<double>(dim));
+        count = 1;
+      }
+      std::fill(moved + count, moved + room, static_cast<std::int32_t>(dim));
+      for (std::size_t q = 0; q < count; ++q) {
+        const std::size_t at = moved[q];
+        double u;
+        if (bits == 0) {
+          u = uniform(random_word(counter + room + 1 + q));
+        } else {
+          std::uint32_t digits = shift.data()[at];
+          for (int b = 0; b < n_digits; ++b) digits ^= directions.data()[at * bits + digit[b]];
+          u = (static_cast<double>(digits) + 0.5) * 0x1p-30;
+        }
+        value.data()[c * room + q] =
+            static_cast<float>(static_cast<double>(low.data()[at]) + static_cast<double>(width.data()[at]) * u);
+      }
+      watch.check(whole(30 * count));
+    }
   });
 }
 
-// The space of a decoder: what the numbers of a vector mean.
+// The space of a decoder: what the numbers of a vector mean, and where the parent sets of candidates go.
 struct Layout {
   std::size_t d, dim, rank;     // rank 0: one number per pair
   const float* center;          // (dim,) potentials already in their tiers
@@ -80,10 +77,6 @@ struct Layout {
   const float* tier;            // (d,) what is added to a moved potential
   const std::int32_t* place;    // (d, d) bit of parent i among the bits of node j at [j, i]; -1: not allowed
   const std::uint8_t* parents;  // (d, d) 1 where i is a parent of j in the centre's DAG at [j, i]
-};
-
-// Parent sets of the candidates as bytes.
-struct Codes {
   std::size_t n, bytes;
   std::uint8_t* codes;    // (d, n, bytes)
   std::uint8_t* changed;  // (d, n) 1 where they differ from the centre's
@@ -92,9 +85,8 @@ struct Codes {
 // Decodes one candidate after the other by toggling what differs from the centre.
 class Decoder {
  public:
-  Decoder(const Layout& layout, const Codes& out)
+  explicit Decoder(const Layout& layout)
       : at_(layout),
-        out_(out),
         potential_(layout.center, layout.center + layout.d),
         product_(layout.d),
         links_(layout.d * (layout.rank ? layout.rank : layout.d)),
@@ -196,12 +188,11 @@ class Decoder {
   void set_edge(std::size_t c, std::size_t i, std::size_t j, bool present) {
     const std::int32_t bit = at_.place[j * at_.d + i];
     if (bit < 0 || present == (at_.parents[j * at_.d + i] != 0)) return;
-    out_.codes[(j * out_.n + c) * out_.bytes + (bit >> 3)] ^= static_cast<std::uint8_t>(128 >> (bit & 7));
-    out_.changed[j * out_.n + c] = 1;
+    at_.codes[(j * at_.n + c) * at_.bytes + (bit >> 3)] ^= static_cast<std::uint8_t>(128 >> (bit & 7));
+    at_.changed[j * at_.n + c] = 1;
   }
 
   const Layout& at_;
-  Codes out_;
   std::vector<float> potential_, product_, links_;
   std::vector<std::uint8_t> children_, touched_, differs_;
 };
@@ -211,7 +202,9 @@ void decode_candidates(const Floats1& center, std::size_t rank, const Shorts2& p
                        const Shorts2& coordinate, const Floats2& value, const Out<std::uint8_t, 3>& codes,
                        const Out<std::uint8_t, 2>& changed, int threads) {
   const std::size_t d = tier.shape(0), n = coordinate.shape(0), room = coordinate.shape(1), bytes = codes.shape(2);
-  const Layout layout{d, center.shape(0), rank, center.data(), pairs.data(), tier.data(), place.data(), parents.data()};
+  const Layout layout{
+      d, center.shape(0), rank,         center.data(), pairs.data(), tier.data(), place.data(), parents.data(),
+      n, bytes,           codes.data(), changed.data()};
   require(layout.dim == d + (rank ? d * rank : pairs.shape(0)), "center must hold potentials and links");
   require_shape({pairs.shape(0), 2}, "pairs", pairs);
   require_range(pairs.data(), 2 * pairs.shape(0), 0, whole(d), "pairs");
@@ -223,22 +216,19 @@ void decode_candidates(const Floats1& center, std::size_t rank, const Shorts2& p
   require_shape({n, room}, "value", value);
   require_shape({d, n, bytes}, "codes", codes);
   require_shape({d, n}, "changed", changed);
-  const Codes out{n, bytes, codes.data(), changed.data()};
-  unlocked([&](const Stop& stop) {
-    in_stretches(whole(n), threads, stop, [&](std::int64_t first, std::int64_t last, Watch& watch) {
-      for (std::size_t j = 0; j < d; ++j)
-        for (std::int64_t c = first; c < last; ++c) {
-          out.changed[j * n + c] = 0;
-          std::copy_n(center_codes.data() + j * bytes, bytes, out.codes + (j * n + c) * bytes);
-        }
-      Decoder decoder(layout, out);
+  in_stretches(n, threads, [&](std::int64_t first, std::int64_t last, Watch& watch) {
+    for (std::size_t j = 0; j < d; ++j)
       for (std::int64_t c = first; c < last; ++c) {
-        const std::int32_t* moved = coordinate.data() + c * room;
-        const std::size_t count = std::find(moved, moved + room, static_cast<std::int32_t>(layout.dim)) - moved;
-        decoder.decode(c, moved, value.data() + c * room, count);
-        watch.check(whole(count * d * (1 + rank) / 2 + 20));
+        layout.changed[j * n + c] = 0;
+        std::copy_n(center_codes.data() + j * bytes, bytes, layout.codes + (j * n + c) * bytes);
       }
-    });
+    Decoder decoder(layout);
+    for (std::int64_t c = first; c < last; ++c) {
+      const std::int32_t* moved = coordinate.data() + c * room;
+      const std::size_t count = std::find(moved, moved + room, static_cast<std::int32_t>(layout.dim)) - moved;
+      decoder.decode(c, moved, value.data() + c * room, count);
+      watch.check(whole(count * d * (1 + rank) / 2 + 20));
+    }
   });
 }
 
@@ -261,9 +251,9 @@ WIDE void output_values(const DrawnNetworks& f, std::size_t node, const float* z
   std::fill_n(out, f.draws, f.offset[node]);
   std::size_t at = 0;
   for (; at + 8 <= count; at += 8) {
-    const float *w[8], *const base = weights;
+    const float* w[8];
     float v[8];
-    for (int l = 0; l < 8; ++l) w[l] = base + active[at + l] * f.draws, v[l] = z[active[at + l]];
+    for (int l = 0; l < 8; ++l) w[l] = weights + active[at + l] * f.draws, v[l] = z[active[at + l]];
     const float *w0 = w[0], *w1 = w[1], *w2 = w[2], *w3 = w[3], *w4 = w[4], *w5 = w[5], *w6 = w[6], *w7 = w[7];
     for (std::size_t s = 0; s < f.draws; ++s)
       out[s] += ((v[0] * w0[s] + v[1] * w1[s]) + (v[2] * w2[s] + v[3] * w3[s])) +
@@ -300,28 +290,26 @@ void network_values(const Bytes3& codes, const Bytes2& changed, const Bytes2& ce
   require_shape({d, 1}, "offset", offset);
   require_shape({4, d}, "scale", scale);
   require_shape({d, n, f.draws}, "local", local);
-  unlocked([&](const Stop& stop) {
-    in_parts(whole(d), threads, stop, [&](std::int64_t part, Watch& watch) {
-      const std::size_t node = static_cast<std::size_t>(part);
-      ByteTable table(bytes, f.hidden);
-      std::vector<float> z(f.hidden), at_center(f.draws);
-      std::vector<std::uint32_t> active(f.hidden + 1);
-      fill_table(table, f.w1 + node * f.inputs * f.hidden, f.inputs);
-      const auto values = [&](const std::uint8_t* code, float* out) {
-        std::copy_n(f.b1 + node * f.hidden, f.hidden, z.data());
-        add_rows(table, code, z.data());
-        output_values(f, node, z.data(), active.data(), out);
-        watch.check(whole(f.hidden * f.draws / 8 + 10));
-      };
-      values(center_codes.data() + node * bytes, at_center.data());
-      for (std::size_t c = 0; c < n; ++c) {
-        float* out = local.data() + (node * n + c) * f.draws;
-        if (changed.data()[node * n + c])
-          values(codes.data() + (node * n + c) * bytes, out);
-        else
-          std::copy_n(at_center.data(), f.draws, out);
-      }
-    });
+  in_parts(d, threads, [&](std::int64_t part, Watch& watch) {
+    const std::size_t node = static_cast<std::size_t>(part);
+    ByteTable table(bytes, f.hidden);
+    std::vector<float> z(f.hidden), at_center(f.draws);
+    std::vector<std::uint32_t> active(f.hidden + 1);
+    fill_table(table, f.w1 + node * f.inputs * f.hidden, f.inputs);
+    const auto values = [&](const std::uint8_t* code, float* out) {
+      std::copy_n(f.b1 + node * f.hidden, f.hidden, z.data());
+      add_rows(table, code, z.data());
+      output_values(f, node, z.data(), active.data(), out);
+      watch.check(whole(f.hidden * f.draws / 8 + 10));
+    };
+    values(center_codes.data() + node * bytes, at_center.data());
+    for (std::size_t c = 0; c < n; ++c) {
+      float* out = local.data() + (node * n + c) * f.draws;
+      if (changed.data()[node * n + c])
+        values(codes.data() + (node * n + c) * bytes, out);
+      else
+        std::copy_n(at_center.data(), f.draws, out);
+    }
   });
 }
 
@@ -333,19 +321,17 @@ void candidate_prices(const Bytes3& codes, const Floats1& empty, const Floats2& 
   require_shape({d}, "empty", empty);
   require_shape({d, inputs}, "each", each);
   require_shape({d, n}, "price", price);
-  unlocked([&](const Stop& stop) {
-    in_parts(whole(d), threads, stop, [&](std::int64_t part, Watch& watch) {
-      const std::size_t node = static_cast<std::size_t>(part);
-      ByteTable table(bytes, 1);
-      table.fill(each.data() + node * inputs, inputs);
-      for (std::size_t c = 0; c < n; ++c) {
-        const std::uint8_t* code = codes.data() + (node * n + c) * bytes;
-        float total = empty.data()[node];
-        for (std::size_t q = 0; q < bytes; ++q) total += *table.at(q, code[q]);
-        price.data()[node * n + c] = total;
-      }
-      watch.check(whole(n * bytes));
-    });
+  in_parts(d, threads, [&](std::int64_t part, Watch& watch) {
+    const std::size_t node = static_cast<std::size_t>(part);
+    ByteTable table(bytes, 1);
+    table.fill(each.data() + node * inputs, inputs);
+    for (std::size_t c = 0; c < n; ++c) {
+      const std::uint8_t* code = codes.data() + (node * n + c) * bytes;
+      float total = empty.data()[node];
+      for (std::size_t q = 0; q < bytes; ++q) total += *table.at(q, code[q]);
+      price.data()[node * n + c] = total;
+    }
+    watch.check(whole(n * bytes));
   });
 }
 

@@ -11,15 +11,6 @@ namespace drbo {
 
 namespace {
 
-struct Regressions {
-  std::size_t d;
-  const double* correlation;    // (d, d)
-  const std::int64_t* nodes;    // (m,)
-  const std::int64_t* starts;   // (m + 1,) where the parents of a family begin
-  const std::int64_t* members;  // parents, one family after the other
-  double smallest;              // pivots under this make the parents collinear
-};
-
 struct Room {
   explicit Room(std::size_t most) : size(most + 1), factor(size * size), row(size), inverse(size) {}
   std::size_t size;
@@ -56,22 +47,19 @@ inline double solve_row(double* __restrict row, std::size_t i, double* __restric
   return length;
 }
 
-// The share of variance that the parents leave; NaN where they are collinear.
-WIDE double residual(const Regressions& problem, std::size_t family, Room& room) {
-  const std::int64_t* parents = problem.members + problem.starts[family];
-  const std::size_t p = static_cast<std::size_t>(problem.starts[family + 1] - problem.starts[family]);
+// The share of variance that p parents leave; NaN where a pivot is under smallest: they are collinear.
+WIDE double residual(const double* correlation, std::size_t d, std::int64_t node, const std::int64_t* parents,
+                     std::size_t p, double smallest, Room& room) {
   double* const row = room.row.data();
-  double* const inverse = room.inverse.data();
-  for (std::size_t i = 0; i < p; ++i) {
-    const double* source = problem.correlation + parents[i] * problem.d;
+  for (std::size_t i = 0; i <= p; ++i) {  // the last row is that of the node
+    const double* source = correlation + (i < p ? parents[i] : node) * d;
     for (std::size_t j = 0; j < i; ++j) row[j] = source[parents[j]];
-    const double pivot = 1.0 - solve_row(row, i, room.factor.data(), room.size, inverse);
-    if (!(pivot >= problem.smallest)) return std::numeric_limits<double>::quiet_NaN();
-    inverse[i] = 1.0 / std::sqrt(pivot);
+    const double pivot = 1.0 - solve_row(row, i, room.factor.data(), room.size, room.inverse.data());
+    if (i == p) return pivot;
+    if (!(pivot >= smallest)) break;
+    room.inverse[i] = 1.0 / std::sqrt(pivot);
   }
-  const double* source = problem.correlation + problem.nodes[family] * problem.d;
-  for (std::size_t j = 0; j < p; ++j) row[j] = source[parents[j]];
-  return 1.0 - solve_row(row, p, room.factor.data(), room.size, inverse);
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 // ---- the border ----
@@ -84,19 +72,18 @@ Result<double, 1> residuals(const Table& correlation, const Ints& nodes, const I
   require_range(nodes.data(), m, 0, whole(d), "nodes");
   require_range(members.data(), members.shape(0), 0, whole(d), "members");
   require(smallest > 0, "smallest must be above 0");
-  const Regressions problem{d, correlation.data(), nodes.data(), starts.data(), members.data(), smallest};
   std::int64_t most = 0;
   for (std::size_t row = 0; row < m; ++row) most = std::max(most, starts.data()[row + 1] - starts.data()[row]);
-  return filled<double>({m}, [&](double* found, const Stop& stop) {
-    in_stretches(whole(m), threads, stop, [&](std::int64_t first, std::int64_t last, Watch& watch) {
-      Room room(static_cast<std::size_t>(most));
-      for (std::int64_t family = first; family < last; ++family) {
-        found[family] = residual(problem, static_cast<std::size_t>(family), room);
-        const std::int64_t p = starts.data()[family + 1] - starts.data()[family];
-        watch.check(20 + 8 * p + p * p * p / 6);
-      }
-    });
+  Owned<double, 1> found({m});
+  in_stretches(m, threads, [&](std::int64_t first, std::int64_t last, Watch& watch) {
+    Room room(static_cast<std::size_t>(most));
+    for (std::int64_t family = first; family < last; ++family) {
+      const std::int64_t start = starts.data()[family], p = starts.data()[family + 1] - start;
+      found[family] = residual(correlation.data(), d, nodes.data()[family], members.data() + start, p, smallest, room);
+      watch.check(20 + 8 * p + p * p * p / 6);
+    }
   });
+  return found.give();
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ void log_determinants(const double* covariance, std::size_t d, double* values, W
 // The cells of nested sets of columns. Rows that are alone in their cell are only counted: no column can split them.
 class Cells {
  public:
-  Cells(const CountedRows& rows, double ess) : rows_(rows), ess_(ess), levels_(rows.n_columns + 1), sums_(rows) {
+  Cells(const CountedRows& rows, double ess) : rows_(rows), ess_(ess), levels_(rows.n_columns + 1) {
     weights_ = rows.repeats;
     std::sort(weights_.begin(), weights_.end());
     weights_.erase(std::unique(weights_.begin(), weights_.end()), weights_.end());
@@ -117,17 +117,17 @@ class Cells {
   // The sum over the cells of a depth: weight_ holds the counts of those with several rows, 0 adds nothing.
   double value(int depth, std::size_t cells) {
     const Level& level = levels_[depth];
-    const CellTerm term = ess_ > 0 ? CellTerm(std::log(ess_) - level.log_span) : CellTerm();
+    const CellTerm term(ess_, level.log_span);
     double total = 0.0;
     for (std::size_t k = 0; k < weights_.size(); ++k)
-      if (level.alone[k]) total += static_cast<double>(level.alone[k]) * sums_.term(weights_[k], term);
-    return sums_.add(total, weight_.data(), cells, term);
+      if (level.alone[k]) total += static_cast<double>(level.alone[k]) * rows_.term(weights_[k], term);
+    return rows_.add(total, weight_.data(), cells, term, tally_);
   }
 
   const CountedRows& rows_;
   double ess_;
   std::vector<Level> levels_;
-  CellSums sums_;
+  Tally tally_;
   std::vector<std::int32_t> number_, weight_;
   std::vector<std::int32_t> weights_, kind_;  // the distinct repeats of rows, and which of them each row has
 };
@@ -157,10 +157,9 @@ Result<double, 1> log_determinants_of(const Table& matrix) {
   const std::size_t d = matrix.shape(0);
   require(d >= 1 && d <= 40, "a function of all sets needs 1 to 40 columns");
   require_shape({d, d}, "the matrix", matrix);
-  return filled<double>({std::size_t{1} << d}, [&](double* values, const Stop& stop) {
-    Watch watch(stop);
-    log_determinants(matrix.data(), d, values, watch);
-  });
+  Owned<double, 1> values({std::size_t{1} << d});
+  watched([&](Watch& watch) { log_determinants(matrix.data(), d, values.data(), watch); });
+  return values.give();
 }
 
 Result<double, 1> cell_sums(const In<std::int32_t, 2>& columns, const Ints& levels, const Ints& repeats, double ess,
@@ -168,13 +167,13 @@ Result<double, 1> cell_sums(const In<std::int32_t, 2>& columns, const Ints& leve
   require(columns.shape(0) <= 40, "a function of all sets needs 1 to 40 columns");
   const CountedRows rows(columns, levels, repeats);
   const int d = static_cast<int>(rows.n_columns), split = std::min(5, d - 1), n_low = d - split;
-  return filled<double>({std::size_t{1} << d}, [&](double* values, const Stop& stop) {
-    std::fill_n(values, std::size_t{1} << d, std::numeric_limits<double>::quiet_NaN());
-    // The highest members make pieces of work of their own.
-    in_parts(std::int64_t{1} << split, threads, stop, [&](std::int64_t piece, Watch& watch) {
-      cell_sums_below(rows, ess, std::log(limit) + 1e-9, static_cast<Set>(piece) << n_low, n_low, values, watch);
-    });
+  Owned<double, 1> values({std::size_t{1} << d});
+  std::fill_n(values.data(), std::size_t{1} << d, std::numeric_limits<double>::quiet_NaN());
+  // The highest members make pieces of work of their own.
+  in_parts(std::size_t{1} << split, threads, [&](std::int64_t piece, Watch& watch) {
+    cell_sums_below(rows, ess, std::log(limit) + 1e-9, static_cast<Set>(piece) << n_low, n_low, values.data(), watch);
   });
+  return values.give();
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 // follows from its own small part of what is left. With r the share of variance that the parents leave, the value of a
 // family is -rows ln r minus its prices.
 #include "steps.h"
-#include "wide.h"
 
 namespace drbo {
 
@@ -13,40 +12,18 @@ namespace {
 
 // Room for one expansion in each thread.
 struct Room {
-  std::vector<std::int64_t> functions;  // of all parents
-  std::vector<double> coordinates;      // (m, D) of every column on what each function adds to those before it
-  std::vector<double> block, left, slopes, inverse;
+  std::vector<std::int32_t> functions;  // of all parents
+  Projection at;
+  std::vector<double> block, slopes, inverse;
 };
 
-// Writes the coordinates; a function that adds nothing has no part.
-WIDE void eliminate(const std::int64_t* functions, std::size_t count, const double* gram, std::size_t size,
-                    double collinear, double* coordinates) {
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::size_t own = functions[k];
-    double* const __restrict row = coordinates + k * size;
-    double left = gram[own * size + own];
-    for (std::size_t j = 0; j < k; ++j) left -= coordinates[j * size + own] * coordinates[j * size + own];
-    if (left <= collinear) {
-      std::fill_n(row, size, 0.0);
-      continue;
-    }
-    std::copy_n(gram + own * size, size, row);
-    subtract_parts(row, coordinates, k, own, size);
-    const double root = std::sqrt(left);
-    for (std::size_t v = 0; v < size; ++v) row[v] /= root;
-  }
-}
-
-// Takes from a block (width, width) and from its covariances with the node what the parents explain.
-inline void take_parts(const double* coordinates, std::size_t count, std::size_t size, std::size_t start,
-                       std::size_t width, std::size_t node, double* __restrict block, double* __restrict left) {
+// Takes from the lower part of a block (width, width) what the parents explain; its diagonal is known.
+inline void take_parts(const double* coordinates, std::size_t count, std::size_t size, std::size_t width,
+                       double* __restrict block) {
   for (std::size_t k = 0; k < count; ++k) {
     const double* const row = coordinates + k * size;
-    for (std::size_t i = 0; i < width; ++i) {
-      const double factor = row[start + i];
-      for (std::size_t j = 0; j <= i; ++j) block[i * width + j] -= factor * row[start + j];
-      left[i] -= row[node] * factor;
-    }
+    for (std::size_t i = 1; i < width; ++i)
+      for (std::size_t j = 0; j < i; ++j) block[i * width + j] -= row[i] * row[j];
   }
 }
 
@@ -108,13 +85,13 @@ class SplineSteps final : public PricedSteps {
     room.functions.clear();
     for (std::int32_t k = 0; k < family.size; ++k)
       for (std::int64_t f = first[family.parents[k]]; f < first[family.parents[k] + 1]; ++f)
-        room.functions.push_back(f);
+        room.functions.push_back(static_cast<std::int32_t>(f));
     const std::size_t count = room.functions.size();
-    room.coordinates.resize(std::max(room.coordinates.size(), count * size));
-    eliminate(room.functions.data(), count, gram(node), size, collinear, room.coordinates.data());
-    double residual = 1.0;
-    for (std::size_t k = 0; k < count; ++k)
-      residual -= room.coordinates[k * size + node] * room.coordinates[k * size + node];
+    room.at.left.resize(size);
+    for (std::size_t v = 0; v < size; ++v) room.at.left[v] = gram(node)[v * size + v];
+    room.at.left[node] = 1.0;
+    room.at.set(room.functions.data(), count, node, gram(node), collinear);
+    const double residual = room.at.left[node];
     const bool credited = is_credited(node, count);
     const double cost = credited ? cost_of(node, residual) : 0.0;
     std::fill_n(gains, n_nodes(), 0.0);
@@ -144,17 +121,17 @@ class SplineSteps final : public PricedSteps {
   void additions(std::size_t node, double residual, Room& room, double* gains) const {
     const std::size_t size = grams.shape(1), count = room.functions.size();
     const std::int64_t* const first = first_of(node);
-    const double* const matrix = gram(node);
     for (std::size_t v = 0; v < n_nodes(); ++v) {
       const std::size_t start = first[v], width = first[v + 1] - first[v];
       if (!may_add(node, v) || width == 0 || !is_credited(node, count + width)) continue;
-      room.block.resize(width * width), room.left.resize(width);
+      room.block.resize(width * width);
       for (std::size_t i = 0; i < width; ++i) {
-        std::copy_n(matrix + (start + i) * size + start, i + 1, room.block.data() + i * width);
-        room.left[i] = matrix[node * size + start + i];
+        std::copy_n(gram(node) + (start + i) * size + start, i, room.block.data() + i * width);
+        room.block[i * width + i] = room.at.left[start + i];
       }
-      take_parts(room.coordinates.data(), count, size, start, width, node, room.block.data(), room.left.data());
-      const double less = solve_block(room.block.data(), room.left.data(), width, collinear);
+      take_parts(room.at.coordinates.data() + start, count, size, width, room.block.data());
+      room.slopes.assign(room.at.joint.data() + start, room.at.joint.data() + start + width);
+      const double less = solve_block(room.block.data(), room.slopes.data(), width, collinear);
       const double after = std::max(residual - less, floor);
       gains[v] = rows.data()[node] * (std::log(std::max(residual, floor)) - std::log(after)) - price(node, v);
     }
@@ -166,7 +143,7 @@ class SplineSteps final : public PricedSteps {
   Worth best_drop(const Family& family, double residual, Room& room) const {
     const std::size_t node = family.node, m = room.functions.size();
     const std::int64_t* const first = first_of(node);
-    const double* const coordinates = room.coordinates.data();
+    const double* const coordinates = room.at.coordinates.data();
     invert_lower(
         m, [&](std::size_t i, std::size_t j) { return coordinates[j * grams.shape(1) + room.functions[i]]; },
         room.inverse);
@@ -194,7 +171,7 @@ class SplineSteps final : public PricedSteps {
     room.block.assign(width * width, 0.0), room.slopes.assign(width, 0.0);
     for (std::size_t k = start; k < m; ++k) {
       const double* const row = room.inverse.data() + k * m + start;
-      const double coordinate = room.coordinates[k * size + node];
+      const double coordinate = room.at.coordinates[k * size + node];
       for (std::size_t i = 0; i < width && start + i <= k; ++i) {
         room.slopes[i] += row[i] * coordinate;
         for (std::size_t j = 0; j <= i; ++j) room.block[i * width + j] += row[i] * row[j];
@@ -208,9 +185,9 @@ class SplineSteps final : public PricedSteps {
 
 void bind_spline_steps(nb::module_& m) {
   using Self = SplineSteps;
-  nb::class_<SplineSteps, Steps> bound(m, "SplineSteps", "Steps of the spline score.");
-  set_fields(bound, FIELD(grams), FIELD(firsts), FIELD(group), FIELD(rows), FIELD(prices), FIELD(allowed),
-             FIELD(required), FIELD(max_parents), FIELD(collinear), FIELD(floor));
+  bind_fields<Self, Steps>(m, "SplineSteps", "Steps of the spline score.", FIELD(grams), FIELD(firsts), FIELD(group),
+                           FIELD(rows), FIELD(prices), FIELD(allowed), FIELD(required), FIELD(max_parents),
+                           FIELD(collinear), FIELD(floor));
 }
 
 }  // namespace drbo

@@ -25,14 +25,15 @@ class ScoreSteps final : public Steps {
     const std::size_t count = families.size();
     std::size_t width = 1;
     for (const Family& family : families) width = std::max<std::size_t>(width, family.size);
-    Owned<std::int64_t> nodes(count), parents(count * width), sizes(count);
+    Owned<std::int64_t, 1> nodes({count}), sizes({count});
+    Owned<std::int64_t, 2> parents({count, width});
     std::fill_n(parents.data(), count * width, -1);
     for (std::size_t b = 0; b < count; ++b) {
       nodes[b] = families[b].node;
       sizes[b] = families[b].size;
       std::copy_n(families[b].parents, families[b].size, parents.data() + b * width);
     }
-    const nb::object answer = expand_(nodes.give({count}), parents.give({count, width}), sizes.give({count}));
+    const nb::object answer = expand_(nodes.give(), parents.give(), sizes.give());
     const auto [values, additions, drops, drop_gains] = nb::cast<Found>(answer);
     require_shape({count}, "values, drops and drop_gains", values, drops, drop_gains);
     require_shape({count, n_nodes_}, "additions", additions);
@@ -66,12 +67,13 @@ Answer expand(const Steps& self, const Ints& nodes, const In<std::int64_t, 2>& p
     families[b] = {node, size, row};
   }
   std::vector<Worth> found(count);
-  Owned<double> values(count), gains(count * d), drop_gains(count);
-  Owned<std::int64_t> drops(count);
+  Owned<double, 1> values({count}), drop_gains({count});
+  Owned<double, 2> gains({count, d});
+  Owned<std::int64_t, 1> drops({count});
   unlocked([&](const Stop& stop) { self.expand_all(families, found.data(), gains.data(), 1, stop); });
   for (std::size_t b = 0; b < count; ++b)
     values[b] = found[b].value, drops[b] = found[b].drop, drop_gains[b] = found[b].drop_gain;
-  return {values.give({count}), gains.give({count, d}), drops.give({count}), drop_gains.give({count})};
+  return {values.give(), gains.give(), drops.give(), drop_gains.give()};
 }
 
 }  // namespace

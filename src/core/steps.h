@@ -85,16 +85,17 @@ class PricedSteps : public Steps {
   bool has_room(const Family& family) const { return family.size < max_parents.data()[family.node]; }
 };
 
-// What the parents of a family leave of all columns, from their correlation matrix. The residual of column v on the
-// parents is v - sum_k coordinates[k, v] q_k, with q_k the part of parent k that those before it leave, in unit length.
+// What some columns leave of all columns, from a matrix of products (size, size): they are eliminated one after the
+// other. The residual of column v is v - sum_k coordinates[k, v] q_k, with q_k the part of the k-th of them that those
+// before it leave, in unit length.
 struct Projection {
-  std::vector<double> coordinates;  // (k, d)
-  std::vector<double> left;         // (d,) the variance that the parents leave
-  std::vector<double> joint;        // (d,) the covariance with the node that they leave
-  double log_det = 0.0;             // of the parents
+  std::vector<double> coordinates;  // (count, size)
+  std::vector<double> left;         // (size,) the variance that they leave
+  std::vector<double> joint;        // (size,) the covariance with the node that they leave
+  double log_det = 0.0;             // of those columns
 
-  // A parent that leaves no more variance than collinear has no part.
-  void set(const Family& family, const double* correlation, std::size_t d, double collinear);
+  // left: the variances. A column that is left no more than collinear has no part.
+  void set(const std::int32_t* columns, std::size_t count, std::size_t node, const double* products, double collinear);
 
   // The weights (k,) of the parents in the regression of a column on them; 0 for a parent that has no part.
   void regress(const Family& family, std::size_t d, std::size_t column, std::vector<double>& weights) const;
@@ -102,23 +103,6 @@ struct Projection {
   // Solves L' x = y (k,), with L the Cholesky factor of the parents' correlation matrix.
   void solve_back(const Family& family, std::size_t d, const double* y, std::vector<double>& x) const;
 };
-
-// Takes from a row of a matrix of products what earlier rows explain, row -= sum_j coordinates[j, own] coordinates[j];
-// four at a time, each entry in the order of j.
-inline void subtract_parts(double* __restrict row, const double* coordinates, std::size_t count, std::size_t own,
-                           std::size_t size) {
-  std::size_t j = 0;
-  for (; j + 4 <= count; j += 4) {
-    const double *a = coordinates + j * size, *b = a + size, *c = b + size, *e = c + size;
-    const double w = a[own], x = b[own], y = c[own], z = e[own];
-    for (std::size_t v = 0; v < size; ++v) row[v] = row[v] - w * a[v] - x * b[v] - y * c[v] - z * e[v];
-  }
-  for (; j < count; ++j) {
-    const double* a = coordinates + j * size;
-    const double w = a[own];
-    for (std::size_t v = 0; v < size; ++v) row[v] -= w * a[v];
-  }
-}
 
 // The inverse of a lower triangular matrix L (m, m): row i is (e_i - sum_{j<i} L[i, j] row j) / L[i, i], each entry in
 // the order of j, and zero where L[i, i] is not above 0. at(i, j): L[i, j].

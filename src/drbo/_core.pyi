@@ -23,7 +23,6 @@ def best_inside(shares: Floats, threads: int, /) -> Floats: ...
 def best_supersets(values: Floats, /) -> None: ...
 def lattice_forward(best: Floats, /) -> Floats: ...
 def lattice_backward(best: Floats, /) -> Floats: ...
-def lattice_trace(shares: Floats, best: Floats, before: Floats, /) -> Flags: ...
 def lattice_split(
     shares: Floats,
     best: Floats,
@@ -35,17 +34,6 @@ def lattice_split(
     must: int,
     /,
 ) -> tuple[float, int]: ...
-def lattice_trace_split(
-    shares: Floats,
-    best: Floats,
-    before: Floats,
-    after: Floats,
-    node: int,
-    needed: int,
-    banned: int,
-    nodes: int,  # that come before the node
-    /,
-) -> Flags: ...
 
 # dag_sums.cpp: tables (d, 2^(d-1))
 def sum_inside(logs: Floats, threads: int, /) -> Floats: ...
@@ -88,7 +76,7 @@ class ParentIndex:
 class SetTable:
     """A hash table of the sets of the next layer, each with its best score and the node that comes last."""
 
-    def __init__(self, size: int) -> None: ...
+    def __init__(self) -> None: ...
     @property
     def count(self) -> int: ...
     def layer(self) -> tuple[Masks, Floats, npt.NDArray[np.int8]]: ...
@@ -196,12 +184,18 @@ def discrete_parent_sets(
 
 # draws.cpp
 class FamilyTable:
-    """The values of known families in an open hash table; see :class:`drbo.search.climb.Known`."""
+    """The values of known families; a key is the exclusive or of random words for the node and its parents."""
 
-    def __init__(self, keys: Masks, values: Floats, code: Masks) -> None: ...
+    def __init__(
+        self,
+        code: Masks,  # (d, d + 1) random words by node: of each parent, and last of the node itself
+        /,
+    ) -> None: ...
+    def insert(self, keys: Masks, values: Floats, /) -> None: ...
+    def look_up(self, keys: Masks, /) -> Floats: ...
 
 class DrawnFunctions:
-    """Functions drawn from a surrogate; see :class:`drbo.search.climb.Drawn`."""
+    """Functions drawn from a surrogate; see :class:`drbo.search.bayes.climb.Drawn`."""
 
     def __init__(
         self,
@@ -220,7 +214,7 @@ class DrawnFunctions:
     ) -> None: ...
 
 class ClimbRules:
-    """What a climb maximises, and which DAGs it may visit; see :class:`drbo.search.climb.Rules`."""
+    """What a climb maximises, and which DAGs it may visit; see :class:`drbo.search.bayes.climb.Rules`."""
 
     def __init__(
         self, allowed: Flags, required: Flags, max_parents: Ints, price: Floats, gain: Floats, level: float
@@ -248,9 +242,6 @@ def drawn_shares(
     cheap: FamilyTable,
     /,
 ) -> tuple[Floats, Floats]: ...
-def insert_families(keys: Masks, values: Floats, table_keys: Masks, table_values: Floats, /) -> None: ...
-def look_up_families(keys: Masks, table: FamilyTable, /) -> Floats: ...
-def jump(dag: Flags, pairs: Ints, rules: ClimbRules, /) -> None: ...
 
 # paper_draws.cpp: candidates of the trust region; C candidates with room for some moved coordinates
 def region_moves(
@@ -343,10 +334,8 @@ def adam_step(
     /,
 ) -> None: ...
 def activation_moments(
-    codes: Bytes,  # (d, R, bytes)
-    rows: Ints,  # (N,)
-    w1: Singles,  # (d, m, h)
-    b1: Singles,  # (d, h)
+    codes: Bytes,  # (d, N, bytes)
+    parameters: Networks,
     mean: Singles,  # (d, h)
     second: Singles,  # (d, h)
     threads: int,

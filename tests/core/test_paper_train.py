@@ -25,9 +25,9 @@ def _scene(rng, dropout):
 def test_gradients_equal_the_batched_ones(dropout, rng, random_words):
     """The batched ones are compared with autograd by the tests of the surrogate."""
     net, history, rows = _scene(rng, dropout)
-    seed, per_node = 77, (N * H + 3) // 4
-    words = random_words(seed, D * per_node)
-    coins = words.reshape(D, per_node).view(np.uint16)[:, : N * H].reshape(D, N, H)
+    seed, per_row = 77, (H + 3) // 4
+    words = random_words(seed, D * N * per_row)
+    coins = words.reshape(D, N, per_row).view(np.uint16)[:, :, :H]
     kept = torch.as_tensor(coins >= round(dropout * 65_536))
     assert kept.double().mean() == pytest.approx(1 - dropout, abs=0.05)
     targets = (history.local(rows) - net.mean) / net.spread
@@ -53,8 +53,7 @@ def test_activation_moments(rng):
     net, history, rows = _scene(rng, 0.1)
     act = torch.relu(torch.bmm(history.parents(rows), net._p["w1"]) + net._p["b1"][:, None])
     mean, second = np.empty((D, H), np.float32), np.empty((D, H), np.float32)
-    w1, b1 = net._p["w1"].numpy(), net._p["b1"].numpy()
-    _core.activation_moments(history.codes.numpy(), rows.numpy(), w1, b1, mean, second, 1)
+    _core.activation_moments(history.codes[:, rows].contiguous().numpy(), net.parameters(), mean, second, 1)
     assert mean == pytest.approx(act.mean(1).numpy(), abs=1e-5)
     assert second == pytest.approx(act.square().mean(1).numpy(), abs=1e-5)
 

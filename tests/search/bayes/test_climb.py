@@ -6,7 +6,7 @@ from drbo.constraints import Constraints
 from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.search.bayes import climb
-from drbo.search.bayes.climb import Drawn, Known, Rules
+from drbo.search.bayes.climb import Drawn, Rules
 
 D, ROWS, FEATURES, DRAWS = 5, 7, 3, 2
 
@@ -40,9 +40,11 @@ def some_rules(level=0.0, price=0.0, knowledge=None):
     return Rules(limits.allowed, limits.required, most, np.full((D, D), price), -np.ones(D), level)
 
 
-def no_families(rng):
-    code = rng.integers(1, 2**63, size=(D, D + 1), dtype=np.uint64)
-    return Known(np.zeros(64, dtype=np.uint64), np.zeros(64), code)
+CODE = np.random.default_rng(5).integers(1, 2**63, size=(D, D + 1), dtype=np.uint64)
+
+
+def no_families():
+    return _core.FamilyTable(CODE)
 
 
 def value(drawn, draw, node, parents):
@@ -82,7 +84,7 @@ def neighbours(dag, rules):
 
 @pytest.mark.parametrize("level", [0.0, 0.7])
 def test_a_climb_ends_where_no_single_edge_gains(level, rng):
-    drawn, rules, known = a_drawn(rng, low=-3, high=3), some_rules(level, price=-0.2), no_families(rng)
+    drawn, rules, known = a_drawn(rng, low=-3, high=3), some_rules(level, price=-0.2), no_families()
     starts = np.zeros((DRAWS, D, D), dtype=bool)
     for draw, end in enumerate(climb.climb_all(starts, drawn, rules, known)):
         assert is_acyclic(end)
@@ -94,7 +96,7 @@ def test_a_climb_ends_where_no_single_edge_gains(level, rng):
 
 def test_each_step_is_the_best_one(rng):
     """From every start the first move of a climb is the best neighbour: a climb of the best neighbour ends alike."""
-    drawn, rules, known = a_drawn(rng), some_rules(price=-0.5), no_families(rng)
+    drawn, rules, known = a_drawn(rng), some_rules(price=-0.5), no_families()
     start = np.triu(rng.random((D, D)) < 0.5, 1)
     near = max(neighbours(start, rules), key=lambda dag: total_score(drawn, 0, dag, rules))
     ends = climb.climb_all(np.stack([start, start]), drawn, rules, known)
@@ -104,7 +106,7 @@ def test_each_step_is_the_best_one(rng):
 
 def test_knowledge_holds_on_the_way_and_at_the_end(rng):
     knowledge = Knowledge(required=["x3 -> x0"], forbidden=["x1 -> x2"], max_parents=2)
-    rules, known = some_rules(knowledge=knowledge), no_families(rng)
+    rules, known = some_rules(knowledge=knowledge), no_families()
     limits = Constraints.of(knowledge, [f"x{i}" for i in range(D)])
     start = limits.required.copy()
     for _ in range(20):
@@ -117,25 +119,27 @@ def test_knowledge_holds_on_the_way_and_at_the_end(rng):
 
 
 def test_a_known_family_has_its_true_value(rng):
-    drawn, rules, known = a_drawn(rng, low=-3, high=3), some_rules(), no_families(rng)
-    key = known.code[2, D] ^ known.code[2, 0] ^ known.code[2, 4]
-    halfway = known.code[2, D] ^ known.code[2, 4]
-    climb.insert(known, np.array([key, halfway]), np.array([-1_000.0, -500.0]))
+    drawn, rules, known = a_drawn(rng, low=-3, high=3), some_rules(), no_families()
+    key, halfway = CODE[2, D] ^ CODE[2, 0] ^ CODE[2, 4], CODE[2, D] ^ CODE[2, 4]
+    known.insert(np.array([key, halfway]), np.array([-1_000.0, -500.0]))
     ends = climb.climb_all(np.zeros((DRAWS, D, D), dtype=bool), drawn, rules, known)
     assert ends[:, :, 2].tolist() == [[True, False, False, False, True]] * DRAWS
 
 
-def test_a_table_of_families_keeps_them_apart(rng):
-    known = no_families(rng)
-    keys = rng.integers(1, 2**63, size=30, dtype=np.uint64)
-    climb.insert(known, keys, np.arange(30.0))
-    climb.insert(known, keys[:5], np.arange(5.0) + 100)
-    assert climb.look_up(known, keys).tolist() == [*range(100, 105), *range(5, 30)]
-    assert np.isnan(climb.look_up(known, np.array([12345], dtype=np.uint64)))
-    full = Known(np.zeros(8, dtype=np.uint64), np.zeros(8), known.code)
-    with pytest.raises(ValueError, match="no room"):
-        climb.insert(full, keys, np.arange(30.0))
-    assert climb.look_up(climb.with_room(known, 100), keys).tolist() == [*range(100, 105), *range(5, 30)]
+def test_a_table_of_families_keeps_them_apart_and_grows(rng):
+    known = no_families()
+    keys = rng.integers(1, 2**63, size=3_000, dtype=np.uint64)
+    keys[100:200] = keys[:100] + np.uint64(2**20)  # these have the same place
+    known.insert(keys, np.arange(3_000.0))
+    known.insert(keys[:5], np.arange(5.0) + 100)
+    assert known.look_up(keys).tolist() == [*range(100, 105), *range(5, 3_000)]
+    assert np.isnan(known.look_up(np.array([12345, 0], dtype=np.uint64))).all()
+
+
+@pytest.mark.parametrize("code", [np.ones((2, 2), dtype=np.uint64), np.ones((0, 0), dtype=np.uint64)])
+def test_a_table_of_families_needs_a_word_for_each_node_and_its_parents(code):
+    with pytest.raises(ValueError, match="wrong shape of code"):
+        _core.FamilyTable(code)
 
 
 def test_jumps_change_pairs_and_keep_the_dag_acyclic(rng):
@@ -151,7 +155,7 @@ def test_jumps_change_pairs_and_keep_the_dag_acyclic(rng):
 
 
 def shares(drawn, draw, nodes, parents, rules, rng):
-    tables = no_families(rng)
+    tables = no_families()
     return climb.shares(_core.DrawnFunctions(*drawn), draw, nodes, parents, rules, tables, tables)
 
 
@@ -213,7 +217,7 @@ def test_known_families_bound_what_is_drawn(rng):
 
 def test_climbs_end_at_optima_of_the_function_that_is_cut(rng):
     drawn = bounded_drawn(rng)
-    rules, known = some_rules(price=-0.1), no_families(rng)
+    rules, known = some_rules(price=-0.1), no_families()
 
     def total(draw, dag):
         values = [cut(drawn, node, dag[:, node], value(drawn, draw, node, dag[:, node])) for node in range(D)]

@@ -47,8 +47,8 @@ def known_score(place, dag):
     """The score of a DAG as a climb sees it, from the table of known families."""
     total = 0.0
     for node in range(D):
-        key = family_codes(Families(np.array([node]), dag[:, node][None]), place.known.code)[0]
-        value, gain, level = climb.look_up(place.known, np.array([key]))[0], place.rules.gain[node], place.rules.level
+        key = family_codes(Families(np.array([node]), dag[:, node][None]), place.code)[0]
+        value, gain, level = place.known.look_up(np.array([key]))[0], place.rules.gain[node], place.rules.level
         share = gain / level * np.exp(value) if level > 0 else gain * value
         total += share + (place.rules.price[:, node] * dag[:, node]).sum()
     return total
@@ -68,16 +68,13 @@ def test_a_climb_sees_the_true_scores_of_known_dags(kind):
     assert np.diff(found) == pytest.approx(np.diff(expected), rel=1e-6)
 
 
-def test_the_table_grows_and_forgets_nothing(monkeypatch):
+def test_all_known_families_are_in_the_table():
     place, evaluator = made(values(BicNV))
-    place.known = place.known._replace(keys=np.zeros(8, dtype=np.uint64), values=np.zeros(8))
     for start in range(0, 12, 3):
         batch = evaluator.evaluate(random_dags(12)[start : start + 3])
         place.refresh(evaluator.evaluate(batch.dags[:1]))
     families, _ = evaluator.known()
-    assert len(place.known.keys) >= 2 * len(families)
-    codes = family_codes(families, place.known.code)
-    assert not np.isnan(climb.look_up(place.known, codes)).any()
+    assert not np.isnan(place.known.look_up(family_codes(families, place.code))).any()
 
 
 def test_without_a_surrogate_the_starts_are_the_ends():
@@ -164,7 +161,6 @@ def test_cheap_values_are_those_of_the_relative_and_computed_once(monkeypatch):
     asked = []
     local = score.local
     monkeypatch.setattr(score, "local", lambda families: asked.append(len(families)) or local(families))
-    monkeypatch.setattr(climb, "TABLE_GROWTH", 2)
     for dags in (random_dags(4), random_dags(400)):
         families = Families.from_dags(dags)
         assert table.values(families) == pytest.approx(-local(families))
@@ -181,7 +177,7 @@ def test_a_relative_makes_predictions_better(relative):
     assert place.has_relative is relative
     families = Families.from_sets(D, [(4, [j for j in range(4) if mask >> j & 1]) for mask in range(16)])
     mean = place._process.draw(1, np.random.default_rng(0), temperature=0.0)
-    place.known = climb.Known(np.zeros(64, dtype=np.uint64), np.zeros(64), place.known.code)  # ask the process for all
+    place.known = _core.FamilyTable(place.code)  # ask the process for all
     found = place.shares(_core.DrawnFunctions(*mean), 0, families.nodes, families.parents)[0]
     found -= (families.parents * place.rules.price.T[families.nodes]).sum(axis=1)
     truth = place._values(families, evaluator.score.local(families), None)

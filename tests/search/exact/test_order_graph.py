@@ -1,3 +1,4 @@
+from itertools import combinations
 from threading import Timer
 
 import numpy as np
@@ -23,7 +24,7 @@ def test_the_least_partition_counts():
     parents = ParentIndex([np.zeros(1, dtype=np.uint64)] * 3, [np.zeros(1)] * 3)
     for before, after, bound in [(0b000, 0b001, 4.5), (0b100, 0b110, 1.0), (0b011, 0b111, 0.0)]:
         for known, kept in [(bound - 0.01, True), (bound, False)]:
-            table = SetTable(64)
+            table = SetTable()
             expand(_layer([before], [0.0]), 0, 1, parents, bounds, known, table)
             assert (after in Layer.of(table).sets.tolist()) == kept
 
@@ -34,13 +35,13 @@ def test_the_best_parents_inside_a_set_are_taken_and_the_rest_is_cut():
     parents = ParentIndex(masks, [np.array([2.0, 0.0]), np.array([5.0, 3.0, 0.0]), np.array([0.0])])
     bounds = _bounds([np.zeros(4), np.zeros(2), np.zeros(2), np.zeros(4)])
     layer = _layer([0b001, 0b010], [10.0, 10.5])
-    table = SetTable(64)
+    table = SetTable()
     assert expand(layer, 0, 10, parents, bounds, -np.inf, table) == 2
     found = Layer.of(table)
     assert found.sets.tolist() == [0b011, 0b101, 0b110]
     assert found.scores.tolist() == [13.0, 10.0, 10.5]
     assert found.last.tolist() == [1, 2, 2]
-    table = SetTable(64)
+    table = SetTable()
     expand(layer, 0, 10, parents, bounds, 12.0, table)
     assert Layer.of(table).sets.tolist() == [0b011]
 
@@ -53,7 +54,7 @@ def test_more_than_64_sets_of_a_node():
     zero = np.zeros((1, 9), dtype=np.int64)
     bounds = Bounds(zero, np.arange(9)[None], zero[0, :1], zero[0, :1], np.zeros(512))
     for inside in (0, 0b1, 0b10110, 0b1111111):
-        table = SetTable(64)
+        table = SetTable()
         expand(_layer([inside << 1], [0.0]), 0, 1, parents, bounds, -np.inf, table)
         found = Layer.of(table)
         assert found.scores[found.last == 0].tolist() == [float(inside)]
@@ -75,7 +76,7 @@ def test_a_stop_ends_the_search_within_a_layer():
         timer = Timer(0.1, deadline.stop)
         timer.start()
         try:
-            done = expand(layer, 0, len(layer.sets), parents, bounds, -np.inf, SetTable(64))
+            done = expand(layer, 0, len(layer.sets), parents, bounds, -np.inf, SetTable())
         except OutOfTimeError:  # the table was growing: there is no part of a layer to keep
             done = 1
         timer.join()
@@ -84,7 +85,7 @@ def test_a_stop_ends_the_search_within_a_layer():
 
 def test_a_stop_ends_the_reading_of_a_table():
     layer, parents, bounds = _wide(30, 5_000)
-    table = SetTable(64)
+    table = SetTable()
     expand(layer, 0, len(layer.sets), parents, bounds, -np.inf, table)
     with Deadline() as deadline:
         deadline.stop()
@@ -97,10 +98,12 @@ def test_a_table_grows_without_loss():
     parents = ParentIndex([empty] * 20, [np.zeros(1)] * 20)
     zero = np.zeros((1, 20), dtype=np.int64)
     bounds = Bounds(zero, np.arange(20)[None], zero[0, :1], zero[0, :1], np.zeros(1 << 20))
-    layer = _layer([1 << k for k in range(20)], np.zeros(20))
-    table = SetTable(64)
-    assert expand(layer, 0, 20, parents, bounds, -np.inf, table) == 20
-    assert table.count == len(Layer.of(table).sets) == 190
+    triples = [sum(1 << k for k in nodes) for nodes in combinations(range(20), 3)]
+    layer, table = _layer(triples, np.zeros(len(triples))), SetTable()
+    assert expand(layer, 0, len(triples), parents, bounds, -np.inf, table) == len(triples)
+    fours = [sum(1 << k for k in nodes) for nodes in combinations(range(20), 4)]
+    assert table.count == len(fours) > 4_096  # more than the first places
+    assert Layer.of(table).sets.tolist() == sorted(fours)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -122,7 +125,7 @@ def test_layers_are_those_of_the_recurrence(seed):
                 share = shares[node][masks[node] & ~np.uint64(nodes) == 0].max()
                 if share > known - score - ahead[more]:
                     following[more] = max(following.get(more, -np.inf), score + share)
-        table = SetTable(2)
+        table = SetTable()
         expand(layer, 0, len(layer.sets), parents, bounds, known, table)
         layer, expected = Layer.of(table), following
         assert dict(zip(layer.sets.tolist(), layer.scores.tolist(), strict=True)) == following

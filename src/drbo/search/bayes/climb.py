@@ -13,9 +13,6 @@ import numpy.typing as npt
 from drbo import _core
 from drbo.threads import crew
 
-#: A table of families is made anew, this many times larger, when it is half full.
-TABLE_GROWTH = 4
-
 
 class Rules(NamedTuple):
     """What the climb maximises, and which DAGs it may visit."""
@@ -26,36 +23,6 @@ class Rules(NamedTuple):
     price: npt.NDArray[np.float64]  # (d, d): what edge i -> j adds to the score, mostly negative
     gain: npt.NDArray[np.float64]  # (d,): d(score) / d(cost), or minus the rows of a node where there is a level
     level: float  # above 0: the share of a family is gain / level * exp(cost); 0: gain * cost
-
-
-class Known(NamedTuple):
-    """The values of known families in an open hash table; 0 marks a free place."""
-
-    keys: npt.NDArray[np.uint64]  # (size,), size a power of 2
-    values: npt.NDArray[np.float64]  # (size,)
-    code: npt.NDArray[np.uint64]  # (d, d + 1): random words; the key of a family is their exclusive or
-
-
-def with_room(table: Known, count: int) -> Known:
-    """Return a table that is at most half full with ``count`` families: itself, or a larger one that holds the same."""
-    size = len(table.keys)
-    if 2 * count <= size:
-        return table
-    while 2 * count > size:
-        size *= TABLE_GROWTH
-    larger, used = Known(np.zeros(size, dtype=np.uint64), np.zeros(size), table.code), table.keys != 0
-    insert(larger, table.keys[used], table.values[used])
-    return larger
-
-
-def insert(table: Known, keys: npt.NDArray[np.uint64], values: npt.NDArray[np.float64]) -> None:
-    """Add families to the table, which must have room."""
-    _core.insert_families(keys, values, table.keys, table.values)
-
-
-def look_up(table: Known, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
-    """Return the values of families in a table, NaN for those that are not there."""
-    return _core.look_up_families(keys, _core.FamilyTable(*table))
 
 
 class Drawn(NamedTuple):
@@ -83,14 +50,14 @@ class Drawn(NamedTuple):
 
 
 #: Fills a table with the cheap scores of parent sets (m, d) of nodes (m,) and returns it.
-Fill = Callable[[npt.NDArray[np.intp], npt.NDArray[np.bool_]], Known]
+Fill = Callable[[npt.NDArray[np.intp], npt.NDArray[np.bool_]], _core.FamilyTable]
 
 
 def climb_all(
     dags: npt.NDArray[np.bool_],  # (S, d, d): a start for each drawn function
     drawn: Drawn,
     rules: Rules,
-    known: Known,
+    known: _core.FamilyTable,
     fill: Fill | None = None,
 ) -> npt.NDArray[np.bool_]:
     """Return where the climbs end (S, d, d); they run in threads and do not depend on each other.
@@ -101,11 +68,11 @@ def climb_all(
     change, stale = np.zeros(dags.shape), np.ones(dags.shape[:2], dtype=bool)
     moves = np.zeros(len(dags), dtype=np.int64)
     each = drawn.signs.shape[1] + drawn.members.shape[2]
-    functions, limits, table = _core.DrawnFunctions(*drawn), _core.ClimbRules(*rules), _core.FamilyTable(*known)
+    functions, limits = _core.DrawnFunctions(*drawn), _core.ClimbRules(*rules)
     while True:
-        cheap = table if fill is None else _core.FamilyTable(*fill(*_neighbours(ends, stale)))
+        cheap = known if fill is None else fill(*_neighbours(ends, stale))
         threads = crew(int(stale.sum()) * d * each)
-        _core.climb_draws(ends, change, stale, moves, functions, limits, table, cheap, threads)
+        _core.climb_draws(ends, change, stale, moves, functions, limits, known, cheap, threads)
         if fill is None or not stale.any():
             return ends
 
@@ -139,8 +106,28 @@ def jump(
     A change that would break the knowledge or close a cycle is left out.
     """
     changed = dag.copy()
-    _core.jump(changed, np.ascontiguousarray(pairs), _core.ClimbRules(*rules))
+    for i, j in pairs.tolist():
+        if rules.required[i, j] or rules.required[j, i]:
+            continue
+        linked, turned = changed[i, j], changed[j, i]
+        changed[i, j] = changed[j, i] = False
+        room = np.count_nonzero(changed[:, j]) < rules.max_parents[j]
+        if i != j and not linked and rules.allowed[i, j] and room and not _leads(changed, j, i):
+            changed[i, j] = True
+        elif turned:
+            changed[j, i] = True
     return changed
+
+
+def _leads(dag: npt.NDArray[np.bool_], source: int, target: int) -> bool:
+    """Tell whether there is a path from one node to another."""
+    reached = dag[source]
+    while not reached[target]:
+        further = reached | dag[reached].any(axis=0)
+        if np.array_equal(further, reached):
+            return False
+        reached = further
+    return True
 
 
 def shares(
@@ -149,12 +136,11 @@ def shares(
     nodes: npt.NDArray[np.int64],  # (m,)
     parents: npt.NDArray[np.bool_],  # (m, d)
     rules: Rules,
-    known: Known,
-    cheap: Known,
+    known: _core.FamilyTable,
+    cheap: _core.FamilyTable,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return what families add to the drawn score (m,), and what toggling each candidate adds to that (m, d).
 
     Cheap scores of all of them must be in their table.
     """
-    tables = (_core.FamilyTable(*known), _core.FamilyTable(*cheap))
-    return _core.drawn_shares(draw, nodes, parents, functions, _core.ClimbRules(*rules), *tables)
+    return _core.drawn_shares(draw, nodes, parents, functions, _core.ClimbRules(*rules), known, cheap)

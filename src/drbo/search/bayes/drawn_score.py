@@ -9,7 +9,7 @@ from drbo.graph import topological_order
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.search.bayes import climb
-from drbo.search.bayes.climb import Drawn, Known, Rules
+from drbo.search.bayes.climb import Drawn, Rules
 from drbo.search.bayes.surrogate import GpSurrogate
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.prices import additive_prices
@@ -28,37 +28,30 @@ TEMPERATURE = 0.7
 BOUNDED_FROM = 13
 
 
-def _empty_table(code: npt.NDArray[np.uint64]) -> Known:
-    return Known(np.zeros(1_024, dtype=np.uint64), np.zeros(1_024), code)
-
-
 class CheapTable:
     """The costs (minus the local values) of a cheap relative of the score, each family computed once."""
 
     def __init__(self, relative: Score, code: npt.NDArray[np.uint64]) -> None:
-        self.relative = relative
-        self.table = _empty_table(code)
-        self._count = 0
+        self.relative, self.code = relative, code
+        self.table = _core.FamilyTable(code)
 
     def values(self, families: Families) -> Floats:
         """Return the costs of families."""
-        keys = family_codes(families, self.table.code)
+        keys = family_codes(families, self.code)
         self._fill(keys, families)
-        return climb.look_up(self.table, keys)
+        return self.table.look_up(keys)
 
-    def fill(self, nodes: npt.NDArray[np.intp], parents: npt.NDArray[np.bool_]) -> Known:
+    def fill(self, nodes: npt.NDArray[np.intp], parents: npt.NDArray[np.bool_]) -> _core.FamilyTable:
         """Compute what is not in the table; return it."""
         families = Families(nodes, parents)
-        self._fill(family_codes(families, self.table.code), families)
+        self._fill(family_codes(families, self.code), families)
         return self.table
 
     def _fill(self, keys: npt.NDArray[np.uint64], families: Families) -> None:
         keys, first = np.unique(keys, return_index=True)
-        new = np.isnan(climb.look_up(self.table, keys))
+        new = np.isnan(self.table.look_up(keys))
         if new.any():
-            self._count += int(new.sum())
-            self.table = climb.with_room(self.table, self._count)
-            climb.insert(self.table, keys[new], -self.relative.local(families[first[new]]))
+            self.table.insert(keys[new], -self.relative.local(families[first[new]]))
 
 
 class DrawnSteps(ScoreSteps):
@@ -91,9 +84,9 @@ class Landscape:
         nested = nested and self._price is not None  # the values are without prices then
         self._process = GpSurrogate(d, relative is not None, nested) if settings.parts.surrogate else None
         self._known_values = np.empty(0)  # what the surrogate learned of the families that it has seen
-        code = rng.integers(1, 2**63, size=(d, d + 1), dtype=np.uint64)
-        self.known = _empty_table(code)
-        self._cheap = CheapTable(relative, code) if relative else None
+        self.code = rng.integers(1, 2**63, size=(d, d + 1), dtype=np.uint64)
+        self.known = _core.FamilyTable(self.code)
+        self._cheap = CheapTable(relative, self.code) if relative else None
         self.rules = Rules(
             allowed=constraints.allowed,
             required=constraints.required,
@@ -125,8 +118,7 @@ class Landscape:
     def _note(self, families: Families, values: Floats) -> None:
         """Keep the values of known families, for climbs to look up."""
         self._known_values = np.concatenate([self._known_values, values])
-        self.known = climb.with_room(self.known, len(self._known_values))
-        climb.insert(self.known, family_codes(families, self.known.code), values)
+        self.known.insert(family_codes(families, self.code), values)
 
     def capture(self) -> State:
         """Return the state; tables of values are filled again when it is restored, or when they are needed."""
@@ -139,7 +131,7 @@ class Landscape:
         families = self.evaluator.known()[0][: len(values)]
         if len(families) < len(values):
             fields.refuse("values", f"be at most {len(families)}, as many as known families", str(len(values)))
-        self._known_values, self.known = np.empty(0), _empty_table(self.known.code)
+        self._known_values, self.known = np.empty(0), _core.FamilyTable(self.code)
         self._note(families, values)
         if fields.expect("process", self._process is not None) and self._process:
             cheap = self._cheap.values if self._cheap else None

@@ -190,7 +190,7 @@ def _layers(parents: ParentIndex, bounds: Bounds, goal: float, effort: Effort) -
     """Return the sets that can lead above a goal, by their size, until there are none; None: too many."""
     layers = [Layer(np.zeros(1, dtype=np.uint64), np.zeros(1), np.zeros(1, dtype=np.int8))]
     while len(layers) <= parents.n_nodes:
-        layer, table, done = layers[-1], SetTable(1 << 12), 0
+        layer, table, done = layers[-1], SetTable(), 0
         while done < len(layer.sets):
             if effort.over or sum(len(part.sets) for part in layers) + 3 * table.count > effort.max_states:
                 return None

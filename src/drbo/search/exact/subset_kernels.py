@@ -55,7 +55,9 @@ def backward(best: Floats) -> Floats:
 
 def trace(best: Floats, shares: Floats, before: Floats) -> npt.NDArray[np.bool_]:
     """Return the DAG behind ``forward`` of all nodes; of equally good families the smallest."""
-    return _core.lattice_trace(shares, best, before)
+    dag = np.zeros((len(best), len(best)), dtype=bool)
+    _trace(dag, best, shares, before, len(before) - 1, 0)
+    return dag
 
 
 def split(
@@ -93,4 +95,49 @@ def trace_split(
     banned: int = 0,
 ) -> npt.NDArray[np.bool_]:
     """Return the DAG behind :func:`split`: the best one on a set, then the node, then the rest."""
-    return _core.lattice_trace_split(shares, best, before, after, node, needed, banned, nodes)
+    dag = np.zeros((len(best), len(best)), dtype=bool)
+    within, has = _column(nodes & ~banned, node), _column(needed, node)
+    _trace(dag, best, shares, before, nodes, 0)
+    _write_family(dag, shares, node, within, _inside(shares[node], within, has).max(), has)
+    _trace(dag, best, shares, after, nodes | 1 << node, len(after) - 1)
+    return dag
+
+
+def _trace(dag: npt.NDArray[np.bool_], best: Floats, shares: Floats, value: Floats, nodes: int, end: int) -> None:
+    """Fill in the families on the way of a recurrence from a set to its end, the empty set or that of all nodes."""
+    while nodes != end:
+        for node in _members(nodes ^ end):
+            before = nodes & ~(1 << node)
+            within = _column(before, node)
+            if value[nodes] == value[nodes ^ 1 << node] + best[node, within]:
+                break  # rounding is the same as in the recurrence: one of them fits exactly
+        _write_family(dag, shares, node, within, best[node, within], 0)
+        nodes ^= 1 << node
+
+
+def _write_family(
+    dag: npt.NDArray[np.bool_], shares: Floats, node: int, within: int, wanted: float, needed: int
+) -> None:
+    """Fill in the smallest family with a share and some parents inside a column; of equally small ones the first."""
+    places = np.flatnonzero(_inside(shares[node], within, needed) == wanted)
+    place = min(places.tolist(), key=int.bit_count)  # a lower place is a lower set
+    free = [parent for k, parent in enumerate(_members(within & ~needed)) if place >> k & 1]
+    parents = np.array([*free, *_members(needed)], dtype=np.int64)
+    dag[parents + (parents >= node), node] = True
+
+
+def _inside(row: Floats, within: int, needed: int) -> Floats:
+    """Return, in rising order, what a row over all sets holds for those that lie in one set and hold another."""
+    n = len(row).bit_length() - 1
+    at = (1 if needed >> bit & 1 else slice(None) if within >> bit & 1 else 0 for bit in reversed(range(n)))
+    return row.reshape((2,) * n)[tuple(at)].ravel()
+
+
+def _column(nodes: int, node: int) -> int:
+    """Return the column of a set in the row of a node."""
+    low = (1 << node) - 1
+    return nodes & low | nodes >> 1 & ~low
+
+
+def _members(nodes: int) -> list[int]:
+    return [node for node in range(nodes.bit_length()) if nodes >> node & 1]

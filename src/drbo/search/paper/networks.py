@@ -291,14 +291,9 @@ class DropoutSurrogate:
         w1, b1 = self._p["w1"], self._p["b1"]
         if self.compiled:
             mean, second = torch.empty_like(b1), torch.empty_like(b1)
+            codes = history.codes.index_select(1, rows).numpy()
             _core.activation_moments(
-                history.codes.numpy(),
-                rows.contiguous().numpy(),
-                w1.numpy(),
-                b1.numpy(),
-                mean.numpy(),
-                second.numpy(),
-                crew(len(rows) * b1.numel()),
+                codes, self.parameters(), mean.numpy(), second.numpy(), crew(len(rows) * b1.numel())
             )
         else:
             act = torch.baddbmm(b1[:, None, :], history.parents(rows), w1).relu_()
