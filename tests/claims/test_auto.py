@@ -75,14 +75,6 @@ class TestKinds:
         assert reasons[0] == "score mixed: column 'sex' is categorical, the others are numeric"
         assert reasons[1].startswith("column 'grade' is treated as numeric")
 
-    def test_groups_that_differ_in_spread_get_a_gaussian_each(self, rng):
-        group = rng.integers(2, size=300)
-        frame = pd.DataFrame({"x": (1 + 2 * group) * rng.normal(size=300), "group": np.array(["a", "b"])[group]})
-        name, reasons, _ = choose_score(check_table(frame)[0])
-        assert name == "mixed-cg"
-        assert reasons[0] == "score mixed-cg: column 'group' is categorical, the others are numeric"
-        assert "0 of 1 families with a categorical cause pass" in reasons[1]
-
     def test_a_few_of_many_categorical_columns_are_named(self, rng):
         frame = pd.DataFrame({f"c{j}": rng.choice(["a", "b"], 60) for j in range(5)}).assign(x=rng.normal(size=60))
         assert "columns 'c0', 'c1', 'c2' and 2 more are categorical" in choose_score(check_table(frame)[0])[1][0]

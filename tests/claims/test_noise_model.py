@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from drbo.claims.noise_model import MOST_ROWS, TABLE_LEVEL, ModelCheck, family_level, mixed_check, model_checks
+from drbo.claims.noise_model import MOST_ROWS, TABLE_LEVEL, ModelCheck, family_level, model_checks
 from drbo.data.simulate import linear_weights, random_dag, simulate_cos, simulate_gp
 from drbo.data.table import Table
 
@@ -83,25 +83,3 @@ def test_columns_with_few_values_are_not_tested(rng):
     values = np.column_stack([x, x[:, 0] + rng.normal(size=400) > 0])
     check = next(model_checks(Table.from_array(values)))
     assert check.n_tested <= 1
-
-
-def grouped(rng, spread, slopes):
-    """A table of two groups whose numbers may differ in spread and slopes."""
-    n = 500
-    group, x = rng.integers(2, size=n), rng.normal(size=n)
-    y = 2 * group + x * (1 + slopes * group) + (1 + spread * group) * rng.standard_t(5, size=n)
-    kinds, levels = ("categorical", "numeric", "numeric"), (("a", "b"), None, None)
-    return Table(np.column_stack([group, x, y]), ("group", "x", "y"), kinds, levels)
-
-
-@pytest.mark.parametrize(("spread", "slopes", "fits"), [(0, 0, True), (2, 0, False), (0, 2, False)])
-def test_groups_with_other_spreads_or_slopes_are_found(spread, slopes, fits):
-    checks = [mixed_check(grouped(np.random.default_rng(seed), spread, slopes)) for seed in range(5)]
-    assert all(check.n_tested >= 1 for check in checks)
-    assert [check.fits for check in checks] == [fits] * 5
-
-
-def test_order_does_not_change_the_check_of_groups(rng):
-    table = grouped(rng, 1, 0)
-    moved = table.take(rng.permutation(500), np.array([2, 0, 1]))
-    assert mixed_check(table) == mixed_check(moved)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from drbo.claims.noise_model import ModelCheck, mixed_check, model_checks
+from drbo.claims.noise_model import ModelCheck, model_checks
 from drbo.data.table import Table
 from drbo.torch_device import INSTALL, has_torch
 
@@ -20,8 +20,6 @@ FIRST_ROWS = 1_000
 MOST_COLUMNS = 100
 ROWS_PER_COLUMN = 5
 LEAST_ROWS = 50
-#: With categories there may be fewer columns, because the search for a graph takes longer.
-MOST_COLUMNS_MIXED = 20
 
 #: Seconds of one Gaussian-process family on one core, per squared row: 0.02 s for 200 rows, 0.3 s for 800.
 GP_SECONDS = 5e-7
@@ -52,8 +50,7 @@ def choose_score(table: Table) -> ChosenScore:
     """Return the score that ``score="auto"`` takes, and why.
 
     Discrete columns alone (categories, or numbers with few distinct values) get ``bdeu``, numeric and categorical
-    ones together ``mixed``, or ``mixed-cg`` where the noise differs between groups
-    (:func:`~drbo.claims.noise_model.mixed_check`). Of numeric tables it is the simplest score with families that pass a
+    ones together ``mixed``. Of numeric tables it is the simplest score with families that pass a
     test of their residuals (:func:`~drbo.claims.noise_model.model_checks`): ``bic-nv``, ``bic-ng``, or ``splines``
     (``gp`` for small tables). If none passes it is ``bic-nv``, and only the equivalence class directs edges. An
     equal-variance score is never chosen: equal variances are an assumption about units. The choice depends neither on
@@ -71,8 +68,8 @@ def choose_score(table: Table) -> ChosenScore:
         return ChosenScore("bdeu", (f"score bdeu: all columns are discrete ({_levels_in_words(table)})",))
     categorical = [column for column, levels in enumerate(table.levels) if levels is not None]
     if categorical:
-        chosen = _for_groups(table, f"{_named(table, categorical)} categorical, the others are numeric")
-        return chosen._replace(reasons=(*chosen.reasons, *_about_codes(table, discrete)))
+        reasons = [f"score mixed: {_named(table, categorical)} categorical, the others are numeric"]
+        return ChosenScore("mixed", (*reasons, *_about_codes(table, discrete)))
     if table.by_moments:
         what = "weighted rows are summarised by a covariance"
         if table.incomplete:
@@ -90,19 +87,6 @@ def choose_score(table: Table) -> ChosenScore:
     else:
         chosen = _fitting(table)
     return chosen._replace(reasons=(*chosen.reasons, *_about_codes(table, discrete)))
-
-
-def _for_groups(table: Table, columns: str) -> ChosenScore:
-    """Return the score of a table with categories: with equal noise in all groups, unless the residuals reject it."""
-    few = table.n_rows < max(LEAST_ROWS, ROWS_PER_COLUMN * table.n_columns)
-    if few or table.n_columns > MOST_COLUMNS_MIXED or table.by_moments or table.is_hurried:
-        return ChosenScore("mixed", (f"score mixed: {columns}",))
-    check = mixed_check(table)
-    families = f"{_passed(check)} families with a categorical cause pass a test of their residuals"
-    if check.fits:
-        return ChosenScore("mixed", (f"score mixed: {columns}", *([families] if check.n_tested else [])))
-    why = f"spread or slopes differ between groups: with equal noise in all of them, {families}"
-    return ChosenScore("mixed-cg", (f"score mixed-cg: {columns}", why))
 
 
 def _fitting(table: Table) -> ChosenScore:

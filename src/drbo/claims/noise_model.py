@@ -18,10 +18,9 @@ from drbo.data.table import Table
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
-from drbo.scores.mixed import ConditionalGaussian
 from drbo.scores.nongaussian import BicNG
 from drbo.scores.splines import SplineScore
-from drbo.search.orders.search import MAX_SEARCHES, OrderSearch
+from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
 from drbo.threads import one_blas_thread
 
@@ -42,8 +41,6 @@ TABLE_LEVEL = 0.01
 #: Rows of the tests at most. More reject splines where causes also act together a little, although their directions
 #: are right: with 500 rows splines pass on 5 of 6 such tables, with 1,000 on 2 of 6 (kind ``joint``, seeds 100 to 105).
 MOST_ROWS = 500
-#: Tables with categories have fewer families to test, and unequal spreads are hard to see.
-MOST_ROWS_MIXED = 1_000
 #: Shuffles without success after which a search ends: a rough graph is enough.
 PATIENCE = 3
 #: Smaller differences of local scores are rounding errors.
@@ -90,7 +87,7 @@ def model_checks(table: Table) -> Iterator[ModelCheck]:
     >>> [(check.score, check.fits) for check in model_checks(table)]
     [('bic-nv', False), ('bic-ng', False), ('bic-nv', False), ('splines', True)]
     """
-    sample = Sample.of(_rows(table, MOST_ROWS), seed=0)
+    sample = Sample.of(_rows(table), seed=0)
     rows = Table.from_array(sample.values)
     dags: dict[type[Score], npt.NDArray[np.bool_]] = {}
     for kind, regression, name in CANDIDATES:
@@ -101,30 +98,6 @@ def model_checks(table: Table) -> Iterator[ModelCheck]:
             if kind is BicNV:
                 passed &= ~_has_shape(rows, dag)[tested]
         yield ModelCheck(name, int(passed.sum()), int(tested.sum()))
-
-
-def mixed_check(table: Table) -> ModelCheck:
-    """Check whether the noise of numeric columns is the same in all groups, as ``mixed`` assumes.
-
-    The graph is found by ``mixed-cg``, which gives each group its own slopes and spread, so that an effect on the
-    spread alone is an edge too. The families with a categorical parent and a numeric node are tested, on at most 1,000
-    rows, with additive effects.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> group = rng.integers(2, size=300)
-    >>> values = np.column_stack([group, (1 + 2 * group) * rng.normal(size=300)])
-    >>> mixed_check(Table(values, ("group", "x"), ("categorical", "numeric"), (("a", "b"), None))).fits
-    False
-    """
-    rows = _rows(table, MOST_ROWS_MIXED)
-    sample = Sample.of(rows, seed=0)
-    with one_blas_thread():
-        dag = _quick_graph(ConditionalGaussian, rows, max_searches=1)
-        tested = dag[list(sample.categorical)].any(axis=0) & sample.testable
-        passed = _passed(sample, dag, tested, "splines")
-    return ModelCheck("mixed", int(passed.sum()), int(tested.sum()))
 
 
 def family_level(n_families: int) -> float:
@@ -144,11 +117,11 @@ def family_level(n_families: int) -> float:
     return min(FAMILY_LEVEL, float(beta.ppf(TABLE_LEVEL, too_many, n_families - too_many + 1)))
 
 
-def _rows(table: Table, most: int) -> Table:
+def _rows(table: Table) -> Table:
     """Draw the rows of the tests; columns that are constant in them are left out."""
     rows, columns = table.canonical_order(seed=0)
-    if len(rows) > most:
-        rows = rows[np.sort(np.random.default_rng(0).choice(len(rows), most, replace=False))]
+    if len(rows) > MOST_ROWS:
+        rows = rows[np.sort(np.random.default_rng(0).choice(len(rows), MOST_ROWS, replace=False))]
     varies = np.ptp(table.values[np.ix_(rows, columns)], axis=0) > 0
     return table.take(rows, columns[varies])
 
@@ -167,9 +140,9 @@ def _passed(
     return passed
 
 
-def _quick_graph(kind: type[Score], rows: Table, max_searches: int = MAX_SEARCHES) -> npt.NDArray[np.bool_]:
+def _quick_graph(kind: type[Score], rows: Table) -> npt.NDArray[np.bool_]:
     score, settings = kind(rows, penalty="ebic"), Settings(order_patience=PATIENCE)
-    dag: npt.NDArray[np.bool_] = OrderSearch(score, settings, seed=0, max_searches=max_searches).run().best.dags[0]
+    dag: npt.NDArray[np.bool_] = OrderSearch(score, settings, seed=0).run().best.dags[0]
     return dag
 
 
