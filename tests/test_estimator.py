@@ -153,7 +153,7 @@ def test_the_default_choices_name_their_reasons():
     model = rain.model(score="auto").fit(rain.frame())
     assert model.result_.score_name == "bic-nv"
     assert model.result_.scoring.options == {"penalty": 1.0}  # rain.model tests every edge after the search
-    for word in ("units", "penalty 1"):
+    for word in ("score bic-nv", "penalty 1"):
         assert any(word in reason for reason in model.result_.reasons)
     assert rain.model(score_options={"penalty": 2}).fit(rain.frame()).result_.scoring.options == {"penalty": 2}
     assert model.result_.score_equivalent

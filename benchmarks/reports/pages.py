@@ -12,6 +12,8 @@ Table = Callable[[list[Row]], str]
 MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/scores.md", "null test", "null", scores.null_test),
     ("docs/scores.md", "noise of other shapes", "nongaussian", scores.nongaussian),
+    ("docs/scores.md", "real tables", "real_tables", scores.real_tables),
+    ("docs/scores.md", "gaussian networks", "gaussian_networks", scores.gaussian_networks),
     ("docs/efficiency.md", "efficiency", "efficiency", searches.efficiency),
     ("docs/efficiency.md", "expensive", "expensive", searches.expensive),
     ("docs/exact.md", "certify", "exact", searches.certify),

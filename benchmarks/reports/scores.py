@@ -263,3 +263,32 @@ def sections() -> str:
     """Return the sections of the page of presets."""
     made = ((title, table(get() if get else read(name))) for title, name, get, table in SECTIONS)
     return "".join(f"\n## {title}\n\n{text}" for title, text in made)
+
+
+def real_tables(rows: list[Row]) -> str:
+    """Return what each score finds in real tables with a known graph."""
+    text = header(
+        "table | rows | tables | score | F1, arrows | F1, links | supported by the class, right "
+        "| by the noise check, right"
+    )
+    order = sorted(rows, key=lambda row: (row["table"], -int(row["n"]), row["score"] != "auto", row["score"]))
+    for (table, n, score), part in grouped(order, "table", "n", "score").items():
+        taken = f" ({', '.join(sorted({row['taken'] for row in part}))})" if score == "auto" else ""
+        claims = " | ".join(
+            f"{sum(int(row[f'{ground} right']) for row in part)} of {sum(int(row[ground]) for row in part)}"
+            for ground in ("class", "noise-check")
+        )
+        distances = " | ".join(spread([float(row[name]) for row in part], 2) for name in ("f1", "f1_skeleton"))
+        text += f"| {table} | {int(n):,} | {len(part)} | `{score}`{taken} | {distances} | {claims} |\n"
+    return text
+
+
+def gaussian_networks(rows: list[Row]) -> str:
+    """Return the errors of each method on networks with real coefficients, by penalty."""
+    text = header("network | rows | method | penalty | tables | SHD-C | CPU seconds")
+    order = sorted(rows, key=lambda row: (row["network"], int(row["n"]), row["method"] != "drbo", row["penalty"]))
+    for (network, n, method, penalty), part in grouped(order, "network", "n", "method", "penalty").items():
+        errors = spread([float(row["shd_c"]) for row in part], 1)
+        seconds = np.mean([float(row["cpu_seconds"]) for row in part])
+        text += f"| {network} | {int(n):,} | {method} | {penalty} | {len(part)} | {errors} | {seconds:.2f} |\n"
+    return text

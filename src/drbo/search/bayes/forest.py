@@ -5,9 +5,12 @@ Ernst & Wehenkel 2006, "Extremely randomized trees").
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from drbo.data.table import unit_free
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -38,7 +41,7 @@ class ForestScreen:
 
     def __init__(self, values: Floats, seed: int, categorical: Sequence[int] = ()) -> None:
         rows = np.random.default_rng(seed).permutation(len(values))[:MOST_ROWS]
-        self._values, self._seed, self._categorical = values[np.sort(rows)], seed, frozenset(categorical)
+        self._values, self._seed, self._categorical = unit_free(values[np.sort(rows)]), seed, frozenset(categorical)
         self._found: dict[tuple[int, bytes, bytes], Floats] = {}
 
     def importance(self, node: int, candidates: Bools, given: Bools | None = None) -> Floats:
@@ -58,11 +61,14 @@ class ForestScreen:
         result = np.zeros(len(candidates))
         if not candidates.any():
             return result
+        options: dict[str, Any] = {"n_estimators": TREES, "min_samples_leaf": LEAF_ROWS, "random_state": self._seed}
+        forest: ExtraTreesRegressor | ExtraTreesClassifier = ExtraTreesRegressor(**options)
         target = self._values[:, node]
-        kind = ExtraTreesClassifier if node in self._categorical and not given.any() else ExtraTreesRegressor
-        options = {"n_estimators": TREES, "min_samples_leaf": LEAF_ROWS, "random_state": self._seed}
         if given.any():
             known = ExtraTreesRegressor(bootstrap=True, oob_score=True, **options)
             target = target - known.fit(self._values[:, given], target).oob_prediction_
-        result[candidates] = kind(**options).fit(self._values[:, candidates], target).feature_importances_
+        elif node in self._categorical:
+            target = np.unique(target, return_inverse=True)[1].astype(np.float64)
+            forest = ExtraTreesClassifier(**options)
+        result[candidates] = forest.fit(self._values[:, candidates], target).feature_importances_
         return result
