@@ -53,7 +53,7 @@ class TestSummary:
             "column 'a' is skewed",
             "(standardised",
             "proof        the graph before pruning is at most 10.8667 below the optimum of all DAGs on 4 columns",
-            "runner-up    the next-best equivalence class scores 2.5 lower (all DAGs)",
+            "runner-up    the next-best equivalence class scores 2.5 lower than the graph before pruning (all DAGs)",
             "prior        of the probabilities of edges: every DAG alike",
             "frequencies  2 of 4 resamples, the weakest edge in 100% of them; 4 links at or above the threshold of",
         ):

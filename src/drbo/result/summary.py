@@ -115,15 +115,28 @@ def _proof_lines(result: "Result") -> list[str]:
     """Return what is proved, how far behind the next graph is, and the prior of probabilities."""
     lines = []
     if result.proof is not None:
-        gap, before = result.gap, " before pruning" if (result.dag != result.searched_dag).any() else ""
-        proved = "the optimum" if gap == 0 else f"at most {gap:.6g} below the optimum"
-        lines.append(f"proof        the graph{before} is {proved} of {printable(result.proof.valid_for)}")
+        proved = "the optimum" if result.gap == 0 else f"at most {result.gap:.6g} below the optimum"
+        lines.append(
+            f"proof        the graph{before_pruning(result)} is {proved} of {printable(result.proof.valid_for)}"
+        )
     if (found := runner_up(result)) is not None:
         behind, what = found
-        lines.append(f"runner-up    {printable(what)} scores {behind:.6g} lower ({printable(result.claims.over)})")
+        lower = f"{behind:.6g} lower{than_before_pruning(result)}"
+        lines.append(f"runner-up    {printable(what)} scores {lower} ({printable(result.claims.over)})")
     if result.posterior is not None:
         lines.append(f"prior        of the probabilities of edges: {printable(result.claims.prior)}")
     return lines
+
+
+def before_pruning(result: "Result") -> str:
+    """Return words that tell the graph of a proof from the graph that is shown; empty where they are the same."""
+    return " before pruning" if (result.dag != result.searched_dag).any() else ""
+
+
+def than_before_pruning(result: "Result") -> str:
+    """Return words that tell which graph a runner-up scores lower than; empty if it is the one that is shown."""
+    before = before_pruning(result)
+    return before and f" than the graph{before}"
 
 
 def runner_up(result: "Result") -> tuple[float, str] | None:

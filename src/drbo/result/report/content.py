@@ -17,7 +17,7 @@ from drbo.data.facts import ColumnFacts
 from drbo.graph import dag_to_cpdag
 from drbo.result.export import printable
 from drbo.result.result import Result
-from drbo.result.summary import CUT_SHORT, counted, runner_up
+from drbo.result.summary import CUT_SHORT, before_pruning, counted, runner_up, than_before_pruning
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,9 @@ class Content:
         """How far behind the next graph is, in words; empty where none is known."""
         if (found := runner_up(self.result)) is None:
             return ""
-        return f"The closest alternative is {found[1]}: it scores {found[0]:.4g} lower."
+        return (
+            f"The closest alternative is {found[1]}: it scores {found[0]:.4g} lower{than_before_pruning(self.result)}."
+        )
 
     @property
     def proof(self) -> str:
@@ -215,9 +217,8 @@ class Content:
         result = self.result
         if result.proof is None:
             return ""
-        gap, pruned = result.gap, " before pruning" if (result.dag != result.searched_dag).any() else ""
-        best = "has the highest score" if gap == 0 else f"is at most {gap:.4g} below the highest score"
-        return f"Proved: the graph{pruned} {best} of {result.proof.valid_for}."
+        best = "has the highest score" if result.gap == 0 else f"is at most {result.gap:.4g} below the highest score"
+        return f"Proved: the graph{before_pruning(result)} {best} of {result.proof.valid_for}."
 
     @property
     def cut_short(self) -> str:
