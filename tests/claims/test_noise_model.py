@@ -47,6 +47,14 @@ def test_linear_data_get_the_linear_score_of_their_noise(noise, score):
     assert [fitting(linear(noise, 500, seed)) for seed in range(3)] == [score] * 3
 
 
+def test_splines_that_explain_no_more_than_straight_lines_do_not_fit():
+    *_, last = model_checks(Table.from_array(linear("exponential", 200, seed=26)))
+    assert last.score == "splines"
+    assert last.share >= 0.8
+    assert not last.explains
+    assert not last.fits
+
+
 @pytest.mark.parametrize("model", [simulate_gp, simulate_cos])
 def test_nonlinear_data_with_additive_noise_get_splines(model):
     found = []

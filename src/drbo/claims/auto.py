@@ -99,7 +99,8 @@ def _fitting(table: Table) -> ChosenScore:
     linear, last = max(tried[:3], key=lambda one: one.share), tried[-1]
     if not last.fits:
         failed = f"{_passed(linear)} families pass a test of their residuals with linear effects"
-        why = f"score bic-nv: no noise model at hand fits ({failed}, {_passed(last)} with curved ones)"
+        curved = f"{_passed(last)} with curved ones" if last.explains else "and curved ones explain no more"
+        why = f"score bic-nv: no noise model at hand fits ({failed}, {curved})"
         return ChosenScore("bic-nv", (why, ONLY_THE_CLASS), noise_fits=False)
     if last.score == "bic-nv" and not last.n_tested:
         return ChosenScore("bic-nv", ("score bic-nv: all columns are numeric, and hardly related to each other",))
