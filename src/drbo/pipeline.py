@@ -19,7 +19,6 @@ from drbo.claims.findings import Findings, claims_of, look_back
 from drbo.claims.noise_check import noise_checks
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
 from drbo.claims.record import CheckedEdge
-from drbo.claims.residual_tests import Regression
 from drbo.data.audit import audit, audit_arrows
 from drbo.data.facts import Audit, Finding
 from drbo.data.impute import imputations
@@ -159,8 +158,7 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
             equivalent=score.score_equivalent,
             options=_plain_options(problem.choice.options),
             assumption=_assumption(score),
-            nonlinear=score.nonlinear,
-            linear_residuals=score.linear_residuals,
+            regression=score.regression,
             evidence_scale=score.evidence_scale,
         ),
         search=_search_record(problem, outcome),
@@ -248,8 +246,7 @@ def _noise_checks(
     dag = dag[np.ix_(columns, columns)]
     try:
         with finishing():
-            regression: Regression = "linear" if problem.score.linear_residuals else "splines"
-            fits = problem.choice.noise_fits
+            regression, fits = problem.score.regression or "splines", problem.choice.noise_fits
             found = noise_checks(table, dag, seed, regression) if fits else collider_checks(table, dag, seed)
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)

@@ -224,5 +224,5 @@ def test_arrows_of_bic_ng_rest_on_linear_residuals(rng):
     for effect, direction in ((x, ("supported", "noise-check")), (np.exp(2 * x), ("assumed", ""))):
         table = np.column_stack([x, effect + noise])
         result = DrBO(score="bic-ng", random_state=0).fit(table).result_
-        assert result.scoring.linear_residuals
+        assert result.scoring.regression == "linear"
         assert [(one.direction, one.ground) for one in result.directions] == [direction]

@@ -49,7 +49,7 @@ class BicNG(BicNV):
     name = "bic-ng"
     score_equivalent = False
     assumption = "linear effects with non-Gaussian noise"
-    linear_residuals = True
+    regression = "linear"
     takes_missing = False
 
     def __init__(self, table: Table, **options: Any) -> None:
