@@ -120,10 +120,12 @@ def test_proofs_and_kernels_end_at_the_limit(tmp_path, words):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("words", [ENDLESS, ("--bootstrap", "1000000")])
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(signal.SIGTERM, ENDLESS), (signal.SIGINT, ENDLESS), (signal.SIGINT, ("--bootstrap", "1000000"))],
+)
 def test_signals_end_a_run_with_what_it_has(small, tmp_path, number, words):
-    done = run(["fit", str(small), "-o", str(tmp_path), *words], number)
+    done = run(["fit", str(small), "-o", str(tmp_path), *words], number, LONG_ENOUGH)
     assert done.code == 130, done.words
     assert done.after_signal < LONG_ENOUGH
     result = Result.load(tmp_path)
