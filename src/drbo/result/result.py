@@ -293,8 +293,8 @@ class Result:
         return handover.to_causallearn(self._answer, self.names)
 
     def to_pgmpy(self) -> Any:
-        """Return ``dag`` as a pgmpy DAG."""
-        return handover.to_pgmpy(self.dag, self.names)
+        """Return ``dag`` as a pgmpy DAG; edges have ``direction`` and ``ground`` as attributes."""
+        return handover.to_pgmpy(self.dag, self.names, self._marks)
 
     def export(self, path: str | Path, *, as_class: bool = False) -> Path:
         """Write the graph in the format given by the file extension; see :mod:`drbo.result.handover`.
