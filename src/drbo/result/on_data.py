@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.canonical import Canonical
+from drbo.data.frames import as_frame
 from drbo.data.prepare import Preparation
-from drbo.data.read import as_frame
 from drbo.errors import DataError
 from drbo.graph import BoolMatrix, check_dag
 from drbo.result import effects, interventions, judge
