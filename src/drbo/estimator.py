@@ -24,9 +24,9 @@ from drbo.choices import Choices, PruneChoice, ScoreChoice
 from drbo.claims.confidence import Confidence
 from drbo.claims.resampling import Progress, Resampling, ResamplingKind
 from drbo.data.check import OnCollinear, OnConstant
+from drbo.data.frames import as_frame
 from drbo.data.missing import Policy
 from drbo.data.prepare import Preparation
-from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.deadline import Deadline
 from drbo.errors import SettingsError
