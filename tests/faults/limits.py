@@ -147,7 +147,7 @@ def _wait_for_search(process: "subprocess.Popen[bytes]", talk: Any, patience: fl
         words = talk.read()
         talk.seek(position)
         if " rows, " in words:
-            end = min(end, time.monotonic() + 2 * SIGNAL_SECONDS)
+            end = min(end, time.monotonic() + patience / 2)
             if "search: " in words or "resamples: " in words:
                 return
 
