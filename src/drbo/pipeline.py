@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 import drbo
 from drbo.choices import ScoreChoice
-from drbo.claims.collider_check import collider_checks
+from drbo.claims.collider_check import collider_doubts
 from drbo.claims.findings import Findings, claims_of, look_back
 from drbo.claims.noise_check import noise_checks
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
@@ -246,11 +246,12 @@ def _noise_checks(
     dag = dag[np.ix_(columns, columns)]
     try:
         with finishing():
-            regression, fits = problem.score.regression or "splines", problem.choice.noise_fits
-            found = noise_checks(table, dag, seed, regression) if fits else collider_checks(table, dag, seed)
+            found = noise_checks(table, dag, seed, problem.score.regression or "splines")
+            doubts = {} if problem.choice.noise_fits else collider_doubts(table, dag, seed)
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)
     place = {name: k for k, name in enumerate(problem.table.names)}
+    found = tuple(replace(one, doubt=doubts.get((one.cause, one.effect), "")) for one in found)
     return tuple(sorted(found, key=lambda one: (place[one.cause], place[one.effect]))), ()
 
 
