@@ -203,6 +203,7 @@ def plain_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
         **{name: given[name] for name in names},
         "groups": (groups or "") if named and groups is not None else None,
         "group_numbers": None if named else np.unique(np.asarray(groups), return_inverse=True)[1].tolist(),
+        "hidden": int(bool(given["hidden"])),
         "score": score_label(given["score"]),
         "score_options": options or None,
         "knowledge": (given["knowledge"] or Knowledge()).to_mapping(),

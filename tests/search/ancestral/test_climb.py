@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from drbo.deadline import Deadline
-from drbo.errors import KnowledgeError, ScoreError
+from drbo.errors import ScoreError
 from drbo.graph import descendants
 from drbo.search.ancestral.climb import climb
 from drbo.search.ancestral.mag import Mag
@@ -70,13 +70,6 @@ def test_knowledge_about_ancestors_holds(rng):
         found = climb(_scores(X, never=never), start, seed, required=required, walks=2).graph
         assert not (descendants(found.directed) & never).any()
         assert found.directed[0, 4]
-
-
-def test_required_edges_that_make_a_forbidden_cause_are_refused():
-    never, chain = np.zeros((3, 3), dtype=bool), np.eye(3, k=1, dtype=bool)
-    never[0, 2] = True
-    with pytest.raises(KnowledgeError, match="forbidden"):
-        climb(_scores(np.random.default_rng(0).normal(size=(50, 3)), never=never), chain, 0, required=chain)
 
 
 def test_collinear_columns_are_refused(rng):

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -110,6 +110,7 @@ class Edge:
     source: str
     target: str
     direction: str  # supported, assumed or open
+    sign: str  # what is written between both names
     cells: list[str]
     shares: list[float | None]  # lengths of the bars in the cells, 0 to 1
     strength: float | None  # what the filter looks at
@@ -120,6 +121,10 @@ class Content:
     """The words of a report."""
 
     citation = CITATION
+    ends = ("cause", "effect")  # of an edge, as the heads of the table
+
+    #: What a screen reader says between both names.
+    spoken: ClassVar = {"supported": "causes", "assumed": "assumed to cause", "open": "linked, direction open"}
 
     def __init__(self, result: Result) -> None:
         self.result = result
@@ -143,6 +148,12 @@ class Content:
         edges = f"{self.n_edges} edge{'s' * (self.n_edges != 1)}"
         left = f"; directions: {counted(self.result.directions)}" if self.n_edges else ""
         return f"{edges} among {len(self.result.names)} variables, learned from {self.result.table.n_rows:,} rows{left}"
+
+    @property
+    def legend(self) -> str:
+        """What the lines of a picture mean, in a few words."""
+        hollow = " Hollow arrow: direction assumed." if self.kinds["assumed"] else ""
+        return hollow + (" Line: direction open." if self.kinds["open"] else "")
 
     @property
     def figures(self) -> list[tuple[str, str]]:
@@ -343,7 +354,12 @@ class Content:
             for name, column, cell in zip(shown, self.columns, cells, strict=True)
             if cell and name != "direction"
         ]
-        return Edge(one.cause, one.effect, one.direction, cells, shares, strength, facts)
+        return Edge(one.cause, one.effect, one.direction, self._sign(record, one), cells, shares, strength, facts)
+
+    def _sign(self, record: dict[Any, Any], one: EdgeDirection) -> str:
+        """Return what is written between both names of an edge."""
+        del record
+        return {"supported": "→", "assumed": "⇾", "open": "—"}[one.direction]
 
     def _filter(self, table: Any) -> dict[str, Any] | None:
         for column, words in FILTERS:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.deadline import OutOfTimeError
-from drbo.errors import KnowledgeError, ScoreError
+from drbo.errors import ScoreError
 from drbo.graph import descendants
 from drbo.search.ancestral.mag import Bools, Mag
 from drbo.search.ancestral.ricf import BACKWARD, BOTH, FORWARD, NONE, DistrictScores, changed
@@ -49,7 +49,7 @@ def climb(
     required: Bools | None = None,
     walks: int = WALKS,
 ) -> Climbed:
-    """Climb from a DAG to a maximal ancestral graph; ``required`` edges i -> j stay.
+    """Climb from a DAG to a maximal ancestral graph; ``required`` edges i -> j stay, and must allow the scores' graphs.
 
     Examples
     --------
@@ -92,11 +92,6 @@ def _obeying(scores: DistrictScores, dag: Bools, required: Bools) -> Mag:
         i, j = clash[0]
         reach = descendants(graph.directed) | np.eye(len(dag), dtype=bool)
         edges = np.argwhere(graph.directed & ~required & np.outer(reach[i], reach[:, j]))
-        if not len(edges):
-            raise KnowledgeError(
-                f"the required edges make column {i} a cause of column {j}, which is forbidden",
-                hint="with hidden causes, a forbidden edge says that one column does not cause the other at all",
-            )
         moves = np.column_stack([edges, np.full(len(edges), NONE)])
         # Other forbidden paths may be left, so the gains are those of the scores without the knowledge.
         free = DistrictScores(scores.correlation, scores.n_rows, scores.price)

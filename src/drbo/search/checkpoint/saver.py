@@ -184,7 +184,8 @@ class Saved:
         numbers, name = given.pop("group_numbers", None), given.pop("groups", None)
         groups = numbers if name is None else name or False  # no name: the rows were said to be independent
         known = _knowledge(given["knowledge"])
-        return given | {"settings": settings, "knowledge": known, "start": start, "groups": groups}
+        hidden = bool(given["hidden"])
+        return given | {"settings": settings, "knowledge": known, "start": start, "groups": groups, "hidden": hidden}
 
     def course(self, fresh: Course) -> Course:
         """Return ``fresh``, which was just made from the same parts, in the state that was saved, if there is one."""
@@ -280,6 +281,7 @@ def _check_about(about: Fields) -> None:
     for name in WORDS:
         given.text(name)
     given.integer("random_state", 0, 2**4096)
+    given.integer("hidden", 0, 1)
     if given.has("score_options"):
         given.mapping("score_options")
     if given.has("start"):
