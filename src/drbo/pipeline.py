@@ -17,6 +17,7 @@ from drbo.choices import ScoreChoice
 from drbo.claims.ancestral import ancestral_answer
 from drbo.claims.collider_check import collider_checks
 from drbo.claims.findings import Findings, claims_of, look_back
+from drbo.claims.hidden_check import suspected, with_doubts
 from drbo.claims.noise_check import noise_checks
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
 from drbo.claims.record import CheckedEdge
@@ -259,10 +260,10 @@ def _noise_checks(
             regression: Regression = "linear" if problem.score.linear_residuals else "splines"
             fits = problem.choice.noise_fits
             found = noise_checks(table, dag, seed, regression) if fits else collider_checks(table, dag, seed)
+            hidden = [(table.names[i], table.names[j]) for i, j in np.argwhere(suspected(problem.score, dag, seed))]
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)
-    place = {name: k for k, name in enumerate(problem.table.names)}
-    return tuple(sorted(found, key=lambda one: (place[one.cause], place[one.effect]))), ()
+    return with_doubts(found, hidden, problem.table.names), ()
 
 
 def versions() -> dict[str, str]:

@@ -118,6 +118,7 @@ class CheckedEdge:
     check: NoiseCheck | None = None
     untested: str = ""  # why the check does not apply, in words
     doubt: str = ""  # what speaks against the direction that the equivalence class has, in words
+    confounded: bool = False  # a hidden cause is likely here: :mod:`drbo.claims.hidden_check`
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -17,7 +17,14 @@ from drbo.data.facts import ColumnFacts
 from drbo.graph import dag_to_cpdag
 from drbo.result.export import printable
 from drbo.result.result import Result
-from drbo.result.summary import CUT_SHORT, before_pruning, counted, runner_up, than_before_pruning
+from drbo.result.summary import (
+    CUT_SHORT,
+    before_pruning,
+    counted,
+    hidden_words,
+    runner_up,
+    than_before_pruning,
+)
 
 
 @dataclass(frozen=True)
@@ -172,10 +179,12 @@ class Content:
     def assumptions(self) -> list[str]:
         """What must hold for an arrow to mean a cause."""
         name = self.result.score_name
+        hidden = hidden_words(self.result)
         words = [
             "Every common cause of two variables is a column of the table. A hidden common cause can add an edge "
-            "between its effects or reverse an arrow. If there may be one, compare with a method that allows hidden "
-            "causes, such as FCI in causal-learn (see result.to_causallearn() and docs/hidden.md).",
+            "between its effects or reverse an arrow. If there may be one, fit again with hidden=True (--hidden), "
+            "which allows hidden causes (docs/hidden.md).",
+            *([f"{hidden[0].upper()}{hidden[1:]}."] if hidden else []),
             self._independence,
             *MODEL.get(name, ()),
         ]

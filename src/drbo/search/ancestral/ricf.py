@@ -83,7 +83,7 @@ class DistrictScores:
         moves: npt.NDArray[np.int64],  # (m, 3) two nodes, and the edge they get
     ) -> npt.NDArray[np.float64]:
         """Return what changing one edge adds to the score; minus infinity where the graph would not be legal."""
-        return self._core.gains(graph.directed, graph.bidirected, moves)
+        return self._core.gains(graph.directed, graph.bidirected, np.ascontiguousarray(moves, dtype=np.int64))
 
     @property
     def n_known(self) -> int:
