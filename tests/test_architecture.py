@@ -50,6 +50,7 @@ SEARCH_ROOMS = [
     ["bayes"],
     ["paper"],
     ["exact"],
+    ["ancestral"],
     ["strategy"],
     ["checkpoint"],
 ]

@@ -80,6 +80,7 @@ class DrBO(BaseEstimator):
     start : (d, d) adjacency matrix of a DAG over the columns to start from, such as an edited earlier result; edges
         that contradict the knowledge are dropped.
     checkpoint : a folder in which the search is saved at regular intervals and at its end; :meth:`resume` continues it.
+    hidden : True: allow hidden common causes, for numbers with linear relations; see docs/hidden.md.
 
     Attributes
     ----------
@@ -126,6 +127,7 @@ class DrBO(BaseEstimator):
         callbacks: Iterable[Callback] = (),
         start: npt.ArrayLike | None = None,
         checkpoint: str | Path | None = None,
+        hidden: bool = False,
     ) -> None:
         self.score = score
         self.preset = preset
@@ -147,6 +149,7 @@ class DrBO(BaseEstimator):
         self.callbacks = callbacks
         self.start = start
         self.checkpoint = checkpoint
+        self.hidden = hidden
 
     def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Learn the graph of a table: a data frame (pandas, polars, arrow) or an array.

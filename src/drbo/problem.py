@@ -203,6 +203,7 @@ def plain_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{name: given[name] for name in names},
         "groups": [] if groups is False else groups,  # a name, or the number of the group of each row
+        "hidden": int(bool(given["hidden"])),
         "score": score_label(given["score"]),
         "score_options": options or None,
         "knowledge": (given["knowledge"] or Knowledge()).to_mapping(),

@@ -22,7 +22,7 @@ from drbo.graph import check_dag
 
 Bools = npt.NDArray[np.bool_]
 Direction = Literal["supported", "assumed", "open"]
-Ground = Literal["class", "noise-check", "experiment", "given", ""]
+Ground = Literal["class", "noise-check", "experiment", "given", "tests", ""]
 
 #: A margin is decisive if the evidence for a direction is at least this many times that for the reverse (Jeffreys).
 DECISIVE_ODDS = 100.0

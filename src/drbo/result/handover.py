@@ -17,7 +17,7 @@ import numpy.typing as npt
 from drbo.data.files import write_file
 from drbo.data.names import check_names
 from drbo.errors import ResultError
-from drbo.graph import check_dag, check_pdag
+from drbo.graph import check_dag, check_pdag, topological_order
 from drbo.result.export import Marks, to_networkx, write_graph
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def to_dot(
     """
     graph, labels = _checked(pdag, names)
     values = None if weights is None else np.asarray(weights, dtype=np.float64)
-    quoted = [_dot_name(name) for name in labels]
+    quoted = quoted_for_dot(labels)
     lines = [f"  {name};" for name in quoted]
     for (i, j, undirected), mark in _marked(graph, marks):
         direction = "open" if undirected else mark.get("direction", "")
@@ -77,8 +77,7 @@ def to_dagitty(pdag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
     }
     """
     graph, labels = _checked(pdag, names)
-    _refuse(labels, lambda name: '"' in name or "\\" in name or not name.isprintable(), "dagitty")
-    quoted = [f'"{name}"' for name in labels]
+    quoted = quoted_for_dagitty(labels)
     edges = [f"{quoted[i]} {'--' if undirected else '->'} {quoted[j]}" for i, j, undirected in _edges(graph)]
     return "\n".join([f"{'pdag' if (graph & graph.T).any() else 'dag'} {{", *quoted, *edges, "}"])
 
@@ -165,7 +164,7 @@ def to_causallearn(pdag: npt.ArrayLike, names: Sequence[str] | None = None) -> A
         from causallearn.graph.GeneralGraph import GeneralGraph
         from causallearn.graph.GraphNode import GraphNode
     except ImportError as error:
-        raise _not_installed("causal-learn") from error
+        raise not_installed("causal-learn") from error
     graph, labels = _checked(pdag, names)
     nodes: list[Any] = [GraphNode(name) for name in labels]
     made = GeneralGraph(nodes)
@@ -199,7 +198,7 @@ def to_pgmpy(dag: npt.ArrayLike, names: Sequence[str] | None = None, marks: Mark
     try:
         from pgmpy.base import DAG
     except ImportError as error:
-        raise _not_installed("pgmpy") from error
+        raise not_installed("pgmpy") from error
     graph, labels = _checked_dag(dag, names)
     made = DAG()
     made.add_nodes_from(labels)
@@ -281,8 +280,6 @@ def _marked(graph: Bools, marks: Marks | None) -> list[tuple[tuple[int, int, boo
 
 
 def _order(dag: Bools) -> list[int]:
-    from drbo.graph import topological_order
-
     return [int(node) for node in topological_order(dag)]
 
 
@@ -293,9 +290,16 @@ def _network(
     return to_networkx(graph, labels, weights, marks=marks)
 
 
-def _dot_name(name: str) -> str:
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+def quoted_for_dot(names: Sequence[str]) -> list[str]:
+    """Return names in the quotes of Graphviz."""
+    escaped = (name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for name in names)
+    return [f'"{name}"' for name in escaped]
+
+
+def quoted_for_dagitty(names: Sequence[str]) -> list[str]:
+    """Return names in the quotes of dagitty, which knows no escapes."""
+    _refuse(names, lambda name: '"' in name or "\\" in name or not name.isprintable(), "dagitty")
+    return [f'"{name}"' for name in names]
 
 
 def _refuse(names: Sequence[str], bad: Callable[[str], bool], program: str) -> None:
@@ -304,5 +308,6 @@ def _refuse(names: Sequence[str], bad: Callable[[str], bool], program: str) -> N
         raise ResultError(f"{program} does not support the name {wrong!r}", hint="rename the column first")
 
 
-def _not_installed(package: str) -> ResultError:
+def not_installed(package: str) -> ResultError:
+    """Return the error that says how to install a package."""
     return ResultError(f"{package} is not installed", hint=f"pip install {package}")

@@ -121,6 +121,11 @@ class Score:
         if self.penalty == "ebic":  # 4 gamma ln d per edge on the scale of a BIC, which is 2 log evidences
             self.edge_price = 2 * EBIC_GAMMA * np.log(self.n_nodes) * (self.evidence_scale or 1.0)
 
+    @property
+    def has_prior(self) -> bool:
+        """Whether some edges have a prior of their own."""
+        return self._prior is not None and bool(self._prior.any())
+
     def _need_numbers(self, table: Table) -> None:
         """Refuse a table that has a column of categories; for scores of numbers alone."""
         for name, kind in zip(table.names, table.kinds, strict=True):

@@ -185,7 +185,8 @@ class Saved:
         if groups is not None and len(groups) < 2:
             groups = groups[0] if groups else False  # a name, or the rows were said to be independent
         known = _knowledge(given["knowledge"])
-        return given | {"settings": settings, "knowledge": known, "start": start, "groups": groups}
+        hidden = bool(given["hidden"])
+        return given | {"settings": settings, "knowledge": known, "start": start, "groups": groups, "hidden": hidden}
 
     def course(self, fresh: Course) -> Course:
         """Return ``fresh``, which was just made from the same parts, in the state that was saved, if there is one."""
@@ -281,6 +282,7 @@ def _check_about(about: Fields) -> None:
     for name in WORDS:
         given.text(name)
     given.integer("random_state", 0, 2**4096)
+    given.integer("hidden", 0, 1)
     if given.has("score_options"):
         given.mapping("score_options")
     if given.has("start"):
