@@ -15,7 +15,6 @@ namespace {
 // Room for one expansion in each thread.
 struct Room {
   vector<int32_t> config, finer, number, cells, totals;
-  vector<uint8_t> member;
   Tally tally;
 };
 
@@ -47,34 +46,28 @@ class CountSteps final : public PricedSteps {
     thread_local Room room;
     const size_t d = n_nodes(), node = family.node, n = of(node).u;
     const int32_t *first = family.parents, *last = first + family.size;
-    room.member.assign(d, 0);
-    room.config.assign(n, 0), room.finer.resize(n);
-    int64_t seen = 1;
+    const double price = this->price(family), parameters = parameter_prices[node];
+    const int64_t seen = configure(family, -1, room.config, room);
     double possible = 1.0;
-    for (const int32_t* parent = first; parent != last; ++parent) {
-      room.member[*parent] = 1;
-      seen = refine(node, room.config, seen, *parent, room);
-      possible *= cards(*parent);
-    }
-    const double price = this->price(family);
+    for (const int32_t* parent = first; parent != last; ++parent) possible *= cards(*parent);
     Worth worth;
-    worth.value = gain * fit(node, room.config, seen, -1, possible, room);
-    worth.value -= parameter_prices[node] * possible + price;
-    double best = NEVER;
-    for (size_t other = 0; other < d; ++other) {
-      const bool member = room.member[other];
-      gains[other] = member ? 0.0 : NEVER;
-      if (!wanted(family, other, member)) continue;
+    worth.value = gain * fit(node, room.config, seen, -1, possible, room) - (parameters * possible + price);
+    std::fill_n(gains, d, 0.0);
+    for (int32_t other = 0; other < whole(d); ++other) {
+      const bool member = std::binary_search(first, last, other);
+      const double edge = this->price(node, other);
+      if (other == family.node || !(member ? may_drop(node, other) : may_add(node, other) && has_room(family)))
+        continue;
       watch.check(4 * whole(n) * (member ? family.size : 1));
-      const double change =
-          member ? without(family, other, possible, price, room) : with(node, other, seen, possible, price, room);
-      if (!member) gains[other] = change - worth.value;
-      if (member && change - worth.value > best) {
-        best = change - worth.value;
-        if (best > 0) worth.drop = static_cast<int64_t>(other);
+      if (member) {
+        const int64_t fewer = configure(family, other, room.finer, room);
+        const double coarser = possible / cards(other), found = fit(node, room.finer, fewer, -1, coarser, room);
+        worth.offer_drop(other, gain * found - parameters * coarser - price + edge - worth.value);
+      } else {
+        const double finer = possible * cards(other), found = fit(node, room.config, seen, other, finer, room);
+        gains[other] = gain * found - parameters * finer - price - edge - worth.value;
       }
     }
-    worth.drop_gain = best;
     return worth;
   }
 
@@ -82,31 +75,15 @@ class CountSteps final : public PricedSteps {
   const CountedRows& of(size_t node) const { return rows_[group[node]]; }
   double cards(size_t node) const { return static_cast<double>(cardinalities[node]); }
 
-  // Whether the set with this parent more or less is one that a step may lead to.
-  bool wanted(const Family& family, size_t other, bool member) const {
-    if (other == static_cast<size_t>(family.node)) return false;
-    return member ? may_drop(family.node, other) : may_add(family.node, other) && has_room(family);
-  }
-
-  double with(size_t node, size_t other, int64_t seen, double possible, double price, Room& room) const {
-    const double finer = possible * cards(other);
-    const double found = fit(node, room.config, seen, static_cast<int64_t>(other), finer, room);
-    return gain * found - parameter_prices[node] * finer - price - this->price(node, other);
-  }
-
-  double without(const Family& family, size_t other, double possible, double price, Room& room) const {
-    const double coarser = possible / cards(other);
-    std::fill(room.finer.begin(), room.finer.end(), 0);
+  // Numbers the configurations of the parents, one of them left out, in the order of the rows; returns how many.
+  int64_t configure(const Family& family, int32_t without, vector<int32_t>& config, Room& room) const {
+    const CountedRows& rows = of(family.node);
+    config.assign(rows.u, 0);
     int64_t seen = 1;
     for (int32_t k = 0; k < family.size; ++k)
-      if (family.parents[k] != static_cast<int32_t>(other))
-        seen = refine(family.node, room.finer, seen, family.parents[k], room);
-    const double found = fit(family.node, room.finer, seen, -1, coarser, room);
-    return gain * found - parameter_prices[family.node] * coarser - price + this->price(family.node, other);
-  }
-
-  int64_t refine(size_t node, vector<int32_t>& config, int64_t seen, size_t by, Room& room) const {
-    return of(node).refine(by, config.data(), seen, room.number, config.data(), nullptr);
+      if (family.parents[k] != without)
+        seen = rows.refine(family.parents[k], config.data(), seen, room.number, config.data(), nullptr);
+    return seen;
   }
 
   // Counts the levels of a column in configurations, split by another column (-1: by none), numbered in the order of

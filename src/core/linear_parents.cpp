@@ -57,15 +57,8 @@ WIDE void sweep(Square before, Square after, int k, const uint8_t* skip) {
 class LinearWalk {
  public:
   LinearWalk(const Form& form, int n_required, KeptSets& kept)
-      : form_(form),
-        required_(n_required),
-        kept_(kept),
-        size_(form.m + 1),
-        given_(matrices(form.most + 1)),
-        full_(matrices(form.m + 1)),
-        skip_(size_),
-        order_(form.m),
-        single_(form.m) {
+      : form_(form), required_(n_required), kept_(kept), size_(form.m + 1), given_(matrices(form.most + 1)),
+        full_(matrices(form.m + 1)), skip_(size_), order_(form.m), single_(form.m) {
     std::iota(order_.begin(), order_.end(), 0);
   }
 

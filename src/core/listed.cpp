@@ -3,6 +3,8 @@
 // The families of each node are listed, the best or heaviest first. A node may have those whose parents come before it.
 #include <nanobind/stl/tuple.h>
 
+#include <optional>
+
 #include "arrays.h"
 
 namespace drbo {
@@ -31,8 +33,9 @@ struct ListedFamilies {
 // An order, and a value of each node that depends on the nodes before it.
 class ListedOrder {
  public:
-  ListedOrder(const ListedFamilies& families, const int64_t* order)
-      : families_(families), order_(order, order + families.d), value_(families.d), before_(families.n_words) {}
+  ListedOrder(const ListedFamilies& families, const int64_t* order, Watch& watch)
+      : families_(families), order_(order, order + families.d), value_(families.d), before_(families.n_words),
+        watch_(watch) {}
 
   const vector<int64_t>& order() const { return order_; }
 
@@ -59,17 +62,19 @@ class ListedOrder {
   vector<int64_t> order_;
   vector<double> value_;
   vector<uint64_t> before_;
+  Watch& watch_;
 };
 
 // A node goes to its best place, each node having its best listed family.
 class ListedClimb : public ListedOrder {
  public:
   ListedClimb(const ListedFamilies& families, const int64_t* order, Watch& watch)
-      : ListedOrder(families, order), watch_(watch) {
+      : ListedOrder(families, order, watch), chosen_(families.d) {
     refresh();
   }
 
   double total() const { return total_; }
+  const vector<int64_t>& chosen() const { return chosen_; }
 
   void climb(const Ints& visits) {
     for (bool improved = true; improved;) {
@@ -88,15 +93,6 @@ class ListedClimb : public ListedOrder {
     }
   }
 
-  // The family of each node; -1: there is none inside its predecessors.
-  void families(int64_t* chosen) {
-    clear();
-    for (const int64_t node : order_) {
-      chosen[node] = first_inside(node);
-      add(node);
-    }
-  }
-
  private:
   int64_t first_inside(int64_t node) {
     const int64_t end = families_.starts[node + 1];
@@ -111,15 +107,13 @@ class ListedClimb : public ListedOrder {
     return row < end ? row : -1;
   }
 
-  double share(int64_t node) {
-    const int64_t row = first_inside(node);
-    return row >= 0 ? families_.values[row] : NEVER;
-  }
+  double share(int64_t row) const { return row >= 0 ? families_.values[row] : NEVER; }
 
   void refresh() {
     clear();
     for (const int64_t node : order_) {
-      value_[node] = share(node);
+      chosen_[node] = first_inside(node);
+      value_[node] = share(chosen_[node]);
       add(node);
     }
     total_ = 0.0;
@@ -137,25 +131,18 @@ class ListedClimb : public ListedOrder {
       for (int64_t place = here + direction; place >= 0 && place < whole(families_.d); place += direction) {
         const int64_t other = order_[place];
         if (direction < 0) remove(other), add(node);
-        shift += share(other) - value_[other];
+        shift += share(first_inside(other)) - value_[other];
         direction < 0 ? remove(node) : add(other);
-        const double gain = shift + share(node) - value_[node];
+        const double gain = shift + share(first_inside(node)) - value_[node];
         if (gain > best_gain) best = place, best_gain = gain;
       }
     }
     return {best, best_gain};
   }
 
-  Watch& watch_;
+  vector<int64_t> chosen_;  // the family of each node; -1: there is none inside its predecessors
   double total_ = 0.0;
   int64_t work_ = 0;  // families looked at since the watch was
-};
-
-// The random numbers of one chain.
-struct Draws {
-  size_t steps;
-  const int64_t *moved, *length;  // the node to move, and how far
-  const double* uniform;
 };
 
 // Edge posteriors (Friedman & Koller 2003): the weight of an order is the product over nodes of the summed weights of
@@ -163,18 +150,19 @@ struct Draws {
 class Chain : public ListedOrder {
  public:
   Chain(const ListedFamilies& families, const int64_t* start, Watch& watch)
-      : ListedOrder(families, start), watch_(watch), new_(families.d) {
+      : ListedOrder(families, start, watch), new_(families.d) {
     set_values(0, families.d - 1, value_);
   }
 
-  // Writes the mean over the second half of the steps of the probability of each edge.
-  void run(const Draws& draws, double* edges) {
+  // Writes the mean over the second half of the steps of the probability of each edge. A step has random numbers: the
+  // node to move, how far, and one in [0, 1).
+  void run(size_t steps, const int64_t* moved, const int64_t* length, const double* uniform, double* edges) {
     const size_t d = families_.d;
     size_t samples = 0;
     std::fill_n(edges, d * d, 0.0);
-    for (size_t step = 0; step < draws.steps; ++step) {
-      take_step(draws.moved[step], draws.length[step], draws.uniform[step]);
-      if (2 * step >= draws.steps && step % d == 0) {
+    for (size_t step = 0; step < steps; ++step) {
+      take_step(moved[step], length[step], uniform[step]);
+      if (2 * step >= steps && step % d == 0) {
         collect(edges);
         ++samples;
       }
@@ -240,7 +228,6 @@ class Chain : public ListedOrder {
     }
   }
 
-  Watch& watch_;
   vector<double> new_;
 };
 
@@ -251,16 +238,9 @@ std::tuple<Result<int64_t, 1>, Result<int64_t, 1>, double> climb_known(const Int
   const ListedFamilies families(words, shares, starts, d);
   require_order(order.data(), d);
   require_range(visits.data(), visits.shape(0), 0, whole(d), "visits");
-  Owned<int64_t, 1> chosen({d});
-  vector<int64_t> found;
-  const double total = watched([&](Watch& watch) {
-    ListedClimb climb(families, order.data(), watch);
-    climb.climb(visits);
-    climb.families(chosen.data());
-    found = climb.order();
-    return climb.total();
-  });
-  return {to_numpy(found), chosen.give(), total};
+  std::optional<ListedClimb> climb;
+  watched([&](Watch& watch) { climb.emplace(families, order.data(), watch).climb(visits); });
+  return {to_numpy(climb->order()), to_numpy(climb->chosen()), climb->total()};
 }
 
 Result<double, 3> edge_chains(const Ints2& starts, const In<uint64_t, 2>& words, const Row& logs, const Ints& bounds,
@@ -275,7 +255,7 @@ Result<double, 3> edge_chains(const Ints2& starts, const In<uint64_t, 2>& words,
   in_parts(chains, threads, [&](int64_t chain, Watch& watch) {
     const size_t at = chain * steps;
     Chain walk(families, starts.data() + chain * d, watch);
-    walk.run({steps, moved.data() + at, length.data() + at, uniform.data() + at}, edges.data() + chain * d * d);
+    walk.run(steps, moved.data() + at, length.data() + at, uniform.data() + at, edges.data() + chain * d * d);
   });
   return edges.give();
 }

@@ -23,23 +23,16 @@ constexpr size_t CHUNK_CELLS = size_t{1} << 22;
 
 class OrderClimb {
  public:
-  // before: (d, d) before[i, j]: i must come before j; null: nothing is asked.
-  OrderClimb(const Steps& steps, const uint8_t* before)
-      : steps_(steps),
-        d_(static_cast<int32_t>(steps.n_nodes())),
-        before_(before ? before : nullptr, before ? before + steps.n_nodes() * steps.n_nodes() : nullptr),
-        sets_(d_),
-        order_(d_),
-        place_(d_),
-        chosen_(d_),
-        roots_(d_),
-        open_(d_),
-        watched_(static_cast<size_t>(d_) * d_),
-        on_the_way_(d_),
-        watching_(d_ + 1),
-        watched_for_(d_ + 1, -1) {
+  // required: (d, d) edges that every set holds; before: (d, d) before[i, j]: i must come before j.
+  OrderClimb(const Steps& steps, const Flags& required, const std::optional<Flags>& before, int threads)
+      : steps_(steps), d_(static_cast<int32_t>(steps.n_nodes())), sets_(d_), order_(d_), chosen_(d_), open_(d_),
+        watched_(static_cast<size_t>(d_) * d_), on_the_way_(d_), watching_(d_ + 1), watched_for_(d_ + 1, -1) {
+    const size_t d = d_;
+    if (before) require_shape({d, d}, "before", *before);
+    if (before) before_.assign(flags(*before), flags(*before) + d * d);
     std::iota(order_.begin(), order_.end(), 0);
     place_ = order_;
+    roots_ = chosen_ = sets_of(required, threads);
   }
 
   const ParentSets& sets() const { return sets_; }
@@ -49,31 +42,42 @@ class OrderClimb {
   bool repaired() const { return repaired_; }
   void open_all() { std::fill(open_.begin(), open_.end(), 1); }
 
-  // Every set holds the required edges (d, d).
-  void require_edges(const uint8_t* required, int threads, const Stop& stop) {
-    adopt(required, roots_.data(), threads, stop);
-    chosen_ = roots_;
+  // The numbers of the sets of the parents in a DAG (d, d).
+  vector<int64_t> sets_of(const Flags& dag, int threads) {
+    const size_t d = d_;
+    require_shape({d, d}, "the edges", dag);
+    vector<int64_t> found;
+    for (int32_t node = 0; node < d_; ++node) found.push_back(sets_.add(node, flags(dag) + node, d));
+    unlocked([&](const Stop& stop) { expand_new(threads, stop); });
+    return found;
   }
 
-  // Finds the sets of the parents in a DAG (d, d).
-  void adopt(const uint8_t* dag, int64_t* chosen, int threads, const Stop& stop) {
-    for (int32_t node = 0; node < d_; ++node) chosen[node] = sets_.add(node, dag + node, d_);
-    expand_new(threads, stop);
-  }
-
-  // chosen: null: parents are to be chosen from scratch.
-  void put(const int64_t* order, const int64_t* chosen) {
-    for (int32_t at = 0; at < d_; ++at) {
-      order_[at] = static_cast<int32_t>(order[at]);
-      place_[order_[at]] = at;
+  // Without chosen sets, parents are to be chosen from scratch.
+  void put(const Ints& order, const std::optional<Ints>& chosen) {
+    const size_t d = d_;
+    require_shape({d}, "order", order);
+    require_order(order.data(), d);
+    if (chosen) {
+      require_shape({d}, "chosen", *chosen);
+      require_range(chosen->data(), d, 0, sets_.n_expanded(), "chosen");
+      for (size_t node = 0; node < d; ++node)
+        require(sets_[(*chosen)[node]].node == whole(node), "chosen must follow the nodes");
+    } else {
+      open_all();
     }
-    if (!chosen) open_all();
-    std::copy_n(chosen ? chosen : roots_.data(), d_, chosen_.data());
+    for (size_t at = 0; at < d; ++at) place_[order_[at] = static_cast<int32_t>(order[at])] = static_cast<int32_t>(at);
+    chosen_.assign(chosen ? chosen->data() : roots_.data(), (chosen ? chosen->data() : roots_.data()) + d);
   }
 
   // Moves nodes to their best places until no move gains; not thorough: only nodes near a change are tried.
-  void climb(const int64_t* visits, bool thorough, int threads, const Stop& stop, Watch& watch) {
-    visits_ = visits;
+  // The flag comes from the caller: climbs run in threads, which see no deadline by themselves.
+  void climb(const Ints& visits, bool thorough, int threads, const Stop::Byte& flag) {
+    require_shape({static_cast<size_t>(d_)}, "visits", visits);
+    require_order(visits.data(), d_);
+    const Stop stop(flag);
+    const nb::gil_scoped_release release;
+    Watch watch(stop);
+    visits_ = visits.data();
     threads_ = threads;
     stop_ = &stop;
     watch_ = &watch;
@@ -354,46 +358,6 @@ class OrderClimb {
   Watch* watch_ = nullptr;
 };
 
-void make_climb(OrderClimb* self, const Steps& steps, const Flags& required, const std::optional<Flags>& before,
-                int threads) {
-  const size_t d = steps.n_nodes();
-  require_shape({d, d}, "required", required);
-  if (before) require_shape({d, d}, "before", *before);
-  new (self) OrderClimb(steps, before ? flags(*before) : nullptr);
-  unlocked([&](const Stop& stop) { self->require_edges(flags(required), threads, stop); });
-}
-
-Result<int64_t, 1> adopt(OrderClimb& self, const Flags& dag, int threads) {
-  const size_t d = self.d();
-  require_shape({d, d}, "dag", dag);
-  Owned<int64_t, 1> chosen({d});
-  unlocked([&](const Stop& stop) { self.adopt(flags(dag), chosen.data(), threads, stop); });
-  return chosen.give();
-}
-
-void put(OrderClimb& self, const Ints& order, const std::optional<Ints>& chosen) {
-  const size_t d = self.d();
-  require_shape({d}, "order", order);
-  require_order(order.data(), d);
-  if (chosen) {
-    require_shape({d}, "chosen", *chosen);
-    require_range(chosen->data(), d, 0, self.sets().n_expanded(), "chosen");
-    for (size_t node = 0; node < d; ++node)
-      require(self.sets()[chosen->data()[node]].node == whole(node), "chosen must follow the nodes");
-  }
-  self.put(order.data(), chosen ? chosen->data() : nullptr);
-}
-
-// The flag comes from the caller: climbs run in threads, which see no deadline by themselves.
-void climb(OrderClimb& self, const Ints& visits, bool thorough, int threads, const Stop::Byte& flag) {
-  require_shape({static_cast<size_t>(self.d())}, "visits", visits);
-  require_order(visits.data(), self.d());
-  const Stop stop(flag);
-  const nb::gil_scoped_release release;
-  Watch watch(stop);
-  self.climb(visits.data(), thorough, threads, stop, watch);
-}
-
 // The parents of a node, and the nodes that it would add, best first.
 Result<int32_t, 1> near(const OrderClimb& self, int64_t node) {
   require_range(&node, 1, 0, self.d(), "node");
@@ -415,10 +379,6 @@ Result<bool, 2> dag(const OrderClimb& self) {
   return edges.give();
 }
 
-Result<int64_t, 1> order(const OrderClimb& self) {
-  return to_numpy(vector<int64_t>(self.order().begin(), self.order().end()));
-}
-
 Result<double, 1> values(const OrderClimb& self) {
   vector<double> found;
   for (const int64_t index : self.chosen()) found.push_back(self.sets()[index].value);
@@ -429,15 +389,21 @@ Result<double, 1> values(const OrderClimb& self) {
 void bind_order_climb(nb::module_& m) {
   constexpr auto move = nb::rv_policy::move;
   nb::class_<OrderClimb>(m, "OrderClimb", "An order, the parents chosen along it, and moves that improve it.")
-      .def("__init__", &make_climb, "steps"_a, "required"_a, "before"_a.none(), "threads"_a, nb::keep_alive<1, 2>())
-      .def("adopt", &adopt, "Return the numbers of the parent sets in a DAG.")
-      .def("put", &put, "order"_a, "chosen"_a.none(),
+      .def(nb::init<const Steps&, const Flags&, const std::optional<Flags>&, int>(), "steps"_a, "required"_a,
+           "before"_a.none(), "threads"_a, nb::keep_alive<1, 2>())
+      .def(
+          "adopt", [](OrderClimb& self, const Flags& dag, int threads) { return to_numpy(self.sets_of(dag, threads)); },
+          "Return the numbers of the parent sets in a DAG.")
+      .def("put", &OrderClimb::put, "order"_a, "chosen"_a.none(),
            "Set an order and its parent sets; without them, parents are to be chosen from scratch.")
-      .def("climb", &climb, "Move nodes to their best places until no move gains, or the flag is set.")
+      .def("climb", &OrderClimb::climb, "Move nodes to their best places until no move gains, or the flag is set.")
       .def("open_all", &OrderClimb::open_all, "Let the next climb visit every node.")
       .def("near", &near, "Return the parents of a node, and the nodes that it would add, best first.")
       .def_prop_ro("dag", &dag, move, "The chosen parents.")
-      .def_prop_ro("order", &order, move)
+      .def_prop_ro(
+          "order",
+          [](const OrderClimb& self) { return to_numpy(vector<int64_t>(self.order().begin(), self.order().end())); },
+          move)
       .def_prop_ro(
           "chosen", [](const OrderClimb& self) { return to_numpy(self.chosen()); }, move)
       .def_prop_ro("values", &values, move)

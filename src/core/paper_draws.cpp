@@ -81,12 +81,8 @@ struct Layout {
 class Decoder {
  public:
   explicit Decoder(const Layout& layout)
-      : at_(layout),
-        potential_(layout.center, layout.center + layout.d),
-        product_(layout.d),
-        links_(layout.d * (layout.rank ? layout.rank : layout.d)),
-        children_(layout.d * layout.d),
-        touched_(layout.d),
+      : at_(layout), potential_(layout.center, layout.center + layout.d), product_(layout.d),
+        links_(layout.d * (layout.rank ? layout.rank : layout.d)), children_(layout.d * layout.d), touched_(layout.d),
         differs_(layout.d) {
     const size_t d = at_.d;
     for (size_t q = d; q < at_.dim; ++q) set_link(q, at_.center[q]);

@@ -35,13 +35,8 @@ struct Batch {
   size_t n, bytes;
 
   Batch(const Networks& networks, const Bytes3& given, uint64_t seed_, double dropout)
-      : p(networks),
-        codes(given),
-        seed(seed_),
-        keep(static_cast<float>(1.0 / (1.0 - dropout))),
-        threshold(static_cast<uint32_t>(std::nearbyint(dropout * 65536))),
-        n(codes.shape(1)),
-        bytes(codes.shape(2)) {
+      : p(networks), codes(given), seed(seed_), keep(static_cast<float>(1.0 / (1.0 - dropout))),
+        threshold(static_cast<uint32_t>(std::nearbyint(dropout * 65536))), n(codes.shape(1)), bytes(codes.shape(2)) {
     require(p.m <= 8 * bytes && n >= 1, "there must be rows, and codes must have a bit for each input");
     require(dropout >= 0 && dropout < 1, "dropout must be in [0, 1)");
     require_shape({p.d, n, bytes}, "codes", codes);
@@ -52,15 +47,16 @@ struct Batch {
 // The hidden layer of one node for some rows of a batch.
 struct Layer {
   ByteTable table;
-  size_t node = 0;
+  size_t rows, node = 0;
   vector<uint64_t> coins;     // (rows, words) of four coins each
   vector<uint16_t> coin;      // (h,) of one row
   vector<float> act;          // (rows, h)
   vector<float> sum, square;  // (h,) of the activations, over the rows
   vector<float> mean, v;      // (h,) of the activations; output weights with the normalisation
 
-  Layer(const Batch& batch, size_t rows)
-      : table(batch.bytes, batch.p.h), coins(rows * ((batch.p.h + 3) / 4)), coin(batch.p.h + 3), act(rows * batch.p.h) {
+  Layer(const Batch& batch, size_t rows_)
+      : table(batch.bytes, batch.p.h), rows(rows_), coins(rows * ((batch.p.h + 3) / 4)), coin(batch.p.h + 3),
+        act(rows * batch.p.h) {
     for (vector<float>* part : {&sum, &square, &mean, &v}) part->resize(batch.p.h);
   }
 };
@@ -245,49 +241,44 @@ void adam_step(const Flat& flat, const Flat& moment1, const Flat& moment2, const
 
 constexpr size_t BLOCK = 256;  // rows between two looks at the watch
 
-// Mean and mean square of the activations without dropout.
+// Calls work(begin, end) for blocks of as many rows as a layer holds, whose activations have been set.
+template <class Work>
+void in_blocks(const Batch& batch, Layer& layer, Watch& watch, const Work& work) {
+  for (size_t begin = 0; begin < batch.n; begin += layer.rows) {
+    const size_t end = std::min(begin + layer.rows, batch.n);
+    activate(batch, begin, end, layer);
+    work(begin, end);
+    watch.check(whole(layer.rows * batch.p.h * batch.bytes));
+  }
+}
+
+// Mean and mean square of the activations of all rows (2, h); sums over blocks are in double precision.
+vector<double> row_moments(const Batch& batch, Layer& layer, Watch& watch) {
+  const size_t h = batch.p.h;
+  vector<double> moments(2 * h);
+  in_blocks(batch, layer, watch, [&](size_t, size_t) {
+    for (size_t k = 0; k < h; ++k) moments[k] += layer.sum[k], moments[h + k] += layer.square[k];
+  });
+  for (double& moment : moments) moment /= static_cast<double>(batch.n);
+  return moments;
+}
+
+// Writes mean and mean square of the activations without dropout.
 void activation_moments(const Bytes3& codes, const Networks& p, const Out<float, 2>& mean, const Out<float, 2>& second,
                         int threads) {
   const Batch batch(p, codes, 0, 0.0);
   require_shape({p.d, p.h}, "mean and second", mean, second);
   in_stretches(p.d, threads, [&](int64_t first, int64_t last, Watch& watch) {
     Layer layer(batch, batch.n);
-    const float n = static_cast<float>(batch.n);
     for (int64_t node = first; node < last; ++node) {
       set_node(batch, node, layer);
-      activate(batch, 0, batch.n, layer);
+      const vector<double> moments = row_moments(batch, layer, watch);
       for (size_t k = 0; k < p.h; ++k) {
-        mean[node * p.h + k] = layer.sum[k] / n;
-        second[node * p.h + k] = layer.square[k] / n;
+        mean[node * p.h + k] = static_cast<float>(moments[k]);
+        second[node * p.h + k] = static_cast<float>(moments[p.h + k]);
       }
-      watch.check(whole((batch.n + 256) * p.h * batch.bytes));
     }
   });
-}
-
-// Calls work(begin, end) for blocks of rows, whose activations have been set.
-template <class Work>
-void in_blocks(const Batch& batch, Layer& layer, Watch& watch, const Work& work) {
-  for (size_t begin = 0; begin < batch.n; begin += BLOCK) {
-    const size_t end = std::min(begin + BLOCK, batch.n);
-    activate(batch, begin, end, layer);
-    work(begin, end);
-    watch.check(whole(BLOCK * batch.p.h * batch.bytes));
-  }
-}
-
-// Mean and variance of the activations of all rows; sums over blocks are in double precision.
-void row_moments(const Batch& batch, Layer& layer, float* variance, Watch& watch) {
-  const size_t h = batch.p.h;
-  vector<double> first(h), second(h);
-  in_blocks(batch, layer, watch, [&](size_t, size_t) {
-    for (size_t k = 0; k < h; ++k) first[k] += layer.sum[k], second[k] += layer.square[k];
-  });
-  for (size_t k = 0; k < h; ++k) {
-    const double n = static_cast<double>(batch.n), centre = first[k] / n;
-    layer.mean[k] = static_cast<float>(centre);
-    variance[k] = static_cast<float>(std::max(second[k] / n - centre * centre, 0.0));
-  }
 }
 
 WIDE void row_outputs(const Layer& layer, size_t count, float* values) {
@@ -314,7 +305,11 @@ void network_samples(const Bytes3& codes, const Networks& p, const In<float, 3>&
     vector<float> variance(h);
     set_node(batch, node, layer);
     if (moments.shape(1) == 0) {
-      row_moments(batch, layer, variance.data(), watch);
+      const vector<double> found = row_moments(batch, layer, watch);
+      for (size_t k = 0; k < h; ++k) {
+        layer.mean[k] = static_cast<float>(found[k]);
+        variance[k] = static_cast<float>(std::max(found[h + k] - found[k] * found[k], 0.0));
+      }
     } else {
       std::copy_n(moments.data() + at, h, layer.mean.data());
       std::copy_n(moments.data() + (d * h + at), h, variance.data());

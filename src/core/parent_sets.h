@@ -6,7 +6,7 @@
 // (Andrews et al. 2023 do this with grow-shrink trees); sets that are reached in several ways are one.
 #pragma once
 
-#include "byte_tables.h"
+#include "numbers.h"
 #include "steps.h"
 
 namespace drbo {
@@ -33,9 +33,9 @@ struct Addition {
 
 class ParentSets {
  public:
-  explicit ParentSets(size_t d) : d_(d), parents_(d + 1), table_(16, -1) {}
+  explicit ParentSets(size_t d) : d_(d), parents_(d + 1) {}
 
-  int64_t size() const { return static_cast<int64_t>(sets_.size()); }
+  int64_t size() const { return whole(sets_.size()); }
   const ParentSet& operator[](int64_t index) const { return sets_[index]; }
   const Addition& addition(int64_t place) const { return additions_[place]; }
   const int32_t* members(const ParentSet& set) const { return members_.data() + set.first_member; }
@@ -43,7 +43,7 @@ class ParentSets {
 
   size_t bytes() const {
     return sets_.capacity() * sizeof(ParentSet) + members_.capacity() * sizeof(int32_t) +
-           additions_.capacity() * sizeof(Addition) + table_.capacity() * sizeof(int32_t);
+           additions_.capacity() * sizeof(Addition) + table_.places().capacity() * sizeof(Known);
   }
 
   // Sets are expanded in the order of their numbers; those from here on are not.
@@ -102,10 +102,10 @@ class ParentSets {
       set.after_drop = UNKNOWN;
       least = worth.drop_gain;
     }
-    set.first_addition = static_cast<int64_t>(additions_.size());
+    set.first_addition = whole(additions_.size());
     for (size_t node = 0; node < d_; ++node)
       if (gains[node] > least) additions_.push_back({static_cast<int32_t>(node), UNKNOWN});
-    set.n_additions = static_cast<int32_t>(static_cast<int64_t>(additions_.size()) - set.first_addition);
+    set.n_additions = static_cast<int32_t>(whole(additions_.size()) - set.first_addition);
     std::sort(additions_.begin() + set.first_addition, additions_.end(), [gains](const Addition& a, const Addition& b) {
       return gains[a.node] > gains[b.node] || (gains[a.node] == gains[b.node] && a.node < b.node);
     });
@@ -114,40 +114,35 @@ class ParentSets {
  private:
   static uint64_t code(int32_t number) { return random_word(static_cast<uint64_t>(number) + 1); }
 
-  // The number of the set of the first parents in parents_ (open addressing).
-  int64_t find(int32_t node, uint64_t key, int32_t size, bool add) {
-    if (add && 2 * (sets_.size() + 1) > table_.size()) grow_table();
-    const uint64_t mask = table_.size() - 1;
-    uint64_t slot = key & mask;
-    for (; table_[slot] >= 0; slot = (slot + 1) & mask) {
-      const ParentSet& known = sets_[table_[slot]];
-      if (known.hash == key && known.node == node && known.n_members == size &&
-          std::equal(parents_.begin(), parents_.begin() + size, members(known)))
-        return table_[slot];
-    }
-    if (!add) return UNKNOWN;
-    table_[slot] = static_cast<int32_t>(sets_.size());
-    sets_.push_back({0.0, key, static_cast<int64_t>(members_.size()), 0, node, size, 0, -1, DEAD});
-    members_.insert(members_.end(), parents_.begin(), parents_.begin() + size);
-    return this->size() - 1;
-  }
-
-  void grow_table() {
-    table_.assign(2 * table_.size(), -1);
-    const uint64_t mask = table_.size() - 1;
-    for (size_t index = 0; index < sets_.size(); ++index) {
-      uint64_t slot = sets_[index].hash & mask;
-      while (table_[slot] >= 0) slot = (slot + 1) & mask;
-      table_[slot] = static_cast<int32_t>(index);
+  // The number of the set of the first parents in parents_. Sets whose hashes are the same have keys that follow.
+  int64_t find(int32_t node, uint64_t hash, int32_t size, bool add) {
+    for (uint64_t key = hash;; ++key) {
+      if (key == 0) continue;
+      const Known& known = table_.find(key);
+      if (known.key == 0) {
+        if (!add) return UNKNOWN;
+        table_.take(key, [] {}).index = static_cast<int32_t>(sets_.size());
+        sets_.push_back({0.0, hash, whole(members_.size()), 0, node, size, 0, -1, DEAD});
+        members_.insert(members_.end(), parents_.begin(), parents_.begin() + size);
+        return this->size() - 1;
+      }
+      const ParentSet& set = sets_[known.index];
+      if (set.hash == hash && set.node == node && set.n_members == size &&
+          std::equal(parents_.begin(), parents_.begin() + size, members(set)))
+        return known.index;
     }
   }
 
+  struct Known {
+    uint64_t key = 0;
+    int32_t index = 0;
+  };
   size_t d_;
   vector<ParentSet> sets_;
   vector<int32_t> members_;     // of all sets
   vector<Addition> additions_;  // of all sets
   vector<int32_t> parents_;     // room for one set
-  vector<int32_t> table_;       // hash -> set
+  HashTable<Known> table_;
   int64_t n_expanded_ = 0;
 };
 }  // namespace drbo
