@@ -84,7 +84,7 @@ class ListedClimb : public ListedOrder {
         const auto [place, gain] = best_place(node, here);
         if (watch_.over(2 * work_ + 10)) return;
         work_ = 0;
-        if (gain > 1e-9 * (1.0 + std::abs(total_))) {
+        if (gain > 0.0) {
           move(here, place);
           refresh();
           improved = true;
@@ -124,6 +124,7 @@ class ListedClimb : public ListedOrder {
   std::pair<int64_t, double> best_place(int64_t node, int64_t here) {
     int64_t best = here;
     double best_gain = 0.0;
+    const double rounding = 1e-9 * (1.0 + std::abs(total_));  // must not decide between places that tie
     for (const int direction : {-1, 1}) {
       clear();  // predecessors of the node at its trial place
       for (int64_t k = 0; k < here; ++k) add(order_[k]);
@@ -134,7 +135,7 @@ class ListedClimb : public ListedOrder {
         shift += share(first_inside(other)) - value_[other];
         direction < 0 ? remove(node) : add(other);
         const double gain = shift + share(first_inside(node)) - value_[node];
-        if (gain > best_gain) best = place, best_gain = gain;
+        if (gain > best_gain + rounding) best = place, best_gain = gain;
       }
     }
     return {best, best_gain};

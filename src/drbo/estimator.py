@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,9 +24,9 @@ from drbo.choices import Choices, PruneChoice, ScoreChoice
 from drbo.claims.confidence import Confidence
 from drbo.claims.resampling import Progress, Resampling, ResamplingKind
 from drbo.data.check import OnCollinear, OnConstant
+from drbo.data.frames import as_frame
 from drbo.data.missing import Policy
 from drbo.data.prepare import Preparation
-from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.deadline import Deadline
 from drbo.errors import SettingsError
@@ -39,6 +40,9 @@ from drbo.search.checkpoint.saver import Saved
 from drbo.search.outcome import Callback
 from drbo.settings import Exact, Preset, Settings
 from drbo.torch_device import Device, check_device
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 #: Attributes that only a fit sets.
 FITTED = ("adjacency_", "graph_", "weights_", "score_", "result_")
@@ -356,6 +360,11 @@ class DrBO(BaseEstimator):
             device=check_device(self.device),
         )  # fmt: skip
 
+    @cached_property
+    def graph_(self) -> "nx.DiGraph[str]":
+        """Made when it is first read: loading networkx can take longer than a fit."""
+        return self.result_.to_networkx()
+
     if not TYPE_CHECKING:  # a type checker should still find misspelled attributes
 
         def __getattr__(self, name: str) -> Any:
@@ -388,4 +397,4 @@ class DrBO(BaseEstimator):
         self.adjacency_ = self.result_.dag.astype(np.int8)
         self.weights_ = self.result_.weights
         self.score_ = self.result_.score
-        self.graph_ = self.result_.to_networkx()
+        vars(self).pop("graph_", None)
