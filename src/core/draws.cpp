@@ -112,7 +112,8 @@ struct View {
   const FamilyTable& known;
   const FamilyTable& cheap;
 
-  void check() const {
+  View(const DrawnFunctions& drawn_, const ClimbRules& rules_, const FamilyTable& known_, const FamilyTable& cheap_)
+      : drawn(drawn_), rules(rules_), known(known_), cheap(cheap_) {
     require(rules.d == drawn.d && known.d() == drawn.d && cheap.d() == drawn.d,
             "functions, rules and tables must have the same nodes");
   }
@@ -372,8 +373,7 @@ class DrawClimb {
 void climb_draws(const Out<bool, 3>& dags, const Out<double, 3>& change, const Out<bool, 2>& stale,
                  const Out<int64_t, 1>& moves, const DrawnFunctions& drawn, const ClimbRules& rules,
                  const FamilyTable& known, const FamilyTable& cheap, int threads) {
-  const View view{drawn, rules, known, cheap};
-  view.check();
+  const View view(drawn, rules, known, cheap);
   const size_t d = drawn.d, count = dags.shape(0);
   require(count <= drawn.draws, "there must be a drawn function for each DAG");
   require_shape({count, d, d}, "dags and change", dags, change);
@@ -389,8 +389,7 @@ void climb_draws(const Out<bool, 3>& dags, const Out<double, 3>& change, const O
 std::pair<Result<double, 1>, Result<double, 2>> drawn_shares(size_t draw, const Ints& nodes, const Flags& parents,
                                                              const DrawnFunctions& drawn, const ClimbRules& rules,
                                                              const FamilyTable& known, const FamilyTable& cheap) {
-  const View view{drawn, rules, known, cheap};
-  view.check();
+  const View view(drawn, rules, known, cheap);
   const size_t d = drawn.d, count = nodes.shape(0);
   require(draw < drawn.draws, "draw must be one of the functions");
   require_shape({count, d}, "parents", parents);

@@ -92,14 +92,17 @@ class Decoder {
 
   void decode(size_t c, const int32_t* coordinate, const float* value, size_t count) {
     const size_t d = at_.d;
-    for (size_t k = 0; k < count; ++k) {
-      const size_t q = coordinate[k];
-      if (q < d)
-        potential_[q] = value[k] + at_.tier[q];
-      else
-        set_link(q, value[k]);
-      if (q < d || at_.rank) touched_[owner(q)] = 1;
-    }
+    const auto put = [&](bool back) {  // the candidate, or back the centre
+      for (size_t k = 0; k < count; ++k) {
+        const size_t q = coordinate[k];
+        if (q < d)
+          potential_[q] = back ? at_.center[q] : value[k] + at_.tier[q];
+        else
+          set_link(q, back ? at_.center[q] : value[k]);
+        if (q < d || at_.rank) touched_[owner(q)] = !back;
+      }
+    };
+    put(false);
     for (size_t i = 0; i < d; ++i)
       if (touched_[i]) toggle_node(c, i);
     for (size_t k = 0; k < count && at_.rank == 0; ++k) {
@@ -107,14 +110,7 @@ class Decoder {
       const auto [i, j] = pair(coordinate[k]);
       if (!touched_[i] && !touched_[j]) toggle_pair(c, i, j, links_[i * d + j] > 0);
     }
-    for (size_t k = 0; k < count; ++k) {  // back to the centre
-      const size_t q = coordinate[k];
-      if (q < d)
-        potential_[q] = at_.center[q];
-      else
-        set_link(q, at_.center[q]);
-      if (q < d || at_.rank) touched_[owner(q)] = 0;
-    }
+    put(true);
   }
 
  private:
