@@ -200,7 +200,7 @@ struct Room {
   Projection at;
   vector<double> less;   // (d,) what each addition takes from the node's variance
   vector<uint8_t> pays;  // (d,) additions that may pay
-  vector<double> block, slopes, inverse;
+  vector<double> block, slopes, inverse, lengths;
 };
 
 class RegressionSteps final : public PricedSteps {
@@ -321,6 +321,12 @@ class RegressionSteps final : public PricedSteps {
     const double* const coordinates = room.at.coordinates.data();
     const auto factor = [&](size_t i, size_t j) { return coordinates[j * size + room.functions[i]]; };
     invert_lower(m, factor, room.inverse);
+    room.slopes.assign(m, 0.0), room.lengths.assign(m, 0.0);  // the coefficients, and the diagonal of the inverse
+    for (size_t k = 0; k < m; ++k) {
+      const double* const row = room.inverse.data() + k * m;
+      const double coordinate = coordinates[k * size + node];
+      for (size_t f = 0; f <= k; ++f) room.slopes[f] += row[f] * coordinate, room.lengths[f] += row[f] * row[f];
+    }
     Worth best;
     size_t start = m;
     for (int32_t k = family.size; k-- > 0;) {
@@ -328,9 +334,10 @@ class RegressionSteps final : public PricedSteps {
       const size_t width = first[parent + 1] - first[parent];
       start -= width;
       if (!may_drop(node, parent)) continue;
-      const double grown = std::min(room.at.left[node] + explained(start, width, node, room), 1.0);
-      const double root = is_evidence() ? room.block[0] : 0.0;  // of inverse_ii; 0: collinear with those before it
-      const double log_det = root > 0 ? room.at.log_det + 2.0 * std::log(root) : room.at.log_det;
+      const double length = linear_ ? room.lengths[start] : 0.0;  // 0: collinear with those before it
+      const double part = length > 0 ? room.slopes[start] * room.slopes[start] / length : 0.0;
+      const double grown = std::min(room.at.left[node] + (linear_ ? part : explained(start, width, room)), 1.0);
+      const double log_det = is_evidence() && length > 0 ? room.at.log_det + std::log(length) : room.at.log_det;
       const double after = is_credited(node, m - width) ? cost_of(node, family.size - 1, grown, log_det) : 0.0;
       best.offer_drop(parent, cost - after + price(node, parent));
     }
@@ -338,18 +345,16 @@ class RegressionSteps final : public PricedSteps {
   }
 
   // The variance of the node that only this block of the parents' functions explains.
-  double explained(size_t start, size_t width, size_t node, Room& room) const {
-    const size_t m = room.functions.size(), size = grams.shape(1);
-    room.block.assign(width * width, 0.0), room.slopes.assign(width, 0.0);
-    for (size_t k = start; k < m; ++k) {
+  double explained(size_t start, size_t width, Room& room) const {
+    const size_t m = room.functions.size();
+    room.block.assign(width * width, 0.0);
+    for (size_t i = 0; i < width; ++i) room.block[i * width + i] = room.lengths[start + i];
+    for (size_t k = start + 1; k < m; ++k) {
       const double* const row = room.inverse.data() + k * m + start;
-      const double coordinate = room.at.coordinates[k * size + node];
-      for (size_t i = 0; i < width && start + i <= k; ++i) {
-        room.slopes[i] += row[i] * coordinate;
-        for (size_t j = 0; j <= i; ++j) room.block[i * width + j] += row[i] * row[j];
-      }
+      for (size_t i = 1; i < width && start + i <= k; ++i)
+        for (size_t j = 0; j < i; ++j) room.block[i * width + j] += row[i] * row[j];
     }
-    return solve_block(room.block.data(), room.slopes.data(), width, 0.0);
+    return solve_block(room.block.data(), room.slopes.data() + start, width, 0.0);
   }
 
   bool linear_ = true;  // each variable is its own function
