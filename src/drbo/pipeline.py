@@ -250,7 +250,7 @@ def _noise_checks(
         with finishing():
             regression: Regression = "linear" if problem.score.linear_residuals else "splines"
             found = noise_checks(table, dag, seed, regression)
-            doubts = {} if problem.choice.noise_fits else collider_doubts(table, dag, seed)
+            doubts = collider_doubts(table, dag, seed)
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)
     place = {name: k for k, name in enumerate(problem.table.names)}
