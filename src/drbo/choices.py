@@ -44,14 +44,13 @@ class ScoreChoice(NamedTuple):
 
     Examples
     --------
-    >>> ScoreChoice("bge", {}, ()).noise_fits
-    True
+    >>> ScoreChoice("bge", {}, ()).name
+    'bge'
     """
 
     name: Any
     options: dict[str, Any]
     reasons: tuple[str, ...]
-    noise_fits: bool = True  # False: ``auto`` found no noise model that fits, so arrows of the class are tested too
 
 
 def chance_parents(table: Table) -> float:
@@ -207,7 +206,7 @@ class Choices:
     def of_score(self, table: Table) -> ScoreChoice:
         """Return the score, its options and why it was chosen."""
         given, choice = dict(self.score_options or {}), self.score
-        reasons, noise_fits = tuple[str, ...](), True
+        reasons = tuple[str, ...]()
         if isinstance(choice, str) and choice == "auto" and self.preset in PAPER_CHOICES:
             choice, options, _ = PAPER_CHOICES[self.preset]
             given = {**options, **given}
@@ -215,11 +214,11 @@ class Choices:
         elif isinstance(choice, str) and choice == "auto" and self.hidden:
             choice, reasons = BicNV.name, ("score bic-nv: hidden causes are searched for with linear relations",)
         elif isinstance(choice, str) and choice == "auto":
-            choice, reasons, noise_fits = choose_score(table)
+            choice, reasons, _ = choose_score(table)
         if self.preset == "default" and "penalty" not in given and isinstance(choice, str) and choice in SCORES:
             given["penalty"], reason = self.penalty(score_class(choice), table)
             reasons = (*reasons, reason)
-        return ScoreChoice(choice, given, reasons, noise_fits)
+        return ScoreChoice(choice, given, reasons)
 
     def penalty(self, kind: type[Score], table: Table) -> tuple[float | str, str]:
         """Return the penalty that leaves at most half an edge, on average, among independent columns, and why."""
