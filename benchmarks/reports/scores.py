@@ -43,7 +43,7 @@ def null_test(rows: list[Row]) -> str:
 
 def _span(rows: list[Row]) -> str:
     """Return the penalty of some rows: a word, a number, or the smallest and the largest of several."""
-    found = sorted({row["penalty"] for row in rows}, key=lambda word: (word == "ebic", word))
+    found = sorted({row["penalty"] for row in rows}, key=lambda word: (word.startswith("ebic"), word))
     return found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}"
 
 
