@@ -52,7 +52,7 @@ endif
 ifdef LOCKED
 	.venv-light/bin/$(PIP) --require-hashes --no-deps -r .ci/light.lock
 else
-	.venv-light/bin/$(PIP) -c constraints.txt . hypothesis packaging polars pyarrow pytest pytest-xdist statsmodels
+	.venv-light/bin/$(PIP) -c constraints.txt . hypothesis packaging polars pyarrow pytest pytest-xdist python-calamine statsmodels
 	.venv-light/bin/pip uninstall --quiet --yes drbo
 endif
 	touch .venv-light/ready

@@ -51,7 +51,7 @@ class ScoreChoice(NamedTuple):
     name: Any
     options: dict[str, Any]
     reasons: tuple[str, ...]
-    noise_fits: bool = True  # False: ``auto`` found that no noise model fits, so residuals tell no direction
+    noise_fits: bool = True  # False: ``auto`` found no noise model that fits, so arrows of the class are tested too
 
 
 def chance_parents(table: Table) -> float:

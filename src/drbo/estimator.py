@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,9 +24,9 @@ from drbo.choices import Choices, PruneChoice, ScoreChoice
 from drbo.claims.confidence import Confidence
 from drbo.claims.resampling import Progress, Resampling, ResamplingKind
 from drbo.data.check import OnCollinear, OnConstant
+from drbo.data.frames import as_frame
 from drbo.data.missing import Policy
 from drbo.data.prepare import Preparation
-from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.deadline import Deadline
 from drbo.errors import SettingsError
@@ -39,6 +40,9 @@ from drbo.search.checkpoint.saver import Saved
 from drbo.search.outcome import Callback
 from drbo.settings import Exact, Preset, Settings
 from drbo.torch_device import Device, check_device
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 #: Attributes that only a fit sets.
 FITTED = ("adjacency_", "graph_", "weights_", "score_", "result_")
@@ -68,13 +72,11 @@ class DrBO(BaseEstimator):
     on_constant, on_collinear : what to do with columns that are constant, or determined by other columns.
     groups : a column (not a variable), or an array of labels, that says which rows belong together, such as those of a
         patient: only changes within groups count. False: rows are independent. See docs/groups.md.
-    missing : what to do with missing values. ``"error"``: refuse them; ``"drop"``: drop their rows; ``"em"``: estimate
-        the covariance by EM, for linear scores; ``"impute"``: impute them ``imputations`` times, run one search on each
-        table, and count edges. See docs/missing.md.
+    missing : ``"error"``: refuse missing values; ``"drop"``: drop their rows; ``"em"``: estimate the covariance by EM,
+        for linear scores; ``"impute"``: search ``imputations`` imputed tables and count edges. See docs/missing.md.
     imputations : number of imputed tables for ``missing="impute"``.
     callbacks : functions called with the progress after each iteration; returning a string ends the search.
-    start : (d, d) adjacency matrix of a DAG over the columns to start from, such as an edited earlier result; edges
-        that contradict the knowledge are dropped.
+    start : (d, d) adjacency matrix of a DAG to start from; edges that contradict the knowledge are dropped.
     checkpoint : a folder in which the search is saved at regular intervals and at its end; :meth:`resume` continues it.
     hidden : True: allow hidden common causes, for numbers with linear relations; see docs/hidden.md.
 
@@ -250,8 +252,7 @@ class DrBO(BaseEstimator):
 
         Parameters
         ----------
-        X : the (n, d) table that was fitted, or its checked :class:`~drbo.data.table.Table`, which includes the
-            weights; clusters then refer to its rows.
+        X : the (n, d) table that was fitted, or its checked :class:`~drbo.data.table.Table`, with its weights and rows.
         n, kind, block, clusters, progress : see :class:`drbo.claims.resampling.Resampling`.
         warm : whether resamples on route orders use a warm start. True: start from the graph of the full table and stop
             early (docs/confidence.md describes the effect); False: a full search from scratch. On other routes, warm
@@ -359,6 +360,11 @@ class DrBO(BaseEstimator):
             device=check_device(self.device),
         )  # fmt: skip
 
+    @cached_property
+    def graph_(self) -> "nx.DiGraph[str]":
+        """Made when it is first read: loading networkx can take longer than a fit."""
+        return self.result_.to_networkx()
+
     if not TYPE_CHECKING:  # a type checker should still find misspelled attributes
 
         def __getattr__(self, name: str) -> Any:
@@ -391,4 +397,4 @@ class DrBO(BaseEstimator):
         self.adjacency_ = self.result_.dag.astype(np.int8)
         self.weights_ = self.result_.weights
         self.score_ = self.result_.score
-        self.graph_ = self.result_.to_networkx()
+        vars(self).pop("graph_", None)

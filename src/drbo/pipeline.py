@@ -15,13 +15,12 @@ import numpy.typing as npt
 import drbo
 from drbo.choices import ScoreChoice
 from drbo.claims.ancestral import ancestral_answer
-from drbo.claims.collider_check import collider_checks
+from drbo.claims.collider_check import collider_doubts
 from drbo.claims.findings import Findings, claims_of, look_back
 from drbo.claims.hidden_check import suspected, with_doubts
 from drbo.claims.noise_check import noise_checks
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
 from drbo.claims.record import CheckedEdge
-from drbo.claims.residual_tests import Regression
 from drbo.data.audit import audit, audit_arrows
 from drbo.data.facts import Audit, Finding
 from drbo.data.impute import imputations
@@ -162,8 +161,7 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
             equivalent=score.score_equivalent,
             options=_plain_options(problem.choice.options),
             assumption=_assumption(score),
-            nonlinear=score.nonlinear,
-            linear_residuals=score.linear_residuals,
+            regression=score.regression,
             evidence_scale=score.evidence_scale,
         ),
         search=_search_record(problem, outcome),
@@ -257,12 +255,12 @@ def _noise_checks(
     dag = dag[np.ix_(columns, columns)]
     try:
         with finishing():
-            regression: Regression = "linear" if problem.score.linear_residuals else "splines"
-            fits = problem.choice.noise_fits
-            found = noise_checks(table, dag, seed, regression) if fits else collider_checks(table, dag, seed)
+            found = noise_checks(table, dag, seed, problem.score.regression or "splines")
+            doubts = {} if problem.choice.noise_fits else collider_doubts(table, dag, seed)
             hidden = [(table.names[i], table.names[j]) for i, j in np.argwhere(suspected(problem.score, dag, seed))]
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)
+    found = tuple(replace(one, doubt=doubts.get((one.cause, one.effect), "")) for one in found)
     return with_doubts(found, hidden, problem.table.names), ()
 
 

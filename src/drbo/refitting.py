@@ -16,8 +16,8 @@ from drbo.claims.refit import TableRefit
 from drbo.claims.resampling import Kept, Progress, Resampling, bootstrap
 from drbo.constraints import Constraints
 from drbo.data.canonical import Canonical
+from drbo.data.frames import as_frame
 from drbo.data.prepare import Preparation
-from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.deadline import Deadline, current
 from drbo.errors import SettingsError

@@ -92,7 +92,8 @@ class NoiseCheck:
     verdict : which direction fits, see :data:`Verdict`.
     noise : the noise model behind the verdict: ``additive``, or ``location-scale``, in which the spread of the noise
         may depend on the causes.
-    p_value_forward, p_value_reverse : smallest p-value of the independence tests of the arrow and of its reverse.
+    p_value_forward, p_value_reverse : smallest p-value of the independence tests of the arrow and of its reverse. Of a
+        direction that the test between both ends rejects, no other tests are made.
     p_value_family : p-value of the effect's family with additive noise, corrected for the number of its parents.
     dependence_forward, dependence_reverse : effect sizes of the remaining dependence, from 0 to 1. They do not grow
         with the number of rows.

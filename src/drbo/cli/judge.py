@@ -93,7 +93,7 @@ def judge(
 
 def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "Judgement":
     """Read the table and the graph, and judge."""
-    from drbo.data.read import as_frame
+    from drbo.data.frames import as_frame
     from drbo.result.hidden import HiddenResult
     from drbo.result.judge import judge as judged
     from drbo.result.result import Result

@@ -2,11 +2,12 @@
 
 Names are data: where a language can hold any name, names are quoted; where it cannot, a name that would change the
 meaning is refused. Graphs are written here and read back by :func:`drbo.result.export.read_graph` as JSON, CSV or NPZ;
-GraphML is never read, as XML from strangers is not safe.
+GraphML is never read, as XML from strangers is not safe. The module is long because it holds a form for each of eight
+programs.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ def to_dot(
 ) -> str:
     r"""Return a graph in the language of Graphviz; weights become labels, an undirected edge has no arrowhead.
 
-    Marks are those of a DAG: an assumed direction has a hollow arrowhead, an open one none.
+    Marks are those of a DAG, written as attributes: an assumed direction has a hollow arrowhead, an open one none.
 
     Examples
     --------
@@ -54,11 +55,11 @@ def to_dot(
     values = None if weights is None else np.asarray(weights, dtype=np.float64)
     quoted = quoted_for_dot(labels)
     lines = [f"  {name};" for name in quoted]
-    edges = _edges(graph)
-    for (i, j, undirected), mark in zip(edges, marks or [{}] * len(edges), strict=True):
+    for (i, j, undirected), mark in _marked(graph, marks):
         direction = "open" if undirected else mark.get("direction", "")
         notes = {"open": ["dir=none"], "assumed": ["arrowhead=empty"]}.get(direction, [])
         notes = notes + ([f'label="{values[i, j]:.3g}"'] if values is not None and not undirected else [])
+        notes += [f'{key}="{value}"' for key, value in mark.items() if value]
         lines.append(f"  {quoted[i]} -> {quoted[j]}{' [' + ', '.join(notes) + ']' if notes else ''};")
     return "\n".join(["digraph {", *lines, "}"])
 
@@ -98,8 +99,10 @@ def to_bnlearn(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
     return "".join(parts)
 
 
-def to_lavaan(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
+def to_lavaan(dag: npt.ArrayLike, names: Sequence[str] | None = None, marks: Marks | None = None) -> str:
     """Return a DAG as regressions of the R package lavaan, a line per effect; a variable without causes has none.
+
+    Marks of the edges become comments before the regressions.
 
     Examples
     --------
@@ -109,7 +112,10 @@ def to_lavaan(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
     """
     graph, labels = _checked_dag(dag, names)
     _refuse(labels, lambda name: not _R_NAME.fullmatch(name) or bool(_R_WORDS.fullmatch(name)), "lavaan")
-    lines = []
+    notes = [
+        (labels[i], labels[j], ", ".join(filter(None, mark.values()))) for (i, j, _), mark in _marked(graph, marks)
+    ]
+    lines = [f"# {cause} -> {effect}: {note}" for cause, effect, note in notes if note]
     for node in _order(graph):
         parents = [labels[i] for i in np.flatnonzero(graph[:, node])]
         if parents:
@@ -187,8 +193,8 @@ def from_causallearn(graph: Any) -> tuple[Bools, tuple[str, ...]]:
     return ends == -1, check_names([node.get_name() for node in graph.get_nodes()], len(ends))
 
 
-def to_pgmpy(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> Any:
-    """Return a pgmpy ``DAG`` with all variables, to be made a network or to be asked for adjustment sets."""
+def to_pgmpy(dag: npt.ArrayLike, names: Sequence[str] | None = None, marks: Marks | None = None) -> Any:
+    """Return a pgmpy ``DAG`` with all variables, for networks or adjustment sets; marks are attributes of edges."""
     try:
         from pgmpy.base import DAG
     except ImportError as error:
@@ -196,7 +202,9 @@ def to_pgmpy(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> Any:
     graph, labels = _checked_dag(dag, names)
     made = DAG()
     made.add_nodes_from(labels)
-    made.add_edges_from([(labels[i], labels[j]) for i, j, _ in _edges(graph)])
+    for (i, j, _), mark in _marked(graph, marks):
+        made.add_edge(labels[i], labels[j])
+        made.edges[labels[i], labels[j]].update(mark)
     return made
 
 
@@ -221,7 +229,7 @@ def hand_over(
 ) -> Path:
     """Write a graph in the form that the ending of the name asks for, and return the path.
 
-    dagitty, bnlearn and lavaan cannot hold weights and marks, which are left out there.
+    dagitty, bnlearn and lavaan cannot hold weights, which are left out there, nor can the first two hold marks.
 
     Examples
     --------
@@ -240,8 +248,8 @@ def hand_over(
     if kind not in WRITERS:
         write_graph(path, pdag, names, marks)
         return path
-    takes_more = kind in (".dot", ".gml", ".graphml")
-    text = WRITERS[kind](pdag, names, weights, marks) if takes_more else WRITERS[kind](pdag, names)
+    more = {".dot": (weights, marks), ".gml": (weights, marks), ".graphml": (weights, marks), ".lavaan": (marks,)}
+    text = WRITERS[kind](pdag, names, *more.get(kind, ()))
     write_file(path, f"{text}\n".encode())
     return path
 
@@ -264,6 +272,11 @@ def _checked_dag(dag: npt.ArrayLike, names: Sequence[str] | None) -> tuple[Bools
 def _edges(graph: Bools) -> list[tuple[int, int, bool]]:
     """Return the edges, an undirected one once."""
     return [(i, j, bool(graph[j, i])) for i, j in np.argwhere(graph).tolist() if i < j or not graph[j, i]]
+
+
+def _marked(graph: Bools, marks: Marks | None) -> list[tuple[tuple[int, int, bool], Mapping[str, str]]]:
+    edges = _edges(graph)
+    return list(zip(edges, marks or [{}] * len(edges), strict=True))
 
 
 def _order(dag: Bools) -> list[int]:

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 #: How a direction is written between two names.
 ARROWS = {"supported": "->", "assumed": "-?>", "open": "--"}
+#: What a supported direction rests on, beside that no cause is hidden.
+GROUNDS = {
+    "class": "directions by class rest on independences in the table, none of them a coincidence (faithfulness)",
+    "noise-check": "directions by noise check rest on additive noise whose shape does not depend on the causes",
+}
 SHOWN_EDGES = 60  # in each list
 SHOWN_SUSPECTS = 5  # edges at which a hidden cause is likely
 #: Why the same call may give another graph, where ``Result.cut_short``.
@@ -161,6 +166,8 @@ def _assumption_lines(result: "Result") -> list[str]:
     lines = ["assumptions  no common cause is hidden; --hidden does not assume this (docs/hidden.md)"]
     if words := hidden_words(result):
         lines.append(f"{'':<12} {printable(words)}")
+    grounds = {one.ground for one in result.directions}
+    lines += [f"{'':<12} {words}" for ground, words in GROUNDS.items() if ground in grounds]
     if any(one.direction == "assumed" for one in result.directions):
         rest = "the margins of the score" if result.score_equivalent else printable(result.scoring.assumption)
         lines.append(f"{'':<12} assumed directions rest on {rest}, which the data do not confirm (docs/directions.md)")

@@ -30,7 +30,6 @@ PARAMETERS = {
         "random_state": 1,
         "start": None,
         "groups": None,
-        "group_numbers": None,
     },
 }
 
