@@ -1,6 +1,10 @@
 import numpy as np
+import pytest
+from sklearn.ensemble import ExtraTreesRegressor
 
-from drbo.search.bayes.forest import MOST_ROWS, ForestScreen
+from drbo.data.table import unit_free
+from drbo.deadline import Deadline, OutOfTimeError
+from drbo.search.bayes.forest import LEAF_ROWS, MOST_ROWS, TREES, ForestScreen
 
 
 def product_table(n: int = 400) -> np.ndarray:
@@ -55,3 +59,16 @@ def test_the_seed_decides_and_nothing_else():
     first, again = (ForestScreen(values, seed=3).importance(0, candidates) for _ in range(2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, ForestScreen(values, seed=4).importance(0, candidates))
+
+
+def test_a_forest_ends_with_the_time():
+    screen = ForestScreen(product_table(), seed=0)
+    with pytest.raises(OutOfTimeError), Deadline(0.0):
+        screen.importance(0, np.arange(6) > 0)
+
+
+def test_trees_grown_in_steps_are_those_of_one_forest():
+    values = product_table()
+    forest = ExtraTreesRegressor(TREES, min_samples_leaf=LEAF_ROWS, random_state=0)
+    expected = forest.fit(unit_free(values)[:, 1:], unit_free(values)[:, 0]).feature_importances_
+    assert (ForestScreen(values, seed=0).importance(0, np.arange(6) > 0)[1:] == expected).all()

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.table import unit_free
+from drbo.deadline import current
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -19,6 +20,10 @@ Bools = npt.NDArray[np.bool_]
 TREES, LEAF_ROWS = 60, 10
 #: Rows that a forest is grown on; more hardly change the ranking.
 MOST_ROWS = 500
+#: Candidates that are tried at a split of a numeric node: a forest costs the same for any larger number of columns.
+MOST_TRIED = 100
+#: Trees that are grown between two looks at the deadline.
+STEP = 10
 
 
 class ForestScreen:
@@ -61,14 +66,24 @@ class ForestScreen:
         result = np.zeros(len(candidates))
         if not candidates.any():
             return result
-        options: dict[str, Any] = {"n_estimators": TREES, "min_samples_leaf": LEAF_ROWS, "random_state": self._seed}
-        forest: ExtraTreesRegressor | ExtraTreesClassifier = ExtraTreesRegressor(**options)
+        options: dict[str, Any] = {"min_samples_leaf": LEAF_ROWS, "random_state": self._seed, "warm_start": True}
+        tried = min(MOST_TRIED, int(candidates.sum()))
+        forest: ExtraTreesRegressor | ExtraTreesClassifier = ExtraTreesRegressor(max_features=tried, **options)
         target = self._values[:, node]
         if given.any():
-            known = ExtraTreesRegressor(bootstrap=True, oob_score=True, **options)
-            target = target - known.fit(self._values[:, given], target).oob_prediction_
+            known = ExtraTreesRegressor(bootstrap=True, **options)
+            target = target - _grown(known, self._values[:, given], target, oob_score=True).oob_prediction_
         elif node in self._categorical:
             target = np.unique(target, return_inverse=True)[1].astype(np.float64)
             forest = ExtraTreesClassifier(**options)
-        result[candidates] = forest.fit(self._values[:, candidates], target).feature_importances_
+        result[candidates] = _grown(forest, self._values[:, candidates], target).feature_importances_
         return result
+
+
+def _grown(forest: Any, inputs: Floats, target: Floats, **last: bool) -> Any:
+    """Return a forest with all its trees, unless the deadline ends it; ``last``: options once they are all there."""
+    deadline = current()
+    for count in range(STEP, TREES + 1, STEP):
+        deadline.check()
+        forest.set_params(n_estimators=count, **(last if count == TREES else {})).fit(inputs, target)
+    return forest
