@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from scipy.linalg.blas import dgemm, dsymm
-from scipy.linalg.lapack import dpotrs
+from scipy.linalg.blas import dsymm
 from torch import Tensor
 
 from drbo.data.table import Table
@@ -16,7 +15,7 @@ from drbo.deadline import current
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
-from drbo.scores.lapack import dpotrf, dpotri
+from drbo.scores.lapack import dpotrf, dpotri, dpotrs
 
 Floats = npt.NDArray[np.float64]
 
@@ -100,7 +99,7 @@ class KernelData:
         if out.is_cuda:
             return torch.bmm(left.transpose(1, 2), right, out=out).clamp_(min=0.0)
         for a, b, matrix in zip(left.numpy(), right.numpy(), out.numpy(), strict=True):
-            dgemm(1.0, b.T, a.T, trans_b=1, c=matrix.T, overwrite_c=1)
+            np.matmul(a.T, b, out=matrix)
             np.maximum(matrix, 0.0, out=matrix)
         return out
 
@@ -173,7 +172,7 @@ def solved(factors: Tensor, right: Tensor) -> Tensor:
         return torch.cholesky_solve(right, factors)
     out = torch.empty_like(right)
     for matrix, columns, found in zip(factors.numpy(), right.numpy(), out.numpy(), strict=True):
-        found[:] = dpotrs(matrix.T, columns, lower=0)[0]
+        found[:] = dpotrs(matrix, columns)
     return out
 
 
