@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,9 +24,9 @@ from drbo.choices import Choices, PruneChoice, ScoreChoice
 from drbo.claims.confidence import Confidence
 from drbo.claims.resampling import Progress, Resampling, ResamplingKind
 from drbo.data.check import OnCollinear, OnConstant
+from drbo.data.frames import as_frame
 from drbo.data.missing import Policy
 from drbo.data.prepare import Preparation
-from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.deadline import Deadline
 from drbo.errors import SettingsError
@@ -39,6 +40,9 @@ from drbo.search.checkpoint.saver import Saved
 from drbo.search.outcome import Callback
 from drbo.settings import Exact, Preset, Settings
 from drbo.torch_device import Device, check_device
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 #: Attributes that only a fit sets.
 FITTED = ("adjacency_", "graph_", "weights_", "score_", "result_")
@@ -76,6 +80,7 @@ class DrBO(BaseEstimator):
     start : (d, d) adjacency matrix of a DAG over the columns to start from, such as an edited earlier result; edges
         that contradict the knowledge are dropped.
     checkpoint : a folder in which the search is saved at regular intervals and at its end; :meth:`resume` continues it.
+    hidden : True: allow hidden common causes, for numbers with linear relations; see docs/hidden.md.
 
     Attributes
     ----------
@@ -122,6 +127,7 @@ class DrBO(BaseEstimator):
         callbacks: Iterable[Callback] = (),
         start: npt.ArrayLike | None = None,
         checkpoint: str | Path | None = None,
+        hidden: bool = False,
     ) -> None:
         self.score = score
         self.preset = preset
@@ -143,6 +149,7 @@ class DrBO(BaseEstimator):
         self.callbacks = callbacks
         self.start = start
         self.checkpoint = checkpoint
+        self.hidden = hidden
 
     def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Learn the graph of a table: a data frame (pandas, polars, arrow) or an array.
@@ -356,6 +363,11 @@ class DrBO(BaseEstimator):
             device=check_device(self.device),
         )  # fmt: skip
 
+    @cached_property
+    def graph_(self) -> "nx.DiGraph[str]":
+        """Made when it is first read: loading networkx can take longer than a fit."""
+        return self.result_.to_networkx()
+
     if not TYPE_CHECKING:  # a type checker should still find misspelled attributes
 
         def __getattr__(self, name: str) -> Any:
@@ -388,4 +400,4 @@ class DrBO(BaseEstimator):
         self.adjacency_ = self.result_.dag.astype(np.int8)
         self.weights_ = self.result_.weights
         self.score_ = self.result_.score
-        self.graph_ = self.result_.to_networkx()
+        vars(self).pop("graph_", None)
