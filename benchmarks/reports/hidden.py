@@ -38,7 +38,7 @@ def hidden(rows: list[Row]) -> str:
         whole, illegal = (sum(int(row[name]) for row in here) / len(here) for name in ("whole", "legal"))
         causes = " | ".join(_share(here, f"{name} right", f"{name} claimed") for name in ("causes", "supported"))
         seconds = np.mean([float(row["cpu_seconds"]) for row in here])
-        text += f"| {what} ({len(here)} tables) | {int(n):,} | {WORDS.get(method, method)} | {marks} | {whole:.0%} | "
+        text += f"| {what} ({len(here)} table{'s' * (len(here) > 1)}) | {int(n):,} | {WORDS.get(method, method)} | {marks} | {whole:.0%} | "
         text += f"{1 - illegal:.0%} | {causes} | {seconds:.1f} |\n"
     return text
 
