@@ -31,14 +31,15 @@ def hidden(rows: list[Row]) -> str:
     parts = grouped(rows, "table", "columns", "hidden", "n", "method")
     ranks = {name: place for place, name in enumerate(METHODS)}
     for key in sorted(parts, key=lambda key: (key[0] != "random", key[0], *map(int, key[1:4]), ranks[key[4]])):
-        table, columns, count, n, method = key
+        table, columns, share, n, method = key
         here = parts[key]
-        what = f"{columns} columns, {count}% hidden" if table == "random" else f"{table}, {columns} columns"
+        what = f"{columns} columns, {share}% hidden" if table == "random" else f"{table}, {columns} columns"
         marks = " | ".join(_both(here, name) for name in ("adjacent", "arrows", "tails", "two-headed"))
         whole, illegal = (sum(int(row[name]) for row in here) / len(here) for name in ("whole", "legal"))
         causes = " | ".join(_share(here, f"{name} right", f"{name} claimed") for name in ("causes", "supported"))
         seconds = np.mean([float(row["cpu_seconds"]) for row in here])
-        text += f"| {what} ({len(here)} table{'s' * (len(here) > 1)}) | {int(n):,} | {WORDS.get(method, method)} | {marks} | {whole:.0%} | "
+        count = f"{len(here)} table{'s' * (len(here) > 1)}"
+        text += f"| {what} ({count}) | {int(n):,} | {WORDS.get(method, method)} | {marks} | {whole:.0%} | "
         text += f"{1 - illegal:.0%} | {causes} | {seconds:.1f} |\n"
     return text
 
