@@ -2,6 +2,7 @@
 
     python -m benchmarks workers                            seconds of a search with Gaussian processes
     python -m benchmarks workers --part instructions        instructions of linear scores with and without an executor
+    python -m benchmarks workers --part waiting             seconds of a search whose score waits for something else
 
 Seconds: the same search in this process, with pools of one and two processes, and with Dask clusters of one and two
 workers; all with one thread each, so that a second worker is a second core. Processes are started before the clock is.
@@ -26,17 +27,19 @@ import numpy as np
 import torch
 
 from benchmarks.gran_dag import Unavailable
-from benchmarks.parameters import Names, SampleSize
+from benchmarks.parameters import Names, Numbers, SampleSize
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
-from drbo.scores.linear import BicNV
+from drbo.scores.families import Families
+from drbo.scores.linear import BicNV, Floats
 from drbo.search.evaluation import remote as seam
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.remote import compute
 from drbo.search.evaluation.workers import WorkerPool
+from drbo.search.strategy import new_search
 from drbo.settings import Settings
 
 KEY = "where n batch"
@@ -144,3 +147,37 @@ def seconds(
         first = first or row
         assert row["score"] == first["score"], "another place, another answer"
         yield {**row, "speedup": round(first["seconds"] / row["seconds"], 2)}
+
+
+class Waiting(BicNV):
+    """A linear score that takes its time: a simulation that runs elsewhere."""
+
+    cheap, seconds = False, 0.0
+
+    def local(self, families: Families) -> Floats:
+        """Wait for each family, then score it."""
+        time.sleep(self.seconds * len(families))
+        return super().local(families)
+
+
+@study("workers", KEY, workers=(1,), wait=0.0, local=10)
+def waiting(
+    workers: Annotated[Numbers, "numbers of workers"] = (1, 4),
+    wait: Annotated[float, "seconds of each family"] = 0.6,
+    local: Annotated[int, "families that may be scored"] = 96,
+    nodes: Annotated[int, "columns"] = 8,
+) -> Iterator[Row]:
+    """Time the same search with several workers, which are threads: waiting needs no processor."""
+    first, data = None, Table.from_array(simulate(f"{nodes}ER2", n=200, seed=100).X)
+    for count in workers:
+        score = Waiting(data)
+        score.seconds = wait
+        settings = Settings(route="surrogate", max_local=local, max_evals=10**6)
+        start = time.perf_counter()
+        with ThreadPoolExecutor(count) as executor:
+            outcome = new_search(score, settings, executor=executor).run()
+        seconds = time.perf_counter() - start
+        first = first or seconds
+        found = {"score": float(outcome.best.scores[0]), "n_local": outcome.n_local, "wait": wait}
+        row: Row = {"where": f"waiting {count}", "graph": f"{nodes}ER2", "n": 200, "batch": "", **found}
+        yield row | {"seconds": round(seconds, 2), "speedup": round(first / seconds, 2)}

@@ -28,3 +28,9 @@ def test_what_is_counted_differs_by_the_seam_alone(monkeypatch):
 def test_places_end_what_they_began(kind):
     with workers.place(kind) as executor:
         assert (executor is None) == (kind == "home")
+
+
+def test_waiting_workers_come_to_the_same():
+    first, second = workers.waiting(workers=(1, 2), wait=0.0, local=10, nodes=4)
+    assert first["score"] == second["score"]
+    assert first["n_local"] == second["n_local"] == 10

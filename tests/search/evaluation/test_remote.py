@@ -277,3 +277,11 @@ FORKING = """if True:
 def test_a_process_forked_from_one_with_threads_does_not_hang():
     done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.split() == ["True", "20"]
+
+
+def test_a_first_family_that_takes_long_is_the_only_one_timed_at_home(monkeypatch):
+    monkeypatch.setattr(module, "LEAST_SECONDS", 1e-12)  # whatever it took is long
+    score = Slow(Table.from_array(np.random.default_rng(0).normal(size=(30, 3))))
+    with ThreadPoolExecutor(1) as executor:
+        done = Workers(score, executor)._probe(Families.from_dags(np.zeros((2, 3, 3), dtype=bool)), np.empty(6))
+    assert done == 1

@@ -131,12 +131,17 @@ class Workers:
         return seconds
 
     def _probe(self, families: Families, values: npt.NDArray[np.float64]) -> int:
-        """Time work here, in steps that double; the first call does work that later ones do not, so it is no measure.
+        """Time work here, in steps that double; return how many families were scored.
 
-        Return how many families were scored.
+        The first call does work that later ones do not, so it is no measure, unless it took so long that the workers
+        should not wait for a second one.
         """
         done, size, steps = 0, self.score.cell or 1, list[float]()  # whole cells: their values may depend on each other
-        while done < len(families) and (len(steps) < 2 or steps[-1] < PROBE_SECONDS):
+        while (
+            done < len(families)
+            and max(steps, default=0.0) < LEAST_SECONDS
+            and (len(steps) < 2 or steps[-1] < PROBE_SECONDS)
+        ):
             end = min(done + size, len(families))
             steps.append(self._here(families[done:end], values[done:end]))
             done, size = end, size if steps[-1] >= PROBE_SECONDS else 2 * size
