@@ -6,7 +6,7 @@ The module is long because it holds the reference of all parameters; :mod:`drbo.
 
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +31,7 @@ from drbo.deadline import Deadline
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
 from drbo.problem import request_of
+from drbo.progress import watch_for
 from drbo.refitting import FittedModel, over_seeds, parameters_like
 from drbo.result.effects import Effects
 from drbo.result.result import Result
@@ -72,10 +73,12 @@ class DrBO(BaseEstimator):
         the covariance by EM, for linear scores; ``"impute"``: impute them ``imputations`` times, run one search on each
         table, and count edges. See docs/missing.md.
     imputations : number of imputed tables for ``missing="impute"``.
+    types : what columns hold, where that is not plain: ``{"sex": "category", "dose": "number", "grade": "low<high"}``.
     callbacks : functions called with the progress after each iteration; returning a string ends the search.
     start : (d, d) adjacency matrix of a DAG over the columns to start from, such as an edited earlier result; edges
         that contradict the knowledge are dropped.
     checkpoint : a folder in which the search is saved at regular intervals and at its end; :meth:`resume` continues it.
+    verbose : True: show the progress of the search on stderr, or as a bar in a notebook.
 
     Attributes
     ----------
@@ -119,9 +122,11 @@ class DrBO(BaseEstimator):
         groups: Any = None,
         missing: Policy = "error",
         imputations: int = 10,
+        types: Mapping[str, str] | None = None,
         callbacks: Iterable[Callback] = (),
         start: npt.ArrayLike | None = None,
         checkpoint: str | Path | None = None,
+        verbose: bool = False,
     ) -> None:
         self.score = score
         self.preset = preset
@@ -140,9 +145,11 @@ class DrBO(BaseEstimator):
         self.groups = groups
         self.missing = missing
         self.imputations = imputations
+        self.types = types
         self.callbacks = callbacks
         self.start = start
         self.checkpoint = checkpoint
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Learn the graph of a table: a data frame (pandas, polars, arrow) or an array.
@@ -161,7 +168,9 @@ class DrBO(BaseEstimator):
         spent = 0.0 if saved is None else float(saved.about["seconds"])
         with Deadline(request.settings.time_limit, start=time.monotonic() - spent):
             data = self._preparation.prepare(X, sample_weight).warned_of_time() if saved is None else saved.data()
-            fitted = pipeline.fit(request, data, saved)
+            with watch_for(request.settings, quiet=not self.verbose) as watch:
+                shown: list[Callback] = [*request.callbacks, watch] if self.verbose else [*request.callbacks]
+                fitted = pipeline.fit(replace(request, callbacks=shown), data, saved)
             self.result_, self._choice = fitted.result, fitted.choice
             self._set_fitted(data.columns, X)
         return self
@@ -375,7 +384,7 @@ class DrBO(BaseEstimator):
     @property
     def _preparation(self) -> Preparation:
         given = self.on_constant, self.on_collinear, self._choices.has_targets, self.groups
-        return Preparation(self.missing, *given, self._choices.counts_parts)
+        return Preparation(self.missing, *given, self._choices.counts_parts, self.types)
 
     def _set_fitted(self, columns: Any, X: Any) -> None:
         self._columns = list(columns)

@@ -1,0 +1,202 @@
+"""Shows the progress of a search: a bar on a terminal or in a notebook, a line every few seconds elsewhere.
+
+What is shown has happened: evaluations, the best score, the time so far. How long a search will take is not guessed,
+because it ends when nothing better turns up. Repeated fits are alike, so for them the time left is told, as a range.
+"""
+
+import math
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from drbo.search.outcome import Progress
+    from drbo.settings import Settings
+
+LINE_SECONDS = 3.0  # between two lines where there is no terminal
+BAR_WIDTH = 24
+#: The time left is told after so many fits, as a range between so many times less and more (``benchmarks estimates``).
+MIN_FITS, RANGE = 5, 1.5
+STOPPING = "interrupted: finishing with the best graph so far; press Ctrl-C again to stop immediately"
+
+Tell = Callable[[str], None]
+
+
+def tell_stderr(text: str) -> None:
+    """Print a line to stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class Watch:
+    """A callback of the search that shows nothing; the base of those that do."""
+
+    def __init__(
+        self, settings: "Settings", clock: Callable[[], float] = time.monotonic, tell: Tell = tell_stderr
+    ) -> None:
+        self.settings, self._clock, self._tell = settings, clock, tell
+        self._start = self._improved_at = clock()
+        self._best = -math.inf
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_details: object) -> None:
+        pass
+
+    def __call__(self, progress: "Progress") -> None:
+        """Take note of an iteration; never ends the search."""
+        if progress.best > self._best:
+            self._best, self._improved_at = progress.best, self._clock()
+
+    def interrupted(self) -> None:
+        """Answer the first Ctrl-C, also where nothing else is shown."""
+        self._tell(STOPPING)
+
+    def done(self, progress: "Progress") -> float | None:
+        """Return the part of the budget that is spent; None: there is no budget, or a proof is under way."""
+        parts = [] if progress.limit is None or progress.proving else [progress.n_evals / self.settings.max_evals]
+        if self.settings.time_limit is not None:
+            parts.append((self._clock() - self._start) / self.settings.time_limit)
+        return min(1.0, max(parts)) if parts else None
+
+    def words(self, progress: "Progress") -> str:
+        """Return the state of the search in a few words."""
+        now, found = self._clock(), f"best score {progress.best:.2f}"
+        elapsed, idle = now - self._start, now - self._improved_at
+        count = f"{progress.n_evals:,} evaluations"
+        if progress.proving:
+            words = [found, "trying to prove that it is the highest"]
+        elif progress.limit is not None:
+            words = [f"{progress.n_evals:,} of {self.settings.max_evals:,} evaluations", found]
+        else:
+            words = [count, found, f"no better one for {clock_time(idle)}" if idle >= 1 else "just improved"]
+        words.append(f"{clock_time(elapsed)} so far")
+        if self.settings.time_limit is not None:
+            words.append(f"ends within {clock_time(max(0.0, self.settings.time_limit - elapsed))}")
+        return ", ".join(words)
+
+
+@contextmanager
+def counting(
+    what: str, *, quiet: bool, clock: Callable[[], float] = time.monotonic, tell: Tell = tell_stderr
+) -> Iterator[Callable[[int, int], None] | None]:
+    """Yield a function of (done, all) that prints a line every few seconds; None where nothing is to be said."""
+    if quiet:
+        yield None
+        return
+    start = due = clock()
+
+    def say(done: int, total: int) -> None:
+        nonlocal due
+        now = clock()
+        if now >= due + LINE_SECONDS and done < total:
+            due = now
+            left = time_left(done, total, now - start)
+            tell(f"{what}: {done:,} of {total:,}" + (f", {left} left" if left else ""))
+
+    yield say
+
+
+def time_left(done: int, total: int, elapsed: float) -> str:
+    """Return how long the rest of several fits will take, as a range; nothing where too few are done to tell.
+
+    Examples
+    --------
+    >>> time_left(10, 100, 60.0), time_left(2, 100, 60.0)
+    ('6 min 00 s to 13 min 30 s', '')
+    """
+    if done < MIN_FITS:
+        return ""
+    left = elapsed * (total - done) / done
+    return f"{clock_time(left / RANGE)} to {clock_time(left * RANGE)}"
+
+
+class LineWatch(Watch):
+    """Prints a line every few seconds."""
+
+    def __init__(
+        self, settings: "Settings", clock: Callable[[], float] = time.monotonic, tell: Tell = tell_stderr
+    ) -> None:
+        super().__init__(settings, clock, tell)
+        self._due = self._start + LINE_SECONDS
+
+    def __call__(self, progress: "Progress") -> None:
+        """Print a line if it is time for one."""
+        super().__call__(progress)
+        now = self._clock()
+        if now >= self._due:
+            self._due = now + LINE_SECONDS
+            self._tell(f"search: {self.words(progress)}")
+
+
+class BarWatch(Watch):
+    """Shows a bar that disappears when the search ends; it only moves where there is no budget."""
+
+    def __enter__(self) -> Self:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.table import Column
+
+        self._bar = Progress(
+            TextColumn("search"),
+            BarColumn(bar_width=BAR_WIDTH, complete_style="cyan", finished_style="cyan"),
+            TextColumn("{task.description}", table_column=Column(no_wrap=True), markup=False),
+            console=Console(stderr=True),
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._task = self._bar.add_task("evaluating the first graphs", total=None)
+        self._show_warning, warnings.showwarning = warnings.showwarning, self._show_above
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_details: object) -> None:
+        self._bar.stop()
+        warnings.showwarning = self._show_warning
+
+    def _show_above(self, *warning: Any, **how: Any) -> None:
+        self._bar.stop()
+        self._show_warning(*warning, **how)
+        self._bar.start()
+
+    def __call__(self, progress: "Progress") -> None:
+        """Move the bar."""
+        super().__call__(progress)
+        part = self.done(progress)
+        total = None if part is None else 1.0
+        self._bar.update(self._task, total=total, completed=part or 0.0, description=self.words(progress))
+
+    def interrupted(self) -> None:
+        """Say what happens next; the bar goes first, so that a second Ctrl-C leaves the terminal in order."""
+        self._bar.stop()
+        super().interrupted()
+
+
+def watch_for(settings: "Settings", *, quiet: bool, tell: Tell = tell_stderr) -> Watch:
+    """Return the watch that suits where stderr leads; in a notebook, a bar."""
+    if quiet:
+        return Watch(settings, tell=tell)
+    is_terminal = sys.stderr.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+    is_notebook = "ipykernel" in sys.modules
+    return BarWatch(settings, tell=tell) if is_terminal or is_notebook else LineWatch(settings, tell=tell)
+
+
+def clock_time(seconds: float) -> str:
+    """Return a time as minutes and seconds, or hours and minutes.
+
+    Examples
+    --------
+    >>> clock_time(5), clock_time(65), clock_time(3725)
+    ('5 s', '1 min 05 s', '1 h 02 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
