@@ -31,7 +31,7 @@ def export(run: Path, path: Path, as_class: bool) -> None:
       drbo export run graph.dot
       drbo export run graph.dagitty --class
     """
-    from drbo.result.handover import ENDINGS
+    from drbo.result.handover import ENDINGS, ONLY_ARROWS
     from drbo.result.result import Result
 
     if path.suffix.lower() not in ENDINGS:
@@ -41,4 +41,7 @@ def export(run: Path, path: Path, as_class: bool) -> None:
     result = Result.load(run)
     with writing(path):
         result.export(path, as_class=as_class)
+    n_open = int((result.edges()["direction"] == "open").sum())
+    if n_open and path.suffix.lower() in ONLY_ARROWS:
+        say(f"note: {path.suffix} has no undirected edge, so {n_open} open directions are written as arrows")
     say(f"wrote {path}")

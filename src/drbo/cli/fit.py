@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from drbo.cli.command_line import command_line
+from drbo.cli.command_line import command_line, quoted
 from drbo.cli.executors import executor_for, worker_options
 from drbo.cli.interrupts import INTERRUPTED, Run, limited_run
 from drbo.cli.messages import say, show
@@ -185,7 +185,7 @@ def _fit(
                 raise refused(error, frame, options) from error
         result = replace(found, call=call)
         finish(result, output, as_json=as_json, quiet=quiet)
-    exit_if_interrupted(result)
+    exit_if_interrupted(result, output if one_search else None)
 
 
 def _planned(
@@ -366,7 +366,9 @@ def finish(result: "Result", output: Path | None, *, as_json: bool = False, quie
         say(f"saved {', '.join(file.name for file in files)} in {output}")
 
 
-def exit_if_interrupted(result: "Result") -> None:
-    """End the program with the exit code of an interrupted search."""
+def exit_if_interrupted(result: "Result", folder: Path | None) -> None:
+    """End the program with the exit code of an interrupted search; its last line continues one that is saved."""
     if "interrupted" in (result.stopped, current().reason):
+        if folder is not None:
+            say(f"drbo resume {quoted(str(folder))}")
         raise click.exceptions.Exit(INTERRUPTED)

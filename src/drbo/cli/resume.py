@@ -70,7 +70,7 @@ def resume(
                     plan.save(home)
             result = continued(folder, plan, executor, changes, limited, quiet=quiet)
             finish(result, home, as_json=as_json, quiet=quiet)
-        exit_if_interrupted(result)
+        exit_if_interrupted(result, home)
 
 
 def _check_saved(folder: Path, home: Path, plan: Plan | None) -> None:

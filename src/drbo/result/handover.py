@@ -63,8 +63,10 @@ def to_dot(
     return "\n".join(["digraph {", *lines, "}"])
 
 
-def to_dagitty(pdag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
+def to_dagitty(pdag: npt.ArrayLike, names: Names = None, marks: Marks | None = None) -> str:
     """Return a graph as dagitty reads it, in R or on its web page: a ``dag``, or a ``pdag`` with undirected edges.
+
+    An edge whose direction is marked as open is undirected.
 
     Examples
     --------
@@ -78,8 +80,12 @@ def to_dagitty(pdag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
     graph, labels = _checked(pdag, names)
     _refuse(labels, lambda name: '"' in name or "\\" in name or not name.isprintable(), "dagitty")
     quoted = [f'"{name}"' for name in labels]
-    edges = [f"{quoted[i]} {'--' if undirected else '->'} {quoted[j]}" for i, j, undirected in _edges(graph)]
-    return "\n".join([f"{'pdag' if (graph & graph.T).any() else 'dag'} {{", *quoted, *edges, "}"])
+    lines, kind, found = list[str](), "dag", _edges(graph)
+    for (i, j, undirected), mark in zip(found, marks or [{}] * len(found), strict=True):
+        is_open = undirected or mark.get("direction") == "open"
+        kind = "pdag" if is_open else kind
+        lines.append(f"{quoted[i]} {'--' if is_open else '->'} {quoted[j]}")
+    return "\n".join([f"{kind} {{", *quoted, *lines, "}"])
 
 
 def to_bnlearn(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
@@ -210,6 +216,8 @@ WRITERS: dict[str, Callable[..., str]] = {
     ".bnlearn": to_bnlearn,
     ".lavaan": to_lavaan,
 }
+#: Formats without an open edge: they get the DAG, one member of its class.
+ONLY_ARROWS = (".bnlearn", ".lavaan")
 ENDINGS = (".csv", ".json", ".npz", *WRITERS)
 
 
@@ -222,7 +230,7 @@ def hand_over(
 ) -> Path:
     """Write a graph in the form that the ending of the name asks for, and return the path.
 
-    dagitty, bnlearn and lavaan cannot hold weights and marks, which are left out there.
+    dagitty cannot hold weights, bnlearn and lavaan neither weights nor open directions: these are left out there.
 
     Examples
     --------
@@ -241,8 +249,9 @@ def hand_over(
     if kind not in WRITERS:
         write_graph(path, pdag, names, marks)
         return path
-    takes_more = kind in (".dot", ".gml", ".graphml")
-    text = WRITERS[kind](pdag, names, weights, marks) if takes_more else WRITERS[kind](pdag, names)
+    more: dict[str, Any] = {} if kind in ONLY_ARROWS else {"marks": marks}
+    more |= {"weights": weights} if kind in (".dot", ".gml", ".graphml") else {}
+    text = WRITERS[kind](pdag, names, **more)
     write_file(path, f"{text}\n".encode())
     return path
 
