@@ -53,9 +53,8 @@ def demo(output: Path) -> None:
     finish(result, output, quiet=True)
     comparison = compare(answer(result), sachs.dag)
     what = "The equivalence class" if result.score_equivalent else "The graph"
-    show(
-        f"\n{what} compared with the known network: {comparison_text(comparison, sachs.names, ('the graph', 'the known network'))}"
-    )
+    text = comparison_text(comparison, sachs.names, ("the graph", "the known network"))
+    show(f"\n{what} compared with the known network: {text}")
     show(f"\nIn words: {_words(comparison)} {_supported(result, sachs.dag)}")
     say("")
     say(f"A picture of the graph:  {output / PICTURE}")

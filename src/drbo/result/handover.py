@@ -3,6 +3,8 @@
 Names are data: where a language can hold any name, names are quoted; where it cannot, a name that would change the
 meaning is refused. Graphs are written here and read back by :func:`drbo.result.export.read_graph` as JSON, CSV or NPZ;
 GraphML is never read, as XML from strangers is not safe.
+
+The module is long because every format has its own rules for names and edges.
 """
 
 import re
