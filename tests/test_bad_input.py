@@ -1,4 +1,4 @@
-"""Every row of docs/bad-input.md is produced here, and says exactly what is printed; other mistakes are refused, too."""
+"""Every row of docs/bad-input.md is produced here, and says exactly what is printed; so are other mistakes."""
 
 import gzip
 import re

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -40,6 +41,9 @@ from drbo.search.checkpoint.saver import Saved
 from drbo.search.outcome import Callback
 from drbo.settings import Exact, Preset, Settings
 from drbo.torch_device import Device, check_device
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 #: Attributes that only a fit sets.
 FITTED = ("adjacency_", "graph_", "weights_", "score_", "result_")
@@ -78,6 +82,7 @@ class DrBO(BaseEstimator):
     start : (d, d) adjacency matrix of a DAG over the columns to start from, such as an edited earlier result; edges
         that contradict the knowledge are dropped.
     checkpoint : a folder in which the search is saved at regular intervals and at its end; :meth:`resume` continues it.
+    hidden : True: allow hidden common causes, for numbers with linear relations; see docs/hidden.md.
     verbose : True: show the progress of the search on stderr, or as a bar in a notebook.
 
     Attributes
@@ -126,6 +131,7 @@ class DrBO(BaseEstimator):
         callbacks: Iterable[Callback] = (),
         start: npt.ArrayLike | None = None,
         checkpoint: str | Path | None = None,
+        hidden: bool = False,
         verbose: bool = False,
     ) -> None:
         self.score = score
@@ -149,6 +155,7 @@ class DrBO(BaseEstimator):
         self.callbacks = callbacks
         self.start = start
         self.checkpoint = checkpoint
+        self.hidden = hidden
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
@@ -178,15 +185,9 @@ class DrBO(BaseEstimator):
     @classmethod
     def resume(
         cls,
-        path: str | Path,
-        X: Any = None,
-        *,
-        max_evals: int | None = None,
-        time_limit: float | None = None,
-        score: Any = None,
-        executor: Executor | None = None,
-        callbacks: Iterable[Callback] = (),
-    ) -> Self:
+        path: str | Path, X: Any = None, *, max_evals: int | None = None, time_limit: float | None = None,
+        score: Any = None, executor: Executor | None = None, callbacks: Iterable[Callback] = (),
+    ) -> Self:  # fmt: skip
         """Continue a search that was saved with ``checkpoint=path``.
 
         On the same machine with the same versions, the result is bit-identical to that of an uninterrupted search.
@@ -237,18 +238,10 @@ class DrBO(BaseEstimator):
 
     def bootstrap(
         self,
-        X: Any,
-        n: int = 100,
-        kind: ResamplingKind = "bootstrap",
-        *,
-        block: int | None = None,
-        clusters: npt.ArrayLike | None = None,
-        warm: bool = True,
-        executor: Executor | None = None,
-        progress: Progress | None = None,
-        keep: str | Path | None = None,
-        sample_weight: npt.ArrayLike | None = None,
-    ) -> Confidence:
+        X: Any, n: int = 100, kind: ResamplingKind = "bootstrap", *, block: int | None = None,
+        clusters: npt.ArrayLike | None = None, warm: bool = True, executor: Executor | None = None,
+        progress: Progress | None = None, keep: str | Path | None = None, sample_weight: npt.ArrayLike | None = None,
+    ) -> Confidence:  # fmt: skip
         """Fit resamples of the rows of the fitted table, and return the frequency of each edge and path.
 
         The frequencies are also stored in ``result_``, see :attr:`Result.confidence`; the graph stays as it is.
@@ -365,6 +358,11 @@ class DrBO(BaseEstimator):
             device=check_device(self.device),
         )  # fmt: skip
 
+    @cached_property
+    def graph_(self) -> "nx.DiGraph[str]":
+        """Made when it is first read: loading networkx can take longer than a fit."""
+        return self.result_.to_networkx()
+
     if not TYPE_CHECKING:  # a type checker should still find misspelled attributes
 
         def __getattr__(self, name: str) -> Any:
@@ -397,4 +395,4 @@ class DrBO(BaseEstimator):
         self.adjacency_ = self.result_.dag.astype(np.int8)
         self.weights_ = self.result_.weights
         self.score_ = self.result_.score
-        self.graph_ = self.result_.to_networkx()
+        vars(self).pop("graph_", None)

@@ -23,6 +23,7 @@ from drbo.deadline import Deadline, current
 from drbo.errors import SettingsError
 from drbo.problem import where
 from drbo.result.effects import Effects, resampled_effects
+from drbo.result.hidden import HiddenResult
 from drbo.result.pooling import pooled
 from drbo.result.result import Result
 from drbo.scores.base import Score
@@ -156,5 +157,6 @@ def parameters_like(result: Result, changes: Mapping[str, Any]) -> dict[str, Any
         "groups": result.table.groups or (None if result.table.audit.is_serial else False),
         "on_constant": "drop",
         "on_collinear": "keep",
+        "hidden": isinstance(result, HiddenResult),
     }
     return given | dict(changes)

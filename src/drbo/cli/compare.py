@@ -88,11 +88,14 @@ def _as_in(found: "Graph", other: "Graph", result: "Result") -> "Graph":
 
 def _read_learned(path: Path) -> "Graph":
     from drbo.result.export import read_graph
+    from drbo.result.hidden import HiddenResult
     from drbo.result.result import Result
 
     if not path.is_dir():
         return read_graph(path)
     result = Result.load(path)
+    if isinstance(result, HiddenResult):
+        result.refuse("drbo compare")
     if result.score_equivalent:
         say(f"note: {CLASS_NOTE}")
     return answer(result), result.names
