@@ -73,14 +73,12 @@ class DrBO(BaseEstimator):
     on_constant, on_collinear : what to do with columns that are constant, or determined by other columns.
     groups : a column (not a variable), or an array of labels, that says which rows belong together, such as those of a
         patient: only changes within groups count. False: rows are independent. See docs/groups.md.
-    missing : what to do with missing values. ``"error"``: refuse them; ``"drop"``: drop their rows; ``"em"``: estimate
-        the covariance by EM, for linear scores; ``"impute"``: impute them ``imputations`` times, run one search on each
-        table, and count edges. See docs/missing.md.
+    missing : ``"error"``: refuse missing values; ``"drop"``: drop their rows; ``"em"``: estimate the covariance by EM,
+        for linear scores; ``"impute"``: search ``imputations`` imputed tables and count edges. See docs/missing.md.
     imputations : number of imputed tables for ``missing="impute"``.
     types : what columns hold, where that is not plain: ``{"sex": "category", "dose": "number", "grade": "low<high"}``.
     callbacks : functions called with the progress after each iteration; returning a string ends the search.
-    start : (d, d) adjacency matrix of a DAG over the columns to start from, such as an edited earlier result; edges
-        that contradict the knowledge are dropped.
+    start : (d, d) adjacency matrix of a DAG to start from; edges that contradict the knowledge are dropped.
     checkpoint : a folder in which the search is saved at regular intervals and at its end; :meth:`resume` continues it.
     hidden : True: allow hidden common causes, for numbers with linear relations; see docs/hidden.md.
     verbose : True: show the progress of the search on stderr, or as a bar in a notebook.
@@ -249,8 +247,7 @@ class DrBO(BaseEstimator):
 
         Parameters
         ----------
-        X : the (n, d) table that was fitted, or its checked :class:`~drbo.data.table.Table`, which includes the
-            weights; clusters then refer to its rows.
+        X : the (n, d) table that was fitted, or its checked :class:`~drbo.data.table.Table`, with its weights and rows.
         n, kind, block, clusters, progress : see :class:`drbo.claims.resampling.Resampling`.
         warm : whether resamples on route orders use a warm start. True: start from the graph of the full table and stop
             early (docs/confidence.md describes the effect); False: a full search from scratch. On other routes, warm

@@ -65,7 +65,7 @@ def _usable(frame: Any, options: dict[str, Any]) -> list[str]:
             deadline.check()
             # Imputed tables are complete.
             whole = checked if options["missing"] == "em" else checked.complete_rows
-            name, _, reasons, _ = score_choice(whole, "auto", None)
+            name, _, reasons = score_choice(whole, "auto", None)
     except OutOfTimeError:
         return [*lines, "", "The table is large: 'drbo fit' chooses the score and says why."]
     why = [f"  {plain(reason.removeprefix(f'score {name}: '))}" for reason in reasons]
