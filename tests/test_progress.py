@@ -117,7 +117,7 @@ def test_counting_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None
         assert tell is not None
         for done in (1, 2, 3, 10, 20):
             tell(done, 20)
-    assert capsys.readouterr().err == "resamples: 2 of 20\nresamples: 10 of 20, 13 s to 30 s left\n"
+    assert capsys.readouterr().err == "resamples: 2 of 20, 4 s so far\nresamples: 10 of 20, 20 s so far\n"
     with counting("resamples", quiet=True) as silent:
         assert silent is None
 

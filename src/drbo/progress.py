@@ -1,7 +1,7 @@
 """Shows the progress of a search: a bar on a terminal or in a notebook, a line every few seconds elsewhere.
 
 What is shown has happened: evaluations, the best score, the time so far. How long a search will take is not guessed,
-because it ends when nothing better turns up. Repeated fits are alike, so for them the time left is told, as a range.
+because it ends when nothing better turns up.
 """
 
 import math
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 LINE_SECONDS = 3.0  # between two lines where there is no terminal
 BAR_WIDTH = 24
-#: The time left is told after so many fits, as a range between so many times less and more (``benchmarks estimates``).
-MIN_FITS, RANGE = 5, 1.5
 STOPPING = "interrupted: finishing with the best graph so far; press Ctrl-C again to stop immediately"
 
 Tell = Callable[[str], None]
@@ -95,24 +93,9 @@ def counting(
         now = clock()
         if now >= due + LINE_SECONDS and done < total:
             due = now
-            left = time_left(done, total, now - start)
-            tell(f"{what}: {done:,} of {total:,}" + (f", {left} left" if left else ""))
+            tell(f"{what}: {done:,} of {total:,}, {clock_time(now - start)} so far")
 
     yield say
-
-
-def time_left(done: int, total: int, elapsed: float) -> str:
-    """Return how long the rest of several fits will take, as a range; nothing where too few are done to tell.
-
-    Examples
-    --------
-    >>> time_left(10, 100, 60.0), time_left(2, 100, 60.0)
-    ('6 min 00 s to 13 min 30 s', '')
-    """
-    if done < MIN_FITS:
-        return ""
-    left = elapsed * (total - done) / done
-    return f"{clock_time(left / RANGE)} to {clock_time(left * RANGE)}"
 
 
 class LineWatch(Watch):
