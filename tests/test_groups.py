@@ -162,7 +162,7 @@ class TestCommands:
         assert scored["score"] == pytest.approx(first.pruned_score)
 
     def test_check_and_init(self, table, tmp_path):
-        found = self._run("check", table, "--groups", "patient", "--quick")
+        found = self._run("check", table, "--groups", "patient")
         assert "20 groups: group means were removed" in found.output
         self._run("init", tmp_path / "run.toml")
         assert "# groups = ..." in (tmp_path / "run.toml").read_text()

@@ -67,8 +67,8 @@ def test_scores_that_count_whole_rows_are_left_alone():
 def test_on_the_command_line(tmp_path):
     series().to_csv(tmp_path / "series.csv", index=False)
     words = [str(tmp_path / "series.csv"), "--independent-rows"]
-    assert "neighbouring rows" not in CliRunner().invoke(main, ["check", *words, "--quick"]).output
-    assert "neighbouring rows" in CliRunner().invoke(main, ["check", words[0], "--quick"]).output
+    assert "neighbouring rows" not in CliRunner().invoke(main, ["check", *words]).output
+    assert "neighbouring rows" in CliRunner().invoke(main, ["check", words[0]]).output
     found = CliRunner().invoke(main, ["fit", *words, "-q", "-o", str(tmp_path / "run")])
     assert found.exit_code == 0
     assert not Result.load(tmp_path / "run").table.audit.is_serial

@@ -6,7 +6,7 @@ The module is long because it holds the reference of all parameters; :mod:`drbo.
 
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import cached_property
@@ -32,6 +32,7 @@ from drbo.deadline import Deadline
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
 from drbo.problem import request_of
+from drbo.progress import watch_for
 from drbo.refitting import FittedModel, over_seeds, parameters_like
 from drbo.result.effects import Effects
 from drbo.result.result import Result
@@ -75,10 +76,12 @@ class DrBO(BaseEstimator):
     missing : ``"error"``: refuse missing values; ``"drop"``: drop their rows; ``"em"``: estimate the covariance by EM,
         for linear scores; ``"impute"``: search ``imputations`` imputed tables and count edges. See docs/missing.md.
     imputations : number of imputed tables for ``missing="impute"``.
+    types : what columns hold, where that is not plain: ``{"sex": "category", "dose": "number", "grade": "low<high"}``.
     callbacks : functions called with the progress after each iteration; returning a string ends the search.
     start : (d, d) adjacency matrix of a DAG to start from; edges that contradict the knowledge are dropped.
     checkpoint : a folder in which the search is saved at regular intervals and at its end; :meth:`resume` continues it.
     hidden : True: allow hidden common causes, for numbers with linear relations; see docs/hidden.md.
+    verbose : True: show the progress of the search on stderr, or as a bar in a notebook.
 
     Attributes
     ----------
@@ -122,10 +125,12 @@ class DrBO(BaseEstimator):
         groups: Any = None,
         missing: Policy = "error",
         imputations: int = 10,
+        types: Mapping[str, str] | None = None,
         callbacks: Iterable[Callback] = (),
         start: npt.ArrayLike | None = None,
         checkpoint: str | Path | None = None,
         hidden: bool = False,
+        verbose: bool = False,
     ) -> None:
         self.score = score
         self.preset = preset
@@ -144,10 +149,12 @@ class DrBO(BaseEstimator):
         self.groups = groups
         self.missing = missing
         self.imputations = imputations
+        self.types = types
         self.callbacks = callbacks
         self.start = start
         self.checkpoint = checkpoint
         self.hidden = hidden
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Learn the graph of a table: a data frame (pandas, polars, arrow) or an array.
@@ -166,7 +173,9 @@ class DrBO(BaseEstimator):
         spent = 0.0 if saved is None else float(saved.about["seconds"])
         with Deadline(request.settings.time_limit, start=time.monotonic() - spent):
             data = self._preparation.prepare(X, sample_weight).warned_of_time() if saved is None else saved.data()
-            fitted = pipeline.fit(request, data, saved)
+            with watch_for(request.settings, quiet=not self.verbose) as watch:
+                shown: list[Callback] = [*request.callbacks, watch] if self.verbose else [*request.callbacks]
+                fitted = pipeline.fit(replace(request, callbacks=shown), data, saved)
             self.result_, self._choice = fitted.result, fitted.choice
             self._set_fitted(data.columns, X)
         return self
@@ -174,15 +183,9 @@ class DrBO(BaseEstimator):
     @classmethod
     def resume(
         cls,
-        path: str | Path,
-        X: Any = None,
-        *,
-        max_evals: int | None = None,
-        time_limit: float | None = None,
-        score: Any = None,
-        executor: Executor | None = None,
-        callbacks: Iterable[Callback] = (),
-    ) -> Self:
+        path: str | Path, X: Any = None, *, max_evals: int | None = None, time_limit: float | None = None,
+        score: Any = None, executor: Executor | None = None, callbacks: Iterable[Callback] = (),
+    ) -> Self:  # fmt: skip
         """Continue a search that was saved with ``checkpoint=path``.
 
         On the same machine with the same versions, the result is bit-identical to that of an uninterrupted search.
@@ -233,18 +236,10 @@ class DrBO(BaseEstimator):
 
     def bootstrap(
         self,
-        X: Any,
-        n: int = 100,
-        kind: ResamplingKind = "bootstrap",
-        *,
-        block: int | None = None,
-        clusters: npt.ArrayLike | None = None,
-        warm: bool = True,
-        executor: Executor | None = None,
-        progress: Progress | None = None,
-        keep: str | Path | None = None,
-        sample_weight: npt.ArrayLike | None = None,
-    ) -> Confidence:
+        X: Any, n: int = 100, kind: ResamplingKind = "bootstrap", *, block: int | None = None,
+        clusters: npt.ArrayLike | None = None, warm: bool = True, executor: Executor | None = None,
+        progress: Progress | None = None, keep: str | Path | None = None, sample_weight: npt.ArrayLike | None = None,
+    ) -> Confidence:  # fmt: skip
         """Fit resamples of the rows of the fitted table, and return the frequency of each edge and path.
 
         The frequencies are also stored in ``result_``, see :attr:`Result.confidence`; the graph stays as it is.
@@ -384,7 +379,7 @@ class DrBO(BaseEstimator):
     @property
     def _preparation(self) -> Preparation:
         given = self.on_constant, self.on_collinear, self._choices.has_targets, self.groups
-        return Preparation(self.missing, *given, self._choices.counts_parts)
+        return Preparation(self.missing, *given, self._choices.counts_parts, self.types)
 
     def _set_fitted(self, columns: Any, X: Any) -> None:
         self._columns = list(columns)

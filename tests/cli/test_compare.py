@@ -39,9 +39,9 @@ def test_text_names_the_edges(run: Run, files: tuple[str, str]) -> None:
     done = run("compare", *files)
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
-    assert lines[0] == "4 learned edges, 4 true edges"
-    assert "  reversed       1   true and learned, opposite direction" in lines
-    assert lines[lines.index("  reversed       1   true and learned, opposite direction") + 1].strip() == "c -> b"
+    assert lines[0] == "4 edges in learned.csv, 4 edges in true.csv"
+    assert "  reversed       1   in both, opposite direction" in lines
+    assert lines[lines.index("  reversed       1   in both, opposite direction") + 1].strip() == "c -> b"
     assert any(line.split()[:2] == ["SHD", "3"] for line in lines)
     assert any(line.split()[:2] == ["SHD-C", "5"] for line in lines)
     assert not any(line.strip().startswith("undirected") for line in lines)
@@ -76,8 +76,8 @@ def test_a_result_is_the_class_that_it_stands_for(run: Run, chain: Path, truth: 
 def test_nodes_without_edges_are_filled_in_and_named(run: Run, files: tuple[str, str]) -> None:
     Path("learned.csv").write_text("source,target\nb,c\nf,a\n")
     done = run("compare", *files, "--json")
-    assert "EST does not mention 'd', 'e'" in done.stderr
-    assert "TRUTH does not mention 'f'" in done.stderr
+    assert "learned.csv does not mention 'd', 'e'" in done.stderr
+    assert "true.csv does not mention 'f'" in done.stderr
     content = json.loads(done.stdout)
     assert (content["shd"], content["n_missing"], content["n_extra"]) == (4, 3, 1)
 
@@ -116,3 +116,13 @@ def test_long_lists_are_cut_and_names_are_not_broken(run: Run) -> None:
     assert "and 19 more" in done.stdout
     assert all(len(line) <= 96 for line in done.stdout.splitlines())
     assert all(line.count("node") % 2 == 0 for line in done.stdout.splitlines() if "->" in line)
+
+
+def test_a_run_equals_itself_whatever_is_open(run: Run, chain: Path, fast: Fast) -> None:
+    run("fit", chain, *fast, "-o", "out")
+    content = json.loads(run("compare", "out", "out", "--json").stdout)
+    assert (content["shd"], content["shd_c"], content["sid"], content["n_undirected"]) == (0, 0, 0, 0)
+    run("fit", chain, *fast, "-o", "fewer", "--drop", "sun")
+    refused = run("compare", "out", "fewer")
+    assert refused.exit_code == 2
+    assert "the tables of out and fewer have different columns" in refused.stderr

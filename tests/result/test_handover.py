@@ -167,7 +167,8 @@ class TestFiles:
     def test_a_result_writes_its_graph_or_its_class(self, tmp_path):
         chain = np.array([[0, 1], [0, 0]])
         result = make_result(chain)
-        assert "->" in result.export(tmp_path / "one.dagitty").read_text()
+        assert "->" in result.export(tmp_path / "one.bnlearn.dot").read_text()
+        assert "--" in result.export(tmp_path / "one.dagitty").read_text()  # an open edge
         assert "--" in result.export(tmp_path / "class.dagitty", as_class=True).read_text()
         assert result.causal_matrix.tolist() == [[0, 1], [0, 0]]
         for ending in ENDINGS:

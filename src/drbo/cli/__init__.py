@@ -26,7 +26,7 @@ from drbo.cli.init import init
 from drbo.cli.interrupts import INTERRUPTED, NO_RESULT
 from drbo.cli.judge import judge
 from drbo.cli.lag import lag
-from drbo.cli.messages import OutputError, ready_streams, say_error, say_warning
+from drbo.cli.messages import OutputError, ready_streams, say, say_error, say_warning
 from drbo.cli.report import report
 from drbo.cli.resume import resume
 from drbo.cli.score import score
@@ -64,6 +64,8 @@ class Program(click.Group):
             return FAILURE
         except DrboError as error:
             say_error(error.message, hint=error.hint)
+            for line in getattr(error, "lines", ()):
+                say(line)
             return FAILURE if isinstance(error, OutputError) else MISUSE
         except OSError as error:  # such as a help text on a full disk
             where = "the output" if error.filename is None else f"'{error.filename}'"

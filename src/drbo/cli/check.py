@@ -1,4 +1,4 @@
-"""``drbo check``: checks and describes a table before any search."""
+"""``drbo check``: describes a table, and names all of its problems, before any search."""
 
 import shlex
 from pathlib import Path
@@ -6,54 +6,70 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from drbo.cli.messages import plain, show, table
-from drbo.cli.options import FILE, data_options, group_options, groups_of, read_checked, score_choice
-from drbo.cli.progress import clock_time
+from drbo.cli.messages import plain, put, show, table
+from drbo.cli.options import FILE, score_choice
+from drbo.cli.problems import NOTHING_LEFT, listed, look, solving_line
+from drbo.cli.table_options import checked_table, data_options, group_options, groups_of, read_frame
+from drbo.deadline import Deadline, OutOfTimeError
 
 if TYPE_CHECKING:
+    from drbo.data.advice import ColumnLook
     from drbo.data.table import Table
 
 SHOWN_COLUMNS = 60
+#: What is said beyond the columns and the problems of a table takes at most so many seconds.
+SECONDS = 1.5
 #: Scale and arrows are judged by a quick search, for numeric tables of so many columns.
 MIN_JUDGED, MAX_JUDGED = 3, 60
 REFERENCE_CLIMBS = 5
-SHOWN_LEVELS = 5
+UNUSABLE = 2  # exit code
 
 
 @click.command(short_help="Check a table before a fit.")
 @click.argument("data", type=FILE)
-@click.option("--quick", is_flag=True, help="Do not estimate how long a fit will take.")
 @group_options
 @data_options
-def check(data: Path, quick: bool, **options: Any) -> None:
-    """Read and check the table in DATA as 'drbo fit' would, and report the findings.
+def check(data: Path, **options: Any) -> None:
+    """Describe every column of the table in DATA, name all problems, and print the command that solves them.
 
-    The audit covers sample size, duplicate rows, outliers, scale, serial dependence, and how scale could affect the
-    directions of edges. The command then prints which score 'auto' chooses and why, and how long a fit will take.
+    If the table can be used, the audit follows: sample size, duplicate rows, outliers, scale, serial dependence, and
+    how scale could affect the directions of edges. Then comes the score that 'auto' chooses, and why. The last line is
+    a 'drbo fit' command to paste.
 
-    The exit code is 2 if the table cannot be used as it is; the error message gives the reason.
+    The exit code is 2 if the table cannot be used as it is.
     """
-    checked, notes = read_checked(data, options)
-    n_numeric = checked.kinds.count("numeric")
-    kinds = [f"{n_numeric} numeric"] * bool(n_numeric)
-    kinds += [f"{checked.n_columns - n_numeric} categorical"] * (n_numeric < checked.n_columns)
-    lines = [f"{data}: {checked.n_rows:,} rows, {checked.n_columns} columns ({', '.join(kinds)})", ""]
-    lines.append(_columns(checked))
-    if checked.n_columns > SHOWN_COLUMNS:
-        lines.append(f"  ... and {checked.n_columns - SHOWN_COLUMNS} more")
-    lines += ["", "Notes:", *(f"  {plain(note)}" for note in notes)] if notes else []
-    lines += _findings(checked, independent=groups_of(options) is False)
-    lines += _suggested_roots(checked)
-    # Imputed tables are complete, and so are those that a fit's time is measured on.
-    whole = checked.complete_rows
-    name, _, reasons = score_choice(checked if options["missing"] == "em" else whole, "auto", None)
-    lines += [
-        "",
-        f"--score auto chooses {name}:",
-        *(f"  {plain(reason.removeprefix(f'score {name}: '))}" for reason in reasons),
-    ]
-    lines += [] if quick else ["", *_time(whole, name)]
-    show("\n".join(lines))
+    frame = read_frame(data, options)
+    found = look(frame, options)
+    lines = [f"{data}: {len(frame):,} rows, {frame.shape[1]} columns", "", _columns(found.columns)]
+    if len(found.columns) > SHOWN_COLUMNS:
+        lines.append(f"  ... and {len(found.columns) - SHOWN_COLUMNS} more")
+    if found.problems:
+        lines += ["", "Problems:" if found.blocking else "Doubts:", *listed(found)]
+    if not found.blocking:
+        lines += _usable(frame, options)
+    show("\n".join([*lines, "", "Next:" if found.usable else NOTHING_LEFT]))
+    if found.usable:
+        put(f"  {solving_line(found)}")  # never wrapped
+    if found.blocking:
+        raise click.exceptions.Exit(UNUSABLE)
+
+
+def _usable(frame: Any, options: dict[str, Any]) -> list[str]:
+    """Return the notes, the audit and the choice of the score for a table that a fit accepts."""
+    checked, notes = checked_table(frame, options)
+    lines = ["", "Notes:", *(f"  {plain(note)}" for note in notes)] if notes else []
+    try:
+        with Deadline(SECONDS) as deadline:
+            lines += _findings(checked, independent=groups_of(options) is False)
+            lines += _suggested_roots(checked)
+            deadline.check()
+            # Imputed tables are complete.
+            whole = checked if options["missing"] == "em" else checked.complete_rows
+            name, _, reasons = score_choice(whole, "auto", None)
+    except OutOfTimeError:
+        return [*lines, "", "The table is large: 'drbo fit' chooses the score and says why."]
+    why = [f"  {plain(reason.removeprefix(f'score {name}: '))}" for reason in reasons]
+    return [*lines, "", f"--score auto chooses {name}:", *why]
 
 
 def _findings(checked: "Table", *, independent: bool) -> list[str]:
@@ -74,9 +90,9 @@ def _suggested_roots(checked: "Table") -> list[str]:
 
     if not (found := likely_roots(checked.names)):
         return []
-    listed = ", ".join(plain(name) for name in found)
+    names = ", ".join(plain(name) for name in found)
     options = " ".join(f"--root {plain(shlex.quote(name))}" for name in found)
-    return ["", "Suggestion:", f"  nothing in a table causes {listed}; if that is true here, add {options}"]
+    return ["", "Suggestion:", f"  nothing in a table causes {names}; if that is true here, add {options}"]
 
 
 def _reference(checked: "Table") -> Any:
@@ -96,41 +112,10 @@ def _reference(checked: "Table") -> Any:
     return dag, graph & ~graph.T
 
 
-def _time(checked: "Table", score: str) -> list[str]:
-    """Return what a fit will take, from its first iterations."""
-    if checked.large:
-        return ["The table is large: 'drbo fit --dry-run' estimates how long a fit will take."]
-    import numpy as np
-    import pandas as pd
-
-    from drbo.cli.estimate import estimate
-
-    frame = pd.DataFrame(checked.values, columns=list(checked.names))
-    for j, levels in enumerate(checked.levels):
-        if levels is not None:
-            codes = checked.values[:, j].astype(np.int64)
-            frame[checked.names[j]] = pd.Categorical.from_codes(codes, pd.Index(levels))
-    expected = estimate(frame, {"score": score, "random_state": 0, "on_collinear": "keep"})
-    least = "at least " if expected.open_ended else "about "
-    return [
-        f"'drbo fit' will take {least}{clock_time(expected.seconds)} before pruning, "
-        f"and about {expected.memory:.1f} GiB of memory."
+def _columns(columns: "tuple[ColumnLook, ...]") -> str:
+    """Return one line per column: its name, what it holds, what is missing, its values, and what a fit makes of it."""
+    rows = [
+        [one.name, one.holds, f"{100 * one.missing:.0f}%" if one.missing else "-", one.used_as, one.values]
+        for one in columns[:SHOWN_COLUMNS]
     ]
-
-
-def _columns(checked: "Table") -> str:
-    """Return one line per column: its name, its kind, and its range or levels."""
-    import numpy as np
-
-    rows = []
-    for j, name in enumerate(checked.names[:SHOWN_COLUMNS]):
-        levels, column = checked.levels[j], checked.values[:, j]
-        values = column[~np.isnan(column)]
-        lost = f", {len(column) - len(values)} missing" if len(values) < len(column) else ""
-        if levels is None:
-            what = f"mean {values.mean():.4g}, sd {values.std():.4g}, from {values.min():.4g} to {values.max():.4g}"
-        else:
-            more = ", ..." if len(levels) > SHOWN_LEVELS else ""
-            what = f"{len(levels)} levels: {', '.join(levels[:SHOWN_LEVELS])}{more}"
-        rows.append([name, checked.kinds[j], what + lost])
-    return table(["column", "kind", "values"], rows, align="lll")
+    return table(["column", "holds", "missing", "used as", "values"], rows, align="llrll")

@@ -25,12 +25,13 @@ WIDTH = 96  # of lists of edges
 SHOWN_EDGES = 40  # of each kind
 SHOWN_NAMES = 5
 CLASS_NOTE = "the score cannot determine all directions, so the equivalence class (CPDAG) is compared"
+#: {0} and {1} are the two graphs, as they were typed.
 KINDS = {
-    "correct": "true and learned, same direction",
-    "reversed": "true and learned, opposite direction",
-    "undirected": "true and learned, direction undetermined",
-    "missing": "true, not learned",
-    "extra": "learned, not true",
+    "correct": "in both, same direction",
+    "reversed": "in both, opposite direction",
+    "undirected": "in both, direction undetermined in {0}",
+    "missing": "in {1}, not in {0}",
+    "extra": "in {0}, not in {1}",
 }
 
 
@@ -46,7 +47,7 @@ def compare(learned: Path, truth: Path, as_json: bool) -> None:
     must be a DAG.
 
     If the score of a result cannot determine all directions, its equivalence class is compared; its edges.csv is only
-    one DAG of that class.
+    one DAG of that class. Of two results, directions that are open in both count as equal.
 
     \b
     Examples:
@@ -56,11 +57,33 @@ def compare(learned: Path, truth: Path, as_json: bool) -> None:
     from drbo import metrics
     from drbo.graph import check_dag, check_pdag
     from drbo.result.export import read_graph
+    from drbo.result.result import Result
 
-    (estimate, true), names = _aligned(_read_learned(learned), read_graph(truth))
+    typed = (str(learned), str(truth))
+    found, other = _read_learned(learned), read_graph(truth)
+    if learned.is_dir() and truth.is_dir():
+        if set(found[1]) != set(other[1]):
+            raise DataError(
+                f"the tables of {typed[0]} and {typed[1]} have different columns",
+                hint=f"compare results of the same columns; these have {_few(found[1])} and {_few(other[1])}",
+            )
+        found = _as_in(found, other, Result.load(truth))
+    (estimate, true), names = _aligned(found, other, typed)
     check_dag(check_pdag(estimate, names) & ~estimate.T, names)  # a cycle is named by its variables
     comparison = metrics.compare(estimate, check_dag(true, names))
-    show(comparison_as_json(comparison, names) if as_json else comparison_text(comparison, names), machine=as_json)
+    text = comparison_as_json(comparison, names) if as_json else comparison_text(comparison, names, typed)
+    show(text, machine=as_json)
+
+
+def _as_in(found: "Graph", other: "Graph", result: "Result") -> "Graph":
+    """Return the graph of a run in which directions that another run leaves open, too, are as in that one's DAG."""
+    import numpy as np
+
+    graph, names = found
+    place = [other[1].index(name) for name in names]
+    dag, answered = other[0][np.ix_(place, place)], answer(result)[np.ix_(place, place)]
+    both = graph & graph.T & answered & answered.T
+    return np.where(both, dag, graph), names
 
 
 def _read_learned(path: Path) -> "Graph":
@@ -84,7 +107,7 @@ def answer(result: "Result") -> "npt.NDArray[np.bool_]":
 
 
 def _aligned(
-    learned: "Graph", truth: "Graph"
+    learned: "Graph", truth: "Graph", typed: tuple[str, str]
 ) -> tuple[tuple["npt.NDArray[np.bool_]", "npt.NDArray[np.bool_]"], tuple[str, ...]]:
     """Return both graphs over the same nodes: an edge list does not know its nodes without edges."""
     (_, first), (_, second) = learned, truth
@@ -103,7 +126,7 @@ def _aligned(
         return (learned[0], truth[0]), names
     longer, shorter = (first, second) if len(first) > len(second) else (second, first)
     names = (*longer, *(name for name in shorter if name not in longer))
-    for graph, path in ((learned, "EST"), (truth, "TRUTH")):
+    for graph, path in zip((learned, truth), typed, strict=True):
         absent = [name for name in names if name not in graph[1]]
         if absent:
             say(f"note: {path} does not mention {_few(absent)} and is assumed to have no edges there")
@@ -131,13 +154,13 @@ def comparison_as_json(comparison: "Comparison", names: Sequence[str]) -> str:
     return json.dumps(comparison.numbers() | lists, indent=2, allow_nan=False)
 
 
-def comparison_text(comparison: "Comparison", names: Sequence[str]) -> str:
-    """Return a comparison as text: the edges by kind, then the figures."""
-    blocks = [f"{comparison.n_learned} learned edges, {comparison.n_true} true edges", ""]
+def comparison_text(comparison: "Comparison", names: Sequence[str], typed: tuple[str, str]) -> str:
+    """Return a comparison of two graphs, as they were typed, as text: the edges by kind, then the figures."""
+    blocks = [f"{comparison.n_learned} edges in {typed[0]}, {comparison.n_true} edges in {typed[1]}", ""]
     for kind, meaning in KINDS.items():
         edges = getattr(comparison, kind)
         if edges or kind != "undirected":
-            blocks.append(f"  {kind:<11} {len(edges):>4}   {meaning}")
+            blocks.append(f"  {kind:<11} {len(edges):>4}   {meaning.format(*typed)}")
             blocks += _edge_lines(edges, names, "--" if kind == "undirected" else "->")
     return "\n".join([*blocks, "", *_figures(comparison)])
 

@@ -53,14 +53,15 @@ def demo(output: Path) -> None:
     finish(result, output, quiet=True)
     comparison = compare(answer(result), sachs.dag)
     what = "The equivalence class" if result.score_equivalent else "The graph"
-    show(f"\n{what} compared with the known network: {comparison_text(comparison, sachs.names)}")
+    text = comparison_text(comparison, sachs.names, ("the graph", "the known network"))
+    show(f"\n{what} compared with the known network: {text}")
     show(f"\nIn words: {_words(comparison)} {_supported(result, sachs.dag)}")
     say("")
     say(f"A picture of the graph:  {output / PICTURE}")
     say(f"The edges as a table:    {output / 'edges.csv'}")
     say("Next, try your own data: drbo fit table.csv -o result")
     say(f"The report (HTML):       {output / REPORT}")
-    exit_if_interrupted(result)
+    exit_if_interrupted(result, None)
 
 
 def _supported(result: "Result", truth: "npt.NDArray[np.bool_]") -> str:

@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from drbo.cli.messages import say, show
-from drbo.cli.options import FILE, data_options, json_option, quiet_option, read_frame
-from drbo.cli.progress import counting
+from drbo.cli.options import FILE, json_option, quiet_option
+from drbo.cli.table_options import data_options, read_frame
 from drbo.errors import SettingsError
+from drbo.progress import counting
 
 
 @click.command(short_help="Estimate effects, given a graph.")
@@ -68,7 +69,7 @@ def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -
                 "--bootstrap estimates a single effect, so it needs both --from and --to", hint="add --from A --to B"
             )
         model = DrBO.like(result, missing=options["missing"])
-        with counting("resamples", quiet=quiet) as progress:
+        with counting("resamples", quiet=quiet, tell=say) as progress:
             found = model.fit(frame).effects(frame, source, target, n=options["bootstrap"], progress=progress)
     if not quiet and found.basis.startswith("conditional"):
         say("note: the graph was learned from these rows, so the intervals are too narrow; use new rows or --bootstrap")

@@ -43,4 +43,7 @@ def export(run: Path, path: Path, as_class: bool) -> None:
     result = Result.load(run)
     with writing(path):
         result.export(path, as_class=as_class)
+    n_open = int((result.edges()["direction"] == "open").sum())
+    if n_open and path.suffix.lower() in handover.ONLY_ARROWS:
+        say(f"note: {path.suffix} has no undirected edge, so {n_open} open directions are written as arrows")
     say(f"wrote {path}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from drbo.cli.estimate import estimate
+from drbo.cli.command_line import command_line, quoted
 from drbo.cli.executors import executor_for, worker_options
 from drbo.cli.interrupts import INTERRUPTED, Run, limited_run
 from drbo.cli.messages import say, show
@@ -19,29 +19,26 @@ from drbo.cli.options import (
     COUNT,
     FILE,
     config_option,
-    data_options,
     duration,
-    group_options,
-    groups_of,
     json_option,
     parse_settings,
     quiet_option,
-    read_frame,
     score_options,
 )
 from drbo.cli.output import (
     CHECKPOINT,
     check_folder,
-    command_line,
     result_as_json,
     run_folder,
     save_result,
     writing,
 )
 from drbo.cli.plan import RESAMPLES, Plan
-from drbo.cli.progress import clock_time, counting, watch_for
+from drbo.cli.problems import doubts, refused
+from drbo.cli.table_options import data_options, group_options, groups_of, read_frame
 from drbo.deadline import Deadline, current
-from drbo.errors import SettingsError, TimeLimitError
+from drbo.errors import DataError, SettingsError, TimeLimitError
+from drbo.progress import clock_time, counting, watch_for
 from drbo.settings import PRESETS, Settings
 
 if TYPE_CHECKING:
@@ -124,15 +121,13 @@ if TYPE_CHECKING:
 @group_options
 @data_options
 @json_option
-@click.option("--dry-run", is_flag=True, help="Only estimate the time and memory that a fit will need.")
 @quiet_option
-def fit(
-    data: Path, output: Path | None, force: bool, as_json: bool, dry_run: bool, quiet: bool, **options: Any
-) -> None:
+def fit(data: Path, output: Path | None, force: bool, as_json: bool, quiet: bool, **options: Any) -> None:
     """Find the highest-scoring causal graph of the table in DATA.
 
-    DATA is a CSV, TSV, Parquet, NPZ or NPY file with one named column per variable. Ctrl-C ends the search and returns
-    the best graph so far. With -o the search is saved at regular intervals; 'drbo resume DIR' continues it.
+    DATA is a CSV, TSV, Excel, Parquet, Feather, NPZ or NPY file, a table of an SQLite database (file.db::table), or -
+    for standard input, with one named column per variable. Ctrl-C ends the search and returns the best graph so far.
+    With -o the search is saved at regular intervals; 'drbo resume DIR' continues it.
 
     \b
     Examples:
@@ -143,16 +138,17 @@ def fit(
       drbo fit visits.csv --groups patient
       drbo fit table.csv -o result --bootstrap 100 --workers 2
       drbo fit survey.csv --missing impute --imputations 20
+      drbo fit messy.xlsx --drop id,date --types "sex=category,grade=low<medium<high"
       drbo fit counts.csv --weights times --seeds 10
       drbo fit table.csv --start result --require "dose->outcome" -o edited
       drbo fit --config run.toml
     """
     arguments = fit_arguments(options)
-    _check_imputed(options, dry_run)
+    _check_imputed(options)
     if output is not None:
         check_folder(output, force=force)
     with limited_run(run_settings(arguments).time_limit) as run:
-        _fit(data, output, arguments, options, run, force=force, as_json=as_json, dry_run=dry_run, quiet=quiet)
+        _fit(data, output, arguments, options, run, force=force, as_json=as_json, quiet=quiet)
 
 
 def _fit(
@@ -164,19 +160,16 @@ def _fit(
     *,
     force: bool,
     as_json: bool,
-    dry_run: bool,
     quiet: bool,
 ) -> None:
-    """Read the table, search, save and print the result; or only tell what a search will take."""
-    frame = read_frame(data, options)
+    """Read the table, search, save and print the result."""
+    frame = read_frame(data, options, quiet=quiet)
     if not quiet:
         say(f"{data}: {len(frame):,} rows, {frame.shape[1]} columns")
     frame, weights = _weights(frame, options["weights"])
-    if dry_run:
-        expected = estimate(frame, arguments)
-        show(expected.as_json() if as_json else expected.lines(), machine=as_json)
-        return
     frame, resampling = _resampling(frame, options)
+    if not quiet:
+        doubts(frame, options)
     if options["start"] is not None:
         arguments["start"] = _start(options["start"], [str(name) for name in frame if name != options["groups"]])
     call = command_line(click.get_current_context())
@@ -187,10 +180,13 @@ def _fit(
         with executor_for(options["workers"], options["dask"]) as executor:
             where = {"executor": executor, "checkpoint": output / CHECKPOINT if output and one_search else None}
             extra = {"resampling": resampling, "weights": weights, "seeds": options["seeds"]}
-            found = search(frame, arguments | where, run, quiet=quiet, **extra)
+            try:
+                found = search(frame, arguments | where, run, quiet=quiet, **extra)
+            except DataError as error:
+                raise refused(error, frame, options) from error
         result = replace(found, call=call)
         finish(result, output, as_json=as_json, quiet=quiet)
-    exit_if_interrupted(result)
+    exit_if_interrupted(result, output if one_search else None)
 
 
 def _planned(
@@ -233,7 +229,7 @@ def _weights(frame: "pd.DataFrame", column: str | None) -> tuple["pd.DataFrame",
     return frame.drop(columns=column), frame[column].to_numpy()
 
 
-def _check_imputed(options: dict[str, Any], dry_run: bool) -> None:
+def _check_imputed(options: dict[str, Any]) -> None:
     """Refuse what does not go together: frequencies over completed tables, seeds and resamples."""
     if options["seeds"] is not None and (options["bootstrap"] is not None or options["missing"] == "impute"):
         other = "--bootstrap" if options["bootstrap"] is not None else "--missing impute"
@@ -247,12 +243,11 @@ def _check_imputed(options: dict[str, Any], dry_run: bool) -> None:
         if options["imputations"] is not None:
             raise SettingsError("--imputations requires --missing impute", hint="add --missing impute")
         return
-    for given, option in ((dry_run, "--dry-run"), (options["bootstrap"] is not None, "--bootstrap")):
-        if given:
-            raise SettingsError(
-                f"{option} cannot be combined with --missing impute",
-                hint="use --missing em or drop, or remove the other option",
-            )
+    if options["bootstrap"] is not None:
+        raise SettingsError(
+            "--bootstrap cannot be combined with --missing impute",
+            hint="use --missing em or drop, or remove the other option",
+        )
 
 
 def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -331,7 +326,7 @@ def search(
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from drbo.estimator import DrBO
 
-    with watch_for(run_settings(arguments), quiet=quiet) as watch:
+    with watch_for(run_settings(arguments), quiet=quiet, tell=say) as watch:
         run.announce = watch.interrupted
         model = DrBO(**arguments, callbacks=[watch])
         with Deadline(None if seeds is None else current().share(seeds)):
@@ -356,7 +351,7 @@ def refit(model: Any, rows: Any, wish: dict[str, Any], *, quiet: bool) -> None:
     model.set_params(executor=None)  # resamples are the unit of work now
     if "keep" in wish:
         save_result(model.result_, wish["keep"].parent)  # the graph is safe before hours of resamples begin
-    with counting("resamples", quiet=quiet) as progress:
+    with counting("resamples", quiet=quiet, tell=say) as progress:
         try:
             model.bootstrap(rows, progress=progress, executor=executor, **wish)
         except TimeLimitError as error:  # the graph itself is there
@@ -377,7 +372,9 @@ def finish(result: "Result", output: Path | None, *, as_json: bool = False, quie
         say(f"saved {', '.join(file.name for file in files)} in {output}")
 
 
-def exit_if_interrupted(result: "Result") -> None:
-    """End the program with the exit code of an interrupted search."""
+def exit_if_interrupted(result: "Result", folder: Path | None) -> None:
+    """End the program with the exit code of an interrupted search; its last line continues one that is saved."""
     if "interrupted" in (result.stopped, current().reason):
+        if folder is not None:
+            say(f"drbo resume {quoted(str(folder))}")
         raise click.exceptions.Exit(INTERRUPTED)

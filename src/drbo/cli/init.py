@@ -15,7 +15,7 @@ from drbo.settings import public_settings
 #: Options of 'drbo fit' that the file does not list: those about this one call, and what has a table of its own.
 LEFT_OUT = {
     *NOT_IN_FILES,
-    *("as_json", "quiet", "dry_run", "changes", "knowledge_file", "help"),
+    *("as_json", "quiet", "changes", "knowledge_file", "help"),
     *("require", "forbid", "tiers", "forbid_within_tiers", "roots", "leaves", "max_parents"),
 }
 HEAD = """\

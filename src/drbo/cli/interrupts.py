@@ -12,10 +12,10 @@ import click
 
 from drbo.cli.messages import say, say_error
 from drbo.deadline import Deadline, current
+from drbo.progress import STOPPING
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 INTERRUPTED = 130  # exit code: 128 + SIGINT
-STOPPING = "interrupted: finishing with the best graph so far; press Ctrl-C again to stop immediately"
 NO_RESULT = "interrupted before there was a result"
 #: Seconds that the main thread has to hear a signal while there is no graph yet; it may be inside a compiled function.
 HEARING_SECONDS = 1.0

@@ -8,16 +8,8 @@ import click
 
 from drbo.cli.interrupts import start_of_program
 from drbo.cli.messages import say, show
-from drbo.cli.options import (
-    FILE,
-    data_options,
-    duration,
-    group_option,
-    json_option,
-    read_frame,
-    score_choice,
-    score_options,
-)
+from drbo.cli.options import FILE, duration, json_option, score_choice, score_options
+from drbo.cli.table_options import data_options, group_option, read_frame
 from drbo.deadline import Deadline, current
 from drbo.errors import SettingsError
 

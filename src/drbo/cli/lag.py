@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from drbo.cli.messages import plain, say
-from drbo.cli.options import COUNT, FILE, file_options, read_frame
+from drbo.cli.options import COUNT, FILE
 from drbo.cli.output import writing
+from drbo.cli.table_options import file_options, read_frame
 from drbo.errors import SettingsError
 
 

@@ -6,7 +6,7 @@ The module is long because each option has its own help text, parser and error m
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,8 +17,6 @@ from drbo.errors import SettingsError
 from drbo.settings import public_settings
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from drbo.choices import ScoreChoice
     from drbo.data.table import Table
 
@@ -29,10 +27,11 @@ FILE, COUNT = click.Path(path_type=Path), click.IntRange(min=1)
 #: Options that only a person may give: where code comes from, what is overwritten, and how much is read.
 NOT_IN_FILES = ("config", "dask", "force", "max_input")
 
+#: Options that a file may also give as a list, or as a table.
+LISTS = ("columns", "drop", "types")
+
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([smh]?)")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
-_SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?)b?")
-_SEPARATOR_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -51,22 +50,6 @@ def duration(word: str) -> float:
     return seconds
 
 
-def size(word: str) -> int:
-    """Return the bytes of a size such as 500MB, 4GB or 2GiB.
-
-    Examples
-    --------
-    >>> size("4GB"), size("1.5 MiB"), size("1000")
-    (4000000000, 1572864, 1000)
-    """
-    match = _SIZE.fullmatch(word.strip().lower())
-    base = 1024 if match and match[3] else 1000
-    found = float(match[1]) * base ** " kmgt".index(match[2] or " ") if match else 0.0
-    if not 1 <= found < 2**63:
-        raise click.BadParameter(f"a size must look like 500MB or 4GB, got {word!r}")
-    return int(found)
-
-
 def penalty(word: str) -> float | str:
     """Return a number or the word ebic; the range is checked by the score.
 
@@ -81,85 +64,6 @@ def penalty(word: str) -> float | str:
         return float(word)
     except ValueError:
         raise click.BadParameter(f"a penalty must be a number >= 0 or ebic, got {word!r}") from None
-
-
-def data_options(command: F) -> F:
-    """Add the options that say how a table is read and checked."""
-    policies = (
-        click.option(
-            "--on-constant",
-            type=click.Choice(["error", "drop"]),
-            default="error",
-            show_default=True,
-            help="What to do with a column that has the same value in every row.",
-        ),
-        click.option(
-            "--on-collinear",
-            type=click.Choice(["error", "drop", "keep"]),
-            default="error",
-            show_default=True,
-            help="What to do with a column that is determined exactly by other columns.",
-        ),
-        click.option(
-            "--missing",
-            type=click.Choice(["error", "drop", "em", "impute"]),
-            default="error",
-            show_default=True,
-            help="What to do with missing values: error: refuse them; drop: drop their rows; em: covariance by EM; "
-            "impute: multiple imputation.",
-        ),
-    )
-    for option in reversed(policies):
-        command = option(command)
-    return file_options(command)
-
-
-def group_options(command: F) -> F:
-    """Add the options that say which rows belong together, or that none do."""
-    command = click.option(
-        "--independent-rows", is_flag=True, help="The order of the rows means nothing, even if neighbours are alike."
-    )(command)
-    return group_option(command)
-
-
-def group_option(command: F) -> F:
-    """Add --groups."""
-    return click.option(
-        "--groups",
-        metavar="COLUMN",
-        help="Rows with the same label in this column (not a variable) belong together, such as those of a patient: "
-        "only changes within groups count.",
-    )(command)
-
-
-def groups_of(options: Mapping[str, Any]) -> Any:
-    """Return the groups of a fit: a column, False for independent rows, or None."""
-    if options["independent_rows"] and options["groups"] is not None:
-        raise SettingsError("--groups and --independent-rows contradict each other", hint="remove one of them")
-    return False if options["independent_rows"] else options["groups"]
-
-
-def file_options(command: F) -> F:
-    """Add the options that say how a table is read from its file."""
-    options = (
-        click.option(
-            "--separator",
-            metavar="CHAR",
-            help="Separator of a text file: one character, or 'tab'.  [default: detected]",
-        ),
-        click.option(
-            "--no-header", is_flag=True, help="The text file has no header line; the columns are named x0, x1, ..."
-        ),
-        click.option(
-            "--max-input",
-            type=size,
-            metavar="SIZE",
-            help="Largest table to read.  [default: 4GiB, or 100 times the size of a compressed file]",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 def score_options(command: F) -> F:
@@ -269,6 +173,12 @@ def _config_value(parameter: click.Parameter, value: Any, where: str) -> Any:
         if not isinstance(value, bool):
             raise SettingsError(f"{where} must be true or false, got {value!r:.80}", hint="write it without quotes")
         return value
+    if parameter.name in LISTS and isinstance(value, list | dict):
+        from drbo.data.types import as_list
+
+        value = as_list(
+            [f"{key}={kind}" for key, kind in value.items()] if isinstance(value, dict) else map(str, value)
+        )
     items = value if parameter.multiple and isinstance(value, list) else [value]
     for item in items:
         if not isinstance(item, str | int | float) or isinstance(item, bool):
@@ -310,26 +220,6 @@ def json_option(command: F) -> F:
 def quiet_option(command: F) -> F:
     """Add --quiet."""
     return click.option("-q", "--quiet", is_flag=True, help="Print no progress and no notes on stderr.")(command)
-
-
-def read_frame(path: Path, options: Mapping[str, Any]) -> "pd.DataFrame":
-    """Read the table of a command that has :func:`file_options`."""
-    from drbo.data.read import read_table
-
-    separator = _SEPARATOR_WORDS.get(options["separator"] or "", options["separator"])
-    return read_table(path, separator=separator, header=not options["no_header"], max_input=options["max_input"])
-
-
-def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[str, ...]]:
-    """Read and check the table of a command that has :func:`data_options`; also return the notes of the check."""
-    from drbo.choices import Choices
-    from drbo.data.prepare import Preparation
-
-    frame = read_frame(path, options)
-    policies = {name: options[name] for name in ("missing", "on_constant", "on_collinear")}
-    parts = Choices(score=options.get("score", "auto")).counts_parts
-    data = Preparation(**policies, groups=groups_of(options), parts=parts).prepare(frame)
-    return data.table, data.notes
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:

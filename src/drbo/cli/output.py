@@ -3,15 +3,12 @@
 import json
 import os
 import re
-import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from drbo.cli.interrupts import broken_off
 from drbo.cli.messages import OutputError, put, say
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
     from drbo.result.result import Result
 
 LOCK = "drbo.lock"  # as in drbo.data.lock
-#: Where an option comes from when it is not a default.
-GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP)
 PICTURE = "graph.svg"
 CHECKPOINT = "checkpoint"  # the folder of the saved search inside that of the result
 REPORT = "report.html"
@@ -207,35 +202,6 @@ def _drawn(path: Path, write: "Callable[[Path], Any]", *, small: bool) -> bool:
         path.unlink(missing_ok=True)
         return False
     return True
-
-
-def command_line(context: click.Context) -> str:
-    """Return the words that repeat a command: its arguments and the options that were given, not its defaults.
-
-    Where the output goes and how much is said does not change the result and is left out.
-    """
-    options, arguments = [], []
-    for parameter in context.command.params:
-        value = context.params.get(parameter.name or "")
-        given = context.get_parameter_source(parameter.name or "") in GIVEN
-        if not isinstance(parameter, click.Option):
-            arguments.append(str(value))
-        elif given and parameter.name not in ("output", "force", "as_json", "quiet"):
-            flag = max(parameter.opts, key=len)
-            values: Sequence[Any] = value if parameter.multiple else [value]  # type: ignore[assignment]
-            options += [flag] if parameter.is_flag else [word for item in values for word in (flag, str(item))]
-    return " ".join(_quoted(word) for word in [*context.command_path.split(), *arguments, *options])
-
-
-def _quoted(word: str) -> str:
-    """Return a word for the shell; bytes that are no UTF-8, which names of files may hold, as in $'caf\\xe9'."""
-    try:
-        word.encode()
-    except UnicodeEncodeError:
-        raw = os.fsencode(word)
-        safe = "".join(chr(c) if 32 <= c < 127 and c not in b"\\'" else f"\\x{c:02x}" for c in raw)
-        return f"$'{safe}'"
-    return shlex.quote(word)
 
 
 def _records(table: "pd.DataFrame") -> list[dict[str, Any]]:

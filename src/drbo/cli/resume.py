@@ -15,8 +15,8 @@ from drbo.cli.messages import say
 from drbo.cli.options import COUNT, FILE, duration, json_option, own_score, quiet_option
 from drbo.cli.output import CHECKPOINT, held, writing
 from drbo.cli.plan import Plan
-from drbo.cli.progress import watch_for
 from drbo.errors import CheckpointError
+from drbo.progress import watch_for
 
 if TYPE_CHECKING:
     from drbo.result.result import Result
@@ -70,7 +70,7 @@ def resume(
                     plan.save(home)
             result = continued(folder, plan, executor, changes, limited, quiet=quiet)
             finish(result, home, as_json=as_json, quiet=quiet)
-        exit_if_interrupted(result)
+        exit_if_interrupted(result, home)
 
 
 def _check_saved(folder: Path, home: Path, plan: Plan | None) -> None:
@@ -102,7 +102,7 @@ def continued(
     if not quiet:
         table, spent = saved.table, saved.about["n_evals"]
         say(f"{folder}: {table.n_rows:,} rows, {table.n_columns} columns, {spent:,} evaluations so far")
-    with watch_for(arguments["settings"], quiet=quiet) as watch:
+    with watch_for(arguments["settings"], quiet=quiet, tell=say) as watch:
         run.announce = watch.interrupted
         model = DrBO.resume(folder, executor=executor, callbacks=[watch], **changes)
     if plan is not None:

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from drbo.cli.messages import say, show, table
-from drbo.cli.options import FILE, data_options, group_options, json_option, read_checked, score_choice, score_options
+from drbo.cli.options import FILE, json_option, score_choice, score_options
+from drbo.cli.table_options import data_options, group_options, read_checked
 
 
 @click.command(short_help="Compute the score of a given graph.")

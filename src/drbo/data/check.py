@@ -60,15 +60,15 @@ def check_table(
     _check_choice("on_collinear", on_collinear, get_args(OnCollinear))
     _check_choice("missing", missing, ("error", "drop", "keep"))
     notes = list[str]()
-    table = _read_columns(as_frame(data), missing, notes)
-    table = apply_policy(table, _find_constant(table), "on_constant", on_constant, notes)
+    table = read_columns(as_frame(data), missing, notes)
+    table = apply_policy(table, find_constant(table), "on_constant", on_constant, notes)
     table = without_collinear(table, on_collinear, notes)
     if table.n_rows < table.n_columns:
         notes.append(f"there are fewer rows ({table.n_rows}) than columns ({table.n_columns}): expect false edges")
     return table, tuple(notes)
 
 
-def _read_columns(frame: "pd.DataFrame", missing: str, notes: list[str]) -> Table:
+def read_columns(frame: "pd.DataFrame", missing: str, notes: list[str]) -> Table:
     """Decide the kind of every column, and refuse, drop or keep rows with missing values."""
     _check_shape(*frame.shape)
     missing_here = missing_cells(frame)
@@ -103,6 +103,15 @@ def without_collinear(table: Table, on_collinear: str, notes: list[str]) -> Tabl
         table = apply_policy(table, dependent, "on_collinear", on_collinear, notes)
         return apply_policy(table, relabelled, "on_collinear", "keep", notes)
     return apply_policy(table, dict(sorted((dependent | relabelled).items())), "on_collinear", on_collinear, notes)
+
+
+def find_fixed(table: Table) -> dict[int, str]:
+    """Return the columns that a check refuses because others determine them, and how."""
+    whole = _complete(table)
+    if whole is None:
+        return {}
+    relabelled = find_relabelled(whole)
+    return {j: fault for j, fault in find_dependent(whole).items() if j not in relabelled}
 
 
 def recheck(table: Table) -> None:
@@ -168,7 +177,8 @@ def _complete(table: Table) -> Table | None:
     return whole
 
 
-def _find_constant(table: Table) -> dict[int, str]:
+def find_constant(table: Table) -> dict[int, str]:
+    """Return the columns that never change, and the value of each in words."""
     found = {}
     for j, levels in enumerate(table.levels):
         column = table.values[:, j]

@@ -34,6 +34,14 @@ class CellTypeError(DataError, TypeError):
     """A cell holds neither a number nor text; also a TypeError, as scikit-learn asks of an estimator."""
 
 
+class NumberTextError(DataError):
+    """A column holds numbers as text, or numbers and a few other cells."""
+
+
+class DateError(DataError):
+    """A column holds dates or times."""
+
+
 class Column(NamedTuple):
     """A column as numbers; those of a categorical column are places in its levels."""
 
@@ -136,9 +144,20 @@ def _cells(name: str, cells: list[Any]) -> Column:
     )
 
 
+def is_number_text(text: str) -> bool:
+    """Tell whether a text is a number as programs write it.
+
+    Examples
+    --------
+    >>> is_number_text(" -1.5e3"), is_number_text("1,5")
+    (True, False)
+    """
+    return NUMBER.fullmatch(text) is not None
+
+
 def _is_number(cell: Any) -> bool:
     if isinstance(cell, str):
-        return NUMBER.fullmatch(cell) is not None
+        return is_number_text(cell)
     return isinstance(cell, Number) and not isinstance(cell, bool)
 
 
@@ -157,20 +176,20 @@ def _check_text(name: str, cells: list[Any], is_number: npt.NDArray[np.bool_]) -
         raise _date_error(name, _short(cells[int(np.argmax(is_date))]))
     if is_comma.any() and (is_comma | is_number).mean() > 0.5:
         row = int(np.argmax(is_comma))
-        raise DataError(
+        raise NumberTextError(
             f"column '{name}' contains numbers with a decimal comma, such as {_short(cells[row])} in row {row}",
             hint="write 12.5 instead of 12,5, or read the file with pandas.read_csv(path, sep=';', decimal=',')",
         )
     if is_number.all():
         row = next(row for row, cell in enumerate(cells) if isinstance(cell, str))
-        raise DataError(
+        raise NumberTextError(
             f"column '{name}' contains numbers stored as text, such as {_short(cells[row])} in row {row}",
             hint=f"convert it with frame['{name}'].astype(float); for labels use astype('category')",
         )
     if is_number.mean() > 0.5:
         bad = np.flatnonzero(~is_number)
         others = f"; {len(bad) - 1} more cells are not numbers" if len(bad) > 1 else ""
-        raise DataError(
+        raise NumberTextError(
             f"column '{name}' is mostly numeric, but row {bad[0]} contains {_short(cells[bad[0]])}{others}",
             hint=f"correct or drop these rows; for labels use frame['{name}'].astype('category')",
         )
@@ -200,8 +219,8 @@ def _grouped(name: str, codes: FloatArray, levels: list[str], note: str) -> Colu
     return Column("categorical", codes, tuple(levels), note)
 
 
-def _date_error(name: str, what: str) -> DataError:
-    return DataError(
+def _date_error(name: str, what: str) -> DateError:
+    return DateError(
         f"column '{name}' contains dates or times ({what})",
         hint="convert it to a number, such as days since the first date, or drop it",
     )

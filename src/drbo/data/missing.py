@@ -54,7 +54,7 @@ def refuse(frame: "pd.DataFrame", missing: Bools) -> None:
     """Refuse a table with missing cells, naming the columns."""
     if missing.any():
         raise DataError(
-            f"Input contains NaN: missing values in {_counted(frame, missing)}",
+            f"Input contains NaN: missing values in {missing_in_words(frame, missing)}",
             hint='use missing="drop", missing="em" or missing="impute", fill in the values yourself, or drop the '
             "columns",
         )
@@ -74,7 +74,7 @@ def complete_rows(frame: "pd.DataFrame") -> Bools:
     if kept.sum() < MIN_ROWS and missing.any():
         raise DataError(
             f"only {int(kept.sum())} of {len(frame)} rows have no missing value, but at least {MIN_ROWS} are "
-            f"needed: missing in {_counted(frame, missing)}",
+            f"needed: missing in {missing_in_words(frame, missing)}",
             hint='use missing="em" or missing="impute", or drop the columns with the most missing values',
         )
     return kept
@@ -106,7 +106,8 @@ def note(frame: "pd.DataFrame", missing: Bools, policy: str) -> str:
     return f'missing="{policy}": {words}'
 
 
-def _counted(frame: "pd.DataFrame", missing: Bools) -> str:
+def missing_in_words(frame: "pd.DataFrame", missing: Bools) -> str:
+    """Return which columns have missing cells, and how many."""
     counts = missing.sum(axis=0)
     places = np.flatnonzero(counts)
     named = [f"column '{frame.columns[j]}' ({counts[j]} of {len(frame)} rows)" for j in places[:SHOWN]]

@@ -1,12 +1,14 @@
 """From what a user passes to ``fit`` to a checked table: columns, missing values, weights and groups."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from drbo.data.advice import complete_error
 from drbo.data.audit import audit_time, serial_rows
 from drbo.data.check import OnCollinear, OnConstant, check_table
 from drbo.data.frames import as_frame
@@ -14,6 +16,7 @@ from drbo.data.groups import in_larger_groups, split_groups, within_groups
 from drbo.data.missing import Policy, complete_rows, missing_cells, note, table_policy
 from drbo.data.moments import effective_rows
 from drbo.data.table import Table
+from drbo.data.types import typed
 from drbo.data.weights import checked_weights, weights_in_words
 from drbo.errors import DataError, SettingsError
 
@@ -57,6 +60,7 @@ class Preparation:
     groups : the column that says which rows belong together, or a label per row: see :mod:`drbo.data.groups`.
         False: the order of the rows means nothing.
     parts : the score can count a row as less than one: rows that depend on the rows before them then count as fewer.
+    types : what the columns of these names hold, see :func:`drbo.data.types.typed`.
     """
 
     missing: Policy = "error"
@@ -65,21 +69,30 @@ class Preparation:
     has_targets: bool = False
     groups: Any = None
     parts: bool = False
+    types: Mapping[str, str] | None = None
+
+    def _frame(self, X: Any) -> "pd.DataFrame":
+        return typed(as_frame(X), self.types)
 
     def variables(self, X: Any) -> Any:
         """Return what is passed to a fit without the column of groups."""
-        return split_groups(as_frame(X), self.groups)[0] if isinstance(self.groups, str) else X
+        return split_groups(self._frame(X), self.groups)[0] if isinstance(self.groups, str) else X
 
     def prepare(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> Prepared:
         """Return the checked table of a fit."""
-        if split_groups(as_frame(X), self.groups)[1] is not None:
+        if split_groups(self._frame(X), self.groups)[1] is not None:
             return self._grouped(X, sample_weight)
-        frame = as_frame(X)
+        told = list[str]()
+        frame = typed(as_frame(X), self.types, told)
         weights = None if sample_weight is None else self._weights(sample_weight, frame)
         if weights is not None:
             frame, weights = frame.loc[weights > 0], weights[weights > 0]
         policy = table_policy(self.missing)
-        table, notes = check_table(frame, on_constant=self.on_constant, on_collinear=self.on_collinear, missing=policy)
+        policies: dict[str, Any] = {"on_constant": self.on_constant, "on_collinear": self.on_collinear}
+        try:
+            table, notes = check_table(frame, **policies, missing=policy)
+        except DataError as error:
+            raise complete_error(error, frame, **policies, missing=policy) from error
         if self.missing == "em" and table.incomplete and "categorical" in table.kinds:
             name = table.names[table.kinds.index("categorical")]
             raise DataError(
@@ -96,7 +109,7 @@ class Preparation:
         if weights is not None:
             weights = weights[complete_rows(frame)] if self.missing == "drop" else weights
             table, notes = replace(table, weights=weights), (*notes, weights_in_words(weights))
-        table, notes = self._counted(table, tuple(notes))
+        table, notes = self._counted(table, (*told, *notes))
         return Prepared(list(frame.columns), table, notes, independent=self.groups is False)
 
     def _counted(self, table: Table, notes: tuple[str, ...] = ()) -> tuple[Table, tuple[str, ...]]:
@@ -113,7 +126,7 @@ class Preparation:
     def _grouped(self, X: Any, sample_weight: npt.ArrayLike | None) -> Prepared:
         """Return the checked table of a fit without the differences between groups."""
         used = self.used_rows(X, sample_weight)
-        frame, codes = split_groups(as_frame(X), self.groups)
+        frame, codes = split_groups(self._frame(X), self.groups)
         assert codes is not None
         alone = int((np.bincount(codes) == 1).sum())
         if not used.all() and self.has_targets:
@@ -122,7 +135,8 @@ class Preparation:
                 hint="drop these rows from the table and targets yourself",
             )
         kept = frame.loc[used].reset_index(drop=True)
-        given = replace(self, groups=None, parts=False, missing="error" if self.missing == "drop" else self.missing)
+        policy: Policy = "error" if self.missing == "drop" else self.missing
+        given = replace(self, groups=None, parts=False, types=None, missing=policy)
         data = given.prepare(kept)
         table, notes = within_groups(
             data.table, codes[used], on_constant=self.on_constant, on_collinear=self.on_collinear
@@ -137,7 +151,7 @@ class Preparation:
     def again(self, X: Any, names: "Sequence[str]", sample_weight: npt.ArrayLike | None = None) -> Table:
         """Return the named columns, checked, with missing values, weights and groups treated as in the fit."""
         used = self.used_rows(X, sample_weight)
-        frame, codes = split_groups(as_frame(X), self.groups)
+        frame, codes = split_groups(self._frame(X), self.groups)
         policy: Any = "keep" if self.missing == "em" else "error"
         table, _ = check_table(frame.loc[used, list(names)], on_collinear="keep", missing=policy)
         if codes is not None:
@@ -147,7 +161,7 @@ class Preparation:
 
     def used_rows(self, X: Any, sample_weight: npt.ArrayLike | None) -> npt.NDArray[np.bool_]:
         """Return (n,) True for the rows that a fit of this table uses."""
-        frame, codes = split_groups(as_frame(X), self.groups)
+        frame, codes = split_groups(self._frame(X), self.groups)
         used = np.ones(len(frame), dtype=bool)
         if sample_weight is not None:
             if codes is not None:

@@ -7,7 +7,6 @@ import zipfile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
-from drbo.data import sqlite
 from drbo.data.excel import read_excel
 from drbo.data.feather import read_feather
 from drbo.data.files import read_header, read_member, read_npy, refusing
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 #: What a table may hold as numpy's letters of kinds; dates and complex numbers get a better message later.
 _KINDS = "biufcmMUS"
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
+_DATABASES = (".db", ".sqlite", ".sqlite3")
 _SUFFIXES = (
     ".csv, .tsv, .txt, .tab, .dat, .data (each also with .gz), .parquet, .pq, .feather, .arrow, .xlsx, .xlsm, "
     ".db, .sqlite, .sqlite3, .npz, .npy"
@@ -131,8 +131,10 @@ def _read_file(
     if not zipped and suffix in (".xlsx", ".xlsm"):
         frame = read_excel(path, limit, sheet=sheet, header=header, notes=notes)
         return numbers_from_text(as_frame(frame), notes, decimal=decimal)
-    if not zipped and suffix in sqlite.SUFFIXES:
-        frame = sqlite.read_sqlite(path, table, limit, notes)
+    if not zipped and suffix in _DATABASES:
+        from drbo.data.sqlite import read_sqlite
+
+        frame = read_sqlite(path, table, limit, notes)
         return numbers_from_text(as_frame(frame), notes, decimal=decimal)
     raise DataError(f"file '{path}' has an unknown extension; allowed are {_SUFFIXES}", hint="save the table as CSV")
 

@@ -16,7 +16,6 @@ from drbo.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-SUFFIXES = (".db", ".sqlite", ".sqlite3")
 MAX_CELL = 2**20  # bytes
 _ROWS_AT_ONCE = 1_000
 _TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name"

@@ -64,8 +64,10 @@ def to_dot(
     return "\n".join(["digraph {", *lines, "}"])
 
 
-def to_dagitty(pdag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
+def to_dagitty(pdag: npt.ArrayLike, names: Names = None, marks: Marks | None = None) -> str:
     """Return a graph as dagitty reads it, in R or on its web page: a ``dag``, or a ``pdag`` with undirected edges.
+
+    An edge whose direction is marked as open is undirected.
 
     Examples
     --------
@@ -78,8 +80,12 @@ def to_dagitty(pdag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
     """
     graph, labels = _checked(pdag, names)
     quoted = quoted_for_dagitty(labels)
-    edges = [f"{quoted[i]} {'--' if undirected else '->'} {quoted[j]}" for i, j, undirected in _edges(graph)]
-    return "\n".join([f"{'pdag' if (graph & graph.T).any() else 'dag'} {{", *quoted, *edges, "}"])
+    lines, kind, found = list[str](), "dag", _edges(graph)
+    for (i, j, undirected), mark in zip(found, marks or [{}] * len(found), strict=True):
+        is_open = undirected or mark.get("direction") == "open"
+        kind = "pdag" if is_open else kind
+        lines.append(f"{quoted[i]} {'--' if is_open else '->'} {quoted[j]}")
+    return "\n".join([f"{kind} {{", *quoted, *lines, "}"])
 
 
 def to_bnlearn(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
@@ -217,6 +223,8 @@ WRITERS: dict[str, Callable[..., str]] = {
     ".bnlearn": to_bnlearn,
     ".lavaan": to_lavaan,
 }
+#: Formats without an open edge: they get the DAG, one member of its class.
+ONLY_ARROWS = (".bnlearn", ".lavaan")
 ENDINGS = (".csv", ".json", ".npz", *WRITERS)
 
 
@@ -229,7 +237,7 @@ def hand_over(
 ) -> Path:
     """Write a graph in the form that the ending of the name asks for, and return the path.
 
-    dagitty, bnlearn and lavaan cannot hold weights, which are left out there, nor can the first two hold marks.
+    dagitty, bnlearn and lavaan cannot hold weights, which are left out there, nor can bnlearn hold marks.
 
     Examples
     --------
@@ -248,7 +256,8 @@ def hand_over(
     if kind not in WRITERS:
         write_graph(path, pdag, names, marks)
         return path
-    more = {".dot": (weights, marks), ".gml": (weights, marks), ".graphml": (weights, marks), ".lavaan": (marks,)}
+    both = (weights, marks)
+    more = {".dot": both, ".gml": both, ".graphml": both, ".lavaan": (marks,), ".dagitty": (marks,)}
     text = WRITERS[kind](pdag, names, *more.get(kind, ()))
     write_file(path, f"{text}\n".encode())
     return path

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -57,9 +58,10 @@ def score_class(name: str) -> Any:
     path = SCORES.get(name, name)
     module, _, attribute = path.partition(":")
     if not attribute:
+        close = get_close_matches(name, [*sorted(SCORES), "auto"], n=3)
+        hint = f"did you mean {' or '.join(close)}?" if close else "name your own score as package.module:ClassName"
         raise SettingsError(
-            f"score must be one of {', '.join(sorted(SCORES))}, auto, or module:Class, got {name!r}",
-            hint="name your own score as package.module:ClassName",
+            f"score must be one of {', '.join(sorted(SCORES))}, auto, or module:Class, got {name!r}", hint=hint
         )
     try:
         return getattr(importlib.import_module(module), attribute)

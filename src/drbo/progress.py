@@ -1,4 +1,8 @@
-"""Shows the progress of a search: a bar on a terminal, a line every few seconds elsewhere."""
+"""Shows the progress of a search: a bar on a terminal or in a notebook, a line every few seconds elsewhere.
+
+What is shown has happened: evaluations, the best score, the time so far. How long a search will take is not guessed,
+because it ends when nothing better turns up.
+"""
 
 import math
 import os
@@ -9,30 +13,31 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from drbo.cli.interrupts import STOPPING
-from drbo.cli.messages import say
-
 if TYPE_CHECKING:
     from drbo.search.outcome import Progress
     from drbo.settings import Settings
 
 LINE_SECONDS = 3.0  # between two lines where there is no terminal
 BAR_WIDTH = 24
-IDLE_ROUNDS = 3  # without an evaluation: the time left cannot be told from the budget any more
+STOPPING = "interrupted: finishing with the best graph so far; press Ctrl-C again to stop immediately"
+
+Tell = Callable[[str], None]
+
+
+def tell_stderr(text: str) -> None:
+    """Print a line to stderr."""
+    print(text, file=sys.stderr, flush=True)
 
 
 class Watch:
     """A callback of the search that shows nothing; the base of those that do."""
 
-    def __init__(self, settings: "Settings", clock: Callable[[], float] = time.monotonic) -> None:
-        self.settings = settings
-        self._clock = clock
-        self._start = clock()
+    def __init__(
+        self, settings: "Settings", clock: Callable[[], float] = time.monotonic, tell: Tell = tell_stderr
+    ) -> None:
+        self.settings, self._clock, self._tell = settings, clock, tell
+        self._start = self._improved_at = clock()
         self._best = -math.inf
-        self._improved_at = 0  # iteration
-        self._n_evals = 0
-        self._idle = 0  # iterations in a row without an evaluation
-        self._counts_climbs = False
 
     def __enter__(self) -> Self:
         return self
@@ -42,52 +47,40 @@ class Watch:
 
     def __call__(self, progress: "Progress") -> None:
         """Take note of an iteration; never ends the search."""
-        if progress.proving:
-            return
-        self._counts_climbs = progress.limit is None  # patience alone bounds route orders
-        self._idle = self._idle + 1 if progress.n_evals == self._n_evals else 0
-        self._n_evals = progress.n_evals
         if progress.best > self._best:
-            self._best, self._improved_at = progress.best, progress.iteration
+            self._best, self._improved_at = progress.best, self._clock()
 
     def interrupted(self) -> None:
         """Answer the first Ctrl-C, also where nothing else is shown."""
-        say(STOPPING)
+        self._tell(STOPPING)
 
-    def state(self, progress: "Progress") -> tuple[float, float]:
-        """Return the part of the search that is done and the seconds left, if the speed stays as it was."""
-        elapsed, settings = self._clock() - self._start, self.settings
-        if progress.proving:
-            return 1.0, 0.0
-        if self._counts_climbs:
-            done = (progress.iteration - self._improved_at) / settings.order_patience
-            left = elapsed / progress.iteration * (1 - done) * settings.order_patience
-        else:
-            done = progress.n_evals / settings.max_evals
-            left = elapsed * (settings.max_evals - progress.n_evals) / max(1, progress.n_evals)
-        if settings.time_limit is not None:
-            done, left = max(done, elapsed / settings.time_limit), min(left, settings.time_limit - elapsed)
-        return min(1.0, done), max(0.0, left)
+    def done(self, progress: "Progress") -> float | None:
+        """Return the part of the budget that is spent; None: there is no budget, or a proof is under way."""
+        parts = [] if progress.limit is None or progress.proving else [progress.n_evals / self.settings.max_evals]
+        if self.settings.time_limit is not None:
+            parts.append((self._clock() - self._start) / self.settings.time_limit)
+        return min(1.0, max(parts)) if parts else None
 
     def words(self, progress: "Progress") -> str:
         """Return the state of the search in a few words."""
-        found = f"best score {progress.best:.2f}"
+        now, found = self._clock(), f"best score {progress.best:.2f}"
+        elapsed, idle = now - self._start, now - self._improved_at
+        count = f"{progress.n_evals:,} evaluations"
         if progress.proving:
-            return (
-                f"{found}, trying to prove that it is the highest, {clock_time(self._clock() - self._start)} in total"
-            )
-        left = clock_time(self.state(progress)[1])
-        if self._counts_climbs:
-            return f"{progress.n_evals:,} evaluations, {found}, {left} left unless the score improves"
-        count = f"{progress.n_evals:,} of {self.settings.max_evals:,} evaluations"
-        if self._idle >= IDLE_ROUNDS:
-            return f"{count}, {found}, nothing new in {self._idle} rounds"
-        return f"{count}, {found}, at most {left} left"
+            words = [found, "trying to prove that it is the highest"]
+        elif progress.limit is not None:
+            words = [f"{progress.n_evals:,} of {self.settings.max_evals:,} evaluations", found]
+        else:
+            words = [count, found, f"no better one for {clock_time(idle)}" if idle >= 1 else "just improved"]
+        words.append(f"{clock_time(elapsed)} so far")
+        if self.settings.time_limit is not None:
+            words.append(f"ends within {clock_time(max(0.0, self.settings.time_limit - elapsed))}")
+        return ", ".join(words)
 
 
 @contextmanager
 def counting(
-    what: str, *, quiet: bool, clock: Callable[[], float] = time.monotonic
+    what: str, *, quiet: bool, clock: Callable[[], float] = time.monotonic, tell: Tell = tell_stderr
 ) -> Iterator[Callable[[int, int], None] | None]:
     """Yield a function of (done, all) that prints a line every few seconds; None where nothing is to be said."""
     if quiet:
@@ -95,21 +88,23 @@ def counting(
         return
     start = due = clock()
 
-    def tell(done: int, total: int) -> None:
+    def say(done: int, total: int) -> None:
         nonlocal due
         now = clock()
         if now >= due + LINE_SECONDS and done < total:
             due = now
-            say(f"{what}: {done:,} of {total:,}, {clock_time((now - start) * (total - done) / done)} left")
+            tell(f"{what}: {done:,} of {total:,}, {clock_time(now - start)} so far")
 
-    yield tell
+    yield say
 
 
 class LineWatch(Watch):
     """Prints a line every few seconds."""
 
-    def __init__(self, settings: "Settings", clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(settings, clock)
+    def __init__(
+        self, settings: "Settings", clock: Callable[[], float] = time.monotonic, tell: Tell = tell_stderr
+    ) -> None:
+        super().__init__(settings, clock, tell)
         self._due = self._start + LINE_SECONDS
 
     def __call__(self, progress: "Progress") -> None:
@@ -118,11 +113,11 @@ class LineWatch(Watch):
         now = self._clock()
         if now >= self._due:
             self._due = now + LINE_SECONDS
-            say(f"search: {self.words(progress)}")
+            self._tell(f"search: {self.words(progress)}")
 
 
 class BarWatch(Watch):
-    """Shows a bar that disappears when the search ends."""
+    """Shows a bar that disappears when the search ends; it only moves where there is no budget."""
 
     def __enter__(self) -> Self:
         from rich.console import Console
@@ -138,7 +133,7 @@ class BarWatch(Watch):
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        self._task = self._bar.add_task("evaluating the first graphs", total=1.0)
+        self._task = self._bar.add_task("evaluating the first graphs", total=None)
         self._show_warning, warnings.showwarning = warnings.showwarning, self._show_above
         self._bar.start()
         return self
@@ -155,7 +150,9 @@ class BarWatch(Watch):
     def __call__(self, progress: "Progress") -> None:
         """Move the bar."""
         super().__call__(progress)
-        self._bar.update(self._task, completed=self.state(progress)[0], description=self.words(progress))
+        part = self.done(progress)
+        total = None if part is None else 1.0
+        self._bar.update(self._task, total=total, completed=part or 0.0, description=self.words(progress))
 
     def interrupted(self) -> None:
         """Say what happens next; the bar goes first, so that a second Ctrl-C leaves the terminal in order."""
@@ -163,12 +160,13 @@ class BarWatch(Watch):
         super().interrupted()
 
 
-def watch_for(settings: "Settings", *, quiet: bool) -> Watch:
-    """Return the watch that suits where stderr leads."""
+def watch_for(settings: "Settings", *, quiet: bool, tell: Tell = tell_stderr) -> Watch:
+    """Return the watch that suits where stderr leads; in a notebook, a bar."""
     if quiet:
-        return Watch(settings)
+        return Watch(settings, tell=tell)
     is_terminal = sys.stderr.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
-    return BarWatch(settings) if is_terminal else LineWatch(settings)
+    is_notebook = "ipykernel" in sys.modules
+    return BarWatch(settings, tell=tell) if is_terminal or is_notebook else LineWatch(settings, tell=tell)
 
 
 def clock_time(seconds: float) -> str:

@@ -1,0 +1,87 @@
+"""Says everything that is wrong with a table at once, and ends with the command that solves it."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from drbo.cli.messages import plain, say
+from drbo.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from drbo.data.advice import Look
+
+SHOWN = 60  # problems
+NOTHING_LEFT = "Fewer than 2 columns can be used: this is no table to learn a graph from."
+
+
+class TableProblemsError(DataError):
+    """The refusal of a table: ``lines`` has all problems and the command that solves them."""
+
+    def __init__(self, message: str, lines: list[str], hint: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.lines = lines
+
+
+def look(frame: "pd.DataFrame", options: Mapping[str, Any]) -> "Look":
+    """Look at the variables of a table as a fit with these options would."""
+    from drbo.data.advice import look_at
+    from drbo.data.missing import table_policy
+
+    policies = {name: options[name] for name in ("on_constant", "on_collinear")}
+    return look_at(_variables(frame, options), missing=table_policy(options["missing"]), **policies)
+
+
+def doubts(frame: "pd.DataFrame", options: Mapping[str, Any]) -> None:
+    """Say which columns can be used but hardly are meant to be, and the command that solves it."""
+    from drbo.data.advice import look_at
+
+    found = look_at(_variables(frame, options), missing="keep", on_constant="drop", on_collinear="keep")
+    if found.problems and not found.blocking:
+        for problem in found.problems:
+            say(f"note: {problem.text}")
+        say(f"If that is not what you want: {solving_line(found)}")
+
+
+def refused(error: DataError, frame: "pd.DataFrame", options: Mapping[str, Any]) -> DataError:
+    """Return the refusal of a table with all problems; the error itself where the columns are not the reason."""
+    found = look(frame, options)
+    if not found.blocking:
+        return error
+    way = [f"  {solving_line(found)}"] if found.usable else [NOTHING_LEFT]
+    if len(found.problems) == 1:
+        return TableProblemsError(error.message, ["This command solves it:"] * found.usable + way, error.hint)
+    lines = [*listed(found), *["This command solves them:"] * found.usable, *way]
+    return TableProblemsError(f"the table has {len(found.problems)} problems:", lines)
+
+
+def listed(found: "Look") -> list[str]:
+    """Return one line per problem."""
+    lines = [f"  {k}. {plain(problem.text)}" for k, problem in enumerate(found.problems[:SHOWN], 1)]
+    return lines + [f"  ... and {len(found.problems) - SHOWN} more"] * (len(found.problems) > SHOWN)
+
+
+def solving_line(found: "Look") -> str:
+    """Return the command of a fit, with the options that solve the problems of its table."""
+    from drbo.cli.command_line import command_line
+    from drbo.data.types import as_list, listed, parsed_types
+
+    context = click.get_current_context()
+    given = context.params
+    changes = {}
+    if found.drop:
+        changes["drop"] = as_list(dict.fromkeys([*listed(given["drop"] or ""), *found.drop]))
+    if found.missing:
+        changes["missing"] = found.missing
+    if found.types:
+        types = parsed_types(given["types"] or "") | dict(found.types)
+        changes["types"] = as_list(f"{name}={kind}" for name, kind in types.items())
+    return command_line(context, changes, "drbo fit")
+
+
+def _variables(frame: "pd.DataFrame", options: Mapping[str, Any]) -> "pd.DataFrame":
+    """Return the table without the column that says which rows belong together."""
+    groups = options.get("groups")
+    return frame.drop(columns=groups) if groups in frame else frame
