@@ -84,14 +84,14 @@ def test_among_many_columns_a_linear_bic_pays_for_the_choice_among_pairs(rng):
 
 
 def test_presets_of_the_paper_choose_as_the_paper_did():
-    name, options, reasons, _ = Choices(preset="paper-gp").of_score(_table())
+    name, options, reasons = Choices(preset="paper-gp").of_score(_table())
     assert (name, options) == ("gp-nv", {"alpha": 1.0})
     assert "preset" in reasons[0]
     assert Choices(preset="paper").pruner(BicNV) == "threshold"
 
 
 def test_what_was_given_stands():
-    name, options, reasons, _ = Choices(score="bic-nv", score_options={"penalty": 3}).of_score(_table())
+    name, options, reasons = Choices(score="bic-nv", score_options={"penalty": 3}).of_score(_table())
     assert (name, options, reasons) == ("bic-nv", {"penalty": 3}, ())
     assert Choices(prune="cam").pruner(BicNV) == "cam"
 
