@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from drbo.data.experiments import Experiments
 from drbo.data.moments import Moments, complete_moments, moments
 from drbo.deadline import current
 
@@ -56,6 +57,7 @@ class Table:
     levels: tuple[tuple[str, ...] | None, ...]
     weights: npt.NDArray[np.float64] | None = None  # (n,) > 0
     groups: npt.NDArray[np.intp] | None = None  # (n,) numbers of groups whose means were removed
+    experiments: Experiments | None = None  # which experiment each row comes from
 
     @classmethod
     def from_array(cls, values: npt.ArrayLike, names: Sequence[str] | None = None) -> "Table":
@@ -149,6 +151,7 @@ class Table:
             tuple(self.levels[j] for j in columns),
             None if self.weights is None else self.weights[rows],
             None if self.groups is None else self.groups[rows],
+            None if self.experiments is None else self.experiments.take(rows),
         )
 
     def canonical_order(self, seed: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -172,6 +175,7 @@ class Table:
         keys = sorted(zip(digests, colours.tolist(), self.names, range(self.n_columns), strict=True))
         columns = np.array([j for *_, j in keys], dtype=np.intp)
         last = [] if self.weights is None else [self.weights]  # rows are told apart by it only if they are equal
+        last += [] if self.experiments is None else [self.experiments.codes.astype(np.float64)]
         rows = _row_order(self.n_rows, chain((self.values[:, j] for j in columns), last))
         self._orders[seed] = rows, columns
         return rows, columns

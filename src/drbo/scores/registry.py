@@ -20,6 +20,7 @@ SCORES: dict[str, str] = {
     "bge": "drbo.scores.bge:BGe",
     "bic-discrete": "drbo.scores.discrete:DiscreteBIC",
     "bic-ev": "drbo.scores.linear:BicEV",
+    "bic-experiments": "drbo.scores.experiments:ExperimentBIC",
     "bic-ng": "drbo.scores.nongaussian:BicNG",
     "bic-nv": "drbo.scores.linear:BicNV",
     "gp": "drbo.scores.gp:GpScore",
