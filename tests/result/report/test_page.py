@@ -154,12 +154,13 @@ class TestInTheBrowser:
         return browser
 
     def test_it_opens_without_complaints(self, opened):
-        assert opened.run("document.querySelector('h1').textContent") == "Causal graph of 4 variables"
+        assert opened.run("document.querySelector('h1').textContent") == "Causal graph of table.csv"
         assert opened.run("drbo.cy.edges().length") == 3
         assert opened.run("getComputedStyle(document.getElementById('picture')).display") == "none"
         assert opened.complaints == []
 
     def test_a_click_on_an_edge_shows_what_is_known_about_it(self, opened):
+        opened.run("document.getElementById('canvas').scrollIntoView({ behavior: 'instant' })")
         place = opened.run(
             "(() => { const box = document.getElementById('canvas').getBoundingClientRect();"
             " const p = drbo.cy.getElementById('e0').renderedMidpoint(); return [box.x + p.x, box.y + p.y]; })()"
@@ -200,6 +201,59 @@ class TestInTheBrowser:
         )
         assert opened.run("document.getElementById('details-title').textContent") == "slip"
         assert opened.run("drbo.cy.nodes('.found').length") == 1
+
+    def test_a_name_that_nothing_has_is_said(self, opened):
+        opened.run(
+            "(() => { const box = document.getElementById('find'); box.value = 'snow';"
+            " box.dispatchEvent(new Event('input')); })()"
+        )
+        assert opened.run("document.getElementById('count').textContent") == "No variable has this name"
+
+    def test_what_is_known_becomes_a_command(self, opened):
+        command = "document.getElementById('again-command').textContent"
+        opened.run("document.querySelectorAll('#edge-table tbody tr')[0].click()")
+        opened.run("document.querySelector('[data-mark=forbid]').click()")
+        assert opened.run(command) == "drbo fit table.csv --seed 3 --forbid 'rain->slip'"
+        opened.run("document.querySelector('[data-mark=require]').click()")
+        assert opened.run(command) == "drbo fit table.csv --seed 3 --require 'rain->slip'"
+        for node, tier in ((0, 1), (2, 2)):
+            opened.run(
+                f"(() => {{ drbo.cy.getElementById('n{node}').emit('tap');"
+                f" const box = document.getElementById('tier-number');"
+                f" box.value = {tier}; box.dispatchEvent(new Event('input')); }})()"
+            )
+        assert opened.run(command) == "drbo fit table.csv --seed 3 --require 'rain->slip' --tiers 'rain;slip'"
+        opened.run("document.getElementById('forget').click()")
+        assert opened.run("document.getElementById('again').hidden")
+
+    def test_names_that_options_cannot_carry_become_a_call(self, browser, tmp_path):
+        browser.open(write_report(a_result(names=("it's", "b;c", "d", "e")), tmp_path / "report.html"))
+        command = "document.getElementById('again-command').textContent"
+        browser.run("document.querySelectorAll('#edge-table tbody tr')[0].click()")
+        browser.run("document.querySelector('[data-mark=reverse]').click()")
+        assert browser.run(command) == "drbo fit table.csv --seed 3 --forbid 'd->it'\\''s'"
+        browser.run("document.querySelectorAll('#edge-table tbody tr')[1].click()")
+        browser.run("document.querySelector('[data-mark=require]').click()")
+        assert browser.run(command) == 'knowledge=Knowledge(forbidden=[["d","it\'s"]], required=[["b;c","d"]])'
+
+    def test_graph_and_edges_can_be_saved(self, browser, tmp_path):
+        browser.open(write_report(a_result(names=("=1+1", "wet", "slip", "sun")), tmp_path / "report.html"))
+        rows = browser.run("drbo.saved.csv()").splitlines()
+        assert rows[0].startswith('"cause","effect","direction"')
+        assert rows[1].startswith('"\'=1+1","slip","assumed"')
+        picture = browser.run("drbo.saved.svg()")
+        assert picture.startswith("<svg")
+        assert "<style" in picture
+        browser.send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+        for ending, start in (("png", b"\x89PNG"), ("svg", b"<svg"), ("csv", b"\xef\xbb\xbf")):
+            browser.run(f"document.getElementById('save-{ending}').click()")
+            saved = tmp_path / f"graph.{ending}"
+            for _ in range(100):
+                if saved.exists() and saved.stat().st_size:
+                    break
+                time.sleep(0.05)
+            assert saved.read_bytes().startswith(start)
+        assert browser.complaints == []
 
     def test_a_title_sorts_the_table(self, opened):
         opened.run("document.querySelectorAll('#edge-table th')[6].click()")
@@ -253,4 +307,9 @@ class TestInTheBrowser:
         browser.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         assert time.perf_counter() - start < 10  # 0.5 s on an idle machine; a busy one must not fail
         assert browser.run("drbo.cy.nodes().length") == 100
+        assert browser.run("10.5 * drbo.cy.zoom()") >= 9  # pixels of a label
+        browser.run("void drbo.cy.getElementById('n50').emit('tap')")
+        browser.run("document.getElementById('near').click()")
+        near = 1 + int((dag | dag.T)[50].sum())
+        assert browser.run("drbo.cy.nodes(':visible').length") == near
         assert browser.complaints == []

@@ -3,10 +3,13 @@
 The module is long because every section of the report is a method of one class.
 """
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,7 @@ from drbo.claims.questions import questions
 from drbo.data.facts import ColumnFacts
 from drbo.graph import dag_to_cpdag
 from drbo.result.export import printable
+from drbo.result.report.plain_words import PlainWords, plain_words
 from drbo.result.result import Result
 from drbo.result.summary import CUT_SHORT, before_pruning, counted, runner_up, than_before_pruning
 
@@ -75,6 +79,7 @@ FILTERS = (
     ("standardised_weight", "Minimum standardised weight"),
 )
 
+FIT = "drbo fit "  # how a call begins that is a command
 SHOWN_RIVALS = 5  # equivalence classes beside the best
 SHOWN_CHANGES = 6  # edges of each kind that a rival is described by
 LINEAR = "Effects are linear and additive; the noise is Gaussian."
@@ -136,6 +141,20 @@ class Content:
             self._edge(record, one, shown)
             for record, one in zip(table.to_dict("records"), result.directions, strict=True)
         ]
+
+    @property
+    def title(self) -> str:
+        """What the graph is about: the file that a command fitted, or the number of variables."""
+        call = self.result.call
+        with suppress(ValueError):  # a call from a file may be any text
+            if call.startswith(FIT) and (word := shlex.split(call)[2])[:1] not in ("-", ""):
+                return f"Causal graph of {printable(Path(word).name)}"
+        return f"Causal graph of {len(self.result.names)} variables"
+
+    @property
+    def words(self) -> PlainWords:
+        """The result in plain words."""
+        return plain_words(self.result)
 
     @property
     def headline(self) -> str:

@@ -108,7 +108,7 @@ def graph_data(drawing: Drawing, content: Content) -> dict[str, Any]:
         {"name": name, "left": left, "width": width, "top": top, "bottom": bottom}
         for name, top, bottom in drawing.bands
     ]
-    return {"nodes": nodes, "edges": edges, "bands": bands, "filter": content.filter}
+    return {"nodes": nodes, "edges": edges, "bands": bands, "filter": content.filter, "call": content.result.call}
 
 
 def setting_rows(settings: dict[str, Any]) -> list[dict[str, Any]]:

@@ -5,7 +5,8 @@
   const data = JSON.parse(byId("graph-data").textContent);
   const rows = Array.from(document.querySelectorAll("#edge-table tbody tr"));
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-  const HEIGHT = 22;
+  const HEIGHT = 22, LABEL = 10.5;
+  const READABLE = 9 / LABEL;  // the smallest zoom at which labels can be read
 
   // A line through points, as cytoscape wants it: shares along and distances beside the straight way between the ends.
   function segments(points) {
@@ -50,7 +51,7 @@
     return [
       { selector: "node.variable", style: {
         shape: "round-rectangle", "corner-radius": 6, width: "data(width)", height: HEIGHT, label: "data(label)",
-        "text-valign": "center", "text-halign": "center", "font-size": 10.5,
+        "text-valign": "center", "text-halign": "center", "font-size": LABEL,
         "font-family": getComputedStyle(document.body).fontFamily, color: colour("ink"),
         "background-color": colour("node"), "border-color": colour("node-line"), "border-width": 0.8 } },
       { selector: "node.band", style: {
@@ -71,7 +72,7 @@
       { selector: "node.found", style: { "background-color": colour("mark"), "border-color": colour("mark-line"), "border-width": 2 } },
       { selector: "edge.chosen", style: { opacity: 1, "underlay-color": colour("mark-line"), "underlay-opacity": 0.45, "underlay-padding": 4 } },
       { selector: "node.chosen", style: { "border-color": colour("mark-line"), "border-width": 2.5 } },
-      { selector: ".gone", style: { display: "none" } },
+      { selector: ".gone, .far", style: { display: "none" } },
     ];
   }
 
@@ -86,7 +87,15 @@
     cy.fit(cy.elements(":visible"), 18);
     if (cy.zoom() > 1.8) { cy.zoom(1.8); cy.center(); }
   };
-  fit();
+  // A large graph opens at a size that can be read, around the variable with most links.
+  function open() {
+    fit();
+    if (cy.zoom() >= READABLE) return;
+    cy.zoom(READABLE);
+    cy.center(cy.nodes(".variable").max((node) => node.degree()).ele);
+    byId("details-hint").textContent = "The graph is larger than its frame: drag it, or select a variable and then Neighbours.";
+  }
+  open();
   window.drbo = { cy };  // for tests and for the curious
 
   // The wheel and the finger scroll the page until the graph is clicked.
@@ -98,6 +107,9 @@
   byId("canvas").addEventListener("pointerdown", () => activate(true));
   document.addEventListener("pointerdown", (event) => { if (!byId("canvas").contains(event.target)) activate(false); });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") { activate(false); choose(null); } });
+
+  let chosen = null;
+  const known = { forbid: new Set(), require: new Set(), tiers: new Map() };
 
   function show(title, facts) {
     byId("details-title").textContent = title;
@@ -118,7 +130,11 @@
   function choose(element) {
     cy.elements().removeClass("chosen faded");
     for (const row of rows) row.classList.remove("chosen");
+    chosen = element;
+    byId("marks").hidden = !element || !element.isEdge();
+    byId("tier").hidden = byId("near").hidden = !element || !element.isNode();
     if (!element) return show("Details", []);
+    if (element.isNode()) byId("tier-number").value = known.tiers.get(element.data("index")) ?? "";
     const around = element.isEdge() ? element.connectedNodes() : element.closedNeighborhood();
     cy.elements().not(".band").not(around).not(element).addClass("faded");
     element.addClass("chosen");
@@ -139,14 +155,19 @@
 
   byId("closer").addEventListener("click", () => zoom(1.3));
   byId("further").addEventListener("click", () => zoom(1 / 1.3));
-  byId("whole").addEventListener("click", fit);
+  byId("whole").addEventListener("click", () => { cy.elements().removeClass("far"); fit(); });
+  byId("near").addEventListener("click", () => {
+    const near = chosen.closedNeighborhood();
+    cy.elements().not(near.union(near.edgesWith(near))).addClass("far");
+    fit();
+  });
   function zoom(factor) {
     cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
   }
   let width = 0;
   new ResizeObserver(() => {
     const now = byId("canvas").clientWidth;
-    if (now !== width) { width = now; cy.resize(); fit(); }
+    if (now !== width) { width = now; cy.resize(); open(); }
   }).observe(byId("canvas"));
 
   byId("names").replaceChildren(...data.nodes.map((node) => {
@@ -180,7 +201,8 @@
       row.hidden = !shown(edge) || !named;
     }
     byId("least-value").textContent = Number(byId("least").value).toFixed(2);
-    byId("count").textContent = `${count} of ${data.edges.length} edges`;
+    const none = word !== "" && cy.nodes(".found").empty();
+    byId("count").textContent = none ? "No variable has this name" : `${count} of ${data.edges.length} edges`;
   }
   if (data.filter) {
     byId("slide").hidden = false;
@@ -189,6 +211,95 @@
     byId("least").addEventListener("input", filter);
   }
   filter();
+
+  // What somebody knows about edges and columns, as the command or the call that carries it.
+  const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
+  function again() {
+    const name = (k) => data.nodes[k].name;
+    const pairs = (kind) => Array.from(known[kind], (pair) => pair.split(" ").map(name));
+    const numbers = Array.from(new Set(known.tiers.values())).sort((a, b) => a - b);
+    const tiers = numbers.map((n) => Array.from(known.tiers).filter(([, tier]) => tier === n).map(([k]) => name(k)));
+    const words = [...pairs("forbid").flat(), ...pairs("require").flat(), ...tiers.flat()];
+    byId("again").hidden = words.length === 0;
+    const plain = data.call.startsWith("drbo ") && !words.some((word) => /[,;]|->|^\s|\s$/.test(word));
+    if (plain) {
+      const options = [["forbid", "--forbid"], ["require", "--require"]].flatMap(
+        ([kind, option]) => pairs(kind).map((pair) => `${option} ${quoted(pair.join("->"))}`));
+      if (tiers.length > 1) options.push(`--tiers ${quoted(tiers.map((tier) => tier.join(",")).join(";"))}`);
+      byId("again-command").textContent = [data.call, ...options].join(" ");
+    } else {
+      const parts = [["forbidden", pairs("forbid")], ["required", pairs("require")], ["tiers", tiers.length > 1 ? tiers : []]];
+      const given = parts.filter(([, list]) => list.length).map(([key, list]) => `${key}=${JSON.stringify(list)}`);
+      byId("again-command").textContent = `knowledge=Knowledge(${given.join(", ")})`;
+    }
+  }
+  for (const button of document.querySelectorAll("[data-mark]")) {
+    button.addEventListener("click", () => {
+      const edge = data.edges[chosen.data("index")], forward = `${edge.source} ${edge.target}`;
+      const pair = button.dataset.mark === "reverse" ? `${edge.target} ${edge.source}` : forward;
+      const [add, other] = button.dataset.mark === "require" ? ["require", "forbid"] : ["forbid", "require"];
+      known[other].delete(pair);
+      if (!known[add].delete(pair)) known[add].add(pair);
+      again();
+    });
+  }
+  byId("tier-number").addEventListener("input", () => {
+    const tier = Number(byId("tier-number").value);
+    if (tier >= 1) known.tiers.set(chosen.data("index"), tier);
+    else known.tiers.delete(chosen.data("index"));
+    again();
+  });
+  byId("forget").addEventListener("click", () => {
+    for (const part of Object.values(known)) part.clear();
+    byId("tier-number").value = "";
+    again();
+  });
+
+  // Save what is shown. A cell that a spreadsheet would take for a formula begins with an apostrophe.
+  function save(ending, content) {
+    const link = document.createElement("a");
+    link.download = `graph.${ending}`;
+    link.href = URL.createObjectURL(content);
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+  function csv() {
+    const cell = (text) => {
+      const number = text.replace("−", "-").replace(/(\d),(?=\d{3})/g, "$1");
+      const safe = Number.isFinite(Number(number)) ? number : text.replace(/^[=+\-@\t\r]/, "'$&");
+      return `"${safe.replaceAll('"', '""')}"`;
+    };
+    const lines = [document.querySelector("#edge-table thead tr"), ...rows.filter((row) => !row.hidden)].map((row) =>
+      Array.from(row.children).filter((_, k) => k !== 1).map((part) => cell(part.textContent.trim())).join(","));
+    return `${lines.join("\r\n")}\r\n`;
+  }
+  function svg() {
+    const picture = document.querySelector("#picture svg").cloneNode(true);
+    const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
+    style.textContent = document.querySelector("style").textContent;
+    picture.prepend(style);
+    return new XMLSerializer().serializeToString(picture);
+  }
+  byId("save-png").addEventListener("click", async () => {
+    save("png", await cy.png({ full: true, scale: 2, bg: colour("paper"), output: "blob-promise" }));
+  });
+  byId("save-svg").addEventListener("click", () => save("svg", new Blob([svg()], { type: "image/svg+xml" })));
+  byId("save-csv").addEventListener("click", () => save("csv", new Blob(["\ufeff", csv()], { type: "text/csv" })));
+  if (!rows.length) byId("save-csv").hidden = true;
+  const copy = (button, id) => byId(button)?.addEventListener("click", async () => {
+    const said = byId(button).textContent;
+    try {
+      await navigator.clipboard.writeText(byId(id).textContent);
+      byId(button).textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(byId(id));
+      byId(button).textContent = "Selected: copy with Ctrl+C";
+    }
+    setTimeout(() => { byId(button).textContent = said; }, 2000);
+  });
+  copy("copy-call", "call");
+  copy("copy-again", "again-command");
+  window.drbo.saved = { csv, svg };
 
   // A click on a title sorts the table: numbers by size, words by letter.
   const titles = Array.from(document.querySelectorAll("#edge-table th"));

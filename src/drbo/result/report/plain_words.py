@@ -1,0 +1,144 @@
+"""The result in plain words: what it says, what to doubt, and what to do next, for readers without statistics."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from drbo.claims.directions import EdgeDirection
+from drbo.result.export import printable
+from drbo.result.result import Result
+from drbo.result.summary import CUT_SHORT
+
+#: Links, arrows or variables that one sentence names.
+NAMED = 3
+#: With fewer rows than this many times the columns, chance links are likely.
+ROWS_PER_COLUMN = 5
+
+
+@dataclass(frozen=True)
+class PlainWords:
+    """Three short paragraphs, each a list of sentences."""
+
+    says: tuple[str, ...]
+    doubt: tuple[str, ...]
+    next: tuple[str, ...]
+
+
+def plain_words(result: Result) -> PlainWords:
+    """Return what a result says, what to doubt about it, and what to do next.
+
+    Examples
+    --------
+    >>> from drbo.result.records import Scoring, SearchRecord
+    >>> dag = [[0, 1], [0, 0]]
+    >>> result = Result(names=("weight", "pressure"), dag=dag, pruned_score=0.0,
+    ...     search=SearchRecord(dag=dag, score=0.0), scoring=Scoring(name="bic-nv", equivalent=True))
+    >>> print(*plain_words(result).says)
+    weight and pressure are linked. The data cannot tell which causes which.
+    """
+    strongest = _strongest(result)
+    return PlainWords(_says(result, strongest), _doubt(result), _next(result, strongest))
+
+
+def _strongest(result: Result) -> list[EdgeDirection]:
+    """Return the edges, the strongest first: by standardised weight or by what the score loses without them."""
+    size = result.standardised_weights
+    if size is None and result.margins is not None:
+        size = result.margins.removed
+    if size is None:
+        return list(result.directions)
+    order = np.argsort(-np.nan_to_num(np.abs(size[result.dag])), kind="stable")
+    return [result.directions[k] for k in order]
+
+
+def _says(result: Result, edges: list[EdgeDirection]) -> tuple[str, ...]:
+    d = len(result.names)
+    if not edges:
+        return (f"In {result.table.n_rows:,} rows, none of the {d} variables is linked to another.",)
+    links = [f"{printable(one.cause)}–{printable(one.effect)}" for one in edges]
+    if len(links) == 1:
+        words = [f"{printable(edges[0].cause)} and {printable(edges[0].effect)} are linked."]
+    else:
+        which = ":" if len(links) <= NAMED else "; the strongest links are"
+        pairs = d * (d - 1) // 2
+        words = [f"{len(links):,} of the {pairs:,} pairs of variables are directly linked{which} {_listed(links[:NAMED])}."]
+    words += _arrows(edges)
+    alone = [printable(result.names[k]) for k in np.flatnonzero(~(result.dag | result.dag.T).any(axis=0))]
+    if alone:
+        words.append(f"Nothing in the table is directly linked to {_listed(alone)}.")
+    return tuple(words)
+
+
+def _arrows(edges: list[EdgeDirection]) -> list[str]:
+    """Return what is known about directions."""
+    words = []
+    for given, who in ((False, "The data support that"), (True, "As you stated,")):
+        found = [
+            f"{printable(one.cause)} causes {printable(one.effect)}"
+            for one in edges
+            if one.direction == "supported" and (one.ground == "given") == given
+        ]
+        if found:
+            words.append(f"{who} {_listed(found)}.")
+    unknown = [one for one in edges if one.direction != "supported"]
+    if not unknown:
+        return words
+    if len(unknown) == len(edges):
+        which = "The data cannot tell which causes which" + (", for any of these links." if len(edges) > 1 else ".")
+    elif len(unknown) == 1:
+        pair = f"{printable(unknown[0].cause)} and {printable(unknown[0].effect)}"
+        which = f"For {pair} the data cannot tell which causes which."
+    else:
+        which = f"For the other {len(unknown)} links the data cannot tell which causes which."
+    guessed = sum(one.direction == "assumed" for one in unknown)
+    guess = " A hollow arrow is the better guess, no more." if guessed else ""
+    return [*words, which + guess]
+
+
+def _doubt(result: Result) -> tuple[str, ...]:
+    if not result.dag.any():
+        return ("A link that is weak, or that only shows for some values, can be missed.",)
+    words = []
+    if result.cut_short:
+        words.append(CUT_SHORT)
+    if 0 < result.table.n_rows < ROWS_PER_COLUMN * len(result.names):
+        words.append(f"With {result.table.n_rows:,} rows for {len(result.names)} variables, some links may be chance.")
+    if weak := int(result.weak.sum()):
+        words.append(f"{weak} of the links {'is' if weak == 1 else 'are'} weak (dashed) and may not be there.")
+    serious = [finding.text for finding in result.table.audit.findings if finding.serious]
+    if serious:
+        words.append(f"About the data: {printable(serious[0])}.")
+    words.append(
+        "If something that is not in the table drives two of its variables, they look linked although neither causes "
+        "the other."
+    )
+    return tuple(words)
+
+
+def _next(result: Result, edges: list[EdgeDirection]) -> tuple[str, ...]:
+    unknown = [one for one in edges if one.direction != "supported"]
+    words = []
+    if unknown:
+        pair = f"{printable(unknown[0].cause)} or {printable(unknown[0].effect)}"
+        words.append(
+            f"Ask somebody who knows the field whether {pair} comes first, and fit again with the answer; or change "
+            "one of the two in an experiment."
+        )
+    if edges and result.confidence is None:
+        words.append("Fit again with --bootstrap 100 to see which links return in resamples of the rows.")
+    if not edges:
+        words.append("Collect more rows, or add the variables that are thought to be causes.")
+    return tuple(words)
+
+
+def _listed(parts: list[str]) -> str:
+    """Return parts as one phrase, the later ones only counted.
+
+    Examples
+    --------
+    >>> _listed(["a", "b"]), _listed(["a", "b", "c", "d", "e"])
+    ('a and b', 'a, b, c and 2 more')
+    """
+    shown, more = parts[:NAMED], len(parts) - NAMED
+    ends = [*shown, f"{more} more"] if more > 0 else shown
+    return " and ".join([", ".join(ends[:-1]), ends[-1]]) if len(ends) > 1 else ends[0]
