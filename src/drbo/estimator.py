@@ -23,6 +23,7 @@ from drbo.choices import Choices, PruneChoice, ScoreChoice
 from drbo.claims.confidence import Confidence
 from drbo.claims.resampling import Progress, Resampling, ResamplingKind
 from drbo.data.check import OnCollinear, OnConstant
+from drbo.data.experiments import ExperimentColumn
 from drbo.data.missing import Policy
 from drbo.data.prepare import Preparation
 from drbo.data.read import as_frame
@@ -64,8 +65,11 @@ class DrBO(BaseEstimator):
     exact : True: prove optimality, or bound the gap, as far as ``time_limit`` and ``max_memory`` allow (by default 20
         columns with any score; up to 64 with linear and discrete scores if few parents are possible); False: never;
         ``"auto"``: if compiled kernels do it in seconds; None: as in the settings, whose default is ``"auto"``.
-    score_options : options of the score: ``penalty``, ``edge_prior``, ``targets``, and those of the particular score.
+    score_options : options of the score: ``penalty``, ``edge_prior``, and those of the particular score.
     on_constant, on_collinear : what to do with columns that are constant, or determined by other columns.
+    experiment, control : a column (not a variable) that names the experiment of each row, and the label of rows without
+        one: what each experiment changes is found together with the graph. See docs/experiments.md.
+    targets : known targets, such as ``{"heated": "heat"}``, or ``{"heated": {"heat": "hard"}}`` if causes are cut off.
     groups : a column (not a variable), or an array of labels, that says which rows belong together, such as those of a
         patient: only changes within groups count. False: rows are independent. See docs/groups.md.
     missing : what to do with missing values. ``"error"``: refuse them; ``"drop"``: drop their rows; ``"em"``: estimate
@@ -116,6 +120,9 @@ class DrBO(BaseEstimator):
         score_options: dict[str, Any] | None = None,
         on_constant: OnConstant = "error",
         on_collinear: OnCollinear = "error",
+        experiment: str | None = None,
+        control: str = "observational",
+        targets: Any = None,
         groups: Any = None,
         missing: Policy = "error",
         imputations: int = 10,
@@ -137,6 +144,9 @@ class DrBO(BaseEstimator):
         self.score_options = score_options
         self.on_constant = on_constant
         self.on_collinear = on_collinear
+        self.experiment = experiment
+        self.control = control
+        self.targets = targets
         self.groups = groups
         self.missing = missing
         self.imputations = imputations
@@ -336,8 +346,6 @@ class DrBO(BaseEstimator):
     def score_on(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the score of the learned graph on another table with the same columns; the model does not change.
 
-        Interventions (``targets``) belong to the table that was fitted and are not used here.
-
         Examples
         --------
         >>> table = np.random.default_rng(0).normal(size=(50, 3))
@@ -374,8 +382,9 @@ class DrBO(BaseEstimator):
 
     @property
     def _preparation(self) -> Preparation:
-        given = self.on_constant, self.on_collinear, self._choices.has_targets, self.groups
-        return Preparation(self.missing, *given, self._choices.counts_parts)
+        experiments = ExperimentColumn.of(self.experiment, self.control, self.targets)
+        given = self.on_constant, self.on_collinear, self.groups, self._choices.counts_parts
+        return Preparation(self.missing, *given, experiments)
 
     def _set_fitted(self, columns: Any, X: Any) -> None:
         self._columns = list(columns)

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from drbo.choices import Choices, ScoreChoice
 from drbo.constraints import Constraints
 from drbo.data.canonical import Canonical, checked_matrix
+from drbo.data.experiments import plain_targets
 from drbo.data.prepare import Prepared
 from drbo.data.table import Table
 from drbo.deadline import current
@@ -203,6 +204,8 @@ def plain_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
         **{name: given[name] for name in names},
         "groups": (groups or "") if named and groups is not None else None,
         "group_numbers": None if named else np.unique(np.asarray(groups), return_inverse=True)[1].tolist(),
+        **{name: given[name] for name in ("experiment", "control")},
+        "targets": plain_targets(given["targets"]),
         "score": score_label(given["score"]),
         "score_options": options or None,
         "knowledge": (given["knowledge"] or Knowledge()).to_mapping(),

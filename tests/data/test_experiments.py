@@ -2,7 +2,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo.data.experiments import Experiments, KnownTarget, known_targets, plain_targets, split_experiments
+from drbo.data.experiments import (
+    ExperimentColumn,
+    Experiments,
+    KnownTarget,
+    known_targets,
+    plain_targets,
+    split_experiments,
+)
 from drbo.data.table import Table
 from drbo.errors import DataError, DrboError, SettingsError
 
@@ -18,7 +25,6 @@ def test_the_control_comes_first_and_the_others_by_name():
     assert found.codes.tolist() == [2] * 6 + [0] * 6 + [1] * 6
     assert found.counts.tolist() == [6, 6, 6]
     assert found.control.sum() == 6
-    assert split_experiments(rest, None, "plain") == (rest, None)
 
 
 def test_labels_travel_with_rows_and_columns():
@@ -36,8 +42,7 @@ def test_labels_travel_with_rows_and_columns():
     assert (found.codes[order] == moved.experiments.codes[again]).all()
 
 
-@pytest.mark.parametrize("equal", [False, True])
-def test_equal_rows_of_several_experiments_are_ordered_by_experiment(equal):
+def test_equal_rows_of_several_experiments_are_ordered_by_experiment():
     codes = np.array([1, 0, 1, 0, 1, 0])
     table = Table(np.ones((6, 1)), ("x",), ("numeric",), (None,), experiments=Experiments(codes, ("a", "b")))
     order = table.canonical_order(0)[0]
@@ -66,7 +71,6 @@ def test_targets_may_be_a_mapping_or_a_table():
         ({"targets": {"a": {"x": "firm"}}}, "kind of target 'x' of experiment 'a' must be soft or hard, got 'firm'"),
         ({"targets": {"a": ["x", "x"]}}, None),
         ({"targets": 7}, "targets must be a mapping, or a table with the columns experiment and target, got int"),
-        ({"column": None, "targets": {"a": "x"}}, "targets needs the column that names the experiment"),
     ],
 )
 def test_wrong_requests_are_refused_in_words(change, words):
@@ -76,6 +80,20 @@ def test_wrong_requests_are_refused_in_words(change, words):
         return
     with pytest.raises(SettingsError, match=words):
         split_experiments(frame(["plain", "a"]), **given)
+
+
+def test_a_column_may_be_missing_where_all_rows_are_alike():
+    assert ExperimentColumn.of(None, "plain", None) is None
+    with pytest.raises(SettingsError, match="targets needs the column that names the experiment"):
+        ExperimentColumn.of(None, "plain", {"a": "x"})
+
+
+def test_the_rows_of_the_control_are_found():
+    asked, rows = ExperimentColumn("run", "plain"), frame(["a", "plain"])
+    assert asked.of_control(rows)["x"].tolist() == [6.0, 7.0, 8.0, 9.0, 10.0, 11.0]
+    assert asked.of_control(rows[["x"]]) is not None
+    with pytest.raises(DataError, match="no row of column 'run' is the control 'b'"):
+        ExperimentColumn("run", "b").of_control(rows)
 
 
 def test_a_target_that_is_given_twice_is_refused():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from drbo.cli.experiments import described, experiment_column, experiment_options
 from drbo.cli.messages import plain, show, table
 from drbo.cli.options import FILE, data_options, group_options, groups_of, read_checked, score_choice
 from drbo.cli.progress import clock_time
@@ -23,6 +24,7 @@ SHOWN_LEVELS = 5
 @click.command(short_help="Check a table before a fit.")
 @click.argument("data", type=FILE)
 @click.option("--quick", is_flag=True, help="Do not estimate how long a fit will take.")
+@experiment_options
 @group_options
 @data_options
 def check(data: Path, quick: bool, **options: Any) -> None:
@@ -33,7 +35,7 @@ def check(data: Path, quick: bool, **options: Any) -> None:
 
     The exit code is 2 if the table cannot be used as it is; the error message gives the reason.
     """
-    checked, notes = read_checked(data, options)
+    checked, notes = read_checked(data, options, experiment_column(options))
     n_numeric = checked.kinds.count("numeric")
     kinds = [f"{n_numeric} numeric"] * bool(n_numeric)
     kinds += [f"{checked.n_columns - n_numeric} categorical"] * (n_numeric < checked.n_columns)
@@ -42,8 +44,9 @@ def check(data: Path, quick: bool, **options: Any) -> None:
     if checked.n_columns > SHOWN_COLUMNS:
         lines.append(f"  ... and {checked.n_columns - SHOWN_COLUMNS} more")
     lines += ["", "Notes:", *(f"  {plain(note)}" for note in notes)] if notes else []
-    lines += _findings(checked, independent=groups_of(options) is False)
+    lines += _findings(checked.control_rows, independent=groups_of(options) is False)
     lines += _suggested_roots(checked)
+    lines += described(checked)
     # Imputed tables are complete, and so are those that a fit's time is measured on.
     whole = checked.complete_rows
     name, _, reasons, _ = score_choice(checked if options["missing"] == "em" else whole, "auto", None)
@@ -81,6 +84,7 @@ def _suggested_roots(checked: "Table") -> list[str]:
 
 def _reference(checked: "Table") -> Any:
     """Return a graph found in any units, and its settled arrows: what scale could do is judged by it."""
+    checked = checked.control_rows
     if "categorical" in checked.kinds or not MIN_JUDGED <= checked.n_columns <= MAX_JUDGED:
         return None
     from drbo.graph import dag_to_cpdag
@@ -104,13 +108,22 @@ def _time(checked: "Table", score: str) -> list[str]:
     import pandas as pd
 
     from drbo.cli.estimate import estimate
+    from drbo.data.experiments import plain_known
 
     frame = pd.DataFrame(checked.values, columns=list(checked.names))
     for j, levels in enumerate(checked.levels):
         if levels is not None:
             codes = checked.values[:, j].astype(np.int64)
             frame[checked.names[j]] = pd.Categorical.from_codes(codes, pd.Index(levels))
-    expected = estimate(frame, {"score": score, "random_state": 0, "on_collinear": "keep"})
+    arguments: dict[str, Any] = {"score": score, "random_state": 0, "on_collinear": "keep"}
+    if (found := checked.experiments) is not None:
+        frame[found.column] = [found.labels[code] for code in found.codes]
+        arguments |= {
+            "experiment": found.column,
+            "control": found.labels[0],
+            "targets": plain_known(found.known) or None,
+        }
+    expected = estimate(frame, arguments)
     least = "at least " if expected.open_ended else "about "
     return [
         f"'drbo fit' will take {least}{clock_time(expected.seconds)} before pruning, "

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from drbo.choices import ScoreChoice
+    from drbo.data.experiments import ExperimentColumn
     from drbo.data.table import Table
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -320,7 +321,9 @@ def read_frame(path: Path, options: Mapping[str, Any]) -> "pd.DataFrame":
     return read_table(path, separator=separator, header=not options["no_header"], max_input=options["max_input"])
 
 
-def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[str, ...]]:
+def read_checked(
+    path: Path, options: dict[str, Any], experiments: "ExperimentColumn | None" = None
+) -> tuple["Table", tuple[str, ...]]:
     """Read and check the table of a command that has :func:`data_options`; also return the notes of the check."""
     from drbo.choices import Choices
     from drbo.data.prepare import Preparation
@@ -328,7 +331,7 @@ def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[st
     frame = read_frame(path, options)
     policies = {name: options[name] for name in ("missing", "on_constant", "on_collinear")}
     parts = Choices(score=options.get("score", "auto")).counts_parts
-    data = Preparation(**policies, groups=groups_of(options), parts=parts).prepare(frame)
+    data = Preparation(**policies, groups=groups_of(options), parts=parts, experiments=experiments).prepare(frame)
     return data.table, data.notes
 
 

@@ -62,6 +62,13 @@ class Experiments:
         found: Bools = self.codes == 0
         return found
 
+    def centred(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return columns (n, k) without their mean in each experiment."""
+        found = np.array(values)
+        for code in np.unique(self.codes):
+            found[self.codes == code] -= values[self.codes == code].mean(axis=0)
+        return found
+
     def take(self, rows: npt.NDArray[Any]) -> "Experiments":
         """Return the same for some rows, in this order."""
         return replace(self, codes=self.codes[rows])
@@ -89,25 +96,54 @@ class Experiments:
             )
 
 
-def split_experiments(
-    frame: "pd.DataFrame", column: str | None, control: str, targets: Any = None
-) -> tuple["pd.DataFrame", Experiments | None]:
-    """Return the table without the column of experiments, and the experiments; None: all rows are alike.
+@dataclass(frozen=True)
+class ExperimentColumn:
+    """The column that names the experiment of each row, the label of the control, and what is known about targets.
 
     Examples
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"run": ["hot", "plain"] * 5, "speed": np.arange(10.0)})
-    >>> rest, found = split_experiments(frame, "run", "plain", {"hot": "speed"})
+    >>> rest, found = ExperimentColumn("run", "plain", {"hot": "speed"}).split(frame)
     >>> list(rest), found.labels, found.known[0].kind
     (['speed'], ('plain', 'hot'), 'soft')
     """
-    if column is None:
-        if targets is not None:
+
+    column: str
+    control: str
+    targets: Any = None  # in any form that known_targets takes
+
+    @classmethod
+    def of(cls, column: str | None, control: str, targets: Any) -> "ExperimentColumn | None":
+        """Return the column that was asked for; None: all rows are alike."""
+        if column is None and targets is not None:
             raise SettingsError(
-                "targets needs the column that names the experiment of each row", hint="give experiment='COLUMN'"
+                "targets needs the column that names the experiment of each row",
+                hint="give experiment='COLUMN' (--experiment)",
             )
-        return frame, None
+        return None if column is None else cls(column, control, targets)
+
+    def split(self, frame: "pd.DataFrame") -> tuple["pd.DataFrame", Experiments]:
+        """Return the table without the column, and the experiments."""
+        return split_experiments(frame, self.column, self.control, self.targets)
+
+    def of_control(self, frame: "pd.DataFrame") -> "pd.DataFrame":
+        """Return the rows of the control without the column; all rows of a table that does not have it."""
+        if self.column not in frame:
+            return frame
+        rows = (frame[self.column].astype(str) == self.control).to_numpy()
+        if not rows.any():
+            raise DataError(
+                f"no row of column '{self.column}' is the control '{self.control}'",
+                hint="give rows of the control, or a table without this column",
+            )
+        return frame.loc[rows].drop(columns=self.column)
+
+
+def split_experiments(
+    frame: "pd.DataFrame", column: str, control: str, targets: Any = None
+) -> tuple["pd.DataFrame", Experiments]:
+    """Return the table without the column of experiments, and the experiments."""
     if not isinstance(column, str) or column not in frame:
         raise SettingsError(
             f"there is no column {column!r} that names experiments",
@@ -197,11 +233,12 @@ def _listed(targets: Any) -> list[tuple[Any, Any, Any]]:
         return listed
     if not {"experiment", "target"} <= set(getattr(targets, "columns", ())):
         raise SettingsError(
-            f"targets must be a mapping, or a table with the columns experiment and target, got {type(targets).__name__}",
+            "targets must be a mapping, or a table with the columns experiment and target, got "
+            f"{type(targets).__name__}",
             hint='for example {"heated": "temperature"}; a third column, kind, may say soft or hard',
         )
-    kinds = targets["kind"].fillna("soft") if "kind" in targets else ["soft"] * len(targets)
-    return list(zip(targets["experiment"].astype(str), targets["target"].astype(str), kinds, strict=True))
+    given = targets["kind"].fillna("soft") if "kind" in targets else ["soft"] * len(targets)
+    return list(zip(targets["experiment"].astype(str), targets["target"].astype(str), given, strict=True))
 
 
 def plain_targets(targets: Any) -> dict[str, dict[str, str]] | None:
@@ -214,7 +251,12 @@ def plain_targets(targets: Any) -> dict[str, dict[str, str]] | None:
     """
     if targets is None:
         return None
+    return plain_known(KnownTarget(str(label), str(column), kind) for label, column, kind in _listed(targets))
+
+
+def plain_known(known: Iterable[KnownTarget]) -> dict[str, dict[str, str]]:
+    """Return known targets as a mapping that JSON knows, and that :func:`known_targets` takes."""
     found: dict[str, dict[str, str]] = {}
-    for label, column, kind in _listed(targets):
-        found.setdefault(str(label), {})[str(column)] = str(kind)
+    for one in known:
+        found.setdefault(one.experiment, {})[one.column] = one.kind
     return found

@@ -7,7 +7,7 @@ import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Literal
@@ -141,6 +141,14 @@ class Table:
         if not self.incomplete:
             return self
         return self.take(np.flatnonzero(~np.isnan(self.values).any(axis=1)), np.arange(self.n_columns))
+
+    @property
+    def control_rows(self) -> "Table":
+        """The rows in which no experiment changed anything, as a table of their own."""
+        if self.experiments is None:
+            return self
+        rows = self.take(np.flatnonzero(self.experiments.control), np.arange(self.n_columns))
+        return replace(rows, experiments=None)
 
     def take(self, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]) -> "Table":
         """Return the table with these rows and these columns, in this order."""

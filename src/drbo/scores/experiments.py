@@ -1,6 +1,6 @@
 """Linear BIC of a table from several experiments: which mechanisms change where is part of the score."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +53,7 @@ class ExperimentBIC(Score):
     ----------
     table : with its experiments; without any, all rows are those of the control.
     others : ``"unknown"``: an experiment with known targets may change other columns, too; ``"none"``: it does not.
-    options : ``penalty`` and ``edge_prior``.
+    penalty, edge_prior : as in :class:`~drbo.scores.base.Score`.
 
     Examples
     --------
@@ -77,16 +77,21 @@ class ExperimentBIC(Score):
     cheap = True
     by_experiment = True
 
-    def __init__(self, table: Table, *, others: Literal["unknown", "none"] = "unknown", **options: Any) -> None:
-        super().__init__(table, **options)
+    def __init__(
+        self,
+        table: Table,
+        *,
+        penalty: float | Literal["ebic"] = 1.0,
+        edge_prior: npt.ArrayLike | None = None,
+        others: Literal["unknown", "none"] = "unknown",
+    ) -> None:
+        super().__init__(table, penalty=penalty, edge_prior=edge_prior)
         self._need_numbers(table)
         if others not in ("unknown", "none"):
             raise SettingsError(
                 f"others must be 'unknown' or 'none', got {others!r}",
                 hint="'none': an experiment with known targets changes nothing else",
             )
-        if self.targets is not None:
-            raise SettingsError("bic-experiments has no option targets", hint="name targets of experiments instead")
         found = _moments(table)
         self.labels = ("control",) if table.experiments is None else table.experiments.labels
         self.rows = np.array([part.n for part in found])  # (E,)
@@ -99,7 +104,7 @@ class ExperimentBIC(Score):
         if (variance <= 0).any():
             raise ScoreError(f"column '{self.names[int(np.argmin(variance))]}' is constant")
         scale = np.sqrt(variance)
-        self._log_variance = np.log(variance)  # (d,)
+        self.log_variance = np.log(variance)  # (d,)
         self._means = shifts / scale  # (E, d)
         self._covariances = np.array([part.covariance for part in found]) / np.outer(scale, scale)  # (E, d, d)
         steps = np.array([recording_step(column) for column in table.values.T])
@@ -124,7 +129,7 @@ class ExperimentBIC(Score):
             self._means, self._covariances, self.rows, self._floors, self.states if fixed is None else fixed,
             factor, 2 * np.log(self.n_nodes), COLLINEAR_PIVOT, nodes, starts, members, crew(work),
         )  # fmt: skip
-        return Changes(worth - self.n_rows[nodes] * self._log_variance[nodes], changed)
+        return Changes(worth - self.n_rows[nodes] * self.log_variance[nodes], changed)
 
     def parameters(self, families: Families) -> npt.NDArray[np.intp]:
         """Return the number of parents: each has one weight, beside those of changed mechanisms."""

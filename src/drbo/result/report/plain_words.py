@@ -61,7 +61,9 @@ def _says(result: Result, edges: list[EdgeDirection]) -> tuple[str, ...]:
     else:
         which = ":" if len(links) <= NAMED else "; the strongest links are"
         pairs = d * (d - 1) // 2
-        words = [f"{len(links):,} of the {pairs:,} pairs of variables are directly linked{which} {_listed(links[:NAMED])}."]
+        words = [
+            f"{len(links):,} of the {pairs:,} pairs of variables are directly linked{which} {_listed(links[:NAMED])}."
+        ]
     words += _arrows(edges)
     alone = [printable(result.names[k]) for k in np.flatnonzero(~(result.dag | result.dag.T).any(axis=0))]
     if alone:
