@@ -14,6 +14,7 @@ STUDIES = {
     "gaussian_networks": "Gaussian networks with real coefficients: the default penalty beside FLOP and BOSS",
     "gp_check": "the paper's GP score against its fingerprints and scikit-learn",
     "gp_speed": "seconds for a batch of GP families against scikit-learn",
+    "interventions": "tables from several experiments, real and simulated, beside context columns and GIES",
     "judge": "how often true, learned and wrong graphs pass the tests on held-out rows",
     "knowledge": "every scored graph obeys the knowledge, contradictions are refused first, tiers save evaluations",
     "missing": "what each policy for missing values costs in edges",
