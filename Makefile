@@ -6,7 +6,7 @@ COVERAGE_FLOOR = 98
 # environment says otherwise: dozens of processes import the package.
 RUN_TESTS = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: audit demo lock sbom soak test test-cpus test-faults test-handover test-install test-light test-lower test-sanitize test-slow docs lint type wheel bench bench-quick clean
+.PHONY: audit demo lock sbom soak test test-cpus test-faults test-handover test-hidden test-install test-light test-lower test-sanitize test-slow docs lint type wheel bench bench-quick clean
 
 # Every file is checked against its hash, but that of torch (.ci/lock says why). The lock is for Python 3.11 on Linux;
 # elsewhere: make LOCKED= ...
@@ -52,7 +52,7 @@ endif
 ifdef LOCKED
 	.venv-light/bin/$(PIP) --require-hashes --no-deps -r .ci/light.lock
 else
-	.venv-light/bin/$(PIP) -c constraints.txt . hypothesis packaging polars pyarrow pytest pytest-xdist statsmodels
+	.venv-light/bin/$(PIP) -c constraints.txt . hypothesis packaging polars pyarrow pytest pytest-xdist python-calamine statsmodels
 	.venv-light/bin/pip uninstall --quiet --yes drbo
 endif
 	touch .venv-light/ready
@@ -99,7 +99,7 @@ test-cpus: .venv/ready  ## the tests that rounding could change, as on four othe
 # The kernels with AddressSanitizer and UndefinedBehaviorSanitizer, in a copy of the package. The interpreter itself is
 # built without them, so their libraries are loaded first; what it never frees is not looked at.
 KERNELS = astar climb core count_steps dag_sums known_orders linear linear_steps nongaussian_steps order_graph \
-  order_sampling paper_draws paper_train parents_counts parents_linear set_functions spline_steps subset_kernels
+  order_sampling paper_draws paper_train parents_counts parents_linear ricf set_functions spline_steps subset_kernels
 SANITIZED = $(foreach name,$(KERNELS),$(shell find tests -name test_$(name).py))
 test-sanitize: .venv/ready  ## the tests of the compiled core, watched for wrong addresses and undefined behaviour
 	rm -rf build/sanitize && mkdir -p build/sanitize
@@ -128,6 +128,9 @@ test-faults: .venv/ready  ## kill, fuzz and starve it, in large numbers; writes 
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign overhead
 	$(BIN)/python -m tests.faults.campaign limits
 	$(BIN)/python -m tests.faults.campaign page
+
+test-hidden: .venv/ready  ## 10,000 random tables with hidden causes: is every answer legal?
+	OMP_NUM_THREADS=1 DRBO_HIDDEN_TABLES=10000 $(BIN)/python -m pytest -q tests/search/ancestral/test_climb.py -k legal
 
 soak: .venv/ready  ## an hour of searches of random shapes in one process: does anything grow?
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.soak --minutes 60

@@ -8,7 +8,8 @@ from drbo import DrBO, Settings
 from drbo.data.table import Table
 from drbo.scores.families import Families
 
-SMALL = Settings(climbs=4).with_(batch_size=8, n_candidates=100, hidden=8, n_grads=2, n_replay=32)
+#: A small search; without the forests that propose whole parent sets, which would take most of its time.
+SMALL = Settings(climbs=4).with_(batch_size=8, n_candidates=100, hidden=8, n_grads=2, n_replay=32, parent_sets=False)
 NAMES = ["rain", "sprinkler", "wet", "slippery", "fall"]
 #: rain -> wet, sprinkler -> wet, wet -> slippery, slippery -> fall, rain -> sprinkler
 WEIGHTS = np.zeros((5, 5))

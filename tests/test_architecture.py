@@ -50,6 +50,7 @@ SEARCH_ROOMS = [
     ["bayes"],
     ["paper"],
     ["exact"],
+    ["ancestral"],
     ["strategy"],
     ["checkpoint"],
 ]
@@ -150,14 +151,14 @@ def test_only_the_choice_of_the_search_opens_the_door_of_the_paper():
     assert known == {"search/strategy.py"}
 
 
-def test_a_default_fit_loads_neither_torch_nor_the_room_of_the_paper():
+def test_a_default_fit_loads_neither_torch_nor_networkx_nor_the_room_of_the_paper():
     program = """
 import sys, numpy
 from drbo import DrBO
 for route, budget in (("orders", None), ("surrogate", 12)):
     model = DrBO(score="bic-nv", max_evals=budget, random_state=0).fit(numpy.random.default_rng(0).normal(size=(60, 4)))
     assert model.result_.settings["route"] == route
-print([name for name in sys.modules if name == "torch" or name.startswith("drbo.search.paper")])
+print([name for name in sys.modules if name in ("torch", "networkx") or name.startswith("drbo.search.paper")])
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -131,6 +131,8 @@ def test_attributes_agree_with_each_other():
         parents = np.flatnonzero(result.dag[:, node])
         fit = LinearRegression().fit(frame.to_numpy()[:, parents], frame.to_numpy()[:, node])
         assert model.weights_[parents, node] == pytest.approx(fit.coef_)
+    assert model.graph_ is model.graph_
+    assert list(model.fit(frame.rename(columns=str.upper)).graph_.nodes) == [name.upper() for name in NAMES]
 
 
 @pytest.mark.parametrize("name", ["result_", "graph_", "adjacency_", "weights_", "score_"])

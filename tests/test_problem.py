@@ -228,3 +228,5 @@ def test_plain_parameters_are_those_of_a_file():
     assert plain["start"] == [[0, 1]]
     assert plain["knowledge"] == {}
     assert "random_state" not in plain
+    for groups, expected in ((None, None), (False, []), ("id", ["id"]), (["b", "a", "b"], [1, 0, 1])):
+        assert plain_parameters(given | {"groups": groups})["groups"] == expected

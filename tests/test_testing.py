@@ -170,8 +170,10 @@ class Changeable(BicNV):
         (Forgetful, "returned two different values for the same family: node 'x0' with parents"),
         (Crowded, "returned two different values for the same family"),
         (Greedy, "changed the data"),
-        (Positional, "depends on the order of rows or columns"),
-        (FirstRow, "depends on the order of rows or columns"),
+        (
+            Positional,
+            r"depends on the order of columns: \d+ of 100 local scores change, most of all .* for node 'x\d' with",
+        ),
         (Boastful, "declares score_equivalent, but equivalent DAGs have different scores"),
         (Asked, "cheap must be True or False, got <bound method"),
         (LowerIsBetter, "gain must be above 0, got -"),
@@ -192,6 +194,11 @@ def test_a_class_that_no_worker_could_import_need_not_be_pickled(table):
         pass
 
     assert check_score(Local, table).name == "bic-nv"
+
+
+def test_depending_on_the_order_of_rows_is_a_warning_with_its_size(table):
+    with pytest.warns(UserWarning, match=r"depends on the order of rows: \d+ of 100 local scores change, most of all"):
+        assert isinstance(check_score(FirstRow, table), Score)
 
 
 def test_options_are_checked_too(table):

@@ -13,6 +13,7 @@ STUDIES = {
     "false_edges": "independent columns: false edges of every score, and the choice of the penalty",
     "gaussian_networks": "Gaussian networks with real coefficients: the default penalty beside FLOP and BOSS",
     "gp_check": "the paper's GP score against its fingerprints and scikit-learn",
+    "hidden": "hidden causes: the PAG of a fit beside FCI, GFCI-like tests and the PAG of the best DAG",
     "gp_speed": "seconds for a batch of GP families against scikit-learn",
     "interventions": "tables from several experiments, real and simulated, beside context columns and GIES",
     "judge": "how often true, learned and wrong graphs pass the tests on held-out rows",

@@ -84,7 +84,7 @@ class ListedClimb : public ListedOrder {
         const auto [place, gain] = best_place(node, here);
         if (watch_.over(2 * work_ + 10)) return;
         work_ = 0;
-        if (gain > 1e-9 * (1.0 + std::abs(total_))) {
+        if (gain > 0.0) {
           move(here, place);
           refresh();
           improved = true;
@@ -135,6 +135,7 @@ class ListedClimb : public ListedOrder {
   std::pair<std::int64_t, double> best_place(std::int64_t node, std::int64_t here) {
     std::int64_t best = here;
     double best_gain = 0.0;
+    const double rounding = 1e-9 * (1.0 + std::abs(total_));  // must not decide between places that tie
     for (const int direction : {-1, 1}) {
       clear();  // predecessors of the node at its trial place
       for (std::int64_t k = 0; k < here; ++k) add(order_[k]);
@@ -145,7 +146,7 @@ class ListedClimb : public ListedOrder {
         shift += share(other) - value_[other];
         direction < 0 ? remove(node) : add(other);
         const double gain = shift + share(node) - value_[node];
-        if (gain > best_gain) best = place, best_gain = gain;
+        if (gain > best_gain + rounding) best = place, best_gain = gain;
       }
     }
     return {best, best_gain};

@@ -15,7 +15,8 @@ namespace drbo {
 
 namespace {
 
-// What a move must gain.
+// What a move must gain, and one place more than another that was tried before it: equivalent graphs tie, and rounding,
+// which depends on the units of the columns, must not decide between them.
 constexpr double LEAST_MOVE = 1e-6;
 // No node is taken to be elsewhere.
 constexpr std::int32_t NOBODY = -1;
@@ -266,7 +267,7 @@ class OrderClimb {
     const auto [low, high] = limits(node);
     const std::uint8_t* const watchers = watched_.data() + static_cast<std::size_t>(node) * d_;
     std::int32_t best = here;
-    double best_gain = LEAST_MOVE;
+    double best_gain = 0.0;
     const double now = sets_[chosen_[node]].value;
     for (const std::int32_t direction : {-1, 1}) {
       std::int64_t own = chosen_[node];
@@ -288,7 +289,7 @@ class OrderClimb {
         known = known && own >= 0;
         if (!known) continue;
         const double gain = passed + sets_[own].value - now;
-        if (gain > best_gain) best = at, best_gain = gain;
+        if (gain > best_gain + LEAST_MOVE) best = at, best_gain = gain;
       }
     }
     return best;

@@ -469,3 +469,28 @@ class OrderClimb:
     def n_sets(self) -> int: ...
     @property
     def bytes(self) -> int: ...
+
+# ancestral.cpp: graphs as directed and bidirected edges, each (d, d)
+class AncestralScore:
+    """Scores of maximal ancestral graphs, kept by district."""
+
+    def __init__(
+        self,
+        correlation: Floats,  # (d, d)
+        rows: float,
+        price: float,  # of an edge
+        largest: int,  # number of nodes in a district
+        never: Flags,  # (d, d) i must not be an ancestor of j
+        tolerance: float,  # of a district's -2 log likelihood per row
+    ) -> None: ...
+    def total(self, directed: Flags, bidirected: Flags, /) -> float: ...
+    def legal(self, directed: Flags, bidirected: Flags, /) -> bool: ...
+    def gains(
+        self,
+        directed: Flags,
+        bidirected: Flags,
+        moves: Ints,  # (m, 3) two nodes, and their edge: 0 none, 1 ->, 2 <-, 3 <->
+        /,
+    ) -> Floats: ...
+    @property
+    def known(self) -> int: ...

@@ -19,6 +19,7 @@ from drbo.scores.base import Score
 from drbo.scores.bge import BGe
 from drbo.scores.chance import chance_penalty
 from drbo.scores.linear import BicEV, BicNV
+from drbo.scores.named import score_label
 from drbo.scores.registry import SCORES, score_class
 from drbo.settings import Exact, Preset, Settings
 
@@ -50,7 +51,7 @@ class ScoreChoice(NamedTuple):
     name: Any
     options: dict[str, Any]
     reasons: tuple[str, ...]
-    noise_fits: bool = True  # False: ``auto`` found that no noise model fits, so residuals tell no direction
+    noise_fits: bool = True  # False: ``auto`` found no noise model that fits, so arrows of the class are tested too
 
 
 def chance_parents(table: Table) -> float:
@@ -91,6 +92,7 @@ class Choices:
     missing: Policy = "error"
     imputations: int = 10
     checkpoint: str | Path | None = None
+    hidden: bool = False
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Self:
@@ -132,12 +134,35 @@ class Choices:
                 "checkpoint saves a single search, but missing='impute' runs several", hint="omit checkpoint"
             )
 
+        if self.hidden:
+            self._check_hidden()
+
+    def _check_hidden(self) -> None:
+        """Refuse what cannot be combined with hidden causes."""
+        for what, given, hint in (
+            ("a preset of the paper", self.preset in PAPER_CHOICES, "omit preset"),
+            (f"prune={self.prune!r}", self.prune not in ("auto", "none"), "omit prune"),
+            ("missing='impute'", self.missing == "impute", "use missing='em' or 'drop'"),
+            ("experiments", self.experiment is not None, "omit experiment"),
+        ):
+            if given:
+                raise SettingsError(f"hidden causes cannot be combined with {what}", hint=hint)
+        if self.score not in ("auto", BicNV.name):
+            raise SettingsError(
+                f"hidden causes need a linear score with unequal variances, got {score_label(self.score)!r}",
+                hint="use score='bic-nv' or 'auto'",
+            )
+
     def refuse_imputed(self, what: str) -> None:
         """Refuse other frequencies than those over imputed tables."""
         if self.missing == "impute":
             raise SettingsError(
                 f"{what} cannot be combined with missing='impute', which reports edge frequencies itself",
                 hint="use missing='em' or 'drop'",
+            )
+        if self.hidden:
+            raise SettingsError(
+                f"{what} does not support hidden causes yet", hint="omit hidden, or fit several samples of the rows"
             )
 
     @property
@@ -192,6 +217,8 @@ class Choices:
         elif isinstance(choice, str) and choice == "auto" and table.experiments is not None:
             choice = "bic-experiments"
             reasons = ("score bic-experiments: it finds which mechanisms each experiment changes",)
+        elif isinstance(choice, str) and choice == "auto" and self.hidden:
+            choice, reasons = BicNV.name, ("score bic-nv: hidden causes are searched for with linear relations",)
         elif isinstance(choice, str) and choice == "auto":
             choice, reasons, noise_fits = choose_score(table)
         if self.preset == "default" and "penalty" not in given and isinstance(choice, str) and choice in SCORES:
@@ -247,8 +274,8 @@ class Choices:
 
     def pruner(self, kind: type[Score]) -> str:
         """Return the name of the pruner for a kind of score."""
-        if self.prune != "auto":
-            return self.prune
+        if self.prune != "auto" or self.hidden:
+            return "none" if self.hidden else self.prune
         if self.preset in PAPER_CHOICES:
             return PAPER_CHOICES[self.preset][2]
         if issubclass(kind, BicEV):

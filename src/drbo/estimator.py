@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,9 +25,9 @@ from drbo.claims.confidence import Confidence
 from drbo.claims.resampling import Progress, Resampling, ResamplingKind
 from drbo.data.check import OnCollinear, OnConstant
 from drbo.data.experiments import ExperimentColumn
+from drbo.data.frames import as_frame
 from drbo.data.missing import Policy
 from drbo.data.prepare import Preparation
-from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.deadline import Deadline
 from drbo.errors import SettingsError
@@ -41,6 +42,9 @@ from drbo.search.outcome import Callback
 from drbo.settings import Exact, Preset, Settings
 from drbo.torch_device import Device, check_device
 
+if TYPE_CHECKING:
+    import networkx as nx
+
 #: Attributes that only a fit sets.
 FITTED = ("adjacency_", "graph_", "weights_", "score_", "result_")
 
@@ -51,8 +55,7 @@ class DrBO(BaseEstimator):
     Parameters
     ----------
     score : ``"auto"``, a score name, ``"module:Class"``, a score class, a function ``f(node, parents)`` that returns a
-        local score (higher is better), or a score object. All but a function and an object are built on the data; those
-        use their own data and number the columns in the order of the table.
+        local score (higher is better), or a score object. The last two number the columns in the order of the table.
     preset : ``"default"``, or ``"paper"`` for Algorithm 1 of Duong, Gupta & Nguyen (2025), unchanged.
     max_evals : maximum number of DAG evaluations; only DAGs with at least one new family count.
     time_limit : maximum wall-clock seconds.
@@ -62,9 +65,8 @@ class DrBO(BaseEstimator):
     device : ``"auto"``, ``"cpu"`` or ``"cuda"``.
     executor : a ``concurrent.futures.Executor`` that computes local scores; None: this process.
     settings : all other settings. Keyword arguments override them, and they override the preset.
-    exact : True: prove optimality, or bound the gap, as far as ``time_limit`` and ``max_memory`` allow (by default 20
-        columns with any score; up to 64 with linear and discrete scores if few parents are possible); False: never;
-        ``"auto"``: if compiled kernels do it in seconds; None: as in the settings, whose default is ``"auto"``.
+    exact : True: prove optimality, or bound the gap, as far as ``time_limit`` and ``max_memory`` allow; False: never;
+        ``"auto"``: if it takes seconds; None: as in the settings, whose default is ``"auto"``. See docs/exact.md.
     score_options : options of the score: ``penalty``, ``edge_prior``, and those of the particular score.
     on_constant, on_collinear : what to do with columns that are constant, or determined by other columns.
     experiment, control : a column (not a variable) that names the experiment of each row, and the label of rows without
@@ -73,13 +75,12 @@ class DrBO(BaseEstimator):
     groups : a column (not a variable), or an array of labels, that says which rows belong together, such as those of a
         patient: only changes within groups count. False: rows are independent. See docs/groups.md.
     missing : what to do with missing values. ``"error"``: refuse them; ``"drop"``: drop their rows; ``"em"``: estimate
-        the covariance by EM, for linear scores; ``"impute"``: impute them ``imputations`` times, run one search on each
-        table, and count edges. See docs/missing.md.
+        the covariance by EM, for linear scores; ``"impute"``: count edges over imputed tables. See docs/missing.md.
     imputations : number of imputed tables for ``missing="impute"``.
     callbacks : functions called with the progress after each iteration; returning a string ends the search.
-    start : (d, d) adjacency matrix of a DAG over the columns to start from, such as an edited earlier result; edges
-        that contradict the knowledge are dropped.
+    start : (d, d) adjacency matrix of a DAG to start from; edges that contradict the knowledge are dropped.
     checkpoint : a folder in which the search is saved at regular intervals and at its end; :meth:`resume` continues it.
+    hidden : True: allow hidden common causes, for numbers with linear relations; see docs/hidden.md.
 
     Attributes
     ----------
@@ -129,6 +130,7 @@ class DrBO(BaseEstimator):
         callbacks: Iterable[Callback] = (),
         start: npt.ArrayLike | None = None,
         checkpoint: str | Path | None = None,
+        hidden: bool = False,
     ) -> None:
         self.score = score
         self.preset = preset
@@ -142,17 +144,15 @@ class DrBO(BaseEstimator):
         self.settings = settings
         self.exact = exact
         self.score_options = score_options
-        self.on_constant = on_constant
-        self.on_collinear = on_collinear
-        self.experiment = experiment
-        self.control = control
-        self.targets = targets
+        self.on_constant, self.on_collinear = on_constant, on_collinear
+        self.experiment, self.control, self.targets = experiment, control, targets
         self.groups = groups
         self.missing = missing
         self.imputations = imputations
         self.callbacks = callbacks
         self.start = start
         self.checkpoint = checkpoint
+        self.hidden = hidden
 
     def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Learn the graph of a table: a data frame (pandas, polars, arrow) or an array.
@@ -223,9 +223,7 @@ class DrBO(BaseEstimator):
 
     @classmethod
     def like(cls, result: Result, **changes: Any) -> Self:
-        """Return an unfitted estimator with the score, settings, pruning, knowledge and seed of a result.
-
-        ``changes`` are parameters to replace.
+        """Return an unfitted estimator with the score, settings, pruning, knowledge and seed of a result, with changes.
 
         Examples
         --------
@@ -260,9 +258,8 @@ class DrBO(BaseEstimator):
         X : the (n, d) table that was fitted, or its checked :class:`~drbo.data.table.Table`, which includes the
             weights; clusters then refer to its rows.
         n, kind, block, clusters, progress : see :class:`drbo.claims.resampling.Resampling`.
-        warm : whether resamples on route orders use a warm start. True: start from the graph of the full table and stop
-            early (docs/confidence.md describes the effect); False: a full search from scratch. On other routes, warm
-            starts overstate the confidence, so resamples always start from scratch.
+        warm : whether resamples on route orders start from the graph of the full table and stop early
+            (docs/confidence.md). On other routes, warm starts overstate the confidence, so they start from scratch.
         executor : an executor that fits resamples in parallel, such as a ``ProcessPoolExecutor``.
         keep : a file for finished resamples; the same bootstrap, or one with more resamples, continues from it.
         sample_weight : as in :meth:`fit`; a row keeps its weight in every resample.
@@ -289,9 +286,8 @@ class DrBO(BaseEstimator):
     def effects(self, X: Any, source: str, target: str, n: int = 100, *, progress: Progress | None = None) -> Effects:
         """Estimate a linear effect over the graphs of n bootstrap resamples of the table that was fitted.
 
-        A graph is learned from each resample, so the interval accounts for the selection of the graph; see
-        :func:`drbo.result.effects.resampled_effects`. The model does not change. ``time_limit`` applies to the
-        resamples alone.
+        A graph is learned from each resample, so the interval accounts for the selection of the graph; the model stays
+        as it is. See :func:`drbo.result.effects.resampled_effects`. ``time_limit`` applies to the resamples alone.
 
         Examples
         --------
@@ -364,6 +360,11 @@ class DrBO(BaseEstimator):
             device=check_device(self.device),
         )  # fmt: skip
 
+    @cached_property
+    def graph_(self) -> "nx.DiGraph[str]":
+        """Made when it is first read: loading networkx can take longer than a fit."""
+        return self.result_.to_networkx()
+
     if not TYPE_CHECKING:  # a type checker should still find misspelled attributes
 
         def __getattr__(self, name: str) -> Any:
@@ -382,9 +383,8 @@ class DrBO(BaseEstimator):
 
     @property
     def _preparation(self) -> Preparation:
-        experiments = ExperimentColumn.of(self.experiment, self.control, self.targets)
-        given = self.on_constant, self.on_collinear, self.groups, self._choices.counts_parts
-        return Preparation(self.missing, *given, experiments)
+        given = self.missing, self.on_constant, self.on_collinear, self.groups, self._choices.counts_parts
+        return Preparation(*given, ExperimentColumn.of(self.experiment, self.control, self.targets))
 
     def _set_fitted(self, columns: Any, X: Any) -> None:
         self._columns = list(columns)
@@ -397,4 +397,4 @@ class DrBO(BaseEstimator):
         self.adjacency_ = self.result_.dag.astype(np.int8)
         self.weights_ = self.result_.weights
         self.score_ = self.result_.score
-        self.graph_ = self.result_.to_networkx()
+        vars(self).pop("graph_", None)

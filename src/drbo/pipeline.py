@@ -1,4 +1,7 @@
-"""From a checked table to a result: prepare the problem, search, examine what was found, and build the result."""
+"""From a checked table to a result: prepare the problem, search, examine what was found, and build the result.
+
+The module is long because all that a result tells is put together in one place.
+"""
 
 import platform
 import time
@@ -14,13 +17,14 @@ import numpy.typing as npt
 
 import drbo
 from drbo.choices import ScoreChoice
-from drbo.claims.collider_check import collider_checks
+from drbo.claims.ancestral import ancestral_answer
+from drbo.claims.collider_check import collider_doubts
 from drbo.claims.experiments import experiment_record, shared_weights
 from drbo.claims.findings import Findings, claims_of, look_back
+from drbo.claims.hidden_check import suspected, with_doubts
 from drbo.claims.noise_check import noise_checks
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
 from drbo.claims.record import CheckedEdge
-from drbo.claims.residual_tests import Regression
 from drbo.data.audit import audit, audit_arrows
 from drbo.data.facts import Audit, Finding
 from drbo.data.impute import imputations
@@ -30,6 +34,7 @@ from drbo.data.table import Table
 from drbo.deadline import Deadline, OutOfTimeError, current, finishing
 from drbo.graph import dag_to_cpdag
 from drbo.problem import Problem, Request, prepare
+from drbo.result.hidden import HiddenResult
 from drbo.result.pooling import pooled
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace, was_cut_short
 from drbo.result.result import Result
@@ -144,16 +149,15 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
     outcome, findings, notes = _looked_back(problem, outcome)
     late = current().over()
     pruned, pruned_score, pruner, more = _pruned(problem, outcome)
-    noise, unchecked = _noise_checks(problem, pruned)
+    noise, unchecked = ((), ()) if problem.request.choices.hidden else _noise_checks(problem, pruned)
     table, job, score, request = problem.table, problem.job, problem.score, problem.request
     unhashed = table.large and (late or problem.is_hurried)
     notes = (*problem.data.notes, *notes, *more, *unchecked, *([NO_DIGEST] if unhashed else []))
     ordered = pruned[np.ix_(job.columns, job.columns)]
-    changed = experiment_record(score, job.table, ordered)
     weights, standardised = linear_weights(table.rows_or_moments, pruned) if isinstance(score, BicNV) else (None, None)
     if isinstance(score, ExperimentBIC):
         weights, standardised = map(job.restored, shared_weights(score, ordered))
-    return Result(
+    result = Result(
         names=table.names,
         dag=pruned,
         pruned_score=pruned_score,
@@ -165,13 +169,16 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
             equivalent=score.score_equivalent or score.by_experiment,
             options=_plain_options(problem.choice.options),
             assumption=_assumption(score),
-            nonlinear=score.nonlinear,
-            linear_residuals=score.linear_residuals,
+            regression=score.regression,
             evidence_scale=score.evidence_scale,
         ),
         search=_search_record(problem, outcome),
         proof=findings.proof,
-        claims=replace(claims_of(findings, job.columns, table.names), noise=noise, experiments=changed),
+        claims=replace(
+            claims_of(findings, job.columns, table.names),
+            noise=noise,
+            experiments=experiment_record(score, job.table, ordered),
+        ),
         knowledge=request.knowledge,
         table=TableRecord(
             n_rows=table.n_rows,
@@ -185,6 +192,12 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
         call=request.call,
         reasons=(*problem.reasons, *notes, *request.notes),
     )
+    if not request.choices.hidden:
+        return result
+    with finishing():
+        limits = problem.constraints.permuted(job.columns)
+        found = ancestral_answer(score, outcome.best.dags[0], limits, request.seed)
+    return HiddenResult.of(result, found.rearranged(job.restored))
 
 
 def _search_record(problem: Problem, outcome: Outcome) -> SearchRecord:
@@ -254,13 +267,13 @@ def _noise_checks(
     dag = dag[np.ix_(columns, columns)]
     try:
         with finishing():
-            regression: Regression = "linear" if problem.score.linear_residuals else "splines"
-            fits = problem.choice.noise_fits
-            found = noise_checks(table, dag, seed, regression) if fits else collider_checks(table, dag, seed)
+            found = noise_checks(table, dag, seed, problem.score.regression or "splines")
+            doubts = {} if problem.choice.noise_fits else collider_doubts(table, dag, seed)
+            hidden = [(table.names[i], table.names[j]) for i, j in np.argwhere(suspected(problem.score, dag, seed))]
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)
-    place = {name: k for k, name in enumerate(problem.table.names)}
-    return tuple(sorted(found, key=lambda one: (place[one.cause], place[one.effect]))), ()
+    found = tuple(replace(one, doubt=doubts.get((one.cause, one.effect), "")) for one in found)
+    return with_doubts(found, hidden, problem.table.names), ()
 
 
 def versions() -> dict[str, str]:

@@ -199,13 +199,14 @@ def plain_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     names = ("preset", "prune", "device", "on_constant", "on_collinear", "missing")
     options = {name: np.asarray(value).tolist() for name, value in (given["score_options"] or {}).items()}
     groups = given["groups"]
-    named = groups is None or groups is False or isinstance(groups, str)
+    if groups is not None and groups is not False:
+        groups = [groups] if isinstance(groups, str) else np.unique(np.asarray(groups), return_inverse=True)[1].tolist()
     return {
         **{name: given[name] for name in names},
-        "groups": (groups or "") if named and groups is not None else None,
-        "group_numbers": None if named else np.unique(np.asarray(groups), return_inverse=True)[1].tolist(),
         **{name: given[name] for name in ("experiment", "control")},
         "targets": plain_targets(given["targets"]),
+        "groups": [] if groups is False else groups,  # a name, or the number of the group of each row
+        "hidden": int(bool(given["hidden"])),
         "score": score_label(given["score"]),
         "score_options": options or None,
         "knowledge": (given["knowledge"] or Knowledge()).to_mapping(),

@@ -16,13 +16,14 @@ from drbo.claims.refit import TableRefit
 from drbo.claims.resampling import Kept, Progress, Resampling, bootstrap
 from drbo.constraints import Constraints
 from drbo.data.canonical import Canonical
+from drbo.data.frames import as_frame
 from drbo.data.prepare import Preparation
-from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.deadline import Deadline, current
 from drbo.errors import SettingsError
 from drbo.problem import where
 from drbo.result.effects import Effects, resampled_effects
+from drbo.result.hidden import HiddenResult
 from drbo.result.pooling import pooled
 from drbo.result.result import Result
 from drbo.scores.base import Score
@@ -160,6 +161,7 @@ def parameters_like(result: Result, changes: Mapping[str, Any]) -> dict[str, Any
         "groups": result.table.groups or (None if result.table.audit.is_serial else False),
         "on_constant": "drop",
         "on_collinear": "keep",
+        "hidden": isinstance(result, HiddenResult),
     }
     return given | dict(changes)
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO, Settings
-from drbo.claims.auto import ONLY_THE_CLASS, choose_score
+from drbo.claims.auto import ONE_BY_ONE, choose_score
 from drbo.data.check import check_table
 from drbo.data.datasets import load
 from drbo.data.simulate import linear_weights, random_dag, simulate
@@ -142,7 +142,7 @@ class TestChoiceByShape:
         chosen = choose_score(Table.from_array(sachs.X, sachs.names))
         assert (chosen.name, chosen.noise_fits) == ("bic-nv", False)
         assert "no noise model at hand fits (0 of 5 families" in chosen.reasons[0]
-        assert chosen.reasons[1] == ONLY_THE_CLASS
+        assert chosen.reasons[1] == ONE_BY_ONE
 
 
 class TestInTheEstimator:

@@ -149,7 +149,7 @@ def test_the_level_is_corrected_for_the_number_of_arrows(rng):
     alone = NoiseChecks(Table.from_array(many), dag)._rejects
     dag[0, 2:] = dag[1, 2:] = True
     assert alone == 0.01
-    assert NoiseChecks(Table.from_array(many), dag)._rejects == pytest.approx(0.05 / 37)
+    assert NoiseChecks(Table.from_array(many), dag)._rejects == pytest.approx(0.1 / 37)
 
 
 def test_what_cannot_be_tested_says_so(rng):
@@ -224,5 +224,22 @@ def test_arrows_of_bic_ng_rest_on_linear_residuals(rng):
     for effect, direction in ((x, ("supported", "noise-check")), (np.exp(2 * x), ("assumed", ""))):
         table = np.column_stack([x, effect + noise])
         result = DrBO(score="bic-ng", random_state=0).fit(table).result_
-        assert result.scoring.linear_residuals
+        assert result.scoring.regression == "linear"
         assert [(one.direction, one.ground) for one in result.directions] == [direction]
+
+
+@pytest.mark.parametrize(("n", "level"), [(100, 0.2), (400, 0.125), (2000, 0.05)])
+def test_the_level_of_the_veto_is_higher_with_few_rows(rng, n, level):
+    table = Table.from_array(np.column_stack(_additive(rng, n)))
+    assert NoiseChecks(table, np.array([[False, True], [False, False]]))._veto == level
+
+
+def test_a_rejected_direction_needs_no_test_of_its_family(rng, monkeypatch):
+    checks = NoiseChecks(
+        Table.from_array(np.column_stack(_additive(rng, 500))), np.array([[False, True], [False, False]])
+    )
+    tested = []
+    family = checks._tests.family
+    monkeypatch.setattr(checks._tests, "family", lambda node, *more: tested.append(node) or family(node, *more))
+    assert checks.check(0, 1).verdict == "forward"
+    assert set(tested) == {1}

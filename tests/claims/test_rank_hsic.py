@@ -128,3 +128,17 @@ def test_constants_and_few_rows_say_nothing(rng):
 
 def test_normal_scores_share_the_ranks_of_ties():
     np.testing.assert_allclose(normal_scores([2.0, 1.0, 2.0, 7.0]), stats.norm.ppf([0.5, 0.125, 0.5, 0.875]))
+
+
+def test_more_than_a_thousand_rows_count_as_a_thousand(rng):
+    """The p-value of 4,000 rows is about that of a quarter of them with the same dependence, not a much smaller one."""
+    x, noise = rng.normal(size=(2, 4000))
+    y = 0.15 * x + noise
+    whole = independence(rank_features(x), rank_features(y)).p_value
+    parts = [independence(rank_features(x[k::4]), rank_features(y[k::4])).p_value for k in range(4)]
+    assert min(parts) / 10 < whole < max(parts) * 10
+
+
+def test_independent_columns_pass_whatever_their_number_of_rows(rng):
+    p_values = [independence(*map(rank_features, rng.normal(size=(2, 3000)))).p_value for _ in range(100)]
+    assert min(p_values) > 0.01

@@ -49,3 +49,36 @@ def test_bad_input(run: Run, fitted: tuple[Path, Path, Path], tmp_path: Path) ->
     assert run("effects", str(folder), str(seen), "--from", "dose", "--bootstrap", "5").exit_code == 2
     assert run("effects", str(tmp_path / "none"), str(seen)).exit_code == 2
     assert run("effects", str(folder), str(seen), "--missing", "impute").exit_code == 2
+
+
+def test_probabilities_if_a_category_were_set(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    smoker = rng.choice(["no", "yes"], size=500)
+    ill = np.where(rng.random(500) < np.where(smoker == "yes", 0.7, 0.2), "ill", "well")
+    data = tmp_path / "health.csv"
+    pd.DataFrame({"smoker": smoker, "health": ill}).to_csv(data, index=False)
+    folder = str(tmp_path / "run")
+    run("fit", str(data), "--require", "smoker->health", "-o", folder, "-q")
+    done = run("effects", folder, str(data), "--do", "smoker=yes", "--to", "health", "--json", "-q")
+    assert done.exit_code == 0, done.stderr
+    content = json.loads(done.stdout)
+    share = (ill[smoker == "yes"] == "ill").mean()
+    assert content["values"] == [pytest.approx([share, 1 - share])]  # levels: ill, well
+    assert "If smoker were set to no, health would be" in run(
+        "effects", folder, str(data), "--do", "smoker=no", "--to", "health"
+    ).stdout  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--do", "smoker", "--to", "b"], "--do must look like COLUMN=LEVEL"),
+        (["--do", "smoker=no"], "--do needs an outcome"),
+        (["--do", "smoker=no", "--to", "b", "--from", "a"], "--do and --from cannot be combined"),
+        (["--do", "smoker=no", "--to", "b", "--bootstrap", "3"], "--do and --bootstrap cannot be combined"),
+    ],
+)
+def test_wrong_uses_of_do(run: Run, fitted: tuple[Path, Path, Path], options: list[str], words: str) -> None:
+    done = run("effects", str(fitted[0]), str(fitted[1]), *options)
+    assert done.exit_code == 2
+    assert words in done.stderr

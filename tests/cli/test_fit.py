@@ -14,6 +14,7 @@ from click.testing import Result as CommandResult
 
 from drbo.cli.fit import fit_arguments
 from drbo.result.result import Result
+from tests.hidden import confounded_table
 
 Fast = tuple[str, ...]
 Fit = Callable[..., dict[str, Any]]
@@ -426,3 +427,19 @@ def test_weights_and_seeds(run, tmp_path):
     assert run("fit", str(path), "--weights", "weight").exit_code == 2
     assert run("fit", str(path), "--weights", "c", "--score", "bic-nv").exit_code == 2
     assert run("fit", str(path), "--seeds", "2", "--bootstrap", "3").exit_code == 2
+
+
+def test_hidden_causes_are_allowed_saved_and_exported(run: Run, folder: Path) -> None:
+    confounded_table().to_csv("table.csv", index=False)
+    done = run("fit", "table.csv", "--hidden", "-o", "run", "--json")
+    assert done.exit_code == 0, done.stderr
+    edges = {(edge["source"], edge["target"]): edge["mark_source"] for edge in json.loads(done.stdout)["edges"]}
+    assert edges["b", "c"] == "arrow"
+    assert "something not in the table is involved" in (folder / "run" / "report.html").read_text()
+    assert run("export", "run", "graph.pcalg").exit_code == 0
+    for words in (("judge", "table.csv", "run"), ("compare", "run", "run"), ("effects", "run", "table.csv")):
+        refused = run(*words)
+        assert refused.exit_code != 0
+        assert "does not support results with hidden causes" in refused.stderr
+    for option in ("--bootstrap", "--seeds"):
+        assert f"--hidden cannot be combined with {option}" in run("fit", "table.csv", "--hidden", option, 5).stderr

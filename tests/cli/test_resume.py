@@ -159,8 +159,6 @@ def test_a_run_that_is_killed_in_its_first_second_starts_again(run: Run, chain: 
 @pytest.mark.parametrize(
     ("place", "extra"),
     [
-        ("drbo.refitting.bootstrap", ()),
-        ("drbo.cli.fit.finish", ()),
         ("drbo.refitting.bootstrap", ("--resampling", "subsample")),
         ("drbo.cli.fit.finish", ("--clusters", "group", "--weights", "times")),
     ],

@@ -1,4 +1,3 @@
-import builtins
 import gzip
 import importlib
 import os
@@ -8,15 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 
-from drbo.data.read import as_frame, read_table
+from drbo.data.read import read_table
 from drbo.errors import DataError, SettingsError
 
 FRAME = pd.DataFrame({"height": [1.8, 1.65, 1.7], "city": ["Ulm", "Bonn", "Ulm"], "count": [3, 1, 2]})
@@ -26,9 +21,6 @@ def error_of(call: Callable[[], Any]) -> DataError:
     with pytest.raises(DataError) as caught:
         call()
     return caught.value
-
-
-# Files
 
 
 @pytest.mark.parametrize(
@@ -80,10 +72,36 @@ def test_no_header(tmp_path: Path) -> None:
     assert read_table(path, header=False).to_dict("list") == {"x0": [1, 3], "x1": [2, 4]}
 
 
-def test_the_comma_wins_only_where_it_cuts_more(tmp_path: Path) -> None:
+def test_decimal_commas(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a;b\n1,5;2,5\n3,5;4,5\n")
-    assert read_table(path).to_dict("list") == {"a": ["1,5", "3,5"], "b": ["2,5", "4,5"]}
+    assert read_table(path).to_dict("list") == {"a": [1.5, 3.5], "b": [2.5, 4.5]}
+    with pytest.raises(SettingsError, match="decimal must be"):
+        read_table(path, decimal="x")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "npy"])
+def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    path, frame = tmp_path / f"t.{kind}", FRAME[["height", "count"]]
+    if kind == "parquet":
+        frame.to_parquet(path)
+    elif kind == "npy":
+        np.save(path, frame.to_numpy())
+    else:
+        frame.to_csv(path, index=False)
+    with path.open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        assert read_table("-").to_numpy().tolist() == frame.to_numpy().tolist()
+
+
+def test_bad_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1\n")
+    for limit, message in ((None, "standard input, line 2: 1 cells"), (3, "standard input needs more than 3 bytes")):
+        with (tmp_path / "t.csv").open() as stream:
+            monkeypatch.setattr("sys.stdin", stream)
+            assert message in error_of(lambda limit=limit: read_table("-", max_input=limit)).message
+    monkeypatch.setattr("sys.stdin", None)
+    assert "no table on standard input" in error_of(lambda: read_table("-")).message
 
 
 @settings(deadline=None, max_examples=30)
@@ -113,8 +131,7 @@ def test_missing_cells_stay_missing(tmp_path: Path) -> None:
         (b"", "is empty", "at least 3 rows"),
         (b"  \n\n", "is empty", "at least 3 rows"),
         (b"a,b\n", "column names but no rows", "3 rows"),
-        (b"a,b\n1,2\n\xff,4\n", "byte 0xff at offset 8 (line 3)", "latin-1"),
-        ("a,b\n1,2\n".encode("utf-16-le").join([b"\xff\xfe", b""]), "UTF-16", "UTF-8"),
+        ("a,é\n1,2\n".encode() + b"\xff,4\n", "byte 0xff at offset 9 (line 3)", "cp1252"),
         (b"a,b\n1,2\n3\n", "line 3: 1 cells, but the first line has 2", "same number of cells"),
         (b"a,b\n\n1,2,3\n", "line 3: 3 cells", "same number of cells"),
         (b"a,b,a\n1,2,3\n", "column name 'a' is used more than once (columns 1, 3)", "a unique name"),
@@ -122,7 +139,7 @@ def test_missing_cells_stay_missing(tmp_path: Path) -> None:
         (b"1,2\n3,4\n", "contains only numbers: 1, 2", "header=False"),
         (b"1.5e3;-2\n3;4\n", "contains only numbers: 1.5e3, -2", "header=False"),
         (b"a,b,\n1,2,\n", "column 3 of 3 has no name", "index=False"),
-        (b"a b\n1 2\n", "only one column, 'a b'", "separator=..."),
+        (b"a:b\n1:2\n", "only one column, 'a:b'", "separator=..."),
         (b'a,b\n1,"2\n3,4\n', "cannot be read as a table", "quotes"),
         (b'a,b\n"' + b"x" * 200_000 + b'",2\n', "line 2: field larger than field limit", "quotes"),
     ],
@@ -148,7 +165,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     assert "is a directory" in error_of(lambda: read_table(tmp_path)).message
 
 
-@pytest.mark.parametrize("name", ["t.xlsx", "t", "t.npz.gz", "t.parquet.gz", "t.pkl"])
+@pytest.mark.parametrize("name", ["t.xls", "t", "t.npz.gz", "t.parquet.gz", "t.pkl"])
 def test_unknown_suffix(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"x")
     error = error_of(lambda: read_table(tmp_path / name))
@@ -268,115 +285,3 @@ def test_header_that_promises_too_much(tmp_path: Path) -> None:
     error = error_of(lambda: read_table(path))
     assert "must have at most 4294967296 bytes, got (100000000, 100000000)" in error.message
     assert "max_input=..." in (error.hint or "")
-
-
-# What is passed as data
-
-
-def test_frames_of_other_libraries_give_the_same() -> None:
-    expected = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["u", "v", "u"], "c": [True, False, True], "d": [1, 2, 3]})
-    columns = {name: expected[name].tolist() for name in expected}
-    for data in (expected, pl.DataFrame(columns), pa.table(columns), pa.RecordBatch.from_pydict(columns)):
-        pd.testing.assert_frame_equal(as_frame(data), expected, check_column_type=False)
-
-
-def test_polars_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = builtins.__import__
-
-    def missing(name: str, *args: Any, **options: Any) -> Any:
-        if name.startswith("pyarrow"):
-            raise ImportError(name)
-        return found(name, *args, **options)
-
-    monkeypatch.setattr(builtins, "__import__", missing)
-    assert as_frame(pl.DataFrame({"a": [1, None], "b": ["x", "y"]}))["a"].isna().tolist() == [False, True]
-
-
-def test_polars_categories() -> None:
-    enum = pl.Enum(["low", "mid", "high"])
-    data = pl.DataFrame({"e": pl.Series(["high", "low"], dtype=enum), "c": pl.Series(["1", "2"], dtype=pl.Categorical)})
-    frame = as_frame(data)
-    assert frame["e"].cat.ordered
-    assert frame["e"].cat.categories.tolist() == ["low", "mid", "high"]
-    assert not frame["c"].cat.ordered
-
-
-def test_rows_keep_the_type_of_each_column() -> None:
-    frame = as_frame([[1, "a", True], (2.5, "b", False)])
-    assert frame.columns.tolist() == ["x0", "x1", "x2"]
-    assert frame["x0"].tolist() == [1.0, 2.5]
-    assert frame["x2"].dtype == bool
-    assert as_frame([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).shape == (2, 2)
-
-
-def test_object_arrays_of_numbers_become_numbers() -> None:
-    frame = as_frame(np.array([[1, 2.5], [3, 4]], dtype=object))
-    assert [dtype.kind for dtype in frame.dtypes] == ["i", "f"]
-
-
-def test_masked_cells_are_missing() -> None:
-    masked = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[False, True], [False, False]])
-    assert as_frame(masked).isna().to_numpy().tolist() == [[False, True], [False, False]]
-
-
-def test_anything_that_turns_into_an_array() -> None:
-    class Wrapped:
-        def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-            return np.eye(2)
-
-    assert (as_frame(Wrapped()).to_numpy() == np.eye(2)).all()
-
-
-def test_labels_become_strings() -> None:
-    assert as_frame(pd.DataFrame([[1, 2]], columns=[0, ("a", 1)])).columns.tolist() == ["0", "('a', 1)"]
-
-
-def test_row_labels_are_dropped() -> None:
-    assert as_frame(pd.DataFrame({"a": [1, 2]}, index=["p", "q"])).index.tolist() == [0, 1]
-
-
-def test_data_is_left_alone() -> None:
-    frame = pd.DataFrame({0: [1, 2], "b": np.array([1, 2], dtype=object)}, index=["p", "q"])
-    before = frame.copy(deep=True)
-    result = as_frame(frame)
-    result.iloc[0, 0] = 99
-    pd.testing.assert_frame_equal(frame, before)
-
-
-@pytest.mark.parametrize(
-    ("data", "parts"),
-    [
-        (np.arange(3.0), ["Expected 2D array, got 1D array instead", "Reshape your data"]),
-        (np.array(3.0), ["Expected 2D array, got scalar array instead"]),
-        ([1.0, 2.0], ["Expected 2D array, got 1D array instead"]),
-        ([], ["Expected 2D array, got 1D array instead"]),
-        (pd.Series([1.0]), ["Expected 2D array, got 1D array instead"]),
-        (pl.Series([1.0]), ["Expected 2D array, got 1D array instead"]),
-        (np.zeros((2, 2, 2)), ["dim 3", "(2, 2, 2)"]),
-        (np.eye(2) * 1j, ["Complex data not supported", "'x0'"]),
-        ([[1j, 2.0], [1.0, 2.0]], ["Complex data not supported", "'x0'"]),
-        (sparse.csr_matrix(np.eye(3)), ["sparse", "toarray()"]),
-        (sparse.coo_array(np.eye(3)), ["sparse"]),
-        ([[1, 2], [3]], ["row 1 has 1 cells, but row 0 has 2"]),
-        ({"a": [1]}, ["got dict", "pandas"]),
-        ("table.csv", ["got str", "read_table(path)"]),
-        (None, ["got NoneType"]),
-        (pl.LazyFrame({"a": [1]}), ["got LazyFrame"]),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), ["column name 'a' is used more than once (columns 1, 2)"]),
-        (pd.DataFrame([[1, 2]], columns=["1", 1]), ["column name '1'"]),
-        (pd.DataFrame([[1, 2]], columns=["a", " "]), ["column 2 of 2 has no name"]),
-        (pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), ["column name 'a'"]),
-    ],
-    ids=lambda value: type(value).__name__ if not isinstance(value, list) else None,
-)
-def test_what_is_no_table(data: Any, parts: list[str]) -> None:
-    error = error_of(lambda: as_frame(data))
-    assert isinstance(error, ValueError)
-    for part in parts:
-        assert part in str(error)
-
-
-def test_names_that_no_file_can_hold(tmp_path: Path) -> None:
-    np.savez(tmp_path / "t.npz", X=np.eye(3), names=np.array(["a", "b\ud800", "c"]))
-    error = error_of(lambda: read_table(tmp_path / "t.npz"))
-    assert "the name of column 2 is not valid Unicode: 'b\\ud800'" in error.message

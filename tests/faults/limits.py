@@ -118,14 +118,14 @@ class Run:
     words: str
 
 
-def run(words: list[str], number: int | None = None) -> Run:
-    """Run the program; with a signal, send it once the search is under way, or after some seconds."""
+def run(words: list[str], number: int | None = None, patience: float = 4 * SIGNAL_SECONDS) -> Run:
+    """Run the program; with a signal, send it once the search is under way, or when the patience is over."""
     start = time.monotonic()
     with tempfile.TemporaryFile("w+") as talk:
         process = subprocess.Popen([sys.executable, "-m", "drbo", *words], stdout=talk, stderr=talk)
         sent = start
         if number is not None:
-            _wait_for_search(process, talk)
+            _wait_for_search(process, talk, patience)
             sent = time.monotonic()
             os.kill(process.pid, number)  # of a run that has ended, the process is still there
         _, status, usage = os.wait4(process.pid, 0)
@@ -136,9 +136,9 @@ def run(words: list[str], number: int | None = None) -> Run:
         return Run(end - start, end - sent, memory, process.returncode, talk.read())
 
 
-def _wait_for_search(process: "subprocess.Popen[bytes]", talk: Any) -> None:
-    """Return when the table was read and the search has had some seconds; at the latest after a while."""
-    end = time.monotonic() + 4 * SIGNAL_SECONDS
+def _wait_for_search(process: "subprocess.Popen[bytes]", talk: Any, patience: float) -> None:
+    """Return when the table was read and the search has had some seconds; at the latest when patience is over."""
+    end = time.monotonic() + patience
     options = os.WEXITED | os.WNOHANG | os.WNOWAIT
     while time.monotonic() < end and os.waitid(os.P_PID, process.pid, options) is None:
         time.sleep(0.1)
@@ -147,7 +147,7 @@ def _wait_for_search(process: "subprocess.Popen[bytes]", talk: Any) -> None:
         words = talk.read()
         talk.seek(position)
         if " rows, " in words:
-            end = min(end, time.monotonic() + 2 * SIGNAL_SECONDS)
+            end = min(end, time.monotonic() + patience / 2)
             if "search: " in words or "resamples: " in words:
                 return
 

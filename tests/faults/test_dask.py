@@ -26,8 +26,7 @@ from drbo.search.evaluation import remote as workers
 dask = pytest.importorskip("dask", reason="needs the extra drbo[dask]")
 distributed = pytest.importorskip("distributed", reason="needs the extra drbo[dask]")
 
-OPTIONS = {"score": "gp", "max_evals": 30, "random_state": 1}
-QUICK = OPTIONS | {"score": "splines"}  # without torch, which every worker would have to load
+OPTIONS = {"score": "splines", "max_evals": 30, "random_state": 1}
 X = simulate("5ER2", model="gp", n=80, seed=3).X
 
 
@@ -40,11 +39,6 @@ def _fingerprint(model):
 @pytest.fixture(scope="module")
 def alone():
     return _fingerprint(DrBO(**OPTIONS).fit(X))
-
-
-@pytest.fixture(scope="module")
-def quick_alone():
-    return _fingerprint(DrBO(**QUICK).fit(X))
 
 
 @pytest.fixture(autouse=True)
@@ -118,7 +112,7 @@ def test_a_worker_that_is_killed_loses_nothing(client, alone):
         for process in list(client.run(os.getpid).values()):
             os.kill(process, signal.SIGKILL)
             killed.set()
-            time.sleep(1.0)
+            time.sleep(0.3)
 
     thread = threading.Thread(target=kill)
 
@@ -132,7 +126,7 @@ def test_a_worker_that_is_killed_loses_nothing(client, alone):
     assert _fingerprint(model) == alone
 
 
-def test_a_dead_scheduler_is_an_error_in_words_and_the_run_goes_on_later(scheduler, quick_alone, tmp_path, monkeypatch):
+def test_a_dead_scheduler_is_an_error_in_words_and_the_run_goes_on_later(scheduler, alone, tmp_path, monkeypatch):
     monkeypatch.setitem(saving.Saver.__init__.__kwdefaults__, "every", 0.0)
     monkeypatch.setattr(saving, "LARGEST_SHARE", 1e9)
     process, address = scheduler
@@ -147,13 +141,13 @@ def test_a_dead_scheduler_is_an_error_in_words_and_the_run_goes_on_later(schedul
         client.wait_for_workers(1, timeout=60)
         executor = client.get_executor(pure=False)
         with pytest.raises(WorkerError, match="no longer accepts work") as caught:
-            DrBO(executor=executor, callbacks=[kill], checkpoint=tmp_path / "run", **QUICK).fit(X)
+            DrBO(executor=executor, callbacks=[kill], checkpoint=tmp_path / "run", **OPTIONS).fit(X)
         assert "drbo resume" in caught.value.hint
     finally:
         client.close()
         worker.kill()
         worker.wait()
-    assert _fingerprint(DrBO.resume(tmp_path / "run")) == quick_alone
+    assert _fingerprint(DrBO.resume(tmp_path / "run")) == alone
 
 
 def test_a_scheduler_without_workers_is_not_waited_for_for_ever(scheduler, monkeypatch):
@@ -162,20 +156,16 @@ def test_a_scheduler_without_workers_is_not_waited_for_for_ever(scheduler, monke
     with distributed.Client(scheduler[1], timeout=5, set_as_default=False) as client:
         executor = client.get_executor(pure=False)
         with pytest.raises(WorkerError, match="has had no worker for 1 s"):
-            DrBO(executor=executor, **QUICK).fit(X)
+            DrBO(executor=executor, **OPTIONS).fit(X)
 
 
-def test_the_command(scheduler, quick_alone, tmp_path):
-    worker = _worker(scheduler[1])
+def test_the_command(client, alone, tmp_path):
     pd.DataFrame(X).to_csv(tmp_path / "t.csv", index=False, header=list("abcde"))
-    words = [tmp_path / "t.csv", "--score", "splines", "--max-evals", "30", "--seed", "1", "--dask", scheduler[1], "-q"]
-    try:
-        ran = CliRunner().invoke(main, ["fit", *map(str, words), "--json"])
-    finally:
-        worker.kill()
-        worker.wait()
+    address = client.scheduler.address
+    words = [tmp_path / "t.csv", "--score", "splines", "--max-evals", "30", "--seed", "1", "--dask", address, "-q"]
+    ran = CliRunner().invoke(main, ["fit", *map(str, words), "--json"])
     assert ran.exit_code == 0, ran.output
-    assert json.loads(ran.stdout)["score"] == pytest.approx(json.loads(quick_alone)[0], rel=1e-12)
+    assert json.loads(ran.stdout)["score"] == pytest.approx(json.loads(alone)[0], rel=1e-12)
 
 
 def test_the_command_starts_a_cluster_of_its_own(tmp_path):
@@ -202,7 +192,7 @@ def _certificates(folder):
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make certificates")
-def test_a_cluster_over_tls(quick_alone, tmp_path):
+def test_a_cluster_over_tls(alone, tmp_path):
     """The command of docs/scaling-out.md: Dask's own settings name the certificates."""
     settings = _certificates(tmp_path)
     variables = {name: name.upper().replace(".", "__").replace("-", "_") for name in settings}
@@ -223,6 +213,6 @@ def test_a_cluster_over_tls(quick_alone, tmp_path):
             worker.kill()
             worker.wait()
     assert (stranger.exit_code, trusted.exit_code, careless.exit_code) == (2, 0, 2), trusted.output
-    assert json.loads(trusted.stdout)["score"] == pytest.approx(json.loads(quick_alone)[0], rel=1e-12)
+    assert json.loads(trusted.stdout)["score"] == pytest.approx(json.loads(alone)[0], rel=1e-12)
     assert "requires TLS certificates, but Dask's configuration names none" in stranger.stderr
     assert "cannot be read" in careless.stderr

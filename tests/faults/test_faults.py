@@ -22,8 +22,13 @@ NUMBERS = np.random.default_rng(0).normal(size=(60, 4))
 NUMBERS[:, 1] += 2 * NUMBERS[:, 0]
 
 
+#: Without the forests that propose whole parent sets, which would take most of the time of a small fit.
+PLAIN = Settings().with_(parent_sets=False)
+
+
 def _fit(folder=None, **options):
-    return DrBO(**{"score": "bge", "max_evals": 24, "random_state": 1, "checkpoint": folder} | options).fit(NUMBERS)
+    usual = {"score": "bge", "max_evals": 24, "random_state": 1, "settings": PLAIN, "checkpoint": folder}
+    return DrBO(**usual | options).fit(NUMBERS)
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +185,7 @@ def test_a_score_that_misbehaves_is_named(score, words):
 
 
 def test_a_score_that_hangs_is_cut_off():
-    settings = Settings(max_evals=24, score_timeout=0.2)
+    settings = PLAIN.with_(max_evals=24, score_timeout=0.2)
     with ThreadPoolExecutor(3) as pool, pytest.raises(ScoreError, match=r"did not return within 0\.2 s"):
         _fit(score=Hanging, settings=settings, max_evals=None, executor=pool)
 

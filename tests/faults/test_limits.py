@@ -3,12 +3,15 @@
 import json
 import signal
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from drbo import DrBO, Result, Settings
+from drbo.cli import main
 from drbo.data.simulate import simulate
 from drbo.errors import SettingsError, TimeLimitError
 from drbo.result.judge import judge
@@ -39,30 +42,31 @@ def test_resamples_with_a_limit_that_is_not_reached():
     assert shares[0] == shares[1]
 
 
-@pytest.fixture
-def wide(tmp_path):
-    return write(simulate("150ER2", n=300, seed=1).X, tmp_path / "wide.npz")
-
-
-@pytest.fixture
-def small(tmp_path):
-    return write(simulate("12ER2", n=300, seed=1).X, tmp_path / "small.npz")
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    return write(simulate("150ER2", n=300, seed=1).X, tmp_path_factory.mktemp("wide") / "wide.npz")
 
 
 @pytest.fixture(scope="module")
-def pace(tmp_path_factory):
+def small(tmp_path_factory):
+    return write(simulate("12ER2", n=300, seed=1).X, tmp_path_factory.mktemp("small") / "small.npz")
+
+
+@pytest.fixture
+def pace(small, tmp_path):
     """The seconds that a short run takes here and now, so that limits are neither too short nor longer than needed."""
-    path = write(simulate("12ER2", n=300, seed=1).X, tmp_path_factory.mktemp("pace") / "small.npz")
-    done = run(["fit", str(path)])
-    assert done.code == 0, done.words
-    return done.seconds
+    start = time.monotonic()
+    _fit(small, tmp_path)
+    return time.monotonic() - start
 
 
-def _fit(path, *words, folder="run"):
-    done = run(["fit", str(path), "-o", str(path.with_name(folder)), *words])
-    assert done.code == 0, done.words
-    assert done.seconds < LONG_ENOUGH
-    return Result.load(path.with_name(folder)), done
+def _fit(path, folder, *words):
+    """Run the command in this process."""
+    start = time.monotonic()
+    done = CliRunner().invoke(main, ["fit", str(path), "-o", str(folder), *words, "--force"])
+    assert done.exit_code == 0, done.output
+    assert time.monotonic() - start < LONG_ENOUGH
+    return Result.load(folder), done.output
 
 
 ENDLESS = ("--set", "order_patience=100000")
@@ -73,63 +77,67 @@ ENDLESS = ("--set", "order_patience=100000")
     [ENDLESS, (*ENDLESS, "--score", "bic-ev"), ("--set", "route=surrogate", "--set", "patience=100000"),
      ("--preset", "paper", "--max-evals", "10000000")],
 )  # fmt: skip
-def test_a_search_ends_at_its_limit_saved_and_reported(wide, words):
-    result, done = _fit(wide, *words, "--time-limit", "3")
-    assert result.stopped == "time limit of 3 s reached"
-    assert "stopped      time limit of 3 s reached" in done.words
+def test_a_search_ends_at_its_limit_saved_and_reported(wide, tmp_path, words):
+    result, told = _fit(wide, tmp_path, *words, "--time-limit", "1")
+    assert result.stopped == "time limit of 1 s reached"
+    assert "stopped      time limit of 1 s reached" in told
 
 
-def test_resamples_end_at_the_limit_of_the_run(small, pace):
-    result, done = _fit(small, "--bootstrap", "1000000", "--time-limit", f"{2 * pace + 2:.0f}")
+def test_resamples_end_at_the_limit_of_the_run(small, tmp_path, pace):
+    result, told = _fit(small, tmp_path, "--bootstrap", "1000000", "--time-limit", f"{2 * pace + 1:.0f}")
     found = result.confidence
     assert found.asked == 1_000_000
     assert 1 <= found.n < 1_000_000
-    assert f"{found.n} of 1000000 resamples" in done.words
+    assert f"{found.n} of 1000000 resamples" in told
 
 
-def test_without_time_for_a_resample_the_graph_is_told(small):
-    result, done = _fit(small, *ENDLESS, "--bootstrap", "100", "--time-limit", "1")
+def test_without_time_for_a_resample_the_graph_is_told(small, tmp_path):
+    result, told = _fit(small, tmp_path, *ENDLESS, "--bootstrap", "100", "--time-limit", "1")
     assert result.confidence is None
-    assert "no resample was finished: time limit of 1 s reached" in done.words
+    assert "no resample was finished: time limit of 1 s reached" in told
 
 
-def test_seeds_and_imputations_share_the_limit(tmp_path, small):
-    result, _ = _fit(small, *ENDLESS, "--seeds", "4", "--time-limit", "5")
+def test_seeds_and_imputations_share_the_limit(small, tmp_path):
+    result, _ = _fit(small, tmp_path / "seeds", *ENDLESS, "--seeds", "4", "--time-limit", "2")
     assert result.confidence.n + (result.confidence.asked - 4 if result.confidence.asked else 0) <= 4
     values = simulate("8ER2", n=100, seed=1).X
     values[::9, 0] = np.nan
     holes = write(values, tmp_path / "holes.npz")
-    result, _ = _fit(holes, *ENDLESS, "--missing", "impute", "--imputations", "3", "--time-limit", "5", folder="other")
+    result, _ = _fit(
+        holes, tmp_path / "run", *ENDLESS, "--missing", "impute", "--imputations", "3", "--time-limit", "2"
+    )
     assert result.confidence.kind == "imputation"
 
 
+@pytest.mark.filterwarnings("default")  # the program shows them as lines
 @pytest.mark.parametrize("words", [("--exact", "--score", "splines"), ("--score", "gp"), ("--score", "gp-nv")])
 def test_proofs_and_kernels_end_at_the_limit(tmp_path, words):
     path = write(simulate("20ER4", model="cos", n=600, seed=1).X, tmp_path / "table.npz")
-    result, _ = _fit(path, *words, "--time-limit", "4")
+    result, _ = _fit(path, tmp_path / "run", *words, "--time-limit", "2")
     assert result.proof is None
     late = [reason for reason in result.reasons if "time ran out" in reason]
-    assert late or result.stopped == "time limit of 4 s reached"
+    assert late or result.stopped == "time limit of 2 s reached"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("words", [ENDLESS, ("--bootstrap", "1000000")])
-def test_signals_end_a_run_with_what_it_has(small, number, words):
-    done = run(["fit", str(small), "-o", str(small.with_name("run")), *words], number)
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(signal.SIGTERM, ENDLESS), (signal.SIGINT, ENDLESS), (signal.SIGINT, ("--bootstrap", "1000000"))],
+)
+def test_signals_end_a_run_with_what_it_has(small, tmp_path, number, words):
+    done = run(["fit", str(small), "-o", str(tmp_path), *words], number, LONG_ENOUGH)
     assert done.code == 130, done.words
     assert done.after_signal < LONG_ENOUGH
-    result = Result.load(small.with_name("run"))
+    result = Result.load(tmp_path)
     if words == ENDLESS:
         assert result.stopped == "interrupted"
     assert "interrupted: finishing with the best graph so far" in done.words
 
 
-def test_judge_ends_at_its_limit(small, pace):
-    result, _ = _fit(small)
-    words = ["judge", str(small), str(small.with_name("run")), "--as-is", "--json", "--permutations", "10000000"]
-    done = run([*words, "--time-limit", f"{pace + 2:.0f}"])
-    found = json.loads(done.words[done.words.index("{") :])
+def test_judge_ends_at_its_limit(small, tmp_path, pace):
+    result = Result.load(tmp_path)
+    words = ["judge", str(small), str(tmp_path), "--as-is", "--json", "--permutations", "10000000"]
+    found = json.loads(CliRunner().invoke(main, [*words, "--time-limit", f"{pace + 1:.0f}"]).stdout)
     assert found["n_permutations"] < 10_000_000
     assert any("of 10000000 permutations were tested" in note for note in found["notes"])
     assert found["n_edges"] == result.dag.sum()

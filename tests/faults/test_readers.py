@@ -205,21 +205,21 @@ parts = ["forbidden", "required", "tiers", "forbid_within_tiers", "roots", "leav
 
 
 @given(st.dictionaries(st.sampled_from(parts), values, max_size=4))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=2 * CASES, deadline=None)
 def test_any_mapping_is_knowledge_or_refused(mapping):
     with contextlib.suppress(DrboError):
         Constraints.of(Knowledge.from_mapping(mapping), ["a", "b", "c"])
 
 
 @given(st.dictionaries(st.sampled_from([*Settings().to_dict(), *PAPER_NAMES, "nonsense"]), values, max_size=4))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=2 * CASES, deadline=None)
 def test_any_mapping_is_settings_or_refused(mapping):
     with contextlib.suppress(DrboError):
         Settings.from_dict(mapping)
 
 
 @given(st.binary(max_size=300) | st.text(max_size=200).map(str.encode))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=2 * CASES, deadline=None)
 def test_any_bytes_are_a_table_a_graph_or_refused(tmp_path_factory, raw):
     path = tmp_path_factory.getbasetemp() / "any"
     for suffix, call in ((".csv", read_table), (".npz", read_table), (".json", read_graph), (".csv", read_graph)):

@@ -8,6 +8,7 @@ import pytest
 import statsmodels.api as sm
 
 from drbo import DrBO, Knowledge
+from drbo.data.check import check_table
 from drbo.data.table import Table
 from drbo.errors import DataError
 from drbo.graph import dag_to_cpdag
@@ -87,9 +88,14 @@ def _rows(seed=0, n=400):
     return pd.DataFrame(x, columns=list("abcd"))
 
 
+def _decisive():
+    """A model that finds the arrows of the collider supported, not assumed."""
+    return DrBO(score="bic-nv", score_options={"penalty": 2.0}, random_state=0)
+
+
 def test_a_result_says_what_its_effects_rest_on():
     train, held = _rows(0), _rows(1)
-    result = DrBO(score="bic-nv", random_state=0).fit(train).result_
+    result = _decisive().fit(train).result_
     seen, new = result.effects(train, "c", "d"), result.effects(held, "c", "d")
     assert (seen.basis, new.basis) == (SEEN, HELD_OUT)
     assert "conditional on this graph" in seen.summary()
@@ -100,7 +106,7 @@ def test_a_result_says_what_its_effects_rest_on():
 
 
 def test_without_names_only_effects_that_exist_are_listed():
-    result = DrBO(score="bic-nv", random_state=0).fit(_rows(0)).result_
+    result = _decisive().fit(_rows(0)).result_
     table = result.effects(_rows(1)).table()
     assert set(zip(table["source"], table["target"], strict=True)) == {
         ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d"),
@@ -149,10 +155,6 @@ def test_resampled_effects_count_every_graph():
 
 
 def test_what_has_no_linear_effect_is_refused():
-    x = _rows().assign(g=lambda frame: np.where(frame["a"] > 0, "high", "low"))
-    result = DrBO(score="mixed", random_state=0).fit(x).result_
-    with pytest.raises(DataError, match="'g' is categorical"):
-        result.effects(x, "a", "c")
     result = DrBO(score="bic-nv", random_state=0).fit(_rows()).result_
     with pytest.raises(DataError, match="no variable 'z'"):
         result.effects(_rows(), "a", "z")
@@ -162,3 +164,33 @@ def test_what_has_no_linear_effect_is_refused():
         result.effects(_rows().drop(columns="d"), "a", "c")
     with pytest.raises(DataError, match="too few to adjust"):
         result.effects(_rows(n=3), "a", "d")
+
+
+def test_assumed_arrows_are_tried_both_ways():
+    table = Table.from_array(_rows().to_numpy(), names="abcd")
+    dag = np.zeros((4, 4), dtype=bool)
+    dag[0, 2] = dag[1, 2] = dag[2, 3] = True
+    assumed = np.zeros_like(dag)
+    assumed[2, 3] = True
+    sure = effects(dag, table, basis=HELD_OUT, pairs=[("c", "d")]).effects[0]
+    unsure = effects(dag, table, basis=HELD_OUT, pairs=[("c", "d")], assumed=assumed).effects[0]
+    assert sure.identified
+    assert not unsure.identified
+    assert set(unsure.total) == {*sure.total, 0.0}
+
+
+def test_categories_are_adjusted_for_and_have_contrasts(rng):
+    arm = rng.choice(["high", "low", "none"], size=600)
+    dose = rng.normal(size=600) + 2.0 * (arm == "high")
+    outcome = dose + 3.0 * (arm == "low") + rng.normal(size=600)
+    table = check_table(pd.DataFrame({"arm": arm, "dose": dose, "outcome": outcome}))[0]
+    dag = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
+    found = effects(dag, table, basis=HELD_OUT)
+    by_dose = next(one for one in found.effects if one.source == "dose")
+    assert by_dose.total[0] == pytest.approx(1.0, abs=0.15)
+    assert by_dose.adjust_for == (("arm",),)
+    arms = {one.contrast: one for one in found.effects if one.target == "outcome" and one.source == "arm"}
+    assert arms["low instead of high"].total[0] == pytest.approx(1.0, abs=0.4)  # 3 less 2 by way of the dose
+    assert arms["low instead of high"].direct[0] == pytest.approx(3.0, abs=0.4)
+    with pytest.raises(DataError, match="column 'arm' is categorical, but linear effects need a numeric outcome"):
+        effects(dag, table, basis=HELD_OUT, pairs=[("dose", "arm")])

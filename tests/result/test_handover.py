@@ -70,6 +70,15 @@ class TestTexts:
     def test_lavaan_regresses_effects_on_causes(self):
         assert to_lavaan(DAG, NAMES) == "dose ~ age\nout.come ~ age + dose"
 
+    def test_marks_become_attributes_and_comments(self):
+        marks = [{"direction": "supported", "ground": "class"}, {"direction": "open", "ground": ""}]
+        dag, names = [[0, 1, 1], [0, 0, 0], [0, 0, 0]], ["a", "b", "c"]
+        text = to_dot(dag, names, marks=marks)
+        assert '"a" -> "b" [direction="supported", ground="class"];' in text
+        assert '"a" -> "c" [dir=none, direction="open"];' in text
+        assert to_lavaan(dag, names, marks).splitlines() == [
+            "# a -> b: supported, class", "# a -> c: open", "b ~ a", "c ~ a"]  # fmt: skip
+
     def test_dagitty_says_what_kind_of_graph_it_is(self):
         assert to_dagitty(DAG, NAMES).startswith("dag {")
         text = to_dagitty([[0, 1], [1, 0]], ["a", "b"])

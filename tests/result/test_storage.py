@@ -185,13 +185,8 @@ class TestHostileFiles:
     @pytest.mark.parametrize("key", [*ENTRIES, "arrays", "trace_length", "sha256"])
     def test_mistyped_entry(self, folder, key):
         for value in (None, [True] * 4):
-            if value is None and key in (
-                "proof",
-                "claims.margins",
-                "claims.experiments",
-                "confidence",
-                "scoring.evidence_scale",
-            ):
+            optional = (*OPTIONAL, "confidence", "scoring.evidence_scale", "scoring.regression")
+            if value is None and key in optional:
                 continue
             forge(folder, lambda content, value=value: part(content, key).update({key.rpartition(".")[2]: value}))
             self.refused(folder, rf"'{key}(\[0\])?' must be|names must be a list of 1 to")

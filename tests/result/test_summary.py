@@ -14,6 +14,8 @@ class TestSummary:
         assert "a -- b,c" in text
         assert '"q" -> na\\xefve\\n$x$' in text
         assert "edges; directions: 2 supported (1 class, 1 noise check), 0 assumed, 1 open" in text
+        assert "directions by class rest on independences in the table" in text
+        assert "directions by noise check rest on additive noise" in text
         assert str(full_result()) == text
 
     def test_every_edge_says_what_its_direction_rests_on(self):

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 from drbo.constraints import Constraints
 from drbo.data.table import Table
@@ -115,17 +114,17 @@ def test_a_dense_graph_is_noticed_early():
     assert tried[-1] - tried[0] > D // 2  # spread over the columns
 
 
-@pytest.mark.parametrize("stop", [1, 2])
-def test_a_search_with_parent_sets_resumes_to_the_same_end(stop, tmp_path):
+def test_a_search_with_parent_sets_resumes_to_the_same_end(tmp_path):
     from drbo import DrBO
 
     values = np.random.default_rng(1).normal(size=(120, 14))
     values[:, 0] += 2 * values[:, 3] * values[:, 7]
     options = {"score": "splines", "settings": Settings(max_evals=60, route="surrogate"), "random_state": 0}
     whole = DrBO(**options).fit(values).result_
-    rounds = iter(range(100))
-    halt = DrBO(**options, checkpoint=tmp_path / "run", callbacks=[lambda _: "halt" if next(rounds) >= stop else None])
-    halt.fit(values)
-    resumed = DrBO.resume(tmp_path / "run", values).result_
-    assert resumed.score == whole.score
-    assert np.array_equal(resumed.dag, whole.dag)
+    for stop in (1, 2):
+        rounds, folder = iter(range(100)), tmp_path / str(stop)
+        halt = [lambda _, rounds=rounds, stop=stop: "halt" if next(rounds) >= stop else None]
+        DrBO(**options, checkpoint=folder, callbacks=halt).fit(values)
+        resumed = DrBO.resume(folder, values).result_
+        assert resumed.score == whole.score
+        assert np.array_equal(resumed.dag, whole.dag)

@@ -29,7 +29,7 @@ LOCAL_PER_COLUMN = 250
 GP_BUDGET = 120.0
 GP_ROWS = 1_000
 
-ONLY_THE_CLASS = "only the equivalence class directs edges: residuals tell nothing where no noise model fits"
+ONE_BY_ONE = "directions rest on the equivalence class, or on the residuals of single arrows that pass every test"
 
 
 class ChosenScore(NamedTuple):
@@ -52,9 +52,9 @@ def choose_score(table: Table) -> ChosenScore:
     Discrete columns alone (categories, or numbers with few distinct values) get ``bdeu``, numeric and categorical
     ones together ``mixed``. Of numeric tables it is the simplest score with families that pass a
     test of their residuals (:func:`~drbo.claims.noise_model.model_checks`): ``bic-nv``, ``bic-ng``, or ``splines``
-    (``gp`` for small tables). If none passes it is ``bic-nv``, and only the equivalence class directs edges. An
-    equal-variance score is never chosen: equal variances are an assumption about units. The choice depends neither on
-    units nor on the order of rows and columns.
+    (``gp`` for small tables). If none passes it is ``bic-nv``, and arrows of the class are tested as well
+    (:func:`~drbo.claims.collider_check.collider_doubts`). An equal-variance score is never chosen: equal variances are
+    an assumption about units. The choice depends neither on units nor on the order of rows and columns.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def _fitting(table: Table) -> ChosenScore:
         failed = f"{_passed(linear)} families pass a test of their residuals with linear effects"
         curved = f"{_passed(last)} with curved ones" if last.explains else "and curved ones explain no more"
         why = f"score bic-nv: no noise model at hand fits ({failed}, {curved})"
-        return ChosenScore("bic-nv", (why, ONLY_THE_CLASS), noise_fits=False)
+        return ChosenScore("bic-nv", (why, ONE_BY_ONE), noise_fits=False)
     if last.score == "bic-nv" and not last.n_tested:
         return ChosenScore("bic-nv", ("score bic-nv: all columns are numeric, and hardly related to each other",))
     passes = f"{_passed(last)} families pass a test of their residuals"

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from drbo.claims.noise_check import MAX_CAUSES, MAX_EDGES
 from drbo.claims.rank_hsic import Independence
-from drbo.claims.record import CheckedEdge
 from drbo.claims.residual_tests import ResidualTests, Sample, weakest
 from drbo.data.table import Table
 from drbo.deadline import current
@@ -21,14 +20,14 @@ Bools = npt.NDArray[np.bool_]
 
 #: Two causes are dependent below this p-value, which is corrected for the other causes of the effect.
 LEVEL = 0.01
-NO_NOISE_MODEL = "No noise model at hand fits this table, so residuals tell nothing about this direction."
 
 
-def collider_checks(table: Table, dag: Bools, seed: int = 0) -> tuple[CheckedEdge, ...]:
-    """Return every edge of a graph with what speaks against its direction in the class, if anything.
+def collider_doubts(table: Table, dag: Bools, seed: int = 0) -> dict[tuple[str, str], str]:
+    """Return the arrows of a graph (cause, effect) that the equivalence class has for a doubtful reason, in words.
 
     An arrow i -> k is doubtful if another cause j of k, not joined to i, depends on i given the causes of both; or if
-    it has no such j, and an arrow into i is doubtful. Dependence is tested as in the noise check.
+    it has no such j, and an arrow into i is doubtful. Dependence is tested as in the noise check. Graphs with more than
+    1,000 edges are not tested.
 
     Raises an OutOfTimeError if the run has to end before all edges are checked.
 
@@ -39,17 +38,14 @@ def collider_checks(table: Table, dag: Bools, seed: int = 0) -> tuple[CheckedEdg
     >>> a, b = size * rng.choice([-1, 1], 500), size * rng.choice([-1, 1], 500)  # uncorrelated, but dependent
     >>> table = Table.from_array(np.column_stack([a, b, a + b + rng.normal(size=500)]), ["a", "b", "c"])
     >>> dag = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
-    >>> print(collider_checks(table, dag)[0].doubt)
+    >>> print(collider_doubts(table, dag)["a", "c"])
     The class has this direction only if 'a' and 'b' are independent, which they are not.
     """
-    doubts: dict[tuple[int, int], str] = {}
-    if 0 < dag.sum() <= MAX_EDGES:
-        with one_blas_thread():
-            doubts = _doubts(table, dag, seed)
-    return tuple(
-        CheckedEdge(cause=table.names[i], effect=table.names[k], untested=NO_NOISE_MODEL, doubt=doubts.get((i, k), ""))
-        for i, k in np.argwhere(dag).tolist()
-    )
+    if not 0 < dag.sum() <= MAX_EDGES:
+        return {}
+    with one_blas_thread():
+        found = _doubts(table, dag, seed)
+    return {(table.names[i], table.names[k]): doubt for (i, k), doubt in found.items()}
 
 
 def _doubts(table: Table, dag: Bools, seed: int) -> dict[tuple[int, int], str]:

@@ -21,7 +21,7 @@ from drbo.graph import check_dag
 
 Bools = npt.NDArray[np.bool_]
 Direction = Literal["supported", "assumed", "open"]
-Ground = Literal["class", "noise-check", "experiment", "given", ""]
+Ground = Literal["class", "noise-check", "experiment", "given", "tests", ""]
 
 #: A margin is decisive if the evidence for a direction is at least this many times that for the reverse (Jeffreys).
 DECISIVE_ODDS = 100.0
@@ -215,7 +215,7 @@ def _sentence(reason: str, one: CheckedEdge) -> str:
         "noise-check": f"The residuals of '{effect}' are independent of '{cause}'{but}; in reverse they are not.",
         "class": "Every graph of the equivalence class has this direction, and the data are decisive about it.",
         "open": "Both directions score the same.",
-        "noise": "The score prefers this direction.",
+        "noise": one.doubt or "The score prefers this direction.",
         "weak class": "The class has this direction, but neither a margin nor resamples confirm it.",
         "family": one.doubt or f"The class has this direction, but '{effect}' did not pass its residual check.",
         "score": "The score prefers this direction.",

@@ -24,7 +24,7 @@ Family = tuple[int, tuple[int, ...]]
 #: From this many rows on, the scale of the noise may depend on the parents. With fewer, such a model overfits.
 LOCATION_SCALE_ROWS = 1_000
 #: A direction is rejected if its p-value is below the first level and below the second divided by the tested arrows.
-REJECT_LEVEL, ALL_ARROWS_LEVEL = 0.01, 0.05
+REJECT_LEVEL, ALL_ARROWS_LEVEL = 0.01, 0.1
 #: The p-value of the rejected direction is at most this share of the other one's.
 MAX_RATIO = 0.01
 #: A direction is not rejected if the family that it implies has a p-value above this.
@@ -45,8 +45,9 @@ TINY = 1e-300
 #: All p-values of the preferred direction are above this. Chosen, like all levels here, on simulated tables (seeds 100
 #: to 123 of ``python -m benchmarks directions``) and on the odd Tuebingen pairs.
 FITS: dict[NoiseModel, float] = {"additive": 0.03, "location-scale": 0.1}
-#: The rejected direction also has a p-value below this after every column is replaced by its normal scores.
-VETO_LEVEL = 0.05
+#: The rejected direction also fails after every column is replaced by its normal scores. With few rows that test has
+#: little power: its level is the first number divided by the rows, within the other two.
+VETO_ROWS, VETO_LEVELS = 50.0, (0.05, 0.2)
 
 
 class _Evidence(NamedTuple):
@@ -62,12 +63,13 @@ class NoiseChecks:
 
     For an arrow i -> j among m tested arrows, let Z be the other parents of both. The direction *fits* if the residuals
     of j given its parents are independent of each of them, and the residuals of j given Z and i are independent of
-    those of i given Z. It is *rejected* if the latter test has p < 0.01 and p < 0.05 / m. The verdict is ``forward`` if
+    those of i given Z. It is *rejected* if the latter test has p < 0.01 and p < 0.1 / m. The verdict is ``forward`` if
 
     1. the arrow fits (p > 0.03) and its reverse is rejected, with at most a hundredth of the p-value, and the residuals
        of i given its parents and j are not clearly independent of j (p < 0.5);
-    2. the reverse also fails (p < 0.05) after every column is replaced by the normal scores of its ranks. A distorted
-       scale, as in (x + noise)^3, can turn the noise check around, and the ranks undo the distortion;
+    2. the reverse also fails (p < 0.05; with n < 1,000 rows p < 50 / n, at most 0.2) after every column is replaced by
+       the normal scores of its ranks. A distorted scale, as in (x + noise)^3, can turn the noise check around, and the
+       ranks undo the distortion;
     3. the residuals of j are independent of the residuals of all other columns (p > 0.001, corrected for their number),
        because a hidden cause of j would show there.
 
@@ -75,8 +77,9 @@ class NoiseChecks:
     scale that depends on the causes, and the same tests are made; a direction then fits with p > 0.1.
 
     Categorical columns and those with fewer than 8 distinct values are not tested as ends of an arrow, but may be other
-    parents. Arrows whose ends have more than 8 causes are not tested. At most 3,000 rows are used, drawn with the seed.
-    All verdicts assume that no cause is hidden.
+    parents. Arrows whose ends have more than 8 causes are not tested. At most 3,000 rows are used, drawn with the seed,
+    and tests count them as at most 1,000 (:func:`~drbo.claims.rank_hsic.independence`). All verdicts assume that no
+    cause is hidden.
 
     Parameters
     ----------
@@ -107,6 +110,7 @@ class NoiseChecks:
         if self._n_rows >= LOCATION_SCALE_ROWS and regression == "splines":
             self._models.append("location-scale")
         n_tested = int((dag & self._testable[:, None] & self._testable).sum())
+        self._veto = float(np.clip(VETO_ROWS / max(1, self._n_rows), *VETO_LEVELS))
         self._rejects = min(REJECT_LEVEL, ALL_ARROWS_LEVEL / max(1, n_tested))
 
     def untested(self, i: int, j: int) -> str | None:
@@ -142,10 +146,12 @@ class NoiseChecks:
 
     def _evidence(self, i: int, j: int, noise: NoiseModel) -> _Evidence:
         given = self._other_parents(i, j)
-        forward, reverse = (self._tests.pair(a, b, given, noise) for a, b in ((i, j), (j, i)))
-        families = [self._tests.family(*family, noise).p_value for family in self._families(i, j)]
-        fits = (min(forward.p_value, families[0]), min(reverse.p_value, families[1]))
-        return _Evidence(noise, fits, (forward, reverse))
+        pairs = self._tests.pair(i, j, given, noise), self._tests.pair(j, i, given, noise)
+        fits = [pair.p_value for pair in pairs]
+        for side, family in enumerate(self._families(i, j)):
+            if fits[side] >= self._rejects:  # else the direction is rejected, whatever its family says
+                fits[side] = min(fits[side], self._tests.family(*family, noise).p_value)
+        return _Evidence(noise, (fits[0], fits[1]), pairs)
 
     def _other_parents(self, i: int, j: int) -> tuple[int, ...]:
         return tuple(sorted({*self._parents[i], *self._parents[j]} - {i, j}))
@@ -166,7 +172,7 @@ class NoiseChecks:
         fits, fails = found.fits[side], found.pairs[1 - side].p_value
         if fits <= FITS[found.noise] or fails >= min(self._rejects, fits * MAX_RATIO):
             return False
-        if self._with_ranks(1 - side, i, j, found.noise) >= VETO_LEVEL:
+        if self._with_ranks(1 - side, i, j, found.noise) >= self._veto:
             return False
         families = self._families(i, j)
         if self._tests.parent(*families[1 - side], (i, j)[1 - side], found.noise).p_value >= FITS_CLEARLY:
@@ -188,7 +194,7 @@ class NoiseChecks:
         """Return the probability of the arrow given the edge, if one of both directions has enough of it to show."""
         side = int(found.fits[1] > found.fits[0])
         likely = direction_probability(found.fits[side], found.pairs[1 - side].p_value)
-        if likely < SHOWN_PROBABILITY or self._with_ranks(1 - side, i, j, found.noise) >= VETO_LEVEL:
+        if likely < SHOWN_PROBABILITY or self._with_ranks(1 - side, i, j, found.noise) >= self._veto:
             return None
         return likely if side == 0 else 1.0 - likely
 

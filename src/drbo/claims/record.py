@@ -1,8 +1,8 @@
 """The records of the claims about a graph that a result stores: proof, margins, noise checks, posterior."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,8 @@ Graph = Annotated[npt.NDArray[np.bool_], Stored("dd", "|b1")]
 Matrix = Annotated[npt.NDArray[np.float64], Stored("dd", "<f8")]
 EdgeValues = Annotated[npt.NDArray[np.float64], Stored("dd", "<f8", at_edges=True)]
 Vector = Annotated[npt.NDArray[np.float64], Stored("d", "<f8")]
+#: Marks of a mixed graph, coded as in :mod:`drbo.search.ancestral.mag`.
+MarkMatrix = Annotated[npt.NDArray[np.int8], Stored("dd", "|i1")]
 #: How the noise of a family may depend on its parents: not at all, or through its scale.
 NoiseModel = Literal["additive", "location-scale"]
 #: ``forward``: this direction fits and the reverse does not. ``reverse``: the other way round. ``neither`` fits.
@@ -91,7 +93,8 @@ class NoiseCheck:
     verdict : which direction fits, see :data:`Verdict`.
     noise : the noise model behind the verdict: ``additive``, or ``location-scale``, in which the spread of the noise
         may depend on the causes.
-    p_value_forward, p_value_reverse : smallest p-value of the independence tests of the arrow and of its reverse.
+    p_value_forward, p_value_reverse : smallest p-value of the independence tests of the arrow and of its reverse. Of a
+        direction that the test between both ends rejects, no other tests are made.
     p_value_family : p-value of the effect's family with additive noise, corrected for the number of its parents.
     dependence_forward, dependence_reverse : effect sizes of the remaining dependence, from 0 to 1. They do not grow
         with the number of rows.
@@ -117,6 +120,23 @@ class CheckedEdge:
     check: NoiseCheck | None = None
     untested: str = ""  # why the check does not apply, in words
     doubt: str = ""  # what speaks against the direction that the equivalence class has, in words
+    confounded: bool = False  # a hidden cause is likely here: :mod:`drbo.claims.hidden_check`
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AncestralRecord:
+    """The maximal ancestral graph of a search that allows hidden causes."""
+
+    directed: Graph  # (d, d) i is a cause of j
+    bidirected: Graph  # (d, d) neither causes the other, but something hidden causes both
+    gain: float  # of its score over that of the best DAG
+    second: MarkMatrix  # (d, d) the marks that tests on the edges of the best DAG give
+    whole: bool = True  # False: the time was over before the climb ended
+
+    def rearranged(self, arrange: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> "AncestralRecord":
+        """Return the record over columns in another order."""
+        parts: dict[str, Any] = {name: arrange(getattr(self, name)) for name in ("directed", "bidirected", "second")}
+        return replace(self, **parts)
 
 
 @dataclass(frozen=True)

@@ -65,11 +65,14 @@ def compare(learned: Path, truth: Path, as_json: bool) -> None:
 
 def _read_learned(path: Path) -> "Graph":
     from drbo.result.export import read_graph
+    from drbo.result.hidden import HiddenResult
     from drbo.result.result import Result
 
     if not path.is_dir():
         return read_graph(path)
     result = Result.load(path)
+    if isinstance(result, HiddenResult):
+        result.refuse("drbo compare")
     if result.score_equivalent:
         say(f"note: {CLASS_NOTE}")
     return answer(result), result.names

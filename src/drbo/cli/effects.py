@@ -12,11 +12,12 @@ from drbo.cli.progress import counting
 from drbo.errors import SettingsError
 
 
-@click.command(short_help="Estimate linear effects, given a graph.")
+@click.command(short_help="Estimate effects, given a graph.")
 @click.argument("run", type=FILE)
 @click.argument("data", type=FILE)
 @click.option("--from", "source", metavar="A", help="The cause: the column that is changed.  [default: every column]")
 @click.option("--to", "target", metavar="B", help="The outcome: the column that responds.  [default: every column]")
+@click.option("--do", "do", metavar="A=LEVEL", help="Set the categorical column A to LEVEL; requires --to.")
 @click.option(
     "--bootstrap",
     type=click.IntRange(min=2),
@@ -29,15 +30,18 @@ from drbo.errors import SettingsError
 def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -> None:
     """Print total and direct linear effects in the graph of RUN, estimated from the table in DATA.
 
-    RUN is a folder that 'drbo fit -o' wrote. If the data do not determine all directions, an effect is a set of values,
-    one for each possible set of parents of the cause. DATA should be rows that the graph was not learned from: the
-    intervals from the rows of the run itself ignore that the graph was selected on the same data, and a note says so.
-    --bootstrap accounts for the selection of the graph.
+    RUN is a folder that 'drbo fit -o' wrote. Open and assumed directions are tried both ways, so that an effect is a
+    set of values, one for each possible set of parents of the cause. A categorical cause has one effect per level. For
+    a categorical outcome, --do prints its probabilities if a category were set.
+
+    DATA should be rows that the graph was not learned from: the intervals from the rows of the run itself ignore that
+    the graph was selected on the same data, and a note says so. --bootstrap accounts for the selection of the graph.
 
     \b
     Examples:
       drbo effects result new-rows.csv --from dose --to outcome
       drbo effects result table.csv --from dose --to outcome --bootstrap 100
+      drbo effects result new-rows.csv --do "smoker=no" --to illness
       drbo effects result new-rows.csv --to outcome --json
     """
     from drbo.result.result import Result
@@ -47,10 +51,14 @@ def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -
             f"--missing {options['missing']} works only for a fit: effects are estimated from complete rows",
             hint="use --missing drop",
         )
+    source, target = options["source"], options["target"]
+    do = _setting(options)
     result = Result.load(run)
     frame = read_frame(data, options)
-    source, target = options["source"], options["target"]
-    if options["bootstrap"] is None:
+    found: Any
+    if do is not None:
+        found = result.probabilities(frame, *do, target, missing=options["missing"])
+    elif options["bootstrap"] is None:
         found = result.effects(frame, source, target, missing=options["missing"])
     else:
         from drbo.estimator import DrBO
@@ -65,3 +73,21 @@ def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -
     if not quiet and found.basis.startswith("conditional"):
         say("note: the graph was learned from these rows, so the intervals are too narrow; use new rows or --bootstrap")
     show(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else found.summary(), machine=as_json)
+
+
+def _setting(options: dict[str, Any]) -> tuple[str, str] | None:
+    """Return the column and the level that --do sets."""
+    if options["do"] is None:
+        return None
+    name, equals, level = options["do"].rpartition("=")
+    if not equals or not name:
+        raise SettingsError(
+            f"--do must look like COLUMN=LEVEL, got {options['do']!r}", hint="for example --do smoker=no"
+        )
+    if options["target"] is None:
+        raise SettingsError("--do needs an outcome", hint="add --to COLUMN")
+    for other in ("source", "bootstrap"):
+        if options[other] is not None:
+            option = {"source": "--from", "bootstrap": "--bootstrap"}[other]
+            raise SettingsError(f"--do and {option} cannot be combined", hint="remove one of them")
+    return name, level

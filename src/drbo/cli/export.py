@@ -25,18 +25,20 @@ def export(run: Path, path: Path, as_class: bool) -> None:
     .bnlearn           a model string for bnlearn's model2network()
     .lavaan            regressions for lavaan
     .csv .json .npz    edge list, nodes and edges, arrays; drbo can read these
+    .pcalg             matrix of marks for pcalg, of a fit with --hidden
 
     \b
     Examples:
       drbo export run graph.dot
       drbo export run graph.dagitty --class
     """
-    from drbo.result.handover import ENDINGS
+    from drbo.result import handover, pag_files
     from drbo.result.result import Result
 
-    if path.suffix.lower() not in ENDINGS:
+    endings = dict.fromkeys((*handover.ENDINGS, *pag_files.ENDINGS))
+    if path.suffix.lower() not in endings:
         raise SettingsError(
-            f"a graph can be exported to {', '.join(ENDINGS)}, got '{path}'", hint="choose one of these file extensions"
+            f"a graph can be exported to {', '.join(endings)}, got '{path}'", hint="choose one of these file extensions"
         )
     result = Result.load(run)
     with writing(path):

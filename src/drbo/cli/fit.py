@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     default=None,
     help="Prove that the graph is optimal, or bound the gap, up to 64 columns.  [default: if it takes seconds]",
 )
+@click.option("--hidden", is_flag=True, help="Allow hidden common causes: the answer is a PAG (docs/hidden.md).")
 @click.option("--start", type=FILE, metavar="GRAPH", help="Start from this graph, e.g. an edited result.")
 @click.option("--bootstrap", type=COUNT, metavar="N", help="Refit on N resamples to see how stable edges are.")
 @click.option(
@@ -246,6 +247,9 @@ def _check_imputed(options: dict[str, Any], dry_run: bool) -> None:
         raise SettingsError(
             f"--seeds cannot be combined with {other}: both report edge frequencies", hint="remove one of them"
         )
+    if options["hidden"] and (options["bootstrap"] is not None or options["seeds"] is not None):
+        other = "--bootstrap" if options["bootstrap"] is not None else "--seeds"
+        raise SettingsError(f"--hidden cannot be combined with {other} yet", hint="remove one of them")
     if options["missing"] != "impute":
         if options["imputations"] is not None:
             raise SettingsError("--imputations requires --missing impute", hint="add --missing impute")
@@ -283,6 +287,8 @@ def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
         arguments["score_options"] = arguments.get("score_options", {}) | {"others": "none"}
     if options["imputations"] is not None:
         arguments["imputations"] = options["imputations"]
+    if options["hidden"]:
+        arguments["hidden"] = True
     if options["exact"] is not None:
         arguments["exact"] = options["exact"]
     words = ("require", "forbid", "tiers", "forbid_within_tiers", "roots", "leaves", "max_parents", "context")

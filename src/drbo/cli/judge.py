@@ -93,7 +93,8 @@ def judge(
 
 def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "Judgement":
     """Read the table and the graph, and judge."""
-    from drbo.data.read import as_frame
+    from drbo.data.frames import as_frame
+    from drbo.result.hidden import HiddenResult
     from drbo.result.judge import judge as judged
     from drbo.result.result import Result
     from drbo.scores.named import score_of_file
@@ -101,6 +102,8 @@ def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "J
     rows = read_frame(data, options)
     frame = _complete(as_frame(rows), options)
     result = Result.load(graph) if graph.is_dir() else None
+    if isinstance(result, HiddenResult):
+        result.refuse("drbo judge")
     groups = options["groups"] or (result and result.table.groups) or None
     if result is None:
         dag, names, choice = _from_file(frame, graph, options)

@@ -7,10 +7,10 @@ import numpy.typing as npt
 
 from drbo.data.columns import Column, is_constant, read_column, read_numbers, shortened
 from drbo.data.dependence import find_dependent, find_relabelled, rank_is_telling
+from drbo.data.frames import as_frame
+from drbo.data.lines import MAX_COLUMNS
 from drbo.data.missing import complete_rows, missing_cells, note, refuse
-from drbo.data.read import as_frame
 from drbo.data.table import Table, is_large
-from drbo.data.text import MAX_COLUMNS
 from drbo.data.weights import checked_weights
 from drbo.deadline import current
 from drbo.errors import DataError, SettingsError
@@ -42,7 +42,7 @@ def check_table(
 
     Parameters
     ----------
-    data : anything that :func:`drbo.data.read.as_frame` takes; left alone.
+    data : anything that :func:`drbo.data.frames.as_frame` takes; left alone.
     on_constant : what to do with a column that never changes.
     on_collinear : what to do with a column that copies another one, or is an exact linear combination of others. Of
         such a set the columns that come first by name are kept. A categorical column with the same groups of rows as

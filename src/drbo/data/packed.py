@@ -130,8 +130,8 @@ class SmallReads(io.BufferedIOBase):
 
 
 @contextmanager
-def open_npz(stream: IO[bytes], what: str, limit: InputLimit) -> Iterator[zipfile.ZipFile]:
-    """Open an .npz archive whose members together unpack to no more than the limit.
+def open_zip(stream: IO[bytes], what: str, limit: InputLimit) -> Iterator[zipfile.ZipFile]:
+    """Open a ZIP archive, such as an .npz file, whose members together unpack to no more than the limit.
 
     A member cannot yield more bytes than the directory says, so the directory is what is checked.
     """
@@ -142,8 +142,6 @@ def open_npz(stream: IO[bytes], what: str, limit: InputLimit) -> Iterator[zipfil
         if any(
             member.compress_type not in _METHODS for member in archive.filelist
         ):  # zipfile does not bound the others
-            raise ResultError(
-                f"{what} uses a compression method that numpy does not use", hint="write it with numpy.savez"
-            )
+            raise ResultError(f"{what} uses an unusual compression method", hint="write it again with the usual one")
         limit.check_unpacked(sum(member.file_size for member in archive.filelist), packed, what)
         yield archive

@@ -14,8 +14,8 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from drbo.data.lines import MAX_COLUMNS
 from drbo.data.packed import InputLimit
-from drbo.data.text import MAX_COLUMNS
 from drbo.errors import DataError, ResultError
 
 MAX_FOOTER = 2**25
@@ -71,7 +71,7 @@ def _table(pyarrow: Any, parquet: Any, path: Path, limit: InputLimit) -> Any:
             raise DataError(
                 f"{what} has {len(schema)} columns, but at most {MAX_COLUMNS} are allowed", hint="select fewer columns"
             )
-        _check_types(pyarrow, schema, what)
+        check_types(pyarrow, schema, what)
         chunks = list(_chunks(footer, what))
         widths = [_width(pyarrow, field.type) for field in schema]
         cells = sum(chunk.n_cells * widths[min(chunk.column, len(widths) - 1)] for chunk in chunks)
@@ -102,12 +102,12 @@ def _width(pyarrow: Any, kind: Any) -> int:
     return -(-kind.byte_width // _CELL_BYTES) if pyarrow.types.is_fixed_size_binary(kind) else 1
 
 
-def _check_types(pyarrow: Any, schema: Any, what: str) -> None:
+def check_types(pyarrow: Any, schema: Any, what: str) -> None:
     """Refuse columns whose cells are lists, structs and the like."""
     for field in schema:
         kind = field.type.value_type if pyarrow.types.is_dictionary(field.type) else field.type
         wide = pyarrow.types.is_fixed_size_binary(kind) and kind.byte_width > MAX_CELL
-        if pyarrow.types.is_nested(kind) or wide:
+        if pyarrow.types.is_nested(kind) or pyarrow.types.is_run_end_encoded(kind) or wide:
             raise DataError(
                 f"{what}: column '{field.name}' contains {kind!s:.80}, but only numbers and text are allowed",
                 hint="drop the column, or split it into several columns",

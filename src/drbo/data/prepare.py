@@ -10,10 +10,10 @@ import numpy.typing as npt
 from drbo.data.audit import audit_time, serial_rows
 from drbo.data.check import OnCollinear, OnConstant, check_table
 from drbo.data.experiments import ExperimentColumn, Experiments
+from drbo.data.frames import as_frame
 from drbo.data.groups import in_larger_groups, split_groups, within_groups
 from drbo.data.missing import Policy, complete_rows, missing_cells, note, table_policy
 from drbo.data.moments import effective_rows
-from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.data.weights import checked_weights, weights_in_words
 from drbo.errors import DataError, SettingsError

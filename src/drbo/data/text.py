@@ -1,23 +1,20 @@
-"""Tables as text, read block by block: the memory is that of the table and of one block, whatever the file holds.
-
-The module is long because it reads quoted and plain text in blocks, and reports the line of every error.
-"""
+"""Tables as text, read block by block: the memory is that of the table and of one block, whatever the file holds."""
 
 import codecs
-import csv
 import io
 import re
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from drbo.data.packed import InputLimit, gzip_pieces
+from drbo.data.dialect import HEAD_BYTES, as_utf8, checked_encoding, encoding_of, separator_of, single_spaced
+from drbo.data.lines import Lines, NotUtf8Error, pieces_of
+from drbo.data.number_text import numbers_from_text
+from drbo.data.packed import InputLimit
 from drbo.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -25,38 +22,102 @@ if TYPE_CHECKING:
 
 #: A number as text; also what :mod:`drbo.data.check` calls a number.
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
-#: Widest table: a search holds several numbers for each pair of columns.
-MAX_COLUMNS = 2**14
-#: Text that is parsed at a time, and the longest line.
-BLOCK_BYTES = 2**23
 #: Threads that parse blocks: each holds one, and what it becomes.
 PARSING_THREADS = 2
 
-_SEPARATORS = ",;\t"
+#: The encoding of text that is not UTF-8, if its bytes do not say more: that of Windows in Western Europe.
+OTHER_ENCODING = "cp1252"
+
+_SHOWN_MARKS = {"\t": "tab", " ": "space"}
 _CELL_BYTES = 8
-_BLANK = np.isin(np.arange(256), [9, 11, 12, 28, 29, 30, 31, 32])  # the white space of ASCII within a line
+
+
+class Dialect(NamedTuple):
+    """How a text file is cut into cells."""
+
+    separator: str
+    header: bool
+    zipped: bool
+    encoding: str
+    aligned: bool = False  # any number of spaces stands between two cells
 
 
 def read_text(
-    path: Path, *, separator: str | None, header: bool, zipped: bool, limit: InputLimit
-) -> "pd.DataFrame":  # fmt: skip
+    path: Path,
+    *,
+    separator: str | None,
+    header: bool,
+    zipped: bool,
+    limit: InputLimit,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    notes: list[str] | None = None,
+) -> "pd.DataFrame":
     """Return the table of a text file; see :func:`drbo.data.read.read_table`."""
     if separator is not None and (len(separator) != 1 or separator in '"\r\n' or not separator.isascii()):
         raise SettingsError(
             f"separator must be one ASCII character, got {separator!r}", hint="for example ';' or a tab"
         )
-    how: dict[str, Any] = {"separator": separator, "header": header, "zipped": zipped, "limit": limit}
-    frames = list(_frames(path, [], **how))
+    found = encoding and checked_encoding(encoding)
+    notes = [] if notes is None else notes
+    try:
+        return _read(path, _dialect(path, separator, header, zipped, found, limit), limit, decimal, notes)
+    except NotUtf8Error as error:
+        if encoding is not None or error.damaged:
+            raise
+        try:
+            other = _dialect(path, separator, header, zipped, OTHER_ENCODING, limit)
+            frame = _read(path, other, limit, decimal, notes)
+        except DataError as second:
+            raise error if "text: " in second.message else second from None
+        notes.insert(0, f"{OTHER_ENCODING} encoding")
+        return frame
+
+
+def _dialect(
+    path: Path, separator: str | None, header: bool, zipped: bool, encoding: str | None, limit: InputLimit
+) -> Dialect:
+    """Return how a file is cut into cells, by its first lines where nobody says it."""
+    head = next(pieces_of(path, zipped, limit), b"")[:HEAD_BYTES]
+    chosen = encoding or encoding_of(head)
+    if separator is not None:
+        return Dialect(separator, header, zipped, chosen)
+    text = codecs.decode(head, chosen, "ignore").removeprefix("\ufeff")
+    if len(head) == HEAD_BYTES:  # the last line is cut
+        text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1] or text
+    mark = separator_of(text)
+    return Dialect(mark, header, zipped, chosen, aligned=mark == " ")
+
+
+def _read(path: Path, how: Dialect, limit: InputLimit, decimal: str | None, notes: list[str]) -> "pd.DataFrame":
+    """Return the table; what was assumed is added to the notes."""
+
+    def again(as_text: list[str]) -> "pd.DataFrame":
+        return _joined(list(_frames(path, as_text, how, limit)))
+
+    frames = list(_frames(path, [], how, limit))
     # A column that holds numbers in one block and text in another is text: read once more, for the cells as written.
-    if as_text := [name for name in _changing(frames) if not _is_truth([frame[name] for frame in frames])]:
-        frames = list(_frames(path, as_text, **how))
-    return frames[0] if len(frames) == 1 else _joined(frames)
+    as_text = [name for name in _changing(frames) if not _is_truth([frame[name] for frame in frames])]
+    frame = again(as_text) if as_text else _joined(frames)
+    said = [f"{how.encoding} encoding"] * how.encoding.startswith("utf-16")
+    said += [f"separator {_SHOWN_MARKS.get(how.separator, repr(how.separator))}"] * (how.separator != ",")
+    frame = numbers_from_text(
+        frame,
+        said,
+        decimal=decimal,
+        most="," if how.separator == ";" else ".",
+        again=lambda names: again(as_text + names),
+    )
+    notes += said
+    return frame
 
 
 def _joined(frames: list["pd.DataFrame"]) -> "pd.DataFrame":
     """Return the blocks as one frame; numbers are moved block by block, so that they are never in memory twice."""
     import pandas as pd
 
+    if len(frames) == 1:
+        return frames[0]
     n_rows, names = sum(len(frame) for frame in frames), frames[0].columns
     if any(kind != np.float64 for frame in frames for kind in frame.dtypes):
         return pd.concat(frames, ignore_index=True)
@@ -89,34 +150,31 @@ def _is_truth(parts: list["pd.Series[Any]"]) -> bool:
     return all(part.isna().all() or infer_dtype(part, skipna=True) == "boolean" for part in parts)
 
 
-def _frames(
-    path: Path, as_text: list[str], *, separator: str | None, header: bool, zipped: bool, limit: InputLimit
-) -> Iterator["pd.DataFrame"]:
+def _frames(path: Path, as_text: list[str], how: Dialect, limit: InputLimit) -> Iterator["pd.DataFrame"]:
     """Yield the rows of the file, some thousand at a time; these columns as text.
 
     The parser of pandas runs in threads, some blocks ahead: it takes most of the time, and holds no lock.
     """
     waiting: deque[Future[pd.DataFrame]] = deque()
     with ThreadPoolExecutor(PARSING_THREADS) as pool:
-        for block, how in _blocks(path, separator, header, zipped, limit):
-            waiting.append(pool.submit(_parsed, path, block, as_text, **how))
+        for block, parts in _blocks(path, how, limit):
+            waiting.append(pool.submit(_parsed, path, block, as_text, **parts))
             if len(waiting) > PARSING_THREADS:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
 
 
-def _blocks(
-    path: Path, separator: str | None, header: bool, zipped: bool, limit: InputLimit
-) -> Iterator[tuple[bytes, dict[str, Any]]]:
+def _blocks(path: Path, how: Dialect, limit: InputLimit) -> Iterator[tuple[bytes, dict[str, Any]]]:
     """Yield blocks of whole lines, and for each how it is to be parsed."""
-    lines = _Lines(path, separator)
+    lines = Lines(path, how.separator)
     names: list[str] = []
     n_rows = 0
-    for block, n_records in lines.blocks(_pieces(path, zipped, limit)):
-        has_header = header and not names
+    pieces = as_utf8(pieces_of(path, how.zipped, limit), how.encoding, f"file '{path}'")
+    for block, n_records in lines.blocks(single_spaced(pieces) if how.aligned else pieces):
+        has_header = how.header and not names
         if not names:
-            names = _header_names(path, lines.first) if header else numbered(len(lines.first))
+            names = _header_names(path, lines.first) if how.header else numbered(len(lines.first))
         n_here = n_records - has_header
         if not n_here:
             continue
@@ -147,180 +205,6 @@ def _parsed(path: Path, block: bytes, as_text: list[str], n_rows: int, **how: An
             hint="look for stray quotes",
         )
     return frame
-
-
-def _pieces(path: Path, zipped: bool, limit: InputLimit) -> Iterator[bytes]:
-    """Yield the text of a file in pieces of at most a block, unpacked."""
-    with path.open("rb") as stream:
-        if zipped:
-            yield from gzip_pieces(stream, limit, f"file '{path}'")
-            return
-        total = 0
-        while piece := stream.read(BLOCK_BYTES):
-            total += len(piece)
-            limit.check(total, f"file '{path}'")
-            yield piece
-
-
-class _Lines:
-    """Cuts text into blocks of whole lines, and checks that every line has as many cells as the first one.
-
-    pandas fills short lines without a word, so the cells are counted here. Blank lines do not count.
-    """
-
-    def __init__(self, path: Path, separator: str | None) -> None:
-        self.path = path
-        self.separator = separator or ","
-        self._sniffs = separator is None
-        self.first: list[str] = []  # cells of the first line
-        self._n_lines = self._n_bytes = 0  # before the block
-        self._rest = b""  # the begun line at the end of the block before
-
-    def blocks(self, pieces: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
-        """Yield blocks of text, each with the number of its lines that are not blank."""
-        for block, last in self._gathered(pieces):
-            end, n_records = self._measured(block, last)
-            if not end and len(block) > 2 * BLOCK_BYTES:
-                raise DataError(
-                    f"file '{self.path}': line {self._n_lines + 1} is longer than {BLOCK_BYTES} bytes",
-                    hint="look for a stray quote, and check that the file is a table",
-                )
-            self._rest = block[end:]
-            if n_records:
-                yield block[:end], n_records
-            self._n_lines += _line_ends(block, end)
-            self._n_bytes += end
-
-    def _gathered(self, pieces: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
-        """Yield blocks that begin where the last whole line ended, and whether each is the last one."""
-        waiting, size, begun = list[bytes](), 0, False
-        for piece in chain(pieces, [None]):
-            if piece is not None:
-                waiting.append(piece)
-                size += len(piece)
-                if len(self._rest) + size < BLOCK_BYTES:
-                    continue
-            block = b"".join([self._rest, *waiting])
-            yield (block if begun else self._without_mark(block)), piece is None
-            waiting, size, begun = [], 0, True
-
-    def _without_mark(self, block: bytes) -> bytes:
-        """Leave out a byte order mark of UTF-8; refuse that of UTF-16."""
-        if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise DataError(f"file '{self.path}' is UTF-16 text, not UTF-8", hint="save it as 'CSV UTF-8'")
-        plain = block.removeprefix(codecs.BOM_UTF8)
-        self._n_bytes = len(block) - len(plain)
-        return plain
-
-    def _measured(self, block: bytes, last: bool) -> tuple[int, int]:
-        """Return where the last whole line ends, and the number of lines up to there that are not blank."""
-        self._check_utf8(block, last)
-        if not self.first and not self._begin(block, last):
-            return (len(block) if last else 0 if block.strip() else _last_line_end(block)), 0
-        if b'"' in block:
-            end, counts, numbers = self._quoted(block, last)
-        else:
-            end = len(block) if last else _last_line_end(block)
-            counts, numbers = self._plain(block[:end])
-        wrong = np.flatnonzero(counts != len(self.first))
-        if len(wrong):
-            line = self._n_lines + int(numbers[wrong[0]])
-            raise DataError(
-                f"file '{self.path}', line {line}: {counts[wrong[0]]} cells, but the first line has {len(self.first)}",
-                hint="every line needs the same number of cells; look for a missing separator or a stray quote",
-            )
-        return end, len(counts)
-
-    def _begin(self, block: bytes, last: bool) -> bool:
-        """Find the separator and the cells of the first line; False: it is not there yet."""
-        visible = re.search(rb"\S", block)
-        ends = [] if visible is None else [block.find(mark, visible.start()) for mark in (b"\n", b"\r")]
-        if visible is None or (not last and max(ends) < 0):
-            return False
-        start = max(block.rfind(mark, 0, visible.start()) for mark in (b"\n", b"\r")) + 1
-        line = block[start : min((end for end in ends if end >= 0), default=len(block))]
-        if self._sniffs:  # what cuts it into the most cells; the comma wins ties
-            self.separator = max(_SEPARATORS, key=lambda mark: len(self._cells(line, mark)))
-        self.first = self._cells(block[start:] if b'"' in line else line, self.separator)
-        if len(self.first) == 1:
-            raise DataError(
-                f"file '{self.path}' has only one column, {self.first[0]!r:.300}, when split at {self.separator!r}",
-                hint="a table needs at least 2 columns; if the file uses another separator, give separator=...",
-            )
-        if len(self.first) > MAX_COLUMNS:
-            raise DataError(
-                f"file '{self.path}' has {len(self.first)} columns, but at most {MAX_COLUMNS} are allowed",
-                hint="select fewer columns",
-            )
-        return True
-
-    def _cells(self, raw: bytes, separator: str) -> list[str]:
-        text = io.StringIO(raw.decode(errors="replace"), newline="")
-        try:
-            return next(csv.reader(text, delimiter=separator), [])
-        except csv.Error as error:
-            raise DataError(f"file '{self.path}', line 1: {error}", hint="look for stray quotes") from error
-
-    def _plain(self, block: bytes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """Return the number of cells and the number of each line that is not blank, where there are no quotes."""
-        if b"\r" in block:
-            block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        codes = np.frombuffer(block, dtype=np.uint8)
-        ends = np.flatnonzero(codes == ord("\n"))
-        if len(codes) and codes[-1] != ord("\n"):
-            ends = np.append(ends, len(codes))
-        places = np.searchsorted(np.flatnonzero(codes == ord(self.separator)), ends)
-        counts = np.diff(places, prepend=0)
-        bare = counts == 0
-        if bare.any():  # a line of one cell is blank or too short
-            visible = np.flatnonzero(~_BLANK[codes] & (codes != ord("\n")))
-            bare &= np.diff(np.searchsorted(visible, ends), prepend=0) == 0
-        numbers = np.flatnonzero(~bare)
-        return counts[numbers] + 1, numbers + 1
-
-    def _quoted(self, block: bytes, last: bool) -> tuple[int, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """Return the same as :meth:`_plain` for text with quotes, after where its last whole line ends."""
-        text = io.StringIO(block.decode("latin-1"), newline="")  # one character per byte
-        reader = csv.reader(iter(text.readline, ""), delimiter=self.separator)
-        counts, numbers, end = list[int](), list[int](), 0
-        try:
-            for cells in reader:
-                if not last and text.tell() == len(block):
-                    break  # it may go on in the next block
-                end = text.tell()
-                if len(cells) > 1 or (cells and cells[0].strip()):
-                    counts.append(len(cells))
-                    numbers.append(reader.line_num)
-        except csv.Error as error:
-            line = self._n_lines + reader.line_num
-            raise DataError(f"file '{self.path}', line {line}: {error}", hint="look for stray quotes") from error
-        return len(block) if last else end, np.array(counts, dtype=np.intp), np.array(numbers, dtype=np.intp)
-
-    def _check_utf8(self, block: bytes, last: bool) -> None:
-        """Say where the text is not UTF-8; a character that is cut by the end of the block is whole in the next one."""
-        if block.isascii():
-            return
-        try:
-            codecs.utf_8_decode(block, "strict", last)
-        except UnicodeDecodeError as error:
-            line = self._n_lines + _line_ends(block, error.start) + 1
-            offset = self._n_bytes + error.start
-            raise DataError(
-                f"file '{self.path}' is not UTF-8 text: byte 0x{block[error.start]:02x} at offset {offset} "
-                f"(line {line})",
-                hint="save it as UTF-8, or read it yourself: pandas.read_csv(path, encoding='latin-1')",
-            ) from error
-
-
-def _last_line_end(block: bytes) -> int:
-    """Return where the last whole line ends; a carriage return at the very end may be the half of a line end."""
-    return max(block.rfind(b"\n"), block.rfind(b"\r", 0, -1)) + 1
-
-
-def _line_ends(block: bytes, end: int) -> int:
-    """Return the number of line ends before a place: line feeds, carriage returns, or both together."""
-    feeds, has_returns = block.count(b"\n", 0, end), b"\r" in block
-    return feeds + (block.count(b"\r", 0, end) - block.count(b"\r\n", 0, end) if has_returns else 0)
 
 
 def _header_names(path: Path, first: list[str]) -> list[str]:

@@ -1,13 +1,13 @@
 """Which columns to adjust for: the optimal set and a minimal one; and the parent sets that a class leaves open."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from drbo.errors import DataError
-from drbo.graph import check_dag, check_pdag, cpdag_to_dag, descendants, meek_closure
+from drbo.graph import check_dag, check_pdag, cpdag_to_dag, descendants, is_acyclic, meek_closure
 
 Bools = npt.NDArray[np.bool_]
 
@@ -49,6 +49,34 @@ def member_dags(graph: npt.ArrayLike, node: int) -> Iterator[Bools]:
                 yield cpdag_to_dag(meek_closure(tried))
             except DataError:
                 continue
+
+
+def with_flips(dags: Iterable[Bools], assumed: Bools | None, node: int) -> Iterator[Bools]:
+    """Yield DAGs, and those with some of the assumed arrows at a node reversed, where they have no cycle.
+
+    Examples
+    --------
+    >>> arrow = np.array([[0, 1], [0, 0]]) > 0
+    >>> [dag.astype(int).tolist() for dag in with_flips([arrow], assumed=arrow, node=0)]
+    [[[0, 1], [0, 0]], [[0, 0], [1, 0]]]
+    """
+    seen = set()
+    for dag in dags:
+        unsure = np.zeros_like(dag) if assumed is None else dag & assumed
+        ends = [(i, j) for i, j in np.argwhere(unsure).tolist() if node in (i, j)]
+        if 2 ** len(ends) > MAX_SUBSETS:
+            raise DataError(
+                f"node {node} has {len(ends)} assumed arrows, which can be reversed in too many ways",
+                hint="determine some of these directions with background knowledge",
+            )
+        for size in range(len(ends) + 1):
+            for flips in combinations(ends, size):
+                tried = dag.copy()
+                for i, j in flips:
+                    tried[i, j], tried[j, i] = False, True
+                if tried.tobytes() not in seen and is_acyclic(tried):
+                    seen.add(tried.tobytes())
+                    yield tried
 
 
 def causal_nodes(dag: Bools, source: int, target: int, below: Bools | None = None) -> Bools:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
+from matplotlib.patches import Circle, FancyBboxPatch, Patch, PathPatch, Polygon
 from matplotlib.path import Path as Curve
 
 from drbo.data.files import write_file
@@ -29,8 +29,8 @@ MIN_WIDTH = 220.0
 MAX_INCHES = 24.0
 
 Floats = npt.NDArray[np.float64]
-#: The arrowhead of an edge: its direction is supported, assumed or open.
-Head = Literal["solid", "hollow", "none"]
+#: The mark at the end of an edge: its direction is supported, assumed or open; or a circle, where causes may be hidden.
+Head = Literal["solid", "hollow", "none", "circle"]
 Notes = list[tuple["Stroke | None", str]]  # the legend: a line, if any, and its meaning
 
 
@@ -42,6 +42,7 @@ class Stroke(NamedTuple):
     head: Head = "solid"
     alpha: float = 1.0
     dashes: str | tuple[float, tuple[float, ...]] = ""
+    start: Head = "none"
 
 
 def sheet_frame(centres: Floats, widths: Floats, layout: Layout, notes: Notes) -> Floats:
@@ -50,7 +51,8 @@ def sheet_frame(centres: Floats, widths: Floats, layout: Layout, notes: Notes) -
     bends = np.vstack([*layout.routes, layout.positions]) * LAYER
     left, bottom = np.minimum((centres - half).min(axis=0), bends.min(axis=0)) - MARGIN
     right, top = np.maximum((centres + half).max(axis=0), bends.max(axis=0)) + MARGIN
-    spare = max(0.0, MIN_WIDTH - (right - left)) / 2
+    wanted = max([MIN_WIDTH, *(_note_size(*note) + 2 * MARGIN for note in notes)])
+    spare = max(0.0, wanted - (right - left)) / 2
     rows = len(_note_rows(notes, right - left + 2 * spare))
     return np.array([left - spare, bottom - rows * NOTE_ROW - (NOTE_TOP if rows else 0), right + spare, top])
 
@@ -78,25 +80,35 @@ def sheet(frame: Floats, path: str | Path | None, ax: Axes | None) -> tuple[Axes
 
 
 def draw_edge(axes: Axes, line: Floats, stroke: Stroke, scale: float) -> None:
-    """Draw a line, an arrowhead at its end unless the stroke has none, and in the dashes of the stroke."""
+    """Draw a line, the marks at its ends where the stroke has some, and in the dashes of the stroke."""
     if stroke.head != "none":
-        tip = line[-1]
-        length = HEAD_LENGTH + 1.2 * stroke.width
-        far = np.linalg.norm(line - tip, axis=1) > length
-        far[0] = True
-        line = line[: int(np.flatnonzero(far)[-1]) + 1]
-        along = (tip - line[-1]) / np.linalg.norm(tip - line[-1])
-        base, side = tip - length * along, np.array([-along[1], along[0]]) * (HEAD_WIDTH + 1.6 * stroke.width) / 2
-        line = np.vstack([line, base + 0.5 * along])
-        corners = [tip, base + side, base - side]
-        hollow = stroke.head == "hollow"
-        head = Polygon(corners, closed=True, facecolor="white" if hollow else stroke.colour, alpha=stroke.alpha)
-        head.set(edgecolor=stroke.colour if hollow else "none", linewidth=HOLLOW_LINE * scale)
-        axes.add_patch(head).set_zorder(2)
+        line = _draw_mark(axes, line, stroke, stroke.head, scale)
+    if stroke.start != "none":
+        line = _draw_mark(axes, line[::-1], stroke, stroke.start, scale)[::-1]
     path = PathPatch(Curve(line), fill=False, edgecolor=stroke.colour, alpha=stroke.alpha)
     path.set(linewidth=stroke.width * scale, linestyle=stroke.dashes or "solid")
     path.set_capstyle("butt")
     axes.add_patch(path).set_zorder(1)
+
+
+def _draw_mark(axes: Axes, line: Floats, stroke: Stroke, look: Head, scale: float) -> Floats:
+    """Draw an arrowhead or a circle at the end of a line; return the line up to it."""
+    tip = line[-1]
+    length = HEAD_LENGTH + (0.0 if look == "circle" else 1.2 * stroke.width)
+    far = np.linalg.norm(line - tip, axis=1) > length
+    far[0] = True
+    line = line[: int(np.flatnonzero(far)[-1]) + 1]
+    along = (tip - line[-1]) / np.linalg.norm(tip - line[-1])
+    base, side = tip - length * along, np.array([-along[1], along[0]]) * (HEAD_WIDTH + 1.6 * stroke.width) / 2
+    hollow = look != "solid"
+    style = {"facecolor": "white" if hollow else stroke.colour, "alpha": stroke.alpha}
+    if look == "circle":
+        mark: Patch = Circle(tuple(tip - length / 2 * along), length / 2, **style)
+    else:
+        mark = Polygon([tip, base + side, base - side], closed=True, **style)
+    mark.set(edgecolor=stroke.colour if hollow else "none", linewidth=HOLLOW_LINE * scale)
+    axes.add_patch(mark).set_zorder(2)
+    return np.vstack([line, base + (0.5 if look != "circle" else 0.0) * along])
 
 
 def draw_node(axes: Axes, centre: Floats, width: float, label: str, scale: float) -> None:
@@ -110,12 +122,16 @@ def draw_node(axes: Axes, centre: Floats, width: float, label: str, scale: float
     text.set(ha="center", va="center_baseline")
 
 
+def _note_size(stroke: Stroke | None, text: str) -> float:
+    return (NOTE_LINE if stroke else 0.0) + text_width(text, NOTE_FONT)
+
+
 def _note_rows(notes: Notes, width: float) -> list[list[tuple[float, Stroke | None, str]]]:
     """Break the legend into rows of (x, stroke, text) that fit the width."""
     rows: list[list[tuple[float, Stroke | None, str]]] = []
     x = width
     for stroke, text in notes:
-        size = (NOTE_LINE if stroke else 0.0) + text_width(text, NOTE_FONT)
+        size = _note_size(stroke, text)
         if x + size > width - 2 * MARGIN:
             rows.append([])
             x = 0.0

@@ -28,7 +28,7 @@ def directions(result: "Result", constraints: Constraints, mpdag: BoolMatrix) ->
         result.dag,
         constraints,
         score_equivalent=result.score_equivalent,
-        check_families=result.scoring.nonlinear or result.scoring.linear_residuals,
+        check_families=result.scoring.regression is not None,
         checks=result.claims.noise,
         margins=result.margins,
         evidence_scale=result.scoring.evidence_scale,

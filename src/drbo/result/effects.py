@@ -1,7 +1,8 @@
-"""Total and direct linear effects as sets: one value for each graph of the equivalence class.
+"""Total and direct linear effects as sets: one value for each graph that the data leave possible.
 
-An estimate is only as good as the graph. It assumes linear relations, no hidden common causes, and rows that were not
-used to select the graph, or a bootstrap that repeats the selection.
+These are the graphs of the equivalence class, with assumed arrows at the cause tried both ways. An estimate is only as
+good as the graph. It assumes linear relations, no hidden common causes, and rows that were not used to select the
+graph, or a bootstrap that repeats the selection.
 
 The module is long because it holds the estimates, their intervals over resamples, and their summary in words.
 """
@@ -14,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.claims.resampling import Refit, Resampling
-from drbo.data.moments import Moments, moments
 from drbo.data.table import Table
 from drbo.deadline import OutOfTimeError, current
 from drbo.errors import DataError, TimeLimitError
 from drbo.graph import check_pdag, descendants
-from drbo.result.adjustment import member_dags, minimal_set, optimal_set
+from drbo.result.adjustment import member_dags, minimal_set, optimal_set, with_flips
+from drbo.result.slopes import Slopes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,10 +40,11 @@ ASSUMED = "linear relations, no hidden common causes"
 
 @dataclass(frozen=True, kw_only=True)
 class Effect:
-    """The effect of a change of the source by one unit on the target, in each graph of the equivalence class.
+    """The effect of a change of the source by one unit on the target, in each graph that is possible.
 
-    ``total`` has an entry for each possible parent set of the source, ``direct`` for each possible parent set of the
-    target; equal values are listed once. The 95% intervals cover the values of all graphs.
+    A categorical source has one effect per level but the first, named by ``contrast``. ``total`` has an entry for each
+    possible parent set of the source, ``direct`` for each possible parent set of the target; equal values are listed
+    once. The 95% intervals cover the values of all graphs.
 
     Examples
     --------
@@ -59,7 +61,8 @@ class Effect:
     high: float
     adjust_for: tuple[tuple[str, ...] | None, ...]  # optimal set behind each total effect; None: no effect, no set
     minimal: tuple[tuple[str, ...] | None, ...]  # a minimal set instead
-    identified: bool  # all graphs of the class agree
+    identified: bool  # all possible graphs agree
+    contrast: str = ""  # of a categorical source: which level instead of which
     share_nonzero: float | None = None  # of resamples
 
     @property
@@ -94,6 +97,7 @@ class Effects:
             {
                 "source": one.source,
                 "target": one.target,
+                "contrast": one.contrast,
                 "total_min": min(one.total),
                 "total_max": max(one.total),
                 "low": one.low,
@@ -115,7 +119,7 @@ class Effects:
         """Return the effects in plain words."""
         lines = [f"Linear effects, {self.basis} ({self.n_rows} rows); assumed: {ASSUMED}"]
         if not self.effects:
-            lines.append("  no variable has an effect on another in any graph of the equivalence class")
+            lines.append("  no variable has a linear effect on a numeric one in any possible graph")
         for one in self.effects:
             lines += ["", *_words(one)]
         return "\n".join(lines)
@@ -124,7 +128,7 @@ class Effects:
 def _words(one: Effect) -> list[str]:
     total = ", ".join(f"{value:.4g}" for value in one.total)
     lines = [
-        f"{one.source} -> {one.target}",
+        f"{one.source} -> {one.target}{f': {one.contrast}' if one.contrast else ''}",
         f"  total effect   {total}   95% interval {one.low:.4g} to {one.high:.4g}",
     ]
     lines.append(f"  direct effect  {', '.join(f'{value:.4g}' for value in one.direct)}")
@@ -140,7 +144,7 @@ def _words(one: Effect) -> list[str]:
     if one.minimal != one.adjust_for:
         lines.append(f"  minimal set    {'; '.join(fewer)}")
     if not one.identified:
-        lines.append("  the equivalence class does not determine which of these values is the effect")
+        lines.append("  open and assumed directions leave it undecided which of these values is the effect")
     return lines
 
 
@@ -150,8 +154,9 @@ def effects(
     *,
     basis: str,
     pairs: list[tuple[str, str]] | None = None,
+    assumed: Bools | None = None,  # (d, d)
 ) -> Effects:
-    """Return the effects of pairs of columns, or of all pairs with an effect in some graph of the class.
+    """Return the effects of pairs of columns, or of all pairs with an effect in some possible graph.
 
     The total effect is the coefficient of the source in the regression of the target on the source and the optimal
     adjustment set of each member of the class (Witte et al. 2020), 0 without a directed path; the direct one that in
@@ -162,7 +167,9 @@ def effects(
     graph : over the columns of the table.
     table : the rows to estimate from.
     basis : what kind of rows these are, in words.
-    pairs : names of sources and targets.
+    pairs : names of sources and targets; targets are numeric.
+    assumed : arrows of the graph whose direction is not supported. Those at the source, and at the target for direct
+        effects, are tried both ways.
 
     Examples
     --------
@@ -174,22 +181,19 @@ def effects(
     ([1.0, 0.0], False)
     """
     given = check_pdag(graph, table.names)
-    _check_numbers(table)
-    rows = moments(table.values, table.weights) if table.moments is None else table.moments
-    wanted = _pairs(pairs, table.names)
+    slopes, wanted = Slopes(table), _pairs(pairs, table)
     members: dict[int, list[Member]] = {}
 
     def dags(node: int) -> list[Member]:
         if node not in members:
-            members[node] = [(dag, descendants(dag)) for dag in member_dags(given, node)]
+            members[node] = [(dag, descendants(dag)) for dag in with_flips(member_dags(given, node), assumed, node)]
         return members[node]
 
     found = []
     for source, target in wanted:
         if pairs is None and not any(below[source, target] for _, below in dags(source)):
             continue
-        one = _effect(rows, table.names, source, target, dags(source), dags(target))
-        found.append(one)
+        found += _effects(slopes, table.names, source, target, dags(source), dags(target))
     return Effects(effects=tuple(found), basis=basis, n_rows=table.n_rows)
 
 
@@ -208,8 +212,7 @@ def resampled_effects(
     table : the whole table.
     pairs, n, seed, progress : which effects, from how many resamples.
     """
-    _check_numbers(table)
-    ranges: dict[tuple[str, str], list[list[float]]] = {pair: [] for pair in pairs}
+    ranges: dict[tuple[str, str, str], list[list[float]]] = {}
     done = 0
     try:
         plan = Resampling(n).of_experiments(None if table.experiments is None else table.experiments.codes)
@@ -220,7 +223,7 @@ def resampled_effects(
             part = effects(graph[: table.n_columns], drawn, basis="", pairs=pairs)
             for one in part.effects:
                 values = [min(one.total), max(one.total), min(one.direct), max(one.direct), one.least]
-                ranges[one.source, one.target].append(values)
+                ranges.setdefault((one.source, one.target, one.contrast), []).append(values)
             done = k + 1
             if progress is not None:
                 progress(done, n)
@@ -228,12 +231,12 @@ def resampled_effects(
         if not done:
             raise TimeLimitError(f"no resample was finished: {late}", hint="raise time_limit") from late
     found = []
-    for (source, target), sets in ranges.items():
+    for (source, target, contrast), sets in ranges.items():
         spread = np.array(sets)
         mean = spread.mean(axis=0)
         found.append(
             Effect(
-                source=source, target=target, total=_distinct(mean[:2]), direct=_distinct(mean[2:4]),
+                source=source, target=target, contrast=contrast, total=_distinct(mean[:2]), direct=_distinct(mean[2:4]),
                 low=float(np.percentile(spread[:, 0], TAILS[0])), high=float(np.percentile(spread[:, 1], TAILS[1])),
                 adjust_for=(), minimal=(), identified=bool((spread[:, 0] == spread[:, 1]).all()),
                 share_nonzero=float((spread[:, 4] > 0).mean()),
@@ -243,55 +246,61 @@ def resampled_effects(
     return Effects(effects=tuple(found), basis=f"over the graphs of {count} bootstrap resamples", n_rows=table.n_rows)
 
 
-def _check_numbers(table: Table) -> None:
-    for name, levels in zip(table.names, table.levels, strict=True):
-        if levels is not None:
-            raise DataError(
-                f"column '{name}' is categorical, but linear effects need numeric columns",
-                hint="estimate this effect with DoWhy: use result.to_networkx() and see docs/handover.md",
-            )
-
-
-def _pairs(pairs: list[tuple[str, str]] | None, names: tuple[str, ...]) -> list[tuple[int, int]]:
+def _pairs(pairs: list[tuple[str, str]] | None, table: Table) -> list[tuple[int, int]]:
+    names, numeric = (
+        table.names,
+        [name for name, levels in zip(table.names, table.levels, strict=True) if levels is None],
+    )
     if pairs is None:
-        return [(i, j) for i in range(len(names)) for j in range(len(names)) if i != j]
+        return [(i, names.index(name)) for i in range(len(names)) for name in numeric if names[i] != name]
     for name in (name for pair in pairs for name in pair):
         if name not in names:
             raise DataError(f"there is no variable '{name}'", hint=f"the variables are {', '.join(names)}"[:300])
     same = next((a for a, b in pairs if a == b), None)
     if same is not None:
         raise DataError(f"'{same}' is both the source and the target", hint="name two variables")
+    category = next((b for _, b in pairs if b not in numeric), None)
+    if category is not None:
+        raise DataError(
+            f"column '{category}' is categorical, but linear effects need a numeric outcome",
+            hint=f"for probabilities, use --do 'COLUMN=LEVEL' --to {category!r} or result.probabilities(...)",
+        )
     return [(names.index(a), names.index(b)) for a, b in pairs]
 
 
-def _effect(
-    rows: Moments, names: tuple[str, ...], source: int, target: int, by_source: list[Member], by_target: list[Member]
-) -> Effect:
-    """Collect the different values of one pair over the members of the class."""
-    values: dict[tuple[int, ...] | None, tuple[float, float]] = {}
+def _effects(
+    slopes: Slopes, names: tuple[str, ...], source: int, target: int, by_source: list[Member], by_target: list[Member]
+) -> list[Effect]:
+    """Collect the different values of one pair over the possible graphs, for each contrast of the source."""
+    values: dict[tuple[int, ...] | None, tuple[Floats, Floats]] = {}
     fewest: dict[tuple[int, ...] | None, list[int] | None] = {}
+    none = np.zeros(len(slopes.contrasts(source)))
     for dag, below in by_source:
         chosen = optimal_set(dag, source, target, below)
         key = None if chosen is None else tuple(chosen)
         if key not in values:
-            values[key] = (0.0, 0.0) if chosen is None else _slope(rows, source, target, chosen)
+            values[key] = (none, none) if chosen is None else slopes.of(source, target, chosen)
             fewest[key] = minimal_set(dag, source, target, below)
     direct = []
     for dag, _ in by_target:
         parents = np.flatnonzero(dag[:, target]).tolist()
         others = [node for node in parents if node != source]
-        direct.append(_slope(rows, source, target, others)[0] if source in parents else 0.0)
-    return Effect(
-        source=names[source],
-        target=names[target],
-        total=tuple(value for value, _ in values.values()),
-        direct=_distinct(direct),
-        low=min(value - NORMAL_95 * error for value, error in values.values()),
-        high=max(value + NORMAL_95 * error for value, error in values.values()),
-        adjust_for=tuple(_named(key, names) for key in values),
-        minimal=tuple(_named(fewest[key], names) for key in values),
-        identified=len(values) == 1,
-    )
+        direct.append(slopes.of(source, target, others)[0] if source in parents else none)
+    return [
+        Effect(
+            source=names[source],
+            target=names[target],
+            contrast=contrast,
+            total=tuple(float(value[k]) for value, _ in values.values()),
+            direct=_distinct(value[k] for value in direct),
+            low=min(float(value[k] - NORMAL_95 * error[k]) for value, error in values.values()),
+            high=max(float(value[k] + NORMAL_95 * error[k]) for value, error in values.values()),
+            adjust_for=tuple(_named(key, names) for key in values),
+            minimal=tuple(_named(fewest[key], names) for key in values),
+            identified=len(values) == 1,
+        )
+        for k, contrast in enumerate(slopes.contrasts(source))
+    ]
 
 
 def _named(chosen: Any, names: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -300,19 +309,3 @@ def _named(chosen: Any, names: tuple[str, ...]) -> tuple[str, ...] | None:
 
 def _distinct(values: Any) -> tuple[float, ...]:
     return tuple(dict.fromkeys(float(value) for value in values))
-
-
-def _slope(rows: Moments, source: int, target: int, others: list[int]) -> tuple[float, float]:
-    """Return the coefficient of the source, and its standard error, in a regression with an intercept."""
-    used = [source, *others]
-    inner, cross = rows.covariance[np.ix_(used, used)], rows.covariance[used, target]
-    inverse = np.linalg.pinv(inner, hermitian=True)
-    slopes = inverse @ cross
-    left = max(float(rows.covariance[target, target] - cross @ slopes), 0.0)
-    freedom = rows.n - 1 - len(used)
-    if freedom < 1:
-        raise DataError(
-            f"{rows.n:.0f} rows are too few to adjust for {len(others)} columns",
-            hint="use more rows or a sparser graph",
-        )
-    return float(slopes[0]), float(np.sqrt(left * inverse[0, 0] / freedom))

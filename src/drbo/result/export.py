@@ -27,7 +27,7 @@ from drbo.data.files import (
     write_file,
 )
 from drbo.data.names import check_names
-from drbo.data.packed import InputLimit, open_npz
+from drbo.data.packed import InputLimit, open_zip
 from drbo.errors import ResultError
 
 if TYPE_CHECKING:
@@ -291,7 +291,7 @@ def _read_array(path: Path, names: Sequence[str] | None) -> tuple[Bools, tuple[s
     if path.suffix.lower() == ".npy":
         matrix = read_npy(raw, f"{path}")
     else:
-        with open_npz(raw, f"{path}", InputLimit(most, math.inf, hint="check that it is the right file")) as archive:
+        with open_zip(raw, f"{path}", InputLimit(most, math.inf, hint="check that it is the right file")) as archive:
             members = set(archive.namelist())
             key = next((key for key in GRAPH_ARRAYS if f"{key}.npy" in members), None)
             if key is None:

@@ -2,11 +2,12 @@
 
 Names are data: where a language can hold any name, names are quoted; where it cannot, a name that would change the
 meaning is refused. Graphs are written here and read back by :func:`drbo.result.export.read_graph` as JSON, CSV or NPZ;
-GraphML is never read, as XML from strangers is not safe.
+GraphML is never read, as XML from strangers is not safe. The module is long because it holds a form for each of eight
+programs.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from drbo.data.files import write_file
 from drbo.data.names import check_names
 from drbo.errors import ResultError
-from drbo.graph import check_dag, check_pdag
+from drbo.graph import check_dag, check_pdag, topological_order
 from drbo.result.export import Marks, to_networkx, write_graph
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def to_dot(
 ) -> str:
     r"""Return a graph in the language of Graphviz; weights become labels, an undirected edge has no arrowhead.
 
-    Marks are those of a DAG: an assumed direction has a hollow arrowhead, an open one none.
+    Marks are those of a DAG, written as attributes: an assumed direction has a hollow arrowhead, an open one none.
 
     Examples
     --------
@@ -52,13 +53,13 @@ def to_dot(
     """
     graph, labels = _checked(pdag, names)
     values = None if weights is None else np.asarray(weights, dtype=np.float64)
-    quoted = [_dot_name(name) for name in labels]
+    quoted = quoted_for_dot(labels)
     lines = [f"  {name};" for name in quoted]
-    edges = _edges(graph)
-    for (i, j, undirected), mark in zip(edges, marks or [{}] * len(edges), strict=True):
+    for (i, j, undirected), mark in _marked(graph, marks):
         direction = "open" if undirected else mark.get("direction", "")
         notes = {"open": ["dir=none"], "assumed": ["arrowhead=empty"]}.get(direction, [])
         notes = notes + ([f'label="{values[i, j]:.3g}"'] if values is not None and not undirected else [])
+        notes += [f'{key}="{value}"' for key, value in mark.items() if value]
         lines.append(f"  {quoted[i]} -> {quoted[j]}{' [' + ', '.join(notes) + ']' if notes else ''};")
     return "\n".join(["digraph {", *lines, "}"])
 
@@ -76,8 +77,7 @@ def to_dagitty(pdag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
     }
     """
     graph, labels = _checked(pdag, names)
-    _refuse(labels, lambda name: '"' in name or "\\" in name or not name.isprintable(), "dagitty")
-    quoted = [f'"{name}"' for name in labels]
+    quoted = quoted_for_dagitty(labels)
     edges = [f"{quoted[i]} {'--' if undirected else '->'} {quoted[j]}" for i, j, undirected in _edges(graph)]
     return "\n".join([f"{'pdag' if (graph & graph.T).any() else 'dag'} {{", *quoted, *edges, "}"])
 
@@ -99,8 +99,10 @@ def to_bnlearn(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
     return "".join(parts)
 
 
-def to_lavaan(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
+def to_lavaan(dag: npt.ArrayLike, names: Sequence[str] | None = None, marks: Marks | None = None) -> str:
     """Return a DAG as regressions of the R package lavaan, a line per effect; a variable without causes has none.
+
+    Marks of the edges become comments before the regressions.
 
     Examples
     --------
@@ -110,7 +112,10 @@ def to_lavaan(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> str:
     """
     graph, labels = _checked_dag(dag, names)
     _refuse(labels, lambda name: not _R_NAME.fullmatch(name) or bool(_R_WORDS.fullmatch(name)), "lavaan")
-    lines = []
+    notes = [
+        (labels[i], labels[j], ", ".join(filter(None, mark.values()))) for (i, j, _), mark in _marked(graph, marks)
+    ]
+    lines = [f"# {cause} -> {effect}: {note}" for cause, effect, note in notes if note]
     for node in _order(graph):
         parents = [labels[i] for i in np.flatnonzero(graph[:, node])]
         if parents:
@@ -159,7 +164,7 @@ def to_causallearn(pdag: npt.ArrayLike, names: Sequence[str] | None = None) -> A
         from causallearn.graph.GeneralGraph import GeneralGraph
         from causallearn.graph.GraphNode import GraphNode
     except ImportError as error:
-        raise _not_installed("causal-learn") from error
+        raise not_installed("causal-learn") from error
     graph, labels = _checked(pdag, names)
     nodes: list[Any] = [GraphNode(name) for name in labels]
     made = GeneralGraph(nodes)
@@ -188,16 +193,18 @@ def from_causallearn(graph: Any) -> tuple[Bools, tuple[str, ...]]:
     return ends == -1, check_names([node.get_name() for node in graph.get_nodes()], len(ends))
 
 
-def to_pgmpy(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> Any:
-    """Return a pgmpy ``DAG`` with all variables, to be made a network or to be asked for adjustment sets."""
+def to_pgmpy(dag: npt.ArrayLike, names: Sequence[str] | None = None, marks: Marks | None = None) -> Any:
+    """Return a pgmpy ``DAG`` with all variables, for networks or adjustment sets; marks are attributes of edges."""
     try:
         from pgmpy.base import DAG
     except ImportError as error:
-        raise _not_installed("pgmpy") from error
+        raise not_installed("pgmpy") from error
     graph, labels = _checked_dag(dag, names)
     made = DAG()
     made.add_nodes_from(labels)
-    made.add_edges_from([(labels[i], labels[j]) for i, j, _ in _edges(graph)])
+    for (i, j, _), mark in _marked(graph, marks):
+        made.add_edge(labels[i], labels[j])
+        made.edges[labels[i], labels[j]].update(mark)
     return made
 
 
@@ -222,7 +229,7 @@ def hand_over(
 ) -> Path:
     """Write a graph in the form that the ending of the name asks for, and return the path.
 
-    dagitty, bnlearn and lavaan cannot hold weights and marks, which are left out there.
+    dagitty, bnlearn and lavaan cannot hold weights, which are left out there, nor can the first two hold marks.
 
     Examples
     --------
@@ -241,8 +248,8 @@ def hand_over(
     if kind not in WRITERS:
         write_graph(path, pdag, names, marks)
         return path
-    takes_more = kind in (".dot", ".gml", ".graphml")
-    text = WRITERS[kind](pdag, names, weights, marks) if takes_more else WRITERS[kind](pdag, names)
+    more = {".dot": (weights, marks), ".gml": (weights, marks), ".graphml": (weights, marks), ".lavaan": (marks,)}
+    text = WRITERS[kind](pdag, names, *more.get(kind, ()))
     write_file(path, f"{text}\n".encode())
     return path
 
@@ -267,9 +274,12 @@ def _edges(graph: Bools) -> list[tuple[int, int, bool]]:
     return [(i, j, bool(graph[j, i])) for i, j in np.argwhere(graph).tolist() if i < j or not graph[j, i]]
 
 
-def _order(dag: Bools) -> list[int]:
-    from drbo.graph import topological_order
+def _marked(graph: Bools, marks: Marks | None) -> list[tuple[tuple[int, int, bool], Mapping[str, str]]]:
+    edges = _edges(graph)
+    return list(zip(edges, marks or [{}] * len(edges), strict=True))
 
+
+def _order(dag: Bools) -> list[int]:
     return [int(node) for node in topological_order(dag)]
 
 
@@ -280,9 +290,16 @@ def _network(
     return to_networkx(graph, labels, weights, marks=marks)
 
 
-def _dot_name(name: str) -> str:
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+def quoted_for_dot(names: Sequence[str]) -> list[str]:
+    """Return names in the quotes of Graphviz."""
+    escaped = (name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for name in names)
+    return [f'"{name}"' for name in escaped]
+
+
+def quoted_for_dagitty(names: Sequence[str]) -> list[str]:
+    """Return names in the quotes of dagitty, which knows no escapes."""
+    _refuse(names, lambda name: '"' in name or "\\" in name or not name.isprintable(), "dagitty")
+    return [f'"{name}"' for name in names]
 
 
 def _refuse(names: Sequence[str], bad: Callable[[str], bool], program: str) -> None:
@@ -291,5 +308,6 @@ def _refuse(names: Sequence[str], bad: Callable[[str], bool], program: str) -> N
         raise ResultError(f"{program} does not support the name {wrong!r}", hint="rename the column first")
 
 
-def _not_installed(package: str) -> ResultError:
+def not_installed(package: str) -> ResultError:
+    """Return the error that says how to install a package."""
     return ResultError(f"{package} is not installed", hint=f"pip install {package}")

@@ -16,10 +16,10 @@ from scipy.stats import false_discovery_control
 
 from drbo.claims.auto import choose_score
 from drbo.data.check import check_table
+from drbo.data.frames import as_frame
 from drbo.data.groups import one_left_out
 from drbo.data.names import check_names
 from drbo.data.prepare import Preparation
-from drbo.data.read import as_frame
 from drbo.data.table import Table
 from drbo.deadline import Deadline, OutOfTimeError, current
 from drbo.errors import DataError, SettingsError

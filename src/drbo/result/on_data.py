@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.canonical import Canonical
+from drbo.data.frames import as_frame
 from drbo.data.prepare import Preparation
-from drbo.data.read import as_frame
 from drbo.errors import DataError
 from drbo.graph import BoolMatrix, check_dag
-from drbo.result import effects, judge
+from drbo.result import effects, interventions, judge
 from drbo.result.judgement import Judgement
 from drbo.scores.named import score_of_file
 from drbo.scores.registry import build_score
@@ -70,10 +70,28 @@ def effects_of(
         sources = result.names if source is None else (source,)
         targets = result.names if target is None else (target,)
         pairs = [(a, b) for a in sources for b in targets if a != b or source == target]
-    found = effects.effects(answer, table, basis=basis, pairs=pairs)
+    found = effects.effects(answer, table, basis=basis, pairs=pairs, assumed=_assumed(result))
     if source is not None and target is not None:
         return found
     return replace(found, effects=tuple(one for one in found.effects if any(one.total)))
+
+
+def probabilities_of(
+    result: "Result", answer: BoolMatrix, X: Any, do: tuple[str, str], target: str, missing: str
+) -> interventions.Probabilities:
+    """Return the distribution of a column if another one were set to a level, in the graphs of a class."""
+    frame = as_frame(X)
+    basis = effects.SEEN if has_seen(result, frame) else effects.HELD_OUT
+    return interventions.probabilities(
+        answer, _table(result, frame, missing), *do, target, basis=basis, assumed=_assumed(result), seed=result.seed
+    )
+
+
+def _assumed(result: "Result") -> BoolMatrix:
+    """Return the arrows of the graph whose direction is only assumed."""
+    found = np.zeros_like(result.dag)
+    found[result.dag] = [one.direction == "assumed" for one in result.directions]
+    return found
 
 
 def _table(result: "Result", frame: "pd.DataFrame", missing: Any) -> "Table":

@@ -1,6 +1,6 @@
 """Pictures of a graph, of a search, and of a graph against the truth, with matplotlib alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,7 @@ from drbo.result.canvas import (
     write_picture,
 )
 from drbo.result.export import printable
+from drbo.result.hidden import HiddenResult, hidden_notes
 from drbo.result.layout import layered_routes
 from drbo.result.result import Result
 from drbo.result.routes import LAYER, box_widths, curve, label, with_ports
@@ -85,10 +86,11 @@ def draw(
     """
     masks = {"undirected": undirected, "assumed": assumed, "weak": weak}
     dag, labels, values, kinds = _parts(graph, names, weights, masks)
+    ends = graph.ends if isinstance(graph, HiddenResult) else {}
     widths = box_widths(labels)
     layout = layered_routes(dag, widths / LAYER)
     centres = layout.positions * LAYER
-    notes = _notes(dag, values, kinds)
+    notes = hidden_strokes(ends) if ends else _notes(dag, values, kinds)
     frame = sheet_frame(centres, widths, layout, notes)
     axes, scale = sheet(frame, path, ax)
     sizes = np.full(len(layout.edges), DEFAULT_STRENGTH) if values is None else np.abs(values[tuple(layout.edges.T)])
@@ -102,7 +104,8 @@ def draw(
         colour = PLAIN if sign == 0 else POSITIVE if sign > 0 else NEGATIVE
         width, alpha = THIN + (THICK - THIN) * strength, FAINT + (1 - FAINT) * strength
         dashes = WEAK_DASHES if kinds["weak"][source, target] else ""
-        stroke = Stroke(colour, width, _head(kinds, source, target), alpha, dashes)
+        start, head = ends.get((int(source), int(target)), ("none", _head(kinds, source, target)))
+        stroke = Stroke(colour, width, head, alpha, dashes, start)
         draw_edge(axes, curve(routes[k]), stroke, scale)
     for centre, width, text in zip(centres, widths, labels, strict=True):
         deadline.check()
@@ -209,7 +212,7 @@ def _parts(
         names = graph.names if names is None else names
         weights = graph.standardised_weights if weights is None else weights
         masks = {kind: getattr(graph, kind) if mask is None else mask for kind, mask in masks.items()}
-        graph = graph.dag
+        graph = graph.drawn if isinstance(graph, HiddenResult) else graph.dag
     dag = check_dag(graph, names)
     d = len(dag)
     if d == 0:
@@ -230,6 +233,16 @@ def _head(kinds: dict[str, Bools], source: int, target: int) -> Head:
     if kinds["undirected"][source, target]:
         return "none"
     return "hollow" if kinds["assumed"][source, target] else "solid"
+
+
+def hidden_strokes(ends: Mapping[tuple[int, int], tuple[Head, Head]]) -> Notes:
+    """Return the legend of a graph with hidden causes."""
+    strokes = {
+        "two-headed": Stroke(PLAIN, start="solid"),
+        "circle": Stroke(PLAIN, head="circle"),
+        "hollow": Stroke(PLAIN, head="hollow"),
+    }
+    return [(strokes[text.split(" ")[0].rstrip(":")], text) for text in hidden_notes(ends)]
 
 
 def _notes(dag: Bools, weights: Floats | None, kinds: dict[str, Bools]) -> Notes:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from types import NoneType
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,9 @@ class Scoring:
     equivalent: bool  # the score ties all DAGs of an equivalence class; with experiments, of the interventional class
     options: dict[str, Any] = field(default_factory=dict)  # penalty and whatever else the score was built with
     assumption: str = "the score distinguishes equivalent graphs"  # what decides directions where independence does not
-    nonlinear: bool = False  # effects of any shape: class arrows then need families that pass their residual checks
-    linear_residuals: bool = False  # so do those of linear effects with noise of any shape
+    regression: Literal["linear", "splines"] | None = (
+        None  # class arrows need families that pass checks of its residuals
+    )
     evidence_scale: float | None = None  # units of the score per unit of log evidence; None: it is no evidence
 
     @property
@@ -140,4 +141,6 @@ def _settled(hint: Any, value: Any, sizes: Mapping[str, int], where: str) -> Any
         return replace(value, **settled(value, sizes, f"{where}."))
     if isinstance(value, list | tuple):
         return tuple(value)
+    if get_origin(kind) is Literal:
+        return value
     return dict(value) if isinstance(value, dict) else kind(value)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from drbo.result.effects import Effects
+    from drbo.result.interventions import Probabilities
     from drbo.result.judgement import Judgement
 
 Bools = npt.NDArray[np.bool_]
@@ -291,8 +292,8 @@ class Result:
         return handover.to_causallearn(self._answer, self.names)
 
     def to_pgmpy(self) -> Any:
-        """Return ``dag`` as a pgmpy DAG."""
-        return handover.to_pgmpy(self.dag, self.names)
+        """Return ``dag`` as a pgmpy DAG; edges have ``direction`` and ``ground`` as attributes."""
+        return handover.to_pgmpy(self.dag, self.names, self._marks)
 
     def export(self, path: str | Path, *, as_class: bool = False) -> Path:
         """Write the graph in the format given by the file extension; see :mod:`drbo.result.handover`.
@@ -328,20 +329,16 @@ class Result:
         return has_seen(self, X)
 
     def score_of(self, graph: npt.ArrayLike, X: Any, *, score: Any = None) -> float:
-        """Return the score of any DAG over these columns on a table, with the score and the options of this fit.
+        """Return the score of any DAG (d, d) over ``names`` on a table, with the score and the options of this fit.
 
-        ``graph`` is a (d, d) adjacency matrix in the order of ``names``. On the table of the fit, ``dag`` has
-        ``pruned_score``. A score that is not built in must be given as ``score``.
+        On the table of the fit, ``dag`` has ``pruned_score``. A score that is not built in must be given as ``score``.
         """
         from drbo.result.on_data import score_of
 
         return score_of(self, graph, X, score)
 
     def judge(self, X: Any, **options: Any) -> "Judgement":
-        """Judge the graph on rows that it was not learned from, with its own score; see :mod:`drbo.result.judge`.
-
-        Warns if the graph was learned from these rows. A score that is not built in must be given as ``score``.
-        """
+        """Judge the graph on rows that it was not learned from, with its own score; see :mod:`drbo.result.judge`."""
         from drbo.result.on_data import judgement_of
 
         return judgement_of(self, X, options)
@@ -349,15 +346,16 @@ class Result:
     def effects(
         self, X: Any, source: str | None = None, target: str | None = None, *, missing: str = "error"
     ) -> "Effects":
-        """Return total and direct linear effects in the graphs of the class, estimated from a table.
-
-        ``source`` and ``target`` are names of columns; None: all columns, and only pairs with an effect are returned.
-        Rows with missing values are an error, or dropped with ``missing="drop"``. The result states whether these are
-        held-out rows or the rows of the fit. For effects over bootstrap graphs, see :meth:`drbo.DrBO.effects`.
-        """
+        """Return linear effects in all possible graphs, of one pair or all; see :func:`drbo.result.effects.effects`."""
         from drbo.result.on_data import effects_of
 
         return effects_of(self, self._answer, X, source, target, missing)
+
+    def probabilities(self, X: Any, source: str, level: str, target: str, *, missing: str = "error") -> "Probabilities":
+        """Return how a category would be distributed if another were set; see :mod:`drbo.result.interventions`."""
+        from drbo.result.on_data import probabilities_of
+
+        return probabilities_of(self, self._answer, X, (source, level), target, missing)
 
     def report(self, path: str | Path) -> Path:
         """Write a single HTML file that explains this result; see :func:`drbo.result.report.page.write_report`."""

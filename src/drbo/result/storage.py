@@ -31,6 +31,7 @@ from drbo.errors import KnowledgeError, ResultError
 from drbo.knowledge import Knowledge
 from drbo.result import format_1
 from drbo.result.export import MAX_NODES, csv_bytes
+from drbo.result.hidden import HiddenResult
 from drbo.result.records import hints_of, required, stored
 from drbo.result.result import Result
 
@@ -60,7 +61,7 @@ def _array_fields(kind: type, where: str = "") -> Iterator[tuple[str, Stored]]:
             yield from _array_fields(inner, f"{where}{name}.")
 
 
-ARRAYS = dict(_array_fields(Result))
+ARRAYS = dict(_array_fields(HiddenResult))  # those of a Result, and more
 
 
 def save(result: Result, folder: Path) -> Path:
@@ -115,7 +116,7 @@ def load(folder: str | Path) -> Result:
             format_1.turn_local(arrays, content["scoring"])
     with refusing(path):
         reader = _Reader(path, arrays)
-        result: Result = reader.record(Result, content)
+        result: Result = reader.record(HiddenResult if "hidden" in content else Result, content)
         if reader.arrays:
             raise ResultError(f"{path} lists arrays of a missing record: {', '.join(reader.arrays)}")
         return result

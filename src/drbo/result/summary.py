@@ -15,8 +15,14 @@ if TYPE_CHECKING:
 
 #: How a direction is written between two names.
 ARROWS = {"supported": "->", "assumed": "-?>", "open": "--"}
+#: What a supported direction rests on, beside that no cause is hidden.
+GROUNDS = {
+    "class": "directions by class rest on independences in the table, none of them a coincidence (faithfulness)",
+    "noise-check": "directions by noise check rest on additive noise whose shape does not depend on the causes",
+}
 SHOWN_EDGES = 60  # in each list
 SHOWN_TARGETS = 10
+SHOWN_SUSPECTS = 5  # edges at which a hidden cause is likely
 #: Why the same call may give another graph, where ``Result.cut_short``.
 CUT_SHORT = "The run was stopped early, so another run may find a different graph."
 
@@ -178,14 +184,24 @@ def _experiment_lines(result: "Result") -> list[str]:
 
 def _assumption_lines(result: "Result") -> list[str]:
     """Return what the arrows rest on."""
-    lines = [
-        "assumptions  no common cause is hidden; FCI in causal-learn does not assume this (to_causallearn(), "
-        "docs/hidden.md)"
-    ]
+    lines = ["assumptions  no common cause is hidden; --hidden does not assume this (docs/hidden.md)"]
+    if words := hidden_words(result):
+        lines.append(f"{'':<12} {printable(words)}")
+    grounds = {one.ground for one in result.directions}
+    lines += [f"{'':<12} {words}" for ground, words in GROUNDS.items() if ground in grounds]
     if any(one.direction == "assumed" for one in result.directions):
         rest = "the margins of the score" if result.score_equivalent else printable(result.scoring.assumption)
         lines.append(f"{'':<12} assumed directions rest on {rest}, which the data do not confirm (docs/directions.md)")
     return lines
+
+
+def hidden_words(result: "Result") -> str:
+    """Return where a hidden cause is likely, and what to try; empty where nothing speaks for one."""
+    found = [f"{one.cause} -> {one.effect}" for one in result.claims.noise if one.confounded]
+    if not found:
+        return ""
+    more = f" and {len(found) - SHOWN_SUSPECTS} more edges" if len(found) > SHOWN_SUSPECTS else ""
+    return f"a hidden cause is likely at {', '.join(found[:SHOWN_SUSPECTS])}{more}: try --hidden (DrBO(hidden=True))"
 
 
 def _frequency_lines(result: "Result") -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from drbo.data.files import write_file
 from drbo.errors import ResultError
+from drbo.result.hidden import HiddenResult, hidden_notes
 from drbo.result.report.drawing import Drawing
 from drbo.result.result import Result
 from drbo.result.routes import text_width
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 STYLE = """
 text { font-family: "DejaVu Sans", Verdana, sans-serif; fill: #1b2733; }
 .node rect { fill: #f3f6f9; stroke: #8592a0; stroke-width: .8; }
-.edge path { stroke: #52606d; } .edge polygon { fill: #52606d; }
+.edge path, .edge circle { stroke: #52606d; } .edge polygon { fill: #52606d; }
 .positive path { stroke: #0072b2; } .positive polygon, text.positive { fill: #0072b2; }
 .negative path { stroke: #c65300; } .negative polygon, text.negative { fill: #c65300; }
 .edge path, .edge polygon { opacity: .85; }
@@ -79,6 +80,8 @@ def plots() -> ModuleType:
 
 def _notes(result: Result) -> list[tuple[str, str]]:
     """Return the legend: the class of each line, and its words."""
+    if isinstance(result, HiddenResult):
+        return [("note", text) for text in hidden_notes(result.ends)]
     weights, notes = result.standardised_weights, []
     if weights is not None and result.dag.any():
         notes += [("positive", "blue: positive effect")] if (weights[result.dag] > 0).any() else []

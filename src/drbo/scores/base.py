@@ -58,10 +58,9 @@ class Score:
     score_equivalent: bool = False
     #: What directs an edge that equivalent DAGs disagree on; read only where the score is not equal for them.
     assumption: str = "the score distinguishes equivalent graphs"
-    #: Effects may have any shape, with additive noise: its class arrows need families whose residuals pass a check.
-    nonlinear: bool = False
-    #: Arrows rest on residuals of linear regressions: the check is made on these, and class arrows need it, too.
-    linear_residuals: bool = False
+    #: The regression on whose residuals its arrows rest: class arrows then need families whose residuals pass a check.
+    #: "splines" is for effects of any shape with additive noise; None: arrows rest on something else.
+    regression: Literal["linear", "splines"] | None = None
     #: The score is this many times a log evidence (2 for a BIC on the paper's scale); None: it is none.
     evidence_scale: float | None = None
     #: The score rises with every parent that is added to ``local``: a superset never fits worse.
@@ -123,6 +122,11 @@ class Score:
         self.edge_price = 0.0
         if self.penalty == "ebic":  # 4 gamma ln d per edge on the scale of a BIC, which is 2 log evidences
             self.edge_price = 2 * EBIC_GAMMA * np.log(self.n_nodes) * (self.evidence_scale or 1.0)
+
+    @property
+    def has_prior(self) -> bool:
+        """Whether some edges have a prior of their own."""
+        return self._prior is not None and bool(self._prior.any())
 
     def _need_numbers(self, table: Table) -> None:
         """Refuse a table that has a column of categories; for scores of numbers alone."""

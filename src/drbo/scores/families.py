@@ -70,6 +70,11 @@ class Families:
         nodes = packed[:, :4].copy().view(">u4")[:, 0].astype(np.intp)
         return cls(nodes, np.unpackbits(packed[:, 4:], axis=1, count=n_nodes).astype(bool))
 
+    def flat(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+        """Return the nodes (m,), where the parents of each begin (m + 1,), and the parents, as the core takes them."""
+        starts = np.concatenate([[0], np.cumsum(self.sizes)])
+        return np.ascontiguousarray(self.nodes), starts, np.ascontiguousarray(np.nonzero(self.parents)[1])
+
     def padded(self, rows: npt.NDArray[np.intp], width: int) -> npt.NDArray[np.intp]:
         """Return (len(rows), width) parent indices; free places hold the dummies d, d + 1, ... by position."""
         index = np.broadcast_to(self.n_nodes + np.arange(width), (len(rows), width)).copy()

@@ -68,7 +68,7 @@ class GpScore(KernelScore):
 
     name = "gp"
     assumption = "nonlinear effects with additive noise"
-    nonlinear = True
+    regression = "splines"
     evidence_scale = 2.0
 
     def __init__(self, table: Table, *, device: str = "cpu", **options: Any) -> None:

@@ -58,7 +58,7 @@ class GpNV(KernelScore):
 
     name = "gp-nv"
     assumption = "nonlinear effects with additive noise"
-    nonlinear = True
+    regression = "splines"
     evidence_scale = 2.0
     equal_variance: ClassVar[bool] = False
 

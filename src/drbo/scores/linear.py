@@ -31,11 +31,8 @@ def residual_variances(
 
     The last pivot of the Cholesky factor of the correlation matrix of (parents, node) is the residual variance.
     """
-    sizes = families.parents.sum(axis=1, dtype=np.int64)
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    nodes, members = (np.ascontiguousarray(part) for part in (families.nodes, np.nonzero(families.parents)[1]))
-    work = int((sizes**3).sum()) // 6
-    residual = _core.residuals(correlation, nodes, starts, members, COLLINEAR_PIVOT, crew(work))
+    work = int((families.sizes**3).sum()) // 6
+    residual = _core.residuals(correlation, *families.flat(), COLLINEAR_PIVOT, crew(work))
     for row in np.flatnonzero(np.isnan(residual)):
         residual[row] = _collinear_residual(correlation, families.nodes[row], families.parents[row])
     return np.clip(residual, RESIDUAL_FLOOR, 1.0)
@@ -143,15 +140,19 @@ class BicNV(Score):
         """Return ``-ln MSE`` of each family."""
         values = np.empty(len(families))
         group_of_row = self.group_of[families.nodes]
-        for number, (log_variance, correlation) in enumerate(self.groups):
+        for number, (log_variance, _) in enumerate(self.groups):
             rows = np.flatnonzero(group_of_row == number)
             if len(rows) == 0:
                 continue
             part = families[rows]
-            residual = residual_variances(correlation, part)
-            residual[~self.credited(part)] = 1.0
-            values[rows] = -(log_variance[part.nodes] + np.log(residual))
+            fits = self._fits(number, part)
+            fits[~self.credited(part)] = 0.0
+            values[rows] = fits - log_variance[part.nodes]
         return values
+
+    def _fits(self, group: int, families: Families) -> Floats:
+        """Return what the parents are worth (m,), for families of one group of nodes."""
+        return -np.log(residual_variances(self.groups[group][1], families))
 
     def credited(self, families: Families) -> npt.NDArray[np.bool_]:
         """Return which families have at most n - 2 parents."""

@@ -49,9 +49,8 @@ class BicNG(BicNV):
     name = "bic-ng"
     score_equivalent = False
     assumption = "linear effects with non-Gaussian noise"
-    linear_residuals = True
+    regression = "linear"
     takes_missing = False
-    cheap = True
 
     def __init__(self, table: Table, **options: Any) -> None:
         super().__init__(table, **options)
@@ -74,23 +73,10 @@ class BicNG(BicNV):
         """Refuse: the shape of noise cannot be seen in a covariance matrix."""
         raise ScoreError("bic-ng requires rows, got a covariance matrix", hint="use bic-nv")
 
-    def local(self, families: Families) -> Floats:
-        """Return ``-ln MSE + max(0, 2 J - 2 (1 + ln n) / n)`` of each family."""
-        values = np.empty(len(families))
-        group_of_row = self.group_of[families.nodes]
-        for number, (log_variance, _) in enumerate(self.groups):
-            rows = np.flatnonzero(group_of_row == number)
-            if len(rows) == 0:
-                continue
-            part = families[rows]
-            sizes = part.parents.sum(axis=1, dtype=np.int64)
-            starts = np.concatenate([[0], np.cumsum(sizes)])
-            nodes, members = (np.ascontiguousarray(of) for of in (part.nodes, np.nonzero(part.parents)[1]))
-            threads = crew(len(rows) * self.columns[number].shape[1])
-            fits = _core.noise_fits(*self._data(number), nodes, starts, members, threads)
-            fits[~self.credited(part)] = 0.0
-            values[rows] = fits - log_variance[part.nodes]
-        return values
+    def _fits(self, group: int, families: Families) -> Floats:
+        """Return ``-ln`` of the residual variance, plus ``max(0, 2 J - 2 (1 + ln n) / n)``."""
+        threads = crew(len(families) * self.columns[group].shape[1])
+        return _core.noise_fits(*self._data(group), *families.flat(), threads)
 
     def all_local(
         self,

@@ -82,7 +82,7 @@ class SplineScore(Score):
 
     name = "splines"
     assumption = "nonlinear effects with additive noise"
-    nonlinear = True
+    regression = "splines"
     evidence_scale = 2.0
     nested = True
     cheap = True

@@ -5,7 +5,7 @@ import pytest
 from drbo import _core
 from drbo.constraints import Constraints
 from drbo.data.check import check_table
-from drbo.data.read import as_frame
+from drbo.data.frames import as_frame
 from drbo.data.table import Table
 from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge

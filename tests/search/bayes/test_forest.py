@@ -1,6 +1,7 @@
 import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
-from drbo.search.bayes.forest import MOST_ROWS, ForestScreen
+from drbo.search.bayes.forest import LEAF_ROWS, MOST_ROWS, TREES, ForestScreen
 
 
 def product_table(n: int = 400) -> np.ndarray:
@@ -48,6 +49,24 @@ def test_a_category_is_explained_as_a_category():
     values = np.column_stack([effect, cause, rng.normal(size=600)])
     importance = ForestScreen(values, seed=0, categorical=[0, 1]).importance(0, np.array([False, True, True]))
     assert importance[1] > importance[2]
+
+
+def test_forests_are_those_of_scikit_learn():
+    values, candidates = product_table(200), np.arange(6) != 5
+    values[:, 5] = np.random.default_rng(3).integers(3, size=200)
+    screen, given = ForestScreen(values, seed=4, categorical=[5]), np.array([True, True, False, False, False, False])
+    inputs, options = screen._values, {"n_estimators": TREES, "min_samples_leaf": LEAF_ROWS, "random_state": 4}
+    classes = np.unique(inputs[:, 5], return_inverse=True)[1]
+    alone = ExtraTreesClassifier(**options).fit(inputs[:, :5], classes).feature_importances_
+    assert np.array_equal(screen.importance(5, candidates)[:5], alone)
+    known = ExtraTreesRegressor(bootstrap=True, oob_score=True, **options).fit(inputs[:, :2], inputs[:, 5])
+    left = ExtraTreesRegressor(**options).fit(inputs[:, :5], inputs[:, 5] - known.oob_prediction_)
+    assert np.array_equal(screen.importance(5, candidates, given)[:5], left.feature_importances_)
+
+
+def test_a_table_too_short_for_a_split():
+    values = np.random.default_rng(0).normal(size=(2 * LEAF_ROWS - 1, 3))
+    assert not ForestScreen(values, seed=0).importance(0, np.arange(3) > 0).any()
 
 
 def test_the_seed_decides_and_nothing_else():

@@ -26,12 +26,12 @@ PARAMETERS = {
     **{"preset": "default", "prune": "auto", "device": "cpu", "on_constant": "error", "on_collinear": "error"},
     **{
         "missing": "error",
+        "hidden": 0,
         "score": "bge",
         "score_options": None,
         "random_state": 1,
         "start": None,
         "groups": None,
-        "group_numbers": None,
         "experiment": None,
         "control": "observational",
         "targets": None,

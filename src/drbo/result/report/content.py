@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +21,14 @@ from drbo.graph import dag_to_cpdag
 from drbo.result.export import printable
 from drbo.result.report.plain_words import PlainWords, plain_words
 from drbo.result.result import Result
-from drbo.result.summary import CUT_SHORT, before_pruning, counted, runner_up, than_before_pruning
+from drbo.result.summary import (
+    CUT_SHORT,
+    before_pruning,
+    counted,
+    hidden_words,
+    runner_up,
+    than_before_pruning,
+)
 
 
 @dataclass(frozen=True)
@@ -115,6 +122,7 @@ class Edge:
     source: str
     target: str
     direction: str  # supported, assumed or open
+    sign: str  # what is written between both names
     cells: list[str]
     shares: list[float | None]  # lengths of the bars in the cells, 0 to 1
     strength: float | None  # what the filter looks at
@@ -125,6 +133,10 @@ class Content:
     """The words of a report."""
 
     citation = CITATION
+    ends = ("cause", "effect")  # of an edge, as the heads of the table
+
+    #: What a screen reader says between both names.
+    spoken: ClassVar = {"supported": "causes", "assumed": "assumed to cause", "open": "linked, direction open"}
 
     def __init__(self, result: Result) -> None:
         self.result = result
@@ -164,6 +176,12 @@ class Content:
         return f"{edges} among {len(self.result.names)} variables, learned from {self.result.table.n_rows:,} rows{left}"
 
     @property
+    def legend(self) -> str:
+        """What the lines of a picture mean, in a few words."""
+        hollow = " Hollow arrow: direction assumed." if self.kinds["assumed"] else ""
+        return hollow + (" Line: direction open." if self.kinds["open"] else "")
+
+    @property
     def figures(self) -> list[tuple[str, str]]:
         """The run in figures: label and value."""
         result = self.result
@@ -180,10 +198,12 @@ class Content:
     def assumptions(self) -> list[str]:
         """What must hold for an arrow to mean a cause."""
         name = self.result.score_name
+        hidden = hidden_words(self.result)
         words = [
             "Every common cause of two variables is a column of the table. A hidden common cause can add an edge "
-            "between its effects or reverse an arrow. If there may be one, compare with a method that allows hidden "
-            "causes, such as FCI in causal-learn (see result.to_causallearn() and docs/hidden.md).",
+            "between its effects or reverse an arrow. If there may be one, fit again with hidden=True (--hidden), "
+            "which allows hidden causes (docs/hidden.md).",
+            *([f"{hidden[0].upper()}{hidden[1:]}."] if hidden else []),
             self._independence,
             *MODEL.get(name, ()),
         ]
@@ -362,7 +382,12 @@ class Content:
             for name, column, cell in zip(shown, self.columns, cells, strict=True)
             if cell and name != "direction"
         ]
-        return Edge(one.cause, one.effect, one.direction, cells, shares, strength, facts)
+        return Edge(one.cause, one.effect, one.direction, self._sign(record, one), cells, shares, strength, facts)
+
+    def _sign(self, record: dict[Any, Any], one: EdgeDirection) -> str:
+        """Return what is written between both names of an edge."""
+        del record
+        return {"supported": "→", "assumed": "⇾", "open": "—"}[one.direction]
 
     def _filter(self, table: Any) -> dict[str, Any] | None:
         for column, words in FILTERS:

@@ -14,6 +14,7 @@ from scipy.interpolate import CubicHermiteSpline
 
 from drbo.deadline import current
 from drbo.knowledge import Knowledge
+from drbo.result.hidden import HiddenResult
 from drbo.result.layout import layered_routes
 from drbo.result.records import Trace
 from drbo.result.result import Result
@@ -48,10 +49,11 @@ class Line:
     across: Floats  # of the ends of its cubic pieces
     down: Floats
     slopes: Floats
-    head: str  # solid, hollow or none: the direction is supported, assumed or open
+    head: str  # solid, hollow or none: the direction is supported, assumed or open; or circle
     sign: str  # plain, positive or negative
     width: float
     weak: bool = False  # it may not be there
+    start: str = "none"  # the mark at the cause, likewise
 
     @property
     def points(self) -> Floats:
@@ -63,11 +65,12 @@ class Line:
 
     @property
     def path(self) -> str:
-        """The line in the language of SVG, a cubic at a time; it stops under its arrowhead."""
+        """The line in the language of SVG, a cubic at a time; it stops under its marks."""
         across, down, slopes = self.across.copy(), self.down.copy(), self.slopes
-        if self.head != "none":
-            down[-1] -= HEAD_LENGTH
-            across[-1] -= HEAD_LENGTH * slopes[-1]
+        for end, mark, side in ((-1, self.head, 1.0), (0, self.start, -1.0)):
+            if mark != "none":
+                down[end] -= side * HEAD_LENGTH
+                across[end] -= side * HEAD_LENGTH * slopes[end]
         text = f"M{across[0]:.4g} {down[0]:.4g}"
         third = np.diff(down) / 3
         for k, step in enumerate(third):
@@ -80,13 +83,23 @@ class Line:
         return text
 
     @property
-    def corners(self) -> str:
-        """The three corners of the arrowhead."""
-        tip = np.array([self.across[-1], self.down[-1]])
-        along = np.array([self.slopes[-1], 1.0]) / np.hypot(self.slopes[-1], 1.0)
+    def marks(self) -> str:
+        """The marks at both ends in the language of SVG."""
+        return self._mark(-1, self.head, 1.0) + self._mark(0, self.start, -1.0)
+
+    def _mark(self, end: int, look: str, down: float) -> str:
+        """Return an arrowhead or a circle at an end; ``down``: 1 or -1, the way from the line to the node."""
+        if look == "none":
+            return ""
+        tip = np.array([self.across[end], self.down[end]])
+        along = down * np.array([self.slopes[end], 1.0]) / np.hypot(self.slopes[end], 1.0)
+        if look == "circle":
+            x, y = tip - HEAD_LENGTH / 2 * along
+            return f'<circle cx="{x:.5g}" cy="{y:.5g}" r="{HEAD_LENGTH / 2:.3g}" fill="none" stroke-width="1.2"/>'
         base, side = tip - (HEAD_LENGTH + self.width) * along, np.array([-along[1], along[0]])
         wide = (HEAD_WIDTH + 1.4 * self.width) / 2
-        return " ".join(f"{x:.5g},{y:.5g}" for x, y in (tip, base + wide * side, base - wide * side))
+        points = " ".join(f"{x:.5g},{y:.5g}" for x, y in (tip, base + wide * side, base - wide * side))
+        return f'<polygon points="{points}"/>'
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +119,8 @@ class Drawing:
         labels = [label(name) for name in result.names]
         widths = box_widths(labels)
         tiers = tiers_of(result.knowledge, result.names)
-        layout = layered_routes(result.dag, widths / LAYER, tiers)
+        drawn, ends = (result.drawn, result.ends) if isinstance(result, HiddenResult) else (result.dag, {})
+        layout = layered_routes(drawn, widths / LAYER, tiers)
         centres = layout.positions * LAYER * (1, -1)
         undirected, assumed, weak, weights = result.undirected, result.assumed, result.weak, result.standardised_weights
         lines, deadline = [], current()
@@ -117,7 +131,8 @@ class Drawing:
             sign = "plain" if weight == 0 else "positive" if weight > 0 else "negative"
             width = THIN + (THICK - THIN) * strength
             head = "none" if undirected[i, j] else "hollow" if assumed[i, j] else "solid"
-            lines.append(Line(i, j, *knots(route), head, sign, width, bool(weak[i, j])))
+            start, head = ends.get((i, j), ("none", head))
+            lines.append(Line(i, j, *knots(route), head, sign, width, bool(weak[i, j]), start))
         return cls(labels, result.names, centres, widths, lines, _bands(tiers, centres))
 
     @property
@@ -155,16 +170,22 @@ class Drawing:
         return "".join([*parts, "</svg>"])
 
     def _edge(self, line: Line) -> str:
-        mark, note = {"hollow": ("→", " (direction assumed)"), "none": ("—", " (direction open)")}.get(
-            line.head, ("→", "")
-        )
+        notes = {"hollow": ("→", " (direction assumed)"), "none": ("—", " (direction open)")}
+        mark, note = notes.get(line.head, ("→", ""))
+        if line.start != "none" or line.head == "circle":
+            mark, note = _sign(line), ""
         words = f"{self.names[line.source]} {mark} {self.names[line.target]}{note}"
-        head = "" if line.head == "none" else f'<polygon points="{line.corners}"/>'
-        kinds = f"{line.sign} {line.head}{' weak' * line.weak}"
+        kinds = f"{line.sign} {'hollow' if 'hollow' in (line.start, line.head) else line.head}{' weak' * line.weak}"
         return (
             f'<g class="edge {kinds}"><title>{escape(words)}</title>'
-            f'<path d="{line.path}" fill="none" stroke-width="{line.width:.3g}"/>{head}</g>'
+            f'<path d="{line.path}" fill="none" stroke-width="{line.width:.3g}"/>{line.marks}</g>'
         )
+
+
+def _sign(line: Line) -> str:
+    """Return the marks of a line between two names."""
+    signs = {"circle": "o", "none": "—"}
+    return f"{signs.get(line.start, '<')}—{signs.get(line.head, '>')}"
 
 
 def tiers_of(knowledge: Knowledge, names: tuple[str, ...]) -> npt.NDArray[np.intp] | None:

@@ -15,6 +15,7 @@ from drbo.deadline import current
 from drbo.result.report.content import Content
 from drbo.result.report.drawing import Drawing, convergence_svg
 from drbo.result.report.experiments import matrix
+from drbo.result.report.hidden_content import content_of
 from drbo.result.result import Result
 from drbo.settings import public_settings
 
@@ -35,7 +36,7 @@ def write_report(result: Result, path: str | Path) -> Path:
 
 def report_html(result: Result) -> str:
     """Return the report as a text: complete, offline, and forbidden by its own policy to load or send anything."""
-    drawing, content = Drawing.of(result), Content(result)
+    drawing, content = Drawing.of(result), content_of(result)
     current().check(WRITING_SECONDS * (len(drawing.labels) + len(drawing.lines)))
     style, program, library = (_source(name) for name in ("report.css", "report.js", LIBRARY))
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
@@ -58,7 +59,7 @@ def report_html(result: Result) -> str:
 
 def notebook_html(result: Result) -> str:
     """Return the graph and the first edges for a notebook: static, light, without a program."""
-    content = Content(result)
+    content = content_of(result)
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     page = environment.from_string(_source("notebook.html.jinja"))
     return page.render(graph=Markup(Drawing.of(result).svg(content.headline)), content=content, most=NOTEBOOK_EDGES)
@@ -97,6 +98,8 @@ def graph_data(drawing: Drawing, content: Content) -> dict[str, Any]:
             "source": line.source,
             "target": line.target,
             "head": line.head,
+            "start": line.start,
+            "between": row.sign,
             "weak": line.weak,
             "sign": line.sign,
             "width": round(line.width, 2),

@@ -19,6 +19,9 @@
     };
   }
 
+  const shapeOf = (mark) => ({ none: "none", circle: "circle" }[mark] || "triangle");
+  const fillOf = (mark) => (mark === "solid" ? "filled" : "hollow");
+
   function elements() {
     const bands = data.bands.map((band, k) => ({
       group: "nodes", classes: `band band-${k % 2}`, selectable: false, grabbable: false, pannable: true,
@@ -37,7 +40,7 @@
         group: "edges", classes: edge.sign,
         data: {
           id: `e${k}`, index: k, source: `n${edge.source}`, target: `n${edge.target}`, width: edge.width,
-          head: edge.head === "none" ? "none" : "triangle", fill: edge.head === "hollow" ? "hollow" : "filled",
+          head: shapeOf(edge.head), fill: fillOf(edge.head), tail: shapeOf(edge.start), tailFill: fillOf(edge.start),
           dashes: edge.weak ? "dashed" : "solid", weights: shape.weights, distances: shape.distances,
           start: `${first[0] - from.x}px ${first[1] - from.y}px`, end: `${last[0] - to.x}px ${last[1] - to.y}px`,
         },
@@ -47,7 +50,7 @@
   }
 
   function stylesheet() {
-    const line = (name) => ({ "line-color": colour(name), "target-arrow-color": colour(name) });
+    const line = (name) => ({ "line-color": colour(name), "target-arrow-color": colour(name), "source-arrow-color": colour(name) });
     return [
       { selector: "node.variable", style: {
         shape: "round-rectangle", "corner-radius": 6, width: "data(width)", height: HEIGHT, label: "data(label)",
@@ -64,7 +67,7 @@
         width: "data(width)", "curve-style": "round-segments", "edge-distances": "endpoints",
         "segment-weights": "data(weights)", "segment-distances": "data(distances)", "segment-radii": 30,
         "source-endpoint": "data(start)", "target-endpoint": "data(end)", "target-arrow-shape": "data(head)",
-        "target-arrow-fill": "data(fill)", "line-style": "data(dashes)",
+        "target-arrow-fill": "data(fill)", "source-arrow-shape": "data(tail)", "source-arrow-fill": "data(tailFill)", "line-style": "data(dashes)",
         "arrow-scale": 0.75, opacity: 0.85, ...line("plain") } },
       { selector: "edge.positive", style: line("positive") },
       { selector: "edge.negative", style: line("negative") },
@@ -143,7 +146,7 @@
     const edge = data.edges[index];
     const names = [edge.source, edge.target].map((k) => data.nodes[k].name);
     for (const row of rows) row.classList.toggle("chosen", Number(row.dataset.edge) === index);
-    return show(names.join({ solid: " → ", hollow: " ⇾ ", none: " — " }[edge.head]), edge.facts);
+    return show(names.join(` ${edge.between} `), edge.facts);
   }
   cy.on("tap", (event) => choose(event.target === cy || event.target.hasClass("band") ? null : event.target));
   for (const row of rows) {

@@ -34,7 +34,6 @@ def save(folder: Path, search: Restorable, about: dict[str, Any]) -> int:
     digest = hashlib.sha256(raw).hexdigest()
     name = f"state-{digest[:16]}.npz"
     content = {"format": FORMAT, "version": FORMAT_VERSION, "about": about, "state": name, "sha256": digest}
-    content["checksum"] = _checksum(content)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_file(folder / name, raw, OWNER_ONLY)
@@ -43,7 +42,7 @@ def save(folder: Path, search: Restorable, about: dict[str, Any]) -> int:
             before = (folder / MANIFEST).read_bytes()
             write_file(folder / PREVIOUS, before, OWNER_ONLY)
             kept.add(_state_name(before))
-        write_file(folder / MANIFEST, json.dumps(content, indent=1, allow_nan=False).encode(), OWNER_ONLY)
+        write_file(folder / MANIFEST, signed(content), OWNER_ONLY)
         for old in folder.glob("state-*.npz"):
             if old.name not in kept:
                 old.unlink(missing_ok=True)
@@ -59,6 +58,33 @@ def _state_name(raw: bytes) -> str:
         return str(read_json(raw)["state"])
     except (ValueError, KeyError, TypeError):
         return ""
+
+
+def signed(content: dict[str, Any]) -> bytes:
+    """Return a description as JSON with a checksum."""
+    return json.dumps(content | {"checksum": _checksum(content)}, indent=1, allow_nan=False).encode()
+
+
+def read_signed(path: Path, kind: str, version: int) -> dict[str, Any]:
+    """Read a description, and verify its format, its version and its checksum."""
+    with refusing(path, CheckpointError):
+        content = read_json(read_bytes(path, MAX_TEXT_BYTES))
+        if not isinstance(content, dict) or content.get("format") != kind:
+            raise CheckpointError(f"{path} is not a saved search", hint="give a folder that 'drbo fit -o' wrote")
+        found = content.get("version")
+        if found == 1 < version:
+            raise CheckpointError(
+                f"{path} was saved by drbo 0.1 (format version 1), which this version cannot read",
+                hint="finish it with drbo 0.1, or start a new search",
+            )
+        if found != version:
+            raise CheckpointError(
+                f"{path} has format version {found!r:.80}, but this version of drbo reads only {version}",
+                hint="use the version of drbo that wrote this file",
+            )
+        if content.get("checksum") != _checksum(content):
+            raise CheckpointError(f"{path} does not match its checksum", hint="the file was changed or is incomplete")
+    return content
 
 
 def _checksum(content: dict[str, Any]) -> str:
@@ -116,30 +142,12 @@ def _lost(folder: Path, older: Checkpoint) -> str:
 
 
 def _manifest(path: Path) -> dict[str, Any]:
-    """Read the description of a checkpoint, and verify its checksum."""
-    with refusing(path, CheckpointError):
-        content = read_json(read_bytes(path, MAX_TEXT_BYTES))
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise CheckpointError(f"{path} is not a saved search", hint="give a folder that 'drbo fit -o' wrote")
-        version = content.get("version")
-        if version == 1:
-            raise CheckpointError(
-                f"{path} was saved by drbo 0.1 (format version 1), which this version cannot read",
-                hint="finish it with drbo 0.1, or start a new search",
-            )
-        if version != FORMAT_VERSION:
-            raise CheckpointError(
-                f"{path} has format version {version!r:.80}, but this version of drbo reads only {FORMAT_VERSION}",
-                hint="use the version of drbo that wrote this file",
-            )
-        if content.get("checksum") != _checksum(content):
-            raise CheckpointError(f"{path} does not match its checksum", hint="the file was changed or is incomplete")
-        fields = Fields.plain(content, str(path))
-        name, _, _ = fields.text("state"), fields.text("sha256"), fields.mapping("about")
-        if not STATE_NAME.fullmatch(name):
-            fields.refuse(
-                "state", "name a file in the same folder, such as state-0123456789abcdef.npz", f"{name!r:.80}"
-            )
+    """Read the description of a checkpoint."""
+    content = read_signed(path, FORMAT, FORMAT_VERSION)
+    fields = Fields.plain(content, str(path))
+    name, _, _ = fields.text("state"), fields.text("sha256"), fields.mapping("about")
+    if not STATE_NAME.fullmatch(name):
+        fields.refuse("state", "name a file in the same folder, such as state-0123456789abcdef.npz", f"{name!r:.80}")
     return content
 
 

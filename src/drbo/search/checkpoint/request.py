@@ -1,13 +1,12 @@
 """Saves the request of a search before it starts, so that a search that is killed early can be started again."""
 
-import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
-from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json, refusing, write_file
+from drbo.data.files import write_file
 from drbo.errors import CheckpointError, ResultError
-from drbo.search.checkpoint.files import MANIFEST, OWNER_ONLY, PREVIOUS
+from drbo.search.checkpoint.files import MANIFEST, OWNER_ONLY, PREVIOUS, read_signed, signed
+from drbo.search.state import Fields
 
 FORMAT, FORMAT_VERSION = "drbo-request", 1
 REQUEST = "request.json"
@@ -15,30 +14,17 @@ REQUEST = "request.json"
 
 def save(folder: Path, about: dict[str, Any]) -> None:
     """Write what a search was called with."""
-    content = {"format": FORMAT, "version": FORMAT_VERSION, "about": about, "sha256": _checksum(about)}
+    content = {"format": FORMAT, "version": FORMAT_VERSION, "about": about}
     try:
-        write_file(folder / REQUEST, json.dumps(content, indent=1, allow_nan=False).encode(), OWNER_ONLY)
+        write_file(folder / REQUEST, signed(content), OWNER_ONLY)
     except ResultError as error:
         raise CheckpointError(f"the search cannot be saved: {error.message}", hint=error.hint) from error
 
 
 def load(folder: Path) -> dict[str, Any]:
-    """Read what a search was called with, and verify its checksum."""
+    """Read what a search was called with."""
     path = folder / REQUEST
-    with refusing(path, CheckpointError):
-        content = read_json(read_bytes(path, MAX_TEXT_BYTES))
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise CheckpointError(f"{path} is not a saved search", hint="give a folder that 'drbo fit -o' wrote")
-        if content.get("version") != FORMAT_VERSION:
-            raise CheckpointError(
-                f"{path} has format version {content.get('version')!r:.80}, but this version of drbo reads only "
-                f"{FORMAT_VERSION}",
-                hint="use the version of drbo that wrote this file",
-            )
-        about = content.get("about")
-        if not isinstance(about, dict) or content.get("sha256") != _checksum(about):
-            raise CheckpointError(f"{path} does not match its checksum", hint="the file was changed or is incomplete")
-    return about
+    return Fields.plain(read_signed(path, FORMAT, FORMAT_VERSION), str(path)).mapping("about")
 
 
 def is_all(folder: Path) -> bool:
@@ -55,7 +41,3 @@ def clear(folder: Path) -> None:
         raise CheckpointError(
             f"the search cannot be saved: {folder}: {error.strerror or error}", hint="choose another folder"
         ) from error
-
-
-def _checksum(about: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(about, sort_keys=True, allow_nan=False).encode()).hexdigest()

@@ -182,10 +182,12 @@ class Saved:
         if time_limit is not None:
             settings = settings.with_(time_limit=time_limit)
         start = None if given["start"] is None else _adjacency(given["start"], len(self.about["columns"]))
-        numbers, name = given.pop("group_numbers", None), given.pop("groups", None)
-        groups = numbers if name is None else name or False  # no name: the rows were said to be independent
+        groups = given["groups"]
+        if groups is not None and len(groups) < 2:
+            groups = groups[0] if groups else False  # a name, or the rows were said to be independent
         known = _knowledge(given["knowledge"])
-        return given | {"settings": settings, "knowledge": known, "start": start, "groups": groups}
+        hidden = bool(given["hidden"])
+        return given | {"settings": settings, "knowledge": known, "start": start, "groups": groups, "hidden": hidden}
 
     def course(self, fresh: Course) -> Course:
         """Return ``fresh``, which was just made from the same parts, in the state that was saved, if there is one."""
@@ -315,14 +317,16 @@ def _check_about(about: Fields) -> None:
     for name in WORDS:
         given.text(name)
     given.integer("random_state", 0, 2**4096)
+    given.integer("hidden", 0, 1)
     if given.has("score_options"):
         given.mapping("score_options")
     if given.has("start"):
         given.listed("start")
     if given.has("groups"):
-        given.text("groups")
-    if given.has("group_numbers") and not all(type(number) is int for number in given.listed("group_numbers")):
-        given.refuse("group_numbers", "be whole numbers", "others")
+        groups = given.listed("groups")
+        kind = str if len(groups) == 1 else int
+        if not all(type(group) is kind for group in groups):
+            given.refuse("groups", "be a name or whole numbers", "others")
     _settings(given.mapping("settings"))
     _knowledge(given.mapping("knowledge"))
     about.finish()

@@ -15,14 +15,12 @@ from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.climb import OrderClimb
 from drbo.search.orders.gains import steps_of
-from drbo.search.orders.listed import Listed
+from drbo.search.orders.listed import SAME, Listed
 from drbo.search.outcome import Evaluated
 from drbo.search.recombine import LEVEL_ROUNDS
 from drbo.search.state import Fields, State, generator_state
 from drbo.threads import available
 
-#: Scores closer than this share count as equal.
-SAME = 1e-9
 #: Nodes that are shaken together, at most.
 SHAKEN = 3
 #: Change of an equal-variance score's level, as a share, that calls for a new additive bound.
@@ -146,10 +144,8 @@ class Ascent:
         self.waited += 1
         if rose:
             again, before = self._evaluate(climb), self.score
-            if again.scores[0] > before + SAME * abs(before):
-                self.waited = 0
-            if again.scores[0] > before:
-                self.found = again
+            if again.scores[0] > before + SAME * abs(before):  # rounding must not choose among equivalent DAGs
+                self.waited, self.found = 0, again
             climb = self._levelled(climb, self.found)
         self._stay(climb)
         return climb
@@ -169,7 +165,8 @@ class Ascent:
         climb.open_all()
         climb.climb(self._visits(), self.deadline)
         again = self._evaluate(climb)
-        self.found, self.waited = again if again.scores[0] > found.scores[0] else found, 0
+        better = again.scores[0] > found.scores[0] + SAME * abs(before)
+        self.found, self.waited = again if better else found, 0
         self._stay(climb)
         return True
 

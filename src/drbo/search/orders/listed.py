@@ -20,6 +20,8 @@ from drbo.search import known_orders
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
+#: Scores closer than this share count as equal.
+SAME = 1e-9
 #: Candidate parents of a node, at most; the largest set of them that is listed; and listed sets of all nodes, at most.
 CANDIDATES, LARGEST, SETS = 11, 4, 30_000
 #: Nodes that are moved to random places before a climb, at most.
@@ -89,10 +91,10 @@ class Listed:
         while waited < patience:
             waited += 1
             found = known_orders.climb(_moved(order, rng), words, shares, starts, rng.permutation(d))
-            if found[2] > best + 1e-9 * abs(best):
+            if found[2] > best + SAME * abs(best):
                 waited = 0
-            if found[2] >= best:
-                order, chosen, best = found
+            if found[2] >= best - SAME * abs(best):  # a tie is an order of the same kind: go on
+                order, chosen, best = found[0], found[1], max(best, found[2])
         return np.ascontiguousarray(self._parents[rows[chosen]].T)
 
 

@@ -18,8 +18,9 @@ from drbo.scores.linear import BicEV
 from drbo.search.base import Search
 from drbo.search.evaluation.budget import Budget
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.orders.ascent import SAME, Ascent, Order
+from drbo.search.orders.ascent import Ascent, Order
 from drbo.search.orders.climb import OrderClimb
+from drbo.search.orders.listed import SAME
 from drbo.search.state import LARGEST, Fields, State
 from drbo.settings import Settings
 from drbo.threads import available, one_blas_thread, together
@@ -153,7 +154,7 @@ class OrderSearch(Search):
         return Ascent(self.evaluator, self.constraints, order, rng, self.deadline, memory)
 
     def _take(self, ascent: Ascent) -> None:
-        if self.best is None or ascent.score > self.best.scores[0]:
+        if self.best is None or ascent.score > self.best.scores[0] + SAME * abs(self.best.scores[0]):
             self.best = ascent.found
 
     def finished(self) -> str | None:

@@ -1,0 +1,466 @@
+// Maximal ancestral graphs: which are legal, and what they are worth under a linear Gaussian model.
+//
+// Directed and bidirected edges are kept as sets of nodes. The likelihood is the product over districts (nodes joined
+// by bidirected edges) given their parents; a district of several nodes is fitted by residual iterative conditional
+// fitting (Drton, Eichler & Richardson 2009), and its value is kept under its nodes, their parents and their bidirected
+// edges.
+#include <map>
+
+#include "arrays.h"
+
+namespace drbo {
+
+namespace {
+
+using Members = std::vector<int>;
+
+// A set of any number of nodes.
+class NodeSet {
+ public:
+  NodeSet() = default;
+  explicit NodeSet(std::size_t d) : words_((d + 63) / 64) {}
+  bool has(int node) const { return (words_[node >> 6] >> (node & 63)) & 1; }
+  void add(int node) { words_[node >> 6] |= std::uint64_t{1} << (node & 63); }
+  void drop(int node) { words_[node >> 6] &= ~(std::uint64_t{1} << (node & 63)); }
+  void clear() { std::fill(words_.begin(), words_.end(), 0); }
+  void unite(const NodeSet& other) {
+    for (std::size_t w = 0; w < words_.size(); ++w) words_[w] |= other.words_[w];
+  }
+  bool meets(const NodeSet& other) const {
+    for (std::size_t w = 0; w < words_.size(); ++w)
+      if (words_[w] & other.words_[w]) return true;
+    return false;
+  }
+  bool empty() const {
+    return std::all_of(words_.begin(), words_.end(), [](std::uint64_t word) { return word == 0; });
+  }
+  const std::vector<std::uint64_t>& words() const { return words_; }
+  Members members() const {
+    Members found;
+    for (int node = 0; node < static_cast<int>(64 * words_.size()); ++node)
+      if (has(node)) found.push_back(node);
+    return found;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+struct Mixed {
+  explicit Mixed(std::size_t d) : parents(d, NodeSet(d)), children(d, NodeSet(d)), spouses(d, NodeSet(d)) {}
+
+  int size() const { return static_cast<int>(parents.size()); }
+  bool adjacent(int i, int j) const { return parents[i].has(j) || children[i].has(j) || spouses[i].has(j); }
+
+  // 0: no edge, 1: i -> j, 2: i <- j, 3: i <-> j.
+  int kind(int i, int j) const { return children[i].has(j) ? 1 : parents[i].has(j) ? 2 : spouses[i].has(j) ? 3 : 0; }
+
+  void put(int i, int j, int kind) {
+    for (auto* sets : {&parents, &children, &spouses}) (*sets)[i].drop(j), (*sets)[j].drop(i);
+    if (kind == 1) children[i].add(j), parents[j].add(i);
+    if (kind == 2) children[j].add(i), parents[i].add(j);
+    if (kind == 3) spouses[i].add(j), spouses[j].add(i);
+  }
+
+  // The nodes that bidirected edges join to one of the given nodes, one list for each district.
+  std::vector<Members> districts(const Members& nodes) const {
+    std::vector<Members> found;
+    NodeSet seen(parents.size());
+    for (const int start : nodes) {
+      if (seen.has(start)) continue;
+      Members district{start};
+      seen.add(start);
+      for (std::size_t k = 0; k < district.size(); ++k)
+        for (const int next : spouses[district[k]].members())
+          if (!seen.has(next)) seen.add(next), district.push_back(next);
+      std::sort(district.begin(), district.end());
+      found.push_back(std::move(district));
+    }
+    return found;
+  }
+
+  std::vector<NodeSet> parents, children, spouses;
+};
+
+// The ancestors of every node, itself included; empty where there is a directed cycle.
+std::vector<NodeSet> ancestors_of(const Mixed& graph) {
+  const int d = graph.size();
+  std::vector<NodeSet> found(d, NodeSet(d));
+  std::vector<int> waiting(d);
+  Members ready;
+  for (int node = 0; node < d; ++node) {
+    waiting[node] = static_cast<int>(graph.parents[node].members().size());
+    if (waiting[node] == 0) ready.push_back(node);
+  }
+  for (std::size_t k = 0; k < ready.size(); ++k) {
+    const int node = ready[k];
+    found[node].add(node);
+    for (const int child : graph.children[node].members()) {
+      found[child].unite(found[node]);
+      if (--waiting[child] == 0) ready.push_back(child);
+    }
+  }
+  if (static_cast<int>(ready.size()) < d) found.clear();
+  return found;
+}
+
+// Whether a path of which every inner node is a collider and an ancestor of an end joins two nodes. In an ancestral
+// graph such a path has at least two inner nodes, all of one district.
+bool has_inducing_path(const Mixed& graph, const std::vector<NodeSet>& ancestors, const Members& district, int i,
+                       int j) {
+  Members queue;
+  NodeSet seen(graph.parents.size());
+  const auto may_pass = [&](int node) {
+    return node != i && node != j && (ancestors[i].has(node) || ancestors[j].has(node));
+  };
+  for (const int node : district)
+    if (may_pass(node) && (graph.children[i].has(node) || graph.spouses[i].has(node)))
+      seen.add(node), queue.push_back(node);
+  for (std::size_t k = 0; k < queue.size(); ++k) {
+    if (graph.children[j].has(queue[k]) || graph.spouses[j].has(queue[k])) return true;
+    for (const int next : graph.spouses[queue[k]].members())
+      if (!seen.has(next) && may_pass(next)) seen.add(next), queue.push_back(next);
+  }
+  return false;
+}
+
+bool is_maximal(const Mixed& graph, const std::vector<NodeSet>& ancestors, const Members& district) {
+  if (district.size() < 2) return true;
+  NodeSet around(graph.parents.size());
+  for (const int node : district) around.add(node), around.unite(graph.parents[node]);
+  const Members ends = around.members();
+  for (std::size_t a = 0; a < ends.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      if (!graph.adjacent(ends[a], ends[b]) && has_inducing_path(graph, ancestors, district, ends[a], ends[b]))
+        return false;
+  return true;
+}
+
+// Symmetric positive definite systems of a few rows, solved by L D L'.
+class Solver {
+ public:
+  // False where the matrix (k, k) is not positive definite.
+  bool factorise(const std::vector<double>& matrix, std::size_t k) {
+    k_ = k, low_ = matrix, log_ = 0.0;
+    for (std::size_t i = 0; i < k; ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        double sum = low_[i * k + j];
+        for (std::size_t l = 0; l < j; ++l) sum -= low_[i * k + l] * low_[j * k + l] * low_[l * k + l];
+        low_[i * k + j] = sum / low_[j * k + j];
+      }
+      double pivot = low_[i * k + i];
+      for (std::size_t l = 0; l < i; ++l) pivot -= low_[i * k + l] * low_[i * k + l] * low_[l * k + l];
+      if (!(pivot > SMALLEST * matrix[i * k + i])) return false;
+      low_[i * k + i] = pivot;
+      log_ += std::log(pivot);
+    }
+    return true;
+  }
+
+  void solve(double* x) const {
+    for (std::size_t i = 0; i < k_; ++i)
+      for (std::size_t l = 0; l < i; ++l) x[i] -= low_[i * k_ + l] * x[l];
+    for (std::size_t i = k_; i-- > 0;) {
+      x[i] /= low_[i * k_ + i];
+      for (std::size_t l = i + 1; l < k_; ++l) x[i] -= low_[l * k_ + i] * x[l];
+    }
+  }
+
+  double log_determinant() const { return log_; }
+
+ private:
+  static constexpr double SMALLEST = 1e-12;  // share of a variance under which a column counts as collinear
+  std::size_t k_ = 0;
+  std::vector<double> low_;
+  double log_ = 0.0;
+};
+
+// A district with its parents, fitted node by node: each node is regressed on its parents and on what the residuals of
+// its spouses say about its own residual, while the other nodes keep their coefficients.
+class District {
+ public:
+  District(const double* correlation, std::size_t d, const Mixed& graph, const Members& nodes) : k_(nodes.size()) {
+    NodeSet all(d);
+    for (const int node : nodes) all.unite(graph.parents[node]);
+    for (const int node : nodes) all.drop(node);
+    Members columns = nodes;  // the nodes first, then the parents outside
+    for (const int node : all.members()) columns.push_back(node);
+    m_ = columns.size();
+    moments_.resize(m_ * m_);
+    for (std::size_t a = 0; a < m_; ++a)
+      for (std::size_t b = 0; b < m_; ++b) moments_[a * m_ + b] = correlation[columns[a] * d + columns[b]];
+    parents_.resize(k_), spouses_.resize(k_);
+    for (std::size_t r = 0; r < k_; ++r) {
+      for (std::size_t a = 0; a < m_; ++a) {
+        if (graph.parents[nodes[r]].has(columns[a])) parents_[r].push_back(a);
+        if (a < k_ && graph.spouses[nodes[r]].has(columns[a])) spouses_[r].push_back(a);
+      }
+    }
+    residual_.assign(k_ * m_, 0.0), noise_.assign(k_ * k_, 0.0);
+    for (std::size_t r = 0; r < k_; ++r) residual_[r * m_ + r] = 1.0, noise_[r * k_ + r] = moments_[r * m_ + r];
+  }
+
+  std::size_t edges() const {
+    std::size_t count = 0, twice = 0;
+    for (std::size_t r = 0; r < k_; ++r) count += parents_[r].size(), twice += spouses_[r].size();
+    return count + twice / 2;
+  }
+
+  // ln |noise covariance| + trace - k, which is -2/n of the log likelihood without constants; NaN: collinear columns.
+  double fit(double tolerance, int most, Watch& watch) {
+    double value = std::numeric_limits<double>::quiet_NaN(), last = std::numeric_limits<double>::infinity();
+    for (int round = 0; round < most; ++round) {
+      for (std::size_t r = 0; r < k_; ++r) {
+        if (!update(r)) return std::numeric_limits<double>::quiet_NaN();
+        watch.check(40 * static_cast<std::int64_t>(m_ * m_ + k_ * k_));
+      }
+      value = deviance();
+      if (k_ == 1 || !(std::abs(last - value) >= tolerance)) break;
+      last = value;
+    }
+    return value;
+  }
+
+ private:
+  bool update(std::size_t r) {
+    const std::size_t p = parents_[r].size(), s = spouses_[r].size(), q = p + s, others = k_ - 1;
+    regressors_.assign(q * m_, 0.0);
+    for (std::size_t a = 0; a < p; ++a) regressors_[a * m_ + parents_[r][a]] = 1.0;
+    if (s && !pseudo_variables(r, p)) return false;
+    gram_.resize(q * q), right_.resize(q);
+    for (std::size_t a = 0; a < q; ++a) {
+      times_moments(&regressors_[a * m_]);
+      for (std::size_t b = 0; b < q; ++b) gram_[a * q + b] = dot(product_, &regressors_[b * m_]);
+      right_[a] = product_[r];
+    }
+    weights_ = right_;
+    double variance = moments_[r * m_ + r];
+    if (q) {
+      if (!regression_.factorise(gram_, q)) return false;
+      regression_.solve(weights_.data());
+      for (std::size_t a = 0; a < q; ++a) variance -= weights_[a] * right_[a];
+    }
+    if (!(variance > FLOOR)) {
+      if (k_ > 1) return false;
+      variance = FLOOR;
+    }
+    for (std::size_t a = 0; a < p; ++a) residual_[r * m_ + parents_[r][a]] = -weights_[a];
+    if (s) {
+      shared_.assign(others, 0.0);
+      for (std::size_t a = 0; a < s; ++a) {
+        const std::size_t other = spouses_[r][a];
+        noise_[r * k_ + other] = noise_[other * k_ + r] = weights_[p + a];
+        shared_[other - (other > r)] = weights_[p + a];
+      }
+      explained_ = shared_;
+      rest_.solve(explained_.data());
+      for (std::size_t a = 0; a < others; ++a) variance += shared_[a] * explained_[a];
+    }
+    noise_[r * k_ + r] = variance;
+    return true;
+  }
+
+  // Rows p, p + 1, ... of the regressors: the residuals of the other nodes times the inverse of their covariance, at
+  // the spouses of r.
+  bool pseudo_variables(std::size_t r, std::size_t p) {
+    const std::size_t others = k_ - 1;
+    block_.resize(others * others);
+    for (std::size_t a = 0; a < others; ++a)
+      for (std::size_t b = 0; b < others; ++b) block_[a * others + b] = noise_[(a + (a >= r)) * k_ + b + (b >= r)];
+    if (!rest_.factorise(block_, others)) return false;
+    for (std::size_t a = 0; a < spouses_[r].size(); ++a) {
+      unit_.assign(others, 0.0);
+      unit_[spouses_[r][a] - (spouses_[r][a] > r)] = 1.0;
+      rest_.solve(unit_.data());
+      for (std::size_t b = 0; b < others; ++b)
+        for (std::size_t c = 0; c < m_; ++c)
+          regressors_[(p + a) * m_ + c] += unit_[b] * residual_[(b + (b >= r)) * m_ + c];
+    }
+    return true;
+  }
+
+  double deviance() {
+    if (!rest_.factorise(noise_, k_)) return std::numeric_limits<double>::quiet_NaN();
+    double trace = 0.0;
+    for (std::size_t r = 0; r < k_; ++r) {
+      times_moments(&residual_[r * m_]);
+      unit_.resize(k_);
+      for (std::size_t a = 0; a < k_; ++a) unit_[a] = dot(product_, &residual_[a * m_]);
+      rest_.solve(unit_.data());
+      trace += unit_[r];
+    }
+    return rest_.log_determinant() + trace - static_cast<double>(k_);
+  }
+
+  void times_moments(const double* row) {
+    product_.assign(m_, 0.0);
+    for (std::size_t a = 0; a < m_; ++a)
+      for (std::size_t b = 0; b < m_; ++b) product_[b] += row[a] * moments_[a * m_ + b];
+  }
+
+  double dot(const std::vector<double>& a, const double* b) const {
+    double sum = 0.0;
+    for (std::size_t c = 0; c < m_; ++c) sum += a[c] * b[c];
+    return sum;
+  }
+
+  static constexpr double FLOOR = 1e-12;  // residual variance that counts as a perfect fit
+  std::size_t k_, m_ = 0;                 // nodes; nodes and parents
+  std::vector<std::vector<std::size_t>> parents_, spouses_;
+  std::vector<double> moments_, residual_, noise_, regressors_, gram_, right_, weights_, shared_, explained_, block_,
+      unit_, product_;
+  Solver regression_, rest_;
+};
+
+// ---- the border ----
+
+class AncestralScore {
+ public:
+  AncestralScore(const Table& correlation, double rows, double price, int largest, const Flags& never, double tolerance)
+      : d_(correlation.shape(0)), rows_(rows), price_(price), largest_(largest), tolerance_(tolerance) {
+    require_shape({d_, d_}, "correlation", correlation);
+    require_shape({d_, d_}, "never", never);
+    require(rows > 0 && price >= 0 && largest >= 1 && tolerance > 0, "rows, price, largest or tolerance out of range");
+    correlation_.assign(correlation.data(), correlation.data() + d_ * d_);
+    never_.assign(d_, NodeSet(d_));
+    for (std::size_t i = 0; i < d_; ++i)
+      for (std::size_t j = 0; j < d_; ++j)
+        if (flags(never)[i * d_ + j]) never_[j].add(static_cast<int>(i));
+  }
+
+  double total(const Flags& directed, const Flags& bidirected) {
+    const Mixed graph = read(directed, bidirected);
+    return watched([&](Watch& watch) {
+      double sum = 0.0;
+      for (const Members& district : graph.districts(everything())) sum += value(graph, district, watch);
+      return sum;
+    });
+  }
+
+  bool legal(const Flags& directed, const Flags& bidirected) const { return legal(read(directed, bidirected)); }
+
+  Result<double, 1> gains(const Flags& directed, const Flags& bidirected, const In<std::int64_t, 2>& moves) {
+    Mixed graph = read(directed, bidirected);
+    const std::size_t m = moves.shape(0);
+    require_shape({m, 3}, "moves", moves);
+    const std::int64_t* move = moves.data();
+    for (std::size_t k = 0; k < m; ++k, move += 3) {
+      require_range(move, 2, 0, whole(d_), "the nodes of a move");
+      require_range(move + 2, 1, 0, 4, "the kind of a move");
+      require(move[0] != move[1], "a move must have two nodes");
+    }
+    Owned<double, 1> found({m});
+    watched([&](Watch& watch) {
+      for (std::size_t k = 0; k < m; ++k) {
+        const std::int64_t* at = moves.data() + 3 * k;
+        found[k] = gain(graph, static_cast<int>(at[0]), static_cast<int>(at[1]), static_cast<int>(at[2]), watch);
+        watch.check(2000 + 40 * whole(d_));
+      }
+      return 0;
+    });
+    return found.give();
+  }
+
+  std::size_t known() const { return known_.size(); }
+
+ private:
+  Members everything() const {
+    Members all(d_);
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+
+  Mixed read(const Flags& directed, const Flags& bidirected) const {
+    require_shape({d_, d_}, "directed and bidirected", directed, bidirected);
+    const std::uint8_t *arrows = flags(directed), *both = flags(bidirected);
+    Mixed graph(d_);
+    for (std::size_t i = 0; i < d_; ++i) {
+      require(!arrows[i * d_ + i] && !both[i * d_ + i], "a graph must have no loops");
+      for (std::size_t j = 0; j < i; ++j) {
+        const bool to = arrows[i * d_ + j], from = arrows[j * d_ + i], spouse = both[i * d_ + j];
+        require(spouse == static_cast<bool>(both[j * d_ + i]), "bidirected edges must be symmetric");
+        require(to + from + spouse <= 1, "two nodes must have at most one edge");
+        const int kind = to ? 1 : from ? 2 : spouse ? 3 : 0;
+        if (kind) graph.put(static_cast<int>(i), static_cast<int>(j), kind);
+      }
+    }
+    return graph;
+  }
+
+  bool legal(const Mixed& graph) const {
+    const std::vector<NodeSet> ancestors = ancestors_of(graph);
+    if (ancestors.empty()) return d_ == 0;
+    for (std::size_t node = 0; node < d_; ++node)
+      if (ancestors[node].meets(graph.spouses[node]) || ancestors[node].meets(never_[node])) return false;
+    for (const Members& district : graph.districts(everything()))
+      if (static_cast<int>(district.size()) > largest_ || !is_maximal(graph, ancestors, district)) return false;
+    return true;
+  }
+
+  // What changing one edge adds to the score; minus infinity where the graph would not be legal.
+  double gain(Mixed& graph, int i, int j, int kind, Watch& watch) {
+    const int before = graph.kind(i, j);
+    if (before == kind) return 0.0;
+    const Members ends{i, j};
+    std::vector<Members> districts = graph.districts(ends);
+    Members touched;
+    double change = 0.0;
+    for (const Members& district : districts) {
+      change -= value(graph, district, watch);
+      touched.insert(touched.end(), district.begin(), district.end());
+    }
+    graph.put(i, j, kind);
+    if (legal(graph)) {
+      for (const Members& district : graph.districts(touched)) change += value(graph, district, watch);
+      if (std::isnan(change)) change = NEVER;
+    } else {
+      change = NEVER;
+    }
+    graph.put(i, j, before);
+    return change;
+  }
+
+  double value(const Mixed& graph, const Members& nodes, Watch& watch) {
+    std::vector<std::uint64_t> key;
+    for (const int node : nodes) {
+      key.push_back(static_cast<std::uint64_t>(node));
+      for (const auto* sets : {&graph.parents, &graph.spouses})
+        key.insert(key.end(), (*sets)[node].words().begin(), (*sets)[node].words().end());
+    }
+    const auto place = known_.find(key);
+    if (place != known_.end()) return place->second;
+    District district(correlation_.data(), d_, graph, nodes);
+    const double fitted = district.fit(tolerance_, MOST_ROUNDS, watch);
+    const double found = -rows_ * fitted - price_ * static_cast<double>(district.edges());
+    known_.emplace(std::move(key), found);
+    return found;
+  }
+
+  static constexpr int MOST_ROUNDS = 500;
+  std::size_t d_;
+  double rows_, price_;
+  int largest_;
+  double tolerance_;
+  std::vector<double> correlation_;
+  std::vector<NodeSet> never_;  // the nodes that must not be ancestors of a node
+  std::map<std::vector<std::uint64_t>, double> known_;
+};
+
+}  // namespace
+
+void bind_ancestral(nb::module_& m) {
+  nb::class_<AncestralScore>(m, "AncestralScore", "Scores of maximal ancestral graphs, kept by district.")
+      .def(nb::init<const Table&, double, double, int, const Flags&, double>(), "correlation"_a, "rows"_a, "price"_a,
+           "largest"_a, "never"_a, "tolerance"_a)
+      .def("total", &AncestralScore::total, "Return the score of a graph; NaN where columns are collinear.")
+      .def(
+          "legal",
+          [](const AncestralScore& self, const Flags& directed, const Flags& bidirected) {
+            return self.legal(directed, bidirected);
+          },
+          "Return whether a graph is ancestral, maximal, with small districts and no forbidden ancestor.")
+      .def("gains", &AncestralScore::gains, "Return what changing one edge adds to the score.")
+      .def_prop_ro("known", &AncestralScore::known, "Number of districts with a known value.");
+}
+
+}  // namespace drbo

@@ -1,0 +1,131 @@
+"""Where is a hidden cause likely? Cheap signs in the best DAG of a linear score.
+
+Two signs. The score rises when an edge becomes two-headed and the rest of the graph adapts
+(:func:`drbo.search.ancestral.climb.climb`, without its walks). And one hidden factor explains four columns that are all
+linked to each other about as well as their six edges do. Both are silent on most tables without a hidden cause, and
+both miss many hidden causes: silence proves nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import combinations, islice
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.claims.record import CheckedEdge
+from drbo.errors import ScoreError
+from drbo.scores.base import Score
+from drbo.search.ancestral.climb import climb
+from drbo.search.ancestral.mag import Bools
+from drbo.search.ancestral.ricf import DistrictScores
+
+#: Larger tables are not looked at: the check must stay a fraction of the fit.
+MOST_COLUMNS = 100
+#: Sets of four linked columns that are looked at.
+MOST_CLIQUES = 200
+#: Six edges have two parameters more than one factor with four effects.
+FEWER_PARAMETERS = 2
+#: What is said about an edge at which a hidden cause is likely.
+DOUBT = "The class has this direction, but a hidden cause is likely here: with one, the score is higher."
+
+Floats = npt.NDArray[np.float64]
+
+
+def suspected(
+    score: Score,
+    dag: Bools,  # (d, d) the best DAG
+    seed: int,
+) -> Bools:
+    """Return (d, d) the edges of a DAG at which a hidden cause is likely; none where the score cannot tell.
+
+    Examples
+    --------
+    >>> from drbo.scores.linear import BicNV
+    >>> score = BicNV.from_covariance([[1.0, 0.8], [0.8, 1.0]], 100)
+    >>> bool(suspected(score, np.array([[False, True], [False, False]]), 0).any())
+    False
+    """
+    found = np.zeros_like(dag)
+    if len(dag) > MOST_COLUMNS or not dag.any():
+        return found
+    try:
+        scores = DistrictScores.of(score)
+        graph = climb(scores, dag, seed, walks=0).graph
+    except ScoreError:  # no linear score, or collinear columns
+        return found
+    if graph.bidirected.any():
+        found = dag & (graph.bidirected | ~graph.adjacent)
+    linked = dag | dag.T
+    for clique in islice(_cliques(linked), MOST_CLIQUES):
+        if _is_one_factor(scores, dag, clique):
+            found[np.ix_(clique, clique)] |= dag[np.ix_(clique, clique)]
+    return found
+
+
+def with_doubts(
+    checks: Iterable[CheckedEdge], edges: Sequence[tuple[str, str]], names: Sequence[str]
+) -> tuple[CheckedEdge, ...]:
+    """Return the checks of edges, with a doubt at those where a hidden cause is likely, in the order of the columns.
+
+    Examples
+    --------
+    >>> with_doubts([], [("a", "b")], ["a", "b"])[0].confounded
+    True
+    """
+    place = {name: k for k, name in enumerate(names)}
+    found = {(one.cause, one.effect): one for one in checks}
+    for cause, effect in edges:
+        one = found.get((cause, effect), CheckedEdge(cause=cause, effect=effect))
+        found[cause, effect] = replace(one, doubt=one.doubt or DOUBT, confounded=True)
+    return tuple(found[edge] for edge in sorted(found, key=lambda edge: (place[edge[0]], place[edge[1]])))
+
+
+def _cliques(linked: Bools) -> Iterable[list[int]]:
+    """Yield every set of four nodes that are all linked to each other."""
+    for a in range(len(linked)):
+        later = [node for node in np.flatnonzero(linked[a]).tolist() if node > a]
+        for b, c, e in combinations(later, 3):
+            if linked[b, c] and linked[b, e] and linked[c, e]:
+                yield [a, b, c, e]
+
+
+def _is_one_factor(scores: DistrictScores, dag: Bools, clique: list[int]) -> bool:
+    """Tell whether one factor explains four columns, given their other parents, as well as six edges at less price."""
+    outside = [node for node in np.flatnonzero(dag[:, clique].any(axis=1)).tolist() if node not in clique]
+    moments = scores.correlation[np.ix_(clique, clique)]
+    if outside:
+        shared = scores.correlation[np.ix_(outside, clique)]
+        moments = moments - shared.T @ np.linalg.pinv(scores.correlation[np.ix_(outside, outside)]) @ shared
+    scale = np.sqrt(np.diag(moments))
+    lost = one_factor_misfit(moments / scale[:, None] / scale)
+    return bool(scores.n_rows * lost < FEWER_PARAMETERS * scores.price)
+
+
+def one_factor_misfit(correlation: Floats) -> float:
+    """Return -2/n of the log likelihood ratio of one factor with four effects against no restriction.
+
+    The squared loading of a column is r_ij r_ik / r_jk for any two others, and the mean over the three pairs is taken
+    (Spearman 1904), so the misfit is a little larger than that of the best loadings. Infinite: there is no such factor.
+
+    Examples
+    --------
+    >>> loadings = np.array([0.9, 0.8, 0.7, 0.6])
+    >>> exact = np.outer(loadings, loadings)
+    >>> np.fill_diagonal(exact, 1.0)
+    >>> abs(round(one_factor_misfit(exact), 9)), one_factor_misfit(np.eye(4))
+    (0.0, inf)
+    """
+    strength = np.empty(4)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for i in range(4):
+            others = [k for k in range(4) if k != i]
+            ratios = [correlation[i, j] * correlation[i, k] / correlation[j, k] for j, k in combinations(others, 2)]
+            strength[i] = np.mean(ratios)
+    if not ((strength > 0) & (strength < 1)).all():
+        return float("inf")
+    loadings = np.sqrt(strength) * np.where(correlation[0] < 0, -1.0, 1.0)
+    fitted = np.outer(loadings, loadings)
+    np.fill_diagonal(fitted, 1.0)
+    trace = float(np.trace(np.linalg.solve(fitted, correlation)))
+    return float(np.linalg.slogdet(fitted)[1] - np.linalg.slogdet(correlation)[1]) + trace - 4

@@ -1,0 +1,57 @@
+"""Tables that come as rows of cells, from worksheets and databases."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from drbo.data.lines import MAX_COLUMNS
+from drbo.data.text import check_unique, numbered
+from drbo.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def cells_as_frame(
+    rows: Sequence[Sequence[Any]],  # all of the same length; None is a missing cell
+    what: str,
+    *,
+    header: bool,
+    notes: list[str],
+) -> "pd.DataFrame":
+    """Return rows as a frame; their names are in the first row with two cells, above that are titles.
+
+    Columns without any cell and rows without any cell are left out.
+
+    Examples
+    --------
+    >>> frame = cells_as_frame([["Table 1", None], ["a", "b"], [1, 2.5], [None, None]], "t", header=True, notes=[])
+    >>> frame.to_dict("list")
+    {'a': [1], 'b': [2.5]}
+    """
+    filled = [row for row in rows if any(cell is not None for cell in row)]
+    used = [j for j in range(len(rows[0]) if rows else 0) if any(row[j] is not None for row in filled)]
+    start = next((k for k, row in enumerate(filled) if sum(cell is not None for cell in row) > 1), None)
+    if start is None:
+        raise DataError(f"{what} has no table", hint="a table needs at least 2 columns and 3 rows")
+    if len(used) > MAX_COLUMNS:
+        raise DataError(f"{what} has {len(used)} columns, but at most {MAX_COLUMNS} are allowed", hint="select fewer")
+    if header and start:
+        notes.append(f"{start} line{'s' * (start > 1)} above the column names ignored")
+    names = [str(filled[start][j] if filled[start][j] is not None else "").strip() for j in used]
+    return columns_as_frame(names if header else numbered(len(used)), filled[start + header :], used, what)
+
+
+def columns_as_frame(
+    names: Sequence[str], rows: Sequence[Sequence[Any]], used: Sequence[int], what: str
+) -> "pd.DataFrame":
+    """Return these places of all rows as columns with these names."""
+    import pandas as pd
+
+    if "" in names:
+        raise DataError(
+            f"{what}: column {list(names).index('') + 1} of {len(names)} has no name", hint="give every column a name"
+        )
+    check_unique(names, f"{what}: ")
+    if not rows:
+        raise DataError(f"{what} has column names but no rows", hint="a table needs at least 3 rows")
+    return pd.DataFrame({name: pd.Series([row[j] for row in rows]) for name, j in zip(names, used, strict=True)})

@@ -1,0 +1,76 @@
+"""Tables of SQLite databases: opened for reading only, and no code that a database names is run."""
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from drbo.data.files import BYTES_PER_TEXT
+from drbo.data.lines import MAX_COLUMNS
+from drbo.data.packed import InputLimit
+from drbo.data.rows import columns_as_frame
+from drbo.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUFFIXES = (".db", ".sqlite", ".sqlite3")
+MAX_CELL = 2**20  # bytes
+_ROWS_AT_ONCE = 1_000
+_TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name"
+_VIRTUAL = re.compile(r"\s*create\s+virtual\b", re.IGNORECASE)
+_ALLOWED = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
+
+
+def read_sqlite(path: Path, table: str, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
+    """Return a table of a database; without a name, the only one that there is."""
+    what = f"file '{path}'"
+    try:
+        # Immutable: no lock, no journal, and no file is written beside the database.
+        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True)) as database:
+            database.execute("PRAGMA trusted_schema = OFF")
+            database.execute("PRAGMA cell_size_check = ON")
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_CELL)
+            database.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, MAX_COLUMNS)
+            database.text_factory = lambda raw: raw.decode(errors="replace")
+            database.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY)
+            plain = [str(name) for name, sql in database.execute(_TABLES) if not _VIRTUAL.match(str(sql))]
+            name = _chosen([name for name in plain if not name.startswith("sqlite_")], table, what, notes)
+            return _read(database, name, what, limit)
+    except (sqlite3.Error, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(
+            f"{what} is not a complete SQLite database, or table '{table}' is not a plain one: {error!s:.200}",
+            hint="export the table as CSV",
+        ) from error
+
+
+def _chosen(tables: list[str], wanted: str, what: str, notes: list[str]) -> str:
+    listed = ", ".join(tables) or "none"
+    if wanted in tables:
+        return wanted
+    if wanted:
+        raise DataError(f"{what} has no table '{wanted:.80}'", hint=f"its tables are {listed:.300}")
+    if len(tables) != 1:
+        raise DataError(
+            f"{what} has {len(tables)} tables: {listed:.300}", hint="name one after two colons, as in data.db::patients"
+        )
+    notes.append(f"table '{tables[0]}'")
+    return tables[0]
+
+
+def _read(database: sqlite3.Connection, name: str, what: str, limit: InputLimit) -> "pd.DataFrame":
+    """Return all rows, counting what they take."""
+    quoted = name.replace('"', '""')
+    cursor = database.execute(f'SELECT * FROM "{quoted}"')
+    names = [str(column[0]) for column in cursor.description]
+    rows, size = list[tuple[Any, ...]](), 0
+    while some := cursor.fetchmany(_ROWS_AT_ONCE):
+        for row in some:
+            size += sum(BYTES_PER_TEXT + len(cell) if isinstance(cell, str | bytes) else 8 for cell in row)
+        limit.check(size, what)
+        rows += some
+    return columns_as_frame(names, rows, range(len(names)), f"{what}, table '{name}'")

@@ -1,0 +1,84 @@
+"""What the report says about a result with hidden causes."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from drbo.claims.directions import EdgeDirection
+from drbo.result.hidden import HiddenResult, hidden_notes
+from drbo.result.pag_summary import ASSUMED, KNOWLEDGE, sign_of
+from drbo.result.report.content import Content
+from drbo.result.result import Result
+from drbo.search.ancestral.mag import ARROW, CIRCLE, TAIL
+
+
+class HiddenContent(Content):
+    """The words of a report about a partial ancestral graph."""
+
+    ends = ("one end", "other end")
+    spoken: ClassVar = {
+        "supported": "linked, marks supported",
+        "assumed": "linked, marks assumed",
+        "open": "linked, marks open",
+    }
+
+    def __init__(self, result: HiddenResult) -> None:
+        super().__init__(result)
+        self._pag = result.pag
+        self._ends = result.ends
+
+    @property
+    def headline(self) -> str:
+        """The result in one sentence."""
+        n = self.n_edges
+        words = ", ".join(f"{self.kinds[kind]} {kind}" for kind in ("supported", "assumed", "open"))
+        return (
+            f"{n} edge{'s' * (n != 1)} among {len(self.result.names)} variables, learned from "
+            f"{self.result.table.n_rows:,} rows; hidden causes allowed; marks: {words}"
+        )
+
+    @property
+    def legend(self) -> str:
+        """What the lines of a picture mean, in a few words."""
+        return "".join(f" {text[0].upper()}{text[1:]}." for text in hidden_notes(self._ends))
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What must hold for the marks to mean what they say."""
+        words = [
+            f"Assumed: {ASSUMED}.",
+            "Common causes may be hidden. An edge with two arrowheads says that neither column causes the other and "
+            "that something not in the table is involved. A circle says that the data do not tell.",
+            "An arrow with a tail is a cause, directly or through other things. Only where the table calls it visible, "
+            "nothing hidden can cause both of its ends.",
+            "Marks are supported where tests on the edges of the best DAG find them as well, and assumed elsewhere.",
+            self._independence,
+        ]
+        return words + ([f"{KNOWLEDGE[0].upper()}{KNOWLEDGE[1:]}."] if self.result.knowledge.to_mapping() else [])
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """No questions: an answer about a pair seldom settles a circle."""
+        return ()
+
+    def column_facts(self, node: int) -> list[list[str]]:
+        """Return what is known about one variable: label and value."""
+        pag, names = self._pag, self.result.names
+        groups = {
+            "causes": (pag[node] == TAIL) & (pag[:, node] == ARROW),
+            "effects": (pag[node] == ARROW) & (pag[:, node] == TAIL),
+            "linked by something hidden": (pag[node] == ARROW) & (pag[:, node] == ARROW),
+            "linked, not told how": (pag[node] == CIRCLE) | (pag[:, node] == CIRCLE),
+        }
+        facts = [
+            [words, ", ".join(names[k] for k in np.flatnonzero(found)) or "none"] for words, found in groups.items()
+        ]
+        return facts + [row for row in super().column_facts(node) if row[0] in ("mean", "standard deviation", "range")]
+
+    def _sign(self, record: dict[Any, Any], one: EdgeDirection) -> str:
+        return sign_of(record["mark_source"], record["mark_target"])
+
+
+def content_of(result: Result) -> Content:
+    """Return the words of the report of a result."""
+    return HiddenContent(result) if isinstance(result, HiddenResult) else Content(result)

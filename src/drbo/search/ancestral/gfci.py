@@ -1,0 +1,160 @@
+"""A second opinion about marks: the best DAG, less the edges that a test removes, in the manner of GFCI.
+
+Ogarrio, Spirtes & Ramsey (2016) take adjacent pairs and unshielded colliders from a DAG that was found by score, and
+remove edges whose ends are independent given some other columns. Its marks need not be those of any graph; here they
+only tell which marks of a scored graph a method of another kind finds as well.
+"""
+
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import norm
+
+from drbo.graph import topological_order
+from drbo.search.ancestral.mag import ARROW, CIRCLE, NO_EDGE, Bools, Marks
+from drbo.search.ancestral.pag import oriented
+
+#: A pair with a larger p-value given some set counts as independent.
+ALPHA = 0.01
+#: Members of a set of neighbours, and of a set of columns further away.
+MOST_NEIGHBOURS, MOST_FAR = 4, 2
+#: Columns that sets are made of, the most correlated with the pair.
+MOST_CANDIDATES = 12
+
+Floats = npt.NDArray[np.float64]
+
+
+class PartialCorrelations:
+    """Fisher's test of a partial correlation, for many conditioning sets of one size at once.
+
+    Examples
+    --------
+    >>> chain = np.array([[1.0, 0.6, 0.36], [0.6, 1.0, 0.6], [0.36, 0.6, 1.0]])
+    >>> tests = PartialCorrelations(chain, 500)
+    >>> [float(tests.p_values(0, 2, np.array([given]).reshape(1, -1))[0].round(3)) for given in ([], [1])]
+    [0.0, 1.0]
+    """
+
+    def __init__(self, correlation: Floats, n_rows: float) -> None:
+        self._correlation, self._n_rows = correlation, n_rows
+
+    def p_values(self, i: int, j: int, sets: npt.NDArray[np.intp]) -> Floats:  # sets (m, k)
+        """Return the p-values of the pair given each set; 1 where the columns are collinear."""
+        m, k = sets.shape
+        columns = np.column_stack([np.full(m, i), np.full(m, j), sets]).astype(np.intp)
+        blocks = self._correlation[columns[:, :, None], columns[:, None, :]]
+        try:
+            inverse = np.linalg.inv(blocks)
+        except np.linalg.LinAlgError:
+            return np.ones(m)
+        scale = np.sqrt(np.maximum(inverse[:, 0, 0] * inverse[:, 1, 1], np.finfo(float).tiny))
+        partial = np.clip(-inverse[:, 0, 1] / scale, -1 + 1e-12, 1 - 1e-12)
+        statistic = np.abs(np.arctanh(partial)) * np.sqrt(max(1.0, self._n_rows - k - 3))
+        return np.asarray(2 * norm.sf(statistic))
+
+    def strongest(self, i: int, j: int, candidates: list[int]) -> list[int]:
+        """Return the candidates that are most correlated with the pair, in order of their number."""
+        size = np.maximum(np.abs(self._correlation[i, candidates]), np.abs(self._correlation[j, candidates]))
+        return sorted(candidates[k] for k in np.argsort(-size, kind="stable")[:MOST_CANDIDATES])
+
+
+class _Skeleton:
+    """The pairs that no test has separated, and what separates the others."""
+
+    def __init__(self, dag: Bools, tests: PartialCorrelations, alpha: float) -> None:
+        self.dag, self._tests, self._alpha = dag, tests, alpha
+        self.linked: Bools = dag | dag.T
+        self.separators: dict[tuple[int, int], set[int]] = {}
+
+    def _remove(self, i: int, j: int, given: tuple[int, ...]) -> None:
+        self.linked[i, j] = self.linked[j, i] = False
+        self.separators[i, j] = self.separators[j, i] = set(given)
+
+    def _best(self, i: int, j: int, candidates: list[int], size: int) -> tuple[float, tuple[int, ...]]:
+        """Return the largest p-value over all sets of a size, and its set."""
+        sets = list(combinations(self._tests.strongest(i, j, candidates), size))
+        if not sets:
+            return 0.0, ()
+        values = self._tests.p_values(i, j, np.array(sets, dtype=np.intp).reshape(len(sets), size))
+        return float(values.max()), sets[int(values.argmax())]
+
+    def test_triangles(self) -> None:
+        """Remove edges of triangles, given sets of neighbours, small sets first and the clearest edge first."""
+        for size in range(MOST_NEIGHBOURS + 1):
+            before, found = self.linked.copy(), []
+            for i, j in np.argwhere(np.triu(before)).tolist():
+                if not (before[i] & before[j]).any():
+                    continue
+                around = [[v for v in np.flatnonzero(before[end]).tolist() if v not in (i, j)] for end in (i, j)]
+                p_value, given = max(self._best(i, j, nodes, size) for nodes in around)
+                if p_value > self._alpha:
+                    found.append((p_value, i, j, given))
+            for _, i, j, given in sorted(found, reverse=True):
+                if (self.linked[i] & self.linked[j]).any():
+                    self._remove(i, j, given)
+
+    def test_further(self, marks: Marks) -> None:
+        """Remove edges given columns that may lie on inducing paths, further away than neighbours."""
+        for i, j in np.argwhere(np.triu(self.linked)).tolist():
+            for near, far in ((i, j), (j, i)):
+                candidates = sorted(_possible_separators(marks, near, far))
+                if set(candidates) <= set(np.flatnonzero(self.linked[near]).tolist()):
+                    continue
+                p_value, given = max(self._best(i, j, candidates, size) for size in range(1, MOST_FAR + 1))
+                if p_value > self._alpha:
+                    self._remove(i, j, given)
+                    break
+
+    def marked(self) -> Marks:
+        """Return circles everywhere but at unshielded colliders."""
+        marks = np.where(self.linked, CIRCLE, NO_EDGE).astype(np.int8)
+        for b in range(len(marks)):
+            for a, c in combinations(np.flatnonzero(self.linked[b]).tolist(), 2):
+                if not self.linked[a, c] and self.is_collider(a, b, c):
+                    marks[a, b] = marks[c, b] = ARROW
+        return marks
+
+    def is_collider(self, a: int, b: int, c: int) -> bool:
+        """Tell whether the set that separates a and c leaves b out; of pairs without an edge in the DAG, the DAG."""
+        if (a, c) in self.separators:
+            return b not in self.separators[a, c]
+        return bool(self.dag[a, b] and self.dag[c, b])
+
+
+def second_opinion(dag: Bools, correlation: Floats, n_rows: float, alpha: float = ALPHA) -> Marks:
+    """Return the marks that tests on the edges of a DAG give.
+
+    Examples
+    --------
+    >>> correlation = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.5, 0.5, 1.0]])
+    >>> second_opinion(np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool), correlation, 500).tolist()
+    [[0, 0, 2], [0, 0, 2], [1, 1, 0]]
+    """
+    found = _Skeleton(dag, PartialCorrelations(correlation, n_rows), alpha)
+    found.test_triangles()
+    found.test_further(found.marked())
+    place = np.argsort(topological_order(dag))
+
+    def is_collider(t: int, b: int, c: int) -> bool:
+        if (t, c) in found.separators:
+            return b not in found.separators[t, c]
+        return not dag[b, t if place[t] > place[c] else c]  # the parents of the later one separate the two
+
+    return oriented(found.marked(), is_collider)
+
+
+def _possible_separators(marks: Marks, start: int, other: int) -> set[int]:
+    """Return the nodes on paths from a node on which every inner node is a collider or in a triangle."""
+    linked, seen, found = marks != NO_EDGE, set(), set()
+    queue = [(start, v) for v in np.flatnonzero(linked[start]).tolist() if v != other]
+    while queue:
+        u, v = queue.pop()
+        if (u, v) in seen:
+            continue
+        seen.add((u, v))
+        found.add(v)
+        for w in np.flatnonzero(linked[v]).tolist():
+            if w not in (u, start) and (linked[u, w] or (marks[u, v] == ARROW and marks[w, v] == ARROW)):
+                queue.append((v, w))
+    return found - {start, other}

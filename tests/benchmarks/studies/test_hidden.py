@@ -1,0 +1,40 @@
+"""The study of hidden causes draws tables whose truth is known, and counts marks against it."""
+
+import numpy as np
+
+from benchmarks.studies.hidden import CASES, Truth, cases, compared, drawn, fci, graphs
+from drbo.search.ancestral.mag import Mag
+from drbo.search.ancestral.pag import is_legal, pag_of
+
+
+def test_the_truth_of_a_random_table_is_legal_and_fits_its_columns():
+    values, truth = drawn(0, 50, 10, 2)
+    assert values.shape == (50, 10)
+    assert truth.pag.shape == truth.causes.shape == (10, 10)
+    assert is_legal(truth.pag)
+
+
+def test_marks_are_counted():
+    truth = Truth(
+        pag_of(Mag.of([[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])), np.zeros((4, 4), dtype=bool)
+    )
+    row = compared(truth.pag, truth, np.ones((4, 4), dtype=bool))
+    assert row["whole"] == row["legal"] == 1
+    assert (row["arrows right"], row["arrows claimed"], row["arrows true"]) == (3, 3, 3)
+    assert (row["causes claimed"], row["causes right"], row["supported claimed"]) == (1, 0, 1)
+    nothing = compared(np.zeros((4, 4), dtype=np.int8), truth)
+    assert (nothing["whole"], nothing["adjacent right"], nothing["adjacent true"]) == (0, 0, 3)
+
+
+def test_the_marks_of_causallearn_are_read_the_right_way_round(rng):
+    a, b = rng.normal(size=(2, 800))
+    c = a + b + rng.normal(size=800)
+    found = fci(np.column_stack([a, b, c, c + 0.7 * rng.normal(size=800)]), 0.01)
+    np.testing.assert_array_equal(found, [[0, 0, 2, 0], [0, 0, 2, 0], [1, 1, 0, 2], [0, 0, 3, 0]])
+
+
+def test_every_method_has_a_row():
+    rows = list(graphs(columns=[6], hidden=[20], rows=[200], seeds=[0]))
+    assert [row["method"] for row in rows] == ["drbo", "DAG", "GFCI", "FCI 0.01", "FCI 0.05"]
+    assert all(row["legal"] for row in rows[:2])
+    assert len(list(cases(rows=[200], seeds=[0], methods=("DAG",)))) == len(CASES)

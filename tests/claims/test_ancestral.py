@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+from drbo.claims.ancestral import ancestral_answer, known_causes
+from drbo.constraints import Constraints
+from drbo.data.table import Table
+from drbo.errors import KnowledgeError
+from drbo.knowledge import Knowledge
+from drbo.scores.linear import BicNV
+from tests.hidden import confounded_table
+
+NAMES = ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "never"),
+    [
+        (Knowledge(forbidden=["a -> b"]), {("a", "b")}),
+        (Knowledge(tiers=[["a"], ["b", "c"]]), {("b", "a"), ("c", "a")}),
+        (Knowledge(roots=["a"]), {("b", "a"), ("c", "a")}),
+        (Knowledge(leaves=["c"]), {("c", "a"), ("c", "b")}),
+        (Knowledge(context=["a"]), {("b", "a"), ("c", "a")}),
+        (Knowledge(max_parents=0), set()),
+        (Knowledge(required=["a -> b"], max_parents=1), {("b", "a")}),
+    ],
+)
+def test_knowledge_is_a_statement_about_causes(knowledge, never):
+    found, always = known_causes(Constraints.of(knowledge, NAMES))
+    assert {(NAMES[i], NAMES[j]) for i, j in np.argwhere(found)} == never
+    assert {(NAMES[i], NAMES[j]) for i, j in np.argwhere(always)} == set(knowledge.required)
+
+
+def test_the_answer_has_the_hidden_cause_and_both_methods_agree_on_it():
+    table = Table.from_array(confounded_table().to_numpy())
+    dag = np.zeros((5, 5), dtype=bool)
+    dag[0, 1] = dag[0, 2] = dag[1, 2] = dag[3, 2] = dag[1, 4] = True
+    found = ancestral_answer(BicNV(table, penalty=1.5), dag, Constraints.none(5), 0)
+    assert found.bidirected[1, 2]
+    assert found.gain > 0
+    assert found.whole
+    assert found.second[1, 2] == found.second[2, 1] == 2
+    order = np.array([4, 3, 2, 1, 0])
+    moved = found.rearranged(lambda matrix: matrix[np.ix_(order, order)])
+    assert moved.bidirected[3, 2]
+    assert moved.gain == found.gain
+
+
+def test_required_edges_that_make_a_forbidden_cause_are_refused():
+    knowledge = Knowledge(required=["a -> b", "b -> c"], forbidden=["a -> c"])
+    with pytest.raises(KnowledgeError, match="make 'a' a cause of 'c', which is forbidden"):
+        known_causes(Constraints.of(knowledge, NAMES))

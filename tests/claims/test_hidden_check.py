@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+
+from drbo import DrBO
+from drbo.claims.hidden_check import DOUBT, MOST_COLUMNS, one_factor_misfit, suspected, with_doubts
+from drbo.claims.record import CheckedEdge
+from drbo.data.table import Table
+from drbo.scores.linear import BicEV, BicNV
+from tests.hidden import confounded_table
+
+N = 1000
+
+
+def _collider_dag():
+    dag = np.zeros((4, 4), dtype=bool)
+    dag[0, 1] = dag[0, 2] = dag[1, 2] = dag[3, 2] = True
+    return dag
+
+
+def test_an_edge_of_a_hidden_cause_is_suspected():
+    score = BicNV(Table.from_array(confounded_table().to_numpy()[:, :4]), penalty=1.5)
+    found = suspected(score, _collider_dag(), 0)
+    assert np.argwhere(found).tolist() == [[0, 2], [1, 2]]  # a -> c only makes up for what b -> c says too much
+
+
+def test_clean_tables_are_silent():
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        dag = np.triu(rng.random((8, 8)) < 0.35, 1)
+        X = rng.normal(size=(N, 8)) @ np.linalg.inv(np.eye(8) - dag * rng.uniform(0.5, 1.0, (8, 8)))
+        assert not suspected(BicNV(Table.from_array(X), penalty=2.0), dag, seed).any()
+
+
+def test_one_factor_is_told_from_a_clique(rng):
+    factor = rng.normal(size=(N, 1)) * [1.0, 0.8, -0.9, 1.2] + rng.normal(size=(N, 4))
+    dag = np.triu(np.ones((4, 4), dtype=bool), 1)
+    assert suspected(BicNV(Table.from_array(factor), penalty=2.0), dag, 0).sum() == 6
+    weights = dag * np.array([0.7, -0.5, 0.8, 0.6])
+    clique = rng.normal(size=(N, 4)) @ np.linalg.inv(np.eye(4) - weights)
+    assert not suspected(BicNV(Table.from_array(clique), penalty=2.0), dag, 0).any()
+
+
+def test_the_misfit_is_zero_for_a_factor_and_at_least_zero_otherwise(rng):
+    signs = np.array([0.5, -0.6, 0.7, -0.8])
+    exact = np.outer(signs, signs)
+    np.fill_diagonal(exact, 1.0)
+    assert one_factor_misfit(exact) == pytest.approx(0.0, abs=1e-12)
+    for _ in range(20):
+        assert one_factor_misfit(np.corrcoef(rng.normal(size=(4, 50)))) >= -1e-12
+
+
+def test_what_cannot_be_checked_is_silent(rng):
+    dag = _collider_dag()
+    table = Table.from_array(confounded_table().to_numpy()[:, :4])
+    assert not suspected(BicEV(table), dag, 0).any()
+    assert not suspected(BicNV(table), np.zeros((4, 4), dtype=bool), 0).any()
+    large = MOST_COLUMNS + 1
+    wide = BicNV(Table.from_array(rng.normal(size=(30, large))))
+    assert not suspected(wide, np.eye(large, k=1, dtype=bool), 0).any()
+
+
+def test_doubts_are_added_to_checks_in_the_order_of_the_columns():
+    checks = [CheckedEdge(cause="c", effect="a", doubt="before"), CheckedEdge(cause="b", effect="c")]
+    found = with_doubts(checks, [("a", "b"), ("c", "a")], ["a", "b", "c"])
+    assert [(one.cause, one.effect, one.confounded) for one in found] == [
+        ("a", "b", True), ("b", "c", False), ("c", "a", True)
+    ]  # fmt: skip
+    assert [one.doubt for one in found] == [DOUBT, "", "before"]
+
+
+def test_class_arrows_there_are_assumed_and_the_summary_names_the_option():
+    result = DrBO(score="bic-nv", random_state=0).fit(confounded_table()).result_
+    doubted = {(one.cause, one.effect) for one in result.claims.noise if one.confounded}
+    assert doubted
+    for one in result.directions:
+        if (one.cause, one.effect) in doubted:
+            assert one.direction != "supported"
+    assert any(DOUBT in one.sentence for one in result.directions)
+    assert "a hidden cause is likely at" in result.summary()
+    assert "--hidden" in result.summary()

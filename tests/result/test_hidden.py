@@ -1,0 +1,180 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from drbo import DrBO, Knowledge, Result
+from drbo.claims.record import AncestralRecord
+from drbo.errors import ResultError, SettingsError
+from drbo.result.hidden import HiddenResult, hidden_notes, meaning
+from drbo.search.ancestral.mag import ARROW, CIRCLE, TAIL
+from drbo.search.ancestral.pag import is_legal
+from tests.hidden import confounded_table, hidden_model
+from tests.results import make_result
+
+
+@pytest.fixture
+def result():
+    return hidden_model().result_
+
+
+def _marks(result):
+    return {
+        (row.source, row.target): (row.mark_source, row.mark_target, row.visible) for row in result.edges().itertuples()
+    }
+
+
+def test_the_answer_is_the_pag_of_the_truth(result):
+    assert isinstance(result, HiddenResult)
+    assert is_legal(result.pag)
+    assert _marks(result) == {
+        ("a", "b"): ("circle", "arrow", False),
+        ("b", "c"): ("arrow", "arrow", False),
+        ("d", "c"): ("circle", "arrow", False),
+        ("b", "e"): ("tail", "arrow", True),
+    }
+    assert set(result.edges()["direction"]) == {"supported"}
+
+
+def test_the_graph_of_networkx_has_both_marks():
+    edges = hidden_model().graph_.edges(data=True)
+    assert {(a, b): (data["mark_source"], data["mark_target"]) for a, b, data in edges}["b", "c"] == ("arrow", "arrow")
+    assert set(hidden_model().graph_.nodes) == set("abcde")
+
+
+def test_it_comes_back_from_files(result, tmp_path):
+    back = Result.load(result.save(tmp_path))
+    assert isinstance(back, HiddenResult)
+    assert (back.pag == result.pag).all()
+    assert back.edges().equals(result.edges())
+    assert "mark_source" in (tmp_path / "edges.csv").read_text().splitlines()[0]
+    assert back.summary() == result.summary()
+
+
+def test_a_copy_of_the_estimator_allows_hidden_causes_too(result):
+    assert DrBO.like(result).hidden
+    assert not DrBO.like(make_result([[0, 1], [0, 0]])).hidden
+
+
+def test_a_saved_search_is_resumed_with_hidden_causes(tmp_path, result):
+    DrBO(hidden=True, random_state=0, checkpoint=tmp_path).fit(confounded_table())
+    assert (DrBO.resume(tmp_path).result_.pag == result.pag).all()
+
+
+def test_the_order_of_columns_does_not_matter(result):
+    columns = ["d", "b", "e", "a", "c"]
+    other = DrBO(hidden=True, random_state=0).fit(confounded_table()[columns]).result_
+    order = [columns.index(name) for name in result.names]
+    assert (other.pag[np.ix_(order, order)] == result.pag).all()
+
+
+def test_knowledge_marks_edges_and_is_called_given():
+    known = Knowledge(tiers=[["a", "d"], ["b", "c", "e"]], forbidden=["c -> b"])
+    result = DrBO(hidden=True, random_state=0, knowledge=known).fit(confounded_table()).result_
+    assert _marks(result)["a", "b"][1] == "arrow"
+    grounds = {(row.source, row.target): row.ground for row in result.edges().itertuples()}
+    assert grounds["a", "b"] == grounds["b", "c"] == "given"
+    assert "not complete" in result.summary()
+
+
+def _with(directed, bidirected, second=None, **given):
+    d = len(directed)
+    record = AncestralRecord(
+        directed=np.array(directed, dtype=bool),
+        bidirected=np.array(bidirected, dtype=bool),
+        gain=1.0,
+        second=np.zeros((d, d), dtype=np.int8) if second is None else np.array(second, dtype=np.int8),
+    )
+    return HiddenResult.of(make_result(np.zeros((d, d), dtype=bool), **given), record)
+
+
+def test_marks_that_tests_do_not_find_are_assumed_and_circles_are_open():
+    collider, none = [[0, 0, 1], [0, 0, 1], [0, 0, 0]], np.zeros((3, 3))
+    assert {one.direction for one in _with(collider, none).directions} == {"assumed"}
+    found = _with([[0, 1], [0, 0]], np.zeros((2, 2)))
+    assert [one.direction for one in found.directions] == ["open"]
+    assert found.undirected.sum() == 2
+    assert _with(collider, none).assumed.sum() == 2
+    assert _with(collider, none).ends == {(0, 2): ("circle", "hollow"), (1, 2): ("circle", "hollow")}
+
+
+@pytest.mark.parametrize(
+    ("directed", "bidirected", "second", "words"),
+    [
+        ([[0, 1], [1, 0]], [[0, 0], [0, 0]], None, "at most one edge"),
+        ([[0, 1, 0], [0, 0, 1], [1, 0, 0]], np.zeros((3, 3)), None, "not a maximal ancestral"),
+        ([[0, 1], [0, 0]], [[0, 0], [0, 0]], [[0, 7], [0, 0]], "second"),
+    ],
+)
+def test_files_with_other_graphs_are_refused(directed, bidirected, second, words):
+    with pytest.raises(ResultError, match=words):
+        _with(directed, bidirected, second)
+
+
+@pytest.mark.parametrize("what", ["judge", "effects", "to_pgmpy"])
+def test_what_is_made_for_dags_is_refused_in_words(result, what):
+    arguments = () if what == "to_pgmpy" else (confounded_table(),)
+    with pytest.raises(ResultError, match="does not support results with hidden causes"):
+        getattr(result, what)(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"score": "splines"}, "linear score"),
+        ({"score": "bic-ev"}, "linear score"),
+        ({"prune": "f-test"}, "prune"),
+        ({"preset": "paper"}, "preset"),
+        ({"missing": "impute"}, "impute"),
+        ({"score_options": {"targets": np.eye(5)}}, "targets"),
+    ],
+)
+def test_choices_that_cannot_be_combined_with_it_are_refused(given, words):
+    with pytest.raises(SettingsError, match=words):
+        DrBO(hidden=True, **given).fit(confounded_table())
+
+
+def test_resamples_are_refused():
+    for call in (
+        lambda model: model.bootstrap(confounded_table(), n=2),
+        lambda model: model.stability(confounded_table(), seeds=2),
+        lambda model: model.effects(confounded_table(), "a", "b", n=2),
+    ):
+        with pytest.raises(SettingsError, match="hidden causes"):
+            call(hidden_model())
+
+
+@pytest.mark.parametrize(
+    ("marks", "words"),
+    [
+        ((TAIL, ARROW), "'a' is a cause of 'b'"),
+        ((ARROW, TAIL), "'b' is a cause of 'a'"),
+        ((CIRCLE, ARROW), "'b' is not a cause of 'a'"),
+        ((CIRCLE, CIRCLE), "do not tell"),
+        ((ARROW, ARROW), "Neither"),
+        ((TAIL, CIRCLE), "linked"),
+    ],
+)
+def test_every_pair_of_marks_has_its_sentence(marks, words):
+    assert words in meaning(marks, "a", "b", visible=False)
+
+
+def test_only_the_marks_in_a_picture_are_explained():
+    assert hidden_notes({}) == []
+    assert len(hidden_notes({(0, 1): ("hollow", "solid"), (1, 2): ("circle", "solid")})) == 3
+
+
+def test_pictures_show_circles_and_two_heads(result, tmp_path):
+    result.plot(tmp_path / "graph.svg")
+    text = (tmp_path / "graph.svg").read_text()
+    assert text.count("<circle") == 2
+    assert text.count("<polygon") == 5  # a o-> b, b <-> c, d o-> c, b -> e
+    assert "neither causes the other; something not in the table is involved" in text
+    result.plot(tmp_path / "graph.png")
+    assert (tmp_path / "graph.png").stat().st_size > 1000
+
+
+def test_it_can_be_copied_and_described(result):
+    assert repr(replace(result, call="again")) == "<HiddenResult: 5 nodes, 4 edges, bic-nv>"
+    assert result.why()["b", "c"].startswith("Neither")
+    assert not result.weak.any()
