@@ -94,7 +94,7 @@ def test_experiments_follow_their_rows(rng):
     assert found[3].tolist() == [True, False, False]
     turned = make(table.take(np.arange(300), np.array([2, 0, 1])), name="bic-experiments", columns=np.array([2, 0, 1]))
     assert (turned(rows, seed=0) == found).all()
-    known = (KnownTarget("hot", "x2", "hard"),)
+    known = (KnownTarget("hot", "c", "hard"),)
     cut = make(replace(table, experiments=Experiments(codes, ("plain", "hot"), known)))
     assert cut(np.arange(300), seed=0).shape == (3, 3)
 
