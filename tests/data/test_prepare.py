@@ -67,7 +67,7 @@ def test_experiments_follow_the_rows_that_are_used():
     assert used.sum() == data.table.n_rows == 29
     assert data.table.experiments.counts.tolist() == [14, 15]
     assert data.columns == ["a", "b"]
-    assert data.notes[0] == "1 experiments beside the control 'plain'"
+    assert data.notes[0] == "1 experiment beside the control 'plain'"
     assert (data.table.weights == 1).all()  # a shift between experiments is no reason to count rows as fewer
     again = preparation.again(_runs(), ("b", "a"), weights)
     assert (again.experiments.codes == data.table.experiments.codes).all()

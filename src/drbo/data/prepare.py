@@ -122,7 +122,8 @@ class Preparation:
         data = self._plain.prepare(rest, sample_weight)
         kept = found.take(used)
         kept.check_rows()
-        others = f"{len(kept.labels) - 1} experiments beside the control '{kept.labels[0]}'"
+        count = len(kept.labels) - 1
+        others = f"{count} experiment{'s' * (count != 1)} beside the control '{kept.labels[0]}'"
         table, notes = self._counted(replace(data.table, experiments=kept), (others, *data.notes))
         return replace(data, table=table, notes=notes)
 
