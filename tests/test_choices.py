@@ -7,6 +7,7 @@ from drbo.choices import Choices, chance_parents
 from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.scores.chance import chance_penalty
+from drbo.scores.chance_categories import chance_gamma
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.scores.registry import score_class
@@ -51,6 +52,18 @@ def test_no_test_follows_the_search_so_that_the_optimum_is_shown():
     holes = _table().values.copy()
     holes[0, 0] = np.nan
     assert Choices().penalty(BicNV, replace(_table(), values=holes))[0] == "ebic"  # columns cannot be shuffled
+
+
+def test_few_rows_of_many_categories_pay_more_for_the_choice_among_pairs(rng):
+    table = Table.from_array(rng.integers(2, size=(60, 40)))
+    gamma = chance_gamma(score_class("bdeu"), table)
+    choice = Choices(score="bdeu").of_score(table)
+    assert choice.options == {"penalty": "ebic", "gamma": gamma}
+    expected = f"penalty ebic with gamma {gamma:g}: with less, independent columns like these would get edges by chance"
+    assert choice.reasons == (expected,)
+    assert Choices(score="bdeu", score_options={"gamma": 0.7}).of_score(table).options["gamma"] == 0.7
+    many = Table.from_array(rng.integers(2, size=(500, 5)))
+    assert Choices(score="bdeu").of_score(many).options == {"penalty": "ebic"}
 
 
 def test_among_many_columns_a_linear_bic_pays_for_the_choice_among_pairs(rng):

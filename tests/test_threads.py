@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from drbo import threads
@@ -64,3 +65,10 @@ def test_a_check_of_a_table_does_without_torch():
     """Which takes longer to load than most tables to check."""
     code = "import sys, drbo.data.check; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_one_thread_each_gives_torch_its_threads_back():
+    before = torch.get_num_threads()
+    with threads.one_thread_each():
+        torch.set_num_threads(1)
+    assert torch.get_num_threads() == before

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.reports import earlier, figures, presets, results, scores, searches, speed, trust
+from benchmarks.reports import earlier, figures, hidden, presets, results, scores, searches, speed, trust
 from benchmarks.rows import Row, read
 
 ROOT = Path(__file__).parents[2]
@@ -14,6 +14,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/scores.md", "noise of other shapes", "nongaussian", scores.nongaussian),
     ("docs/scores.md", "real tables", "real_tables", scores.real_tables),
     ("docs/scores.md", "gaussian networks", "gaussian_networks", scores.gaussian_networks),
+    ("docs/hidden.md", "hidden", "hidden", hidden.hidden),
     ("docs/efficiency.md", "efficiency", "efficiency", searches.efficiency),
     ("docs/efficiency.md", "expensive", "expensive", searches.expensive),
     ("docs/exact.md", "certify", "exact", searches.certify),
@@ -38,6 +39,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
 #: Pictures beside those of docs/results: name, rows, drawing.
 DRAWN: tuple[tuple[str, str, Callable[[list[Row]], bytes]], ...] = (
     ("learning-curves.svg", "speed_curves", figures.learning_curves),
+    *hidden.DRAWN,
 )
 
 

@@ -43,7 +43,7 @@ def null_test(rows: list[Row]) -> str:
 
 def _span(rows: list[Row]) -> str:
     """Return the penalty of some rows: a word, a number, or the smallest and the largest of several."""
-    found = sorted({row["penalty"] for row in rows}, key=lambda word: (word == "ebic", word))
+    found = sorted({row["penalty"] for row in rows}, key=lambda word: (word.startswith("ebic"), word))
     return found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}"
 
 
@@ -268,7 +268,7 @@ def sections() -> str:
 def real_tables(rows: list[Row]) -> str:
     """Return what each score finds in real tables with a known graph."""
     text = header(
-        "table | rows | tables | score | F1, arrows | F1, links | supported by the class, right "
+        "table | rows | tables | score | F1, arrows | open ones half | F1, links | supported by the class, right "
         "| by the noise check, right"
     )
     order = sorted(rows, key=lambda row: (row["table"], -int(row["n"]), row["score"] != "auto", row["score"]))
@@ -278,7 +278,9 @@ def real_tables(rows: list[Row]) -> str:
             f"{sum(int(row[f'{ground} right']) for row in part)} of {sum(int(row[ground]) for row in part)}"
             for ground in ("class", "noise-check")
         )
-        distances = " | ".join(spread([float(row[name]) for row in part], 2) for name in ("f1", "f1_skeleton"))
+        distances = " | ".join(
+            spread([float(row[name]) for row in part], 2) for name in ("f1", "f1_half", "f1_skeleton")
+        )
         text += f"| {table} | {int(n):,} | {len(part)} | `{score}`{taken} | {distances} | {claims} |\n"
     return text
 

@@ -6,9 +6,9 @@
     python -m benchmarks false_edges --part nonlinear
 
 ``null``: 20 independent columns, each in units drawn from 0.01 to 100, searched with the default preset, its
-penalty and its pruning. The first sets are searched again in plain units: the graph must be the same. The first one of
-each kind has a search of default length, the others one of 100 evaluations, which are enough to try every single edge
-five times over. ``gp`` gets half the sets and always 100; its 1,000 rows are work for a GPU (``--device cuda``).
+penalty and its pruning. The first sets are searched again in plain units: the graph must be the same. ``gp`` gets half
+the sets and 100 evaluations, which are enough to try every single edge five times over; its 1,000 rows are work for a
+GPU (``--device cuda``).
 ``choose``: SHD (``bic-nv``: between CPDAGs) with other penalties and pruners, on data sets 100, 101, ... of
 ``drbo.data.simulate.simulate`` and on independent columns. ``nonlinear``: what ``score="auto"`` takes
 for linear and nonlinear data.
@@ -16,7 +16,6 @@ for linear and nonlinear data.
 
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
-from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -32,7 +31,6 @@ from drbo.data.check import check_table
 from drbo.data.simulate import linear_weights, random_dag, simulate, simulate_cos, simulate_gp, standardize
 from drbo.data.table import Table
 from drbo.metrics import shd, shd_cpdag
-from drbo.scores import base
 
 N_COLUMNS = 20
 ROWS = (100, 1_000)
@@ -135,20 +133,18 @@ def independent(kind: str, n: int, seed: int, *, units: bool, d: int = N_COLUMNS
     return pd.DataFrame(columns)
 
 
-def false_edges(
-    score: str, kind: str, n: int, d: int, seed: int, again: bool, short: bool, gamma: float, device: str
-) -> Row:
+def false_edges(score: str, kind: str, n: int, d: int, seed: int, again: bool, device: str) -> Row:
     """Search one table, and where asked for ``again`` in plain units."""
     torch.set_num_threads(1)
     results = []
     for units in (True, False)[: 1 + again]:
         frame = independent(kind, n, seed, units=units, d=d)
         chosen = choose_score(check_table(frame)[0]).name if score == "auto" else score
-        evals = EVALS if short and chosen not in ("bic-nv", "bic-ev") else None  # these two have the order search
-        with mock.patch.object(base, "EBIC_GAMMA", gamma):
-            model = DrBO(score=score, max_evals=evals, random_state=seed, device=device, exact=False)
-            results.append(model.fit(frame).result_)
+        evals = EVALS if chosen in COSTLY else None  # all others have the order search
+        model = DrBO(score=score, max_evals=evals, random_state=seed, device=device, exact=False)
+        results.append(model.fit(frame).result_)
     first = results[0]
+    options = first.scoring.options
     return {
         "score": score,
         "kind": kind,
@@ -156,7 +152,7 @@ def false_edges(
         "d": d,
         "seed": seed,
         "chosen": chosen,
-        "penalty": first.scoring.options["penalty"],
+        "penalty": f"{options['penalty']} {options['gamma']:g}" if "gamma" in options else options["penalty"],
         "pruner": first.pruner,
         "edges": int(first.dag.sum()),
         "same_in_other_units": bool((first.cpdag == results[1].cpdag).all()) if again else "",
@@ -166,21 +162,19 @@ def false_edges(
     }
 
 
-@study("null", "score kind n d seed", scores=("bdeu",), rows=(100,), seeds=range(1), units=0, full=0)
+@study("null", "score kind n d seed", scores=("bdeu",), rows=(100,), seeds=range(1), units=0)
 def null(
     scores: Annotated[Names, "scores"] = tuple(KINDS),
     rows: Annotated[Numbers, "sample sizes"] = ROWS,
     columns: Annotated[Numbers, "numbers of columns"] = (N_COLUMNS,),
     seeds: Seeds = range(20),
     units: Annotated[int, "tables of each kind searched again in plain units"] = 5,
-    full: Annotated[int, "tables of each kind with a search of default length"] = 1,
-    gamma: Annotated[float, "weight of ln d in the penalty ebic"] = base.EBIC_GAMMA,
     device: Device = "cpu",
     workers: Workers = 1,
 ) -> Iterator[Row]:
     """Yield the false edges of every score."""
     jobs = [
-        (score, kind, n, d, seed, seed < units, score in COSTLY or seed >= full, gamma, device)
+        (score, kind, n, d, seed, seed < units, device)
         for score in scores
         for kind in KINDS.get(score, ("gaussian", "t3"))
         for n in rows
@@ -202,10 +196,9 @@ def errors(
         drawn = simulate(graph, kind.split()[0], n=n, seed=seed)  # type: ignore[arg-type]
         data, truth = standardize(drawn.X) if kind.endswith("z") else drawn.X, drawn.dag
     evals = None if score in ("bic-nv", "bic-ev") else 2 * EVALS
-    options = {"penalty": value}
+    options = {"penalty": value, "gamma": gamma}
     model = DrBO(score=score, max_evals=evals, random_state=seed, prune="none", score_options=options, device="cpu")
-    with mock.patch.object(base, "EBIC_GAMMA", gamma):
-        found = model.fit(data).adjacency_
+    found = model.fit(data).adjacency_
     distance = shd_cpdag if score == "bic-nv" else shd
     return {pruner: distance(prune(pruner, data, found)[0], truth) for pruner in pruners}
 

@@ -2,11 +2,13 @@
 
     python -m benchmarks gp_speed --families 64 --sklearn 16
     python -m benchmarks gp_speed --every-family --device cuda
+    python -m benchmarks gp_speed --part fits               whole fits with the default score gp
 
 scikit-learn's fits are timed one after the other on the first of the same families, with the same threads, and scaled
 to their number.
 """
 
+import os
 import time
 import warnings
 from collections.abc import Iterator
@@ -15,9 +17,10 @@ from typing import Annotated
 import numpy as np
 import torch
 
-from benchmarks.parameters import Device, SampleSize
+from benchmarks.parameters import Device, Numbers, SampleSize
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
+from drbo import DrBO
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.scores.families import Families
@@ -88,3 +91,18 @@ def run(
         row |= {"sklearn_timed_on": count, "sklearn_seconds": round(other, 2), "ratio": round(other / seconds, 2)}
         row |= {"sklearn_cpu_seconds": round(other_cpu, 2), "cpu_ratio": round(other_cpu / cpu, 2)}
     yield row
+
+
+@study("gp_fits", "nodes n seed machine", nodes=(4,), rows=60)
+def fits(
+    nodes: Annotated[Numbers, "numbers of nodes"] = (10, 20), rows: SampleSize = 1_000, seed: Annotated[int, "data"] = 0
+) -> Iterator[Row]:
+    """Yield the seconds of a default fit for each number of nodes."""
+    for d in nodes:
+        values = simulate(f"{d}ER2", model="gp", n=rows, seed=seed).X
+        start, cpu_start = time.perf_counter(), time.process_time()
+        result = DrBO(score="gp", random_state=seed).fit(values).result_
+        cpu = time.process_time() - cpu_start
+        row: Row = {"nodes": d, "n": rows, "seed": seed, "threads": torch.get_num_threads(), "n_local": result.n_local}
+        row |= {"seconds": round(time.perf_counter() - start, 1), "cpu_seconds": round(cpu, 1)}
+        yield row | {"score": repr(float(result.score)), "load": os.getloadavg()[0]}

@@ -10,128 +10,102 @@
 #include "steps.h"
 
 namespace drbo {
-
 namespace {
 
 // Room for one expansion in each thread.
 struct Room {
-  std::vector<std::int32_t> config, finer, number, cells, totals;
-  std::vector<std::uint8_t> member;
+  vector<int32_t> config, finer, number, cells, totals;
   Tally tally;
 };
 
 class CountSteps final : public PricedSteps {
  public:
-  std::vector<In<std::int32_t, 2>> codes;  // (d, u) levels of the distinct rows, for each group
-  std::vector<Ints> repeats;               // (u,) how often each row occurs
-  Ints cardinalities;                      // (d,)
-  double ess = 0.0;                        // equivalent sample size of BDeu; 0: the log-likelihood
+  vector<Codes> codes;   // (d, u) levels of the distinct rows, for each group
+  vector<Ints> repeats;  // (u,) how often each row occurs
+  Ints cardinalities;    // (d,)
+  double ess = 0.0;      // equivalent sample size of BDeu; 0: the log-likelihood
   double gain = 0.0;
   Row parameter_prices;  // (d,) of a configuration of the parents
 
   void check() {
-    const std::size_t d = n_nodes();
+    const size_t d = n_nodes();
     check_prices(codes.size());
     require(codes.size() == repeats.size(), "codes and repeats must have the same groups");
     require_shape({d}, "parameter_prices", parameter_prices);
-    for (std::size_t g = 0; g < codes.size(); ++g) {
+    for (size_t g = 0; g < codes.size(); ++g) {
       require_shape({d, codes[g].shape(1)}, "codes", codes[g]);
       rows_.emplace_back(codes[g], cardinalities, repeats[g]);
     }
   }
 
-  std::int64_t work(const Family& family) const override {
+  int64_t work(const Family& family) const override {
     return 2 * whole(of(family.node).u * (n_nodes() + family.size * family.size));
   }
 
   Worth expand(const Family& family, double* gains, Watch& watch) const override {
     thread_local Room room;
-    const std::size_t d = n_nodes(), node = family.node, n = of(node).u;
-    const std::int32_t *first = family.parents, *last = first + family.size;
-    room.member.assign(d, 0);
-    room.config.assign(n, 0), room.finer.resize(n);
-    std::int64_t seen = 1;
+    const size_t d = n_nodes(), node = family.node, n = of(node).u;
+    const int32_t *first = family.parents, *last = first + family.size;
+    const double price = this->price(family), parameters = parameter_prices[node];
+    const int64_t seen = configure(family, -1, room.config, room);
     double possible = 1.0;
-    for (const std::int32_t* parent = first; parent != last; ++parent) {
-      room.member[*parent] = 1;
-      seen = refine(node, room.config, seen, *parent, room);
-      possible *= cards(*parent);
-    }
-    const double price = this->price(family);
+    for (const int32_t* parent = first; parent != last; ++parent) possible *= cards(*parent);
     Worth worth;
-    worth.value = gain * fit(node, room.config, seen, -1, possible, room);
-    worth.value -= parameter_prices.data()[node] * possible + price;
-    double best = NEVER;
-    for (std::size_t other = 0; other < d; ++other) {
-      const bool member = room.member[other];
-      gains[other] = member ? 0.0 : NEVER;
-      if (!wanted(family, other, member)) continue;
+    worth.value = gain * fit(node, room.config, seen, -1, possible, room) - (parameters * possible + price);
+    std::fill_n(gains, d, 0.0);
+    for (int32_t other = 0; other < whole(d); ++other) {
+      const bool member = std::binary_search(first, last, other);
+      const double edge = this->price(node, other);
+      if (other == family.node || !(member ? may_drop(node, other) : may_add(node, other) && has_room(family)))
+        continue;
       watch.check(4 * whole(n) * (member ? family.size : 1));
-      const double change =
-          member ? without(family, other, possible, price, room) : with(node, other, seen, possible, price, room);
-      if (!member) gains[other] = change - worth.value;
-      if (member && change - worth.value > best) {
-        best = change - worth.value;
-        if (best > 0) worth.drop = static_cast<std::int64_t>(other);
+      if (member) {
+        const int64_t fewer = configure(family, other, room.finer, room);
+        const double coarser = possible / cards(other), found = fit(node, room.finer, fewer, -1, coarser, room);
+        worth.offer_drop(other, gain * found - parameters * coarser - price + edge - worth.value);
+      } else {
+        const double finer = possible * cards(other), found = fit(node, room.config, seen, other, finer, room);
+        gains[other] = gain * found - parameters * finer - price - edge - worth.value;
       }
     }
-    worth.drop_gain = best;
     return worth;
   }
 
  private:
-  const CountedRows& of(std::size_t node) const { return rows_[group.data()[node]]; }
-  double cards(std::size_t node) const { return static_cast<double>(cardinalities.data()[node]); }
+  const CountedRows& of(size_t node) const { return rows_[group[node]]; }
+  double cards(size_t node) const { return static_cast<double>(cardinalities[node]); }
 
-  // Whether the set with this parent more or less is one that a step may lead to.
-  bool wanted(const Family& family, std::size_t other, bool member) const {
-    if (other == static_cast<std::size_t>(family.node)) return false;
-    return member ? may_drop(family.node, other) : may_add(family.node, other) && has_room(family);
-  }
-
-  double with(std::size_t node, std::size_t other, std::int64_t seen, double possible, double price, Room& room) const {
-    const double finer = possible * cards(other);
-    const double found = fit(node, room.config, seen, static_cast<std::int64_t>(other), finer, room);
-    return gain * found - parameter_prices.data()[node] * finer - price - this->price(node, other);
-  }
-
-  double without(const Family& family, std::size_t other, double possible, double price, Room& room) const {
-    const double coarser = possible / cards(other);
-    std::fill(room.finer.begin(), room.finer.end(), 0);
-    std::int64_t seen = 1;
-    for (std::int32_t k = 0; k < family.size; ++k)
-      if (family.parents[k] != static_cast<std::int32_t>(other))
-        seen = refine(family.node, room.finer, seen, family.parents[k], room);
-    const double found = fit(family.node, room.finer, seen, -1, coarser, room);
-    return gain * found - parameter_prices.data()[family.node] * coarser - price + this->price(family.node, other);
-  }
-
-  std::int64_t refine(std::size_t node, std::vector<std::int32_t>& config, std::int64_t seen, std::size_t by,
-                      Room& room) const {
-    return of(node).refine(by, config.data(), seen, room.number, config.data(), nullptr);
+  // Numbers the configurations of the parents, one of them left out, in the order of the rows; returns how many.
+  int64_t configure(const Family& family, int32_t without, vector<int32_t>& config, Room& room) const {
+    const CountedRows& rows = of(family.node);
+    config.assign(rows.u, 0);
+    int64_t seen = 1;
+    for (int32_t k = 0; k < family.size; ++k)
+      if (family.parents[k] != without)
+        seen = rows.refine(family.parents[k], config.data(), seen, room.number, config.data(), nullptr);
+    return seen;
   }
 
   // Counts the levels of a column in configurations, split by another column (-1: by none), numbered in the order of
   // the rows; sets cells and totals.
-  void count(std::size_t node, const std::vector<std::int32_t>& config, std::int64_t seen, std::int64_t by,
-             Room& room) const {
+  void count(size_t node, const vector<int32_t>& config, int64_t seen, int64_t by, Room& room) const {
     const CountedRows& rows = of(node);
-    const std::size_t n = config.size();
-    const std::int64_t levels = cardinalities.data()[node], split = by < 0 ? 1 : cardinalities.data()[by];
+    const size_t n = config.size();
+    const int64_t levels = cardinalities[node], split = by < 0 ? 1 : cardinalities[by];
     room.number.assign(seen * split, -1);
-    room.cells.resize(std::min(seen * split, static_cast<std::int64_t>(n)) * levels);
-    const std::int32_t* const __restrict column = rows.column(node);
-    const std::int32_t* const __restrict other = by < 0 ? nullptr : rows.column(by);
-    const std::int32_t* const __restrict coarse = config.data();
-    const std::int32_t* const __restrict repeats = rows.repeats.data();
-    std::int32_t* const __restrict number = room.number.data();
-    std::int32_t* const __restrict cells = room.cells.data();
-    std::int64_t used = 0;
-    for (std::size_t row = 0; row < n; ++row) {
-      const std::int64_t key = other ? coarse[row] * split + other[row] : coarse[row];
-      std::int64_t name = number[key];
+    room.cells.resize(std::min(seen * split, static_cast<int64_t>(n)) * levels);
+    const int32_t* const __restrict column = rows.column(node);
+    const int32_t* const __restrict other = by < 0 ? nullptr : rows.column(by);
+    const int32_t* const __restrict coarse = config.data();
+    const int32_t* const __restrict repeats = rows.repeats.data();
+    int32_t* const __restrict number = room.number.data();
+    int32_t* const __restrict cells = room.cells.data();
+    int64_t used = 0;
+    for (size_t row = 0; row < n; ++row) {
+      const int64_t key = other ? coarse[row] * split + other[row] : coarse[row];
+      int64_t name = number[key];
       if (name < 0) {
-        number[key] = static_cast<std::int32_t>(used);
+        number[key] = static_cast<int32_t>(used);
         name = used++;
         std::fill_n(cells + name * levels, levels, 0);
       }
@@ -139,13 +113,12 @@ class CountSteps final : public PricedSteps {
     }
     room.cells.resize(used * levels);
     room.totals.assign(used, 0);
-    for (std::int64_t name = 0; name < used; ++name)
-      for (std::int64_t level = 0; level < levels; ++level) room.totals[name] += cells[name * levels + level];
+    for (int64_t name = 0; name < used; ++name)
+      for (int64_t level = 0; level < levels; ++level) room.totals[name] += cells[name * levels + level];
   }
 
   // The log-likelihood of a column given such configurations, or its BDeu evidence.
-  double fit(std::size_t node, const std::vector<std::int32_t>& config, std::int64_t seen, std::int64_t by,
-             double possible, Room& room) const {
+  double fit(size_t node, const vector<int32_t>& config, int64_t seen, int64_t by, double possible, Room& room) const {
     count(node, config, seen, by, room);
     const double log_q = ess > 0 ? std::log(possible) : 0.0, log_levels = ess > 0 ? std::log(cards(node)) : 0.0;
     const CellTerm cell(ess, log_q, log_levels), total(ess, log_q);
@@ -153,9 +126,8 @@ class CountSteps final : public PricedSteps {
     return of(node).add(joint, room.totals.data(), room.totals.size(), total, room.tally, -1.0);
   }
 
-  std::vector<CountedRows> rows_;
+  vector<CountedRows> rows_;
 };
-
 }  // namespace
 
 void bind_count_steps(nb::module_& m) {
@@ -164,5 +136,4 @@ void bind_count_steps(nb::module_& m) {
                            FIELD(group), FIELD(cardinalities), FIELD(ess), FIELD(gain), FIELD(parameter_prices),
                            FIELD(prices), FIELD(allowed), FIELD(required), FIELD(max_parents));
 }
-
 }  // namespace drbo

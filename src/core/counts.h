@@ -6,7 +6,7 @@
 namespace drbo {
 
 // Rows, levels and repeats are counted in 32 bits.
-constexpr std::int64_t MOST_ROWS = std::numeric_limits<std::int32_t>::max();
+constexpr int64_t MOST_ROWS = std::numeric_limits<int32_t>::max();
 
 // ln Gamma(x) for x > 0: Stirling's series, after x was moved up to where the series is exact in double precision by
 // Gamma(x) = Gamma(x + k) / (x (x + 1) ... (x + k - 1)). The library's lgamma is not safe with threads.
@@ -26,9 +26,9 @@ inline double log_gamma(double x) {
 }
 
 // N ln N for N = 0, ..., size - 1.
-inline std::vector<double> x_log_x_table(std::int64_t size) {
-  std::vector<double> table(size);
-  for (std::int64_t x = 2; x < size; ++x) table[x] = static_cast<double>(x) * std::log(static_cast<double>(x));
+inline vector<double> x_log_x_table(int64_t size) {
+  vector<double> table(size);
+  for (int64_t x = 2; x < size; ++x) table[x] = static_cast<double>(x) * std::log(static_cast<double>(x));
   return table;
 }
 
@@ -48,46 +48,46 @@ struct CellTerm {
 
 // Room for counting equal counts.
 struct Tally {
-  std::vector<std::int32_t> times, counts;
+  vector<int32_t> times, counts;
 };
 
 // Distinct rows of categorical columns.
 struct CountedRows {
-  In<std::int32_t, 2> columns;  // (n_columns, u)
-  Ints levels;                  // (n_columns,) how many each column has
-  std::vector<std::int32_t> repeats;
-  std::size_t n_columns, u;
-  std::int64_t total = 0;  // the sum of the repeats
-  std::vector<double> x_log_x;
+  Codes columns;  // (n_columns, u)
+  Ints levels;    // (n_columns,) how many each column has
+  vector<int32_t> repeats;
+  size_t n_columns, u;
+  int64_t total = 0;  // the sum of the repeats
+  vector<double> x_log_x;
 
-  CountedRows(const In<std::int32_t, 2>& columns_, const Ints& levels_, const Ints& repeats_)
+  CountedRows(const Codes& columns_, const Ints& levels_, const Ints& repeats_)
       : columns(columns_), levels(levels_), n_columns(columns.shape(0)), u(columns.shape(1)) {
     require(u >= 1 && n_columns >= 1, "there must be rows and columns");
     require_shape({n_columns}, "levels", levels);
     require_shape({u}, "repeats", repeats_);
     require_range(levels.data(), n_columns, 1, MOST_ROWS, "levels");
     require_range(repeats_.data(), u, 1, MOST_ROWS, "repeats");
-    for (std::size_t j = 0; j < n_columns; ++j) require_range(column(j), u, 0, levels.data()[j], "a level");
+    for (size_t j = 0; j < n_columns; ++j) require_range(column(j), u, 0, levels[j], "a level");
     repeats.assign(repeats_.data(), repeats_.data() + u);
-    for (const std::int32_t count : repeats) total += count;
+    for (const int32_t count : repeats) total += count;
     require(total < MOST_ROWS, "there are too many rows");
     x_log_x = x_log_x_table(total + 1);
   }
-  const std::int32_t* column(std::size_t j) const { return columns.data() + j * u; }
-  double cards(std::size_t j) const { return static_cast<double>(levels.data()[j]); }
-  std::int64_t widest() const { return *std::max_element(levels.data(), levels.data() + n_columns); }
+  const int32_t* column(size_t j) const { return columns.data() + j * u; }
+  double cards(size_t j) const { return static_cast<double>(levels[j]); }
+  int64_t widest() const { return *std::max_element(levels.data(), levels.data() + n_columns); }
 
   // Splits cells by a column and numbers those that occur, in the order of the rows; sets the new cell of each row, in
   // place if wanted, and the weight of each cell unless that is null. Returns how many there are.
-  std::int32_t refine(std::size_t j, const std::int32_t* cells, std::int64_t n_cells, std::vector<std::int32_t>& room,
-                      std::int32_t* finer, std::int32_t* __restrict weight) const {
-    const std::int32_t* const by = column(j);
-    const std::size_t width = levels.data()[j];
+  int32_t refine(size_t j, const int32_t* cells, int64_t n_cells, vector<int32_t>& room, int32_t* finer,
+                 int32_t* __restrict weight) const {
+    const int32_t* const by = column(j);
+    const size_t width = levels[j];
     room.assign(n_cells * width, -1);
-    std::int32_t* const __restrict number = room.data();
-    std::int32_t count = 0;
-    for (std::size_t row = 0; row < u; ++row) {
-      std::int32_t& name = number[cells[row] * width + by[row]];
+    int32_t* const __restrict number = room.data();
+    int32_t count = 0;
+    for (size_t row = 0; row < u; ++row) {
+      int32_t& name = number[cells[row] * width + by[row]];
       if (name < 0) {
         if (weight) weight[count] = 0;
         name = count++;
@@ -98,28 +98,27 @@ struct CountedRows {
     return count;
   }
 
-  double term(std::int32_t count, const CellTerm& of) const {
+  double term(int32_t count, const CellTerm& of) const {
     return of.evidence ? log_gamma(static_cast<double>(count) + of.a) + of.offset : x_log_x[count];
   }
 
   // Adds the terms of cells to a sum, or with sign -1 subtracts them; a count of 0 adds nothing. In an evidence, equal
   // counts are evaluated once.
-  double add(double total, const std::int32_t* counts, std::size_t cells, const CellTerm& of, Tally& tally,
+  double add(double total, const int32_t* counts, size_t cells, const CellTerm& of, Tally& tally,
              double sign = 1.0) const {
     if (!of.evidence) {
-      for (std::size_t cell = 0; cell < cells; ++cell) total += sign * x_log_x[counts[cell]];
+      for (size_t cell = 0; cell < cells; ++cell) total += sign * x_log_x[counts[cell]];
       return total;
     }
-    tally.times.resize(std::max<std::size_t>(tally.times.size(), this->total + 1));
+    tally.times.resize(std::max<size_t>(tally.times.size(), this->total + 1));
     tally.counts.clear();
-    for (std::size_t cell = 0; cell < cells; ++cell)
+    for (size_t cell = 0; cell < cells; ++cell)
       if (counts[cell] && tally.times[counts[cell]]++ == 0) tally.counts.push_back(counts[cell]);
-    for (const std::int32_t count : tally.counts) {
+    for (const int32_t count : tally.counts) {
       total += sign * static_cast<double>(tally.times[count]) * term(count, of);
       tally.times[count] = 0;
     }
     return total;
   }
 };
-
 }  // namespace drbo

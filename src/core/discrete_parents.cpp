@@ -12,7 +12,6 @@
 #include "kept_sets.h"
 
 namespace drbo {
-
 namespace {
 
 struct Candidates {
@@ -32,13 +31,13 @@ class DiscreteWalk {
   }
 
   // Returns the sets that were scored, or -1.
-  std::int64_t run(std::int64_t max_steps, Watch& watch) {
-    std::int64_t steps = 1;
+  int64_t run(int64_t max_steps, Watch& watch) {
+    int64_t steps = 1;
     int k = start();
     while (k >= given_.n_required) {
       Depth& here = depths_[k];
       if (here.next < 0) {  // score the sets with one candidate more, and see which ones may stay candidates
-        std::size_t kept = 0;
+        size_t kept = 0;
         if (k == given_.most) here.options.clear();
         for (const int j : here.options) {
           if (++steps > max_steps || !kept_.has_room(1) || watch.over(10 * whole(rows_.u))) return -1;
@@ -59,15 +58,15 @@ class DiscreteWalk {
 
  private:
   struct Depth {
-    std::vector<std::int32_t> cells;  // of each row
-    std::int64_t n_cells = 1;
+    vector<int32_t> cells;  // of each row
+    int64_t n_cells = 1;
     double spread = 0.0;  // the sum of N ln N over the cells
     double log_q = 0.0;   // ln of the configurations that there could be
     double added = 0.0;   // by the members' weights
     double known = 0.0;   // the best share of a subset
     double fit = 0.0;     // the log-likelihood
     Set set = 0;
-    std::vector<int> options;
+    vector<int> options;
     int next = -1;  // the option to descend to; -1: they have not been scored
   };
 
@@ -75,7 +74,7 @@ class DiscreteWalk {
   int start() {
     const int k = given_.n_required;
     depths_[0].spread = rows_.x_log_x[rows_.total];
-    weight_[0] = static_cast<std::int32_t>(rows_.total);
+    weight_[0] = static_cast<int32_t>(rows_.total);
     for (int j = 0; j < k; ++j) {
       step(depths_[j], j, depths_[j + 1]);
       depths_[j + 1].added = depths_[j].added + given_.weights[j];
@@ -117,7 +116,7 @@ class DiscreteWalk {
     const int j = here.options[place];
     if (place + 1 == static_cast<int>(here.options.size())) return false;
     step(here, j, next);
-    const std::int64_t cells = next.n_cells;
+    const int64_t cells = next.n_cells;
     const double value = share(next) + (here.added + given_.weights[j]);
     next.known = std::max(here.known, value);
     next.added = here.added + given_.weights[j];
@@ -130,7 +129,7 @@ class DiscreteWalk {
     return true;
   }
 
-  std::int64_t refine(const Depth& from, int j, std::vector<std::int32_t>& finer) {
+  int64_t refine(const Depth& from, int j, vector<int32_t>& finer) {
     return rows_.refine(j, from.cells.data(), from.n_cells, number_, finer.data(), weight_.data());
   }
 
@@ -140,7 +139,7 @@ class DiscreteWalk {
     const CellTerm term(given_.ess, depth.log_q, evidence ? given_.log_levels(given_.m) : 0.0);
     const CellTerm total(given_.ess, depth.log_q);
     const double spread = evidence ? rows_.add(0.0, weight_.data(), depth.n_cells, total, tally_) : depth.spread;
-    const std::int64_t joint = refine(depth, given_.m, trial_);
+    const int64_t joint = refine(depth, given_.m, trial_);
     depth.fit = rows_.add(0.0, weight_.data(), joint, term, tally_) - spread;
     return evidence ? depth.fit : 2 * depth.fit - given_.unit * std::exp(depth.log_q);
   }
@@ -149,16 +148,14 @@ class DiscreteWalk {
   const CountedRows& rows_;
   KeptSets& kept_;
   double plus_ = 0.0;  // the most that candidates can add by their weights
-  std::vector<Depth> depths_;
-  std::vector<std::int32_t> trial_, number_, weight_;
+  vector<Depth> depths_;
+  vector<int32_t> trial_, number_, weight_;
   Tally tally_;
 };
 
-// ---- the border ----
-
-FoundSets discrete_parent_sets(const In<std::int32_t, 2>& columns, const Ints& levels, const Ints& repeats,
-                               int n_required, const Row& weights, int most, double unit, double ess, double floor,
-                               bool best_only, std::int64_t max_steps, std::int64_t max_sets) {
+FoundSets discrete_parent_sets(const Codes& columns, const Ints& levels, const Ints& repeats, int n_required,
+                               const Row& weights, int most, double unit, double ess, double floor, bool best_only,
+                               int64_t max_steps, int64_t max_sets) {
   const int m = static_cast<int>(weights.shape(0));
   require(m <= 64 && max_sets >= 1, "there must be at most 64 candidates, and room for a set");
   require(0 <= n_required && n_required <= most && most <= m, "most must be in [n_required, m]");
@@ -169,12 +166,10 @@ FoundSets discrete_parent_sets(const In<std::int32_t, 2>& columns, const Ints& l
   DiscreteWalk walk(given, kept);
   return kept.found([&](Watch& watch) { return walk.run(max_steps, watch); });
 }
-
 }  // namespace
 
 void bind_discrete_parents(nb::module_& m) {
   m.def("discrete_parent_sets", &discrete_parent_sets,
         "Return parent sets, their shares and how many sets were scored (-1: too many, or stopped).");
 }
-
 }  // namespace drbo

@@ -4,20 +4,19 @@
 #include <nanobind/stl/tuple.h>
 
 #include "arrays.h"
-#include "bits.h"
 
 namespace drbo {
 
-using FoundSets = std::tuple<Result<std::uint64_t, 1>, Result<double, 1>, std::int64_t>;
+using FoundSets = std::tuple<Result<uint64_t, 1>, Result<double, 1>, int64_t>;
 
 struct KeptSets {
   double floor;  // sets below it are not wanted
   bool best_only;
-  std::int64_t most;  // as many sets make a walk end
-  std::vector<Set> masks{};
-  std::vector<double> shares{};
+  int64_t most;  // as many sets make a walk end
+  vector<Set> masks{};
+  vector<double> shares{};
 
-  bool has_room(std::int64_t more) const { return whole(masks.size()) + more < most; }
+  bool has_room(int64_t more) const { return whole(masks.size()) + more < most; }
 
   void keep(Set set, double share) {
     if (best_only && !masks.empty()) {  // of equally good ones the first
@@ -32,9 +31,8 @@ struct KeptSets {
   // Runs walk(watch), which returns the steps taken, or -1 where there are too many, no room, or it is stopped.
   template <class Walk>
   FoundSets found(const Walk& walk) {
-    const std::int64_t steps = watched(walk);
+    const int64_t steps = watched(walk);
     return {to_numpy(masks), to_numpy(shares), steps};
   }
 };
-
 }  // namespace drbo

@@ -5,10 +5,9 @@
 // first, then taken in. Sets below hold S and lie in S and all undecided candidates U, so none leaves less than the
 // residual given S and U. Where that, at the price of one more parent, does not beat a subset of S, they are skipped.
 #include "kept_sets.h"
-#include "wide.h"
+#include "numbers.h"
 
 namespace drbo {
-
 namespace {
 
 // The form of the share.
@@ -36,11 +35,11 @@ struct Form {
 struct Square {
   double* data;
   int size;
-  double* operator[](int row) const { return data + static_cast<std::size_t>(row) * size; }
+  double* operator[](int row) const { return data + static_cast<size_t>(row) * size; }
 };
 
 // Sweeps a symmetric matrix on k; rows and columns of `skip` are left alone.
-WIDE void sweep(Square before, Square after, int k, const std::uint8_t* skip) {
+WIDE void sweep(Square before, Square after, int k, const uint8_t* skip) {
   const double* own = before[k];
   const double pivot = own[k];
   for (int i = 0; i < before.size; ++i) {
@@ -58,25 +57,18 @@ WIDE void sweep(Square before, Square after, int k, const std::uint8_t* skip) {
 class LinearWalk {
  public:
   LinearWalk(const Form& form, int n_required, KeptSets& kept)
-      : form_(form),
-        required_(n_required),
-        kept_(kept),
-        size_(form.m + 1),
-        given_(matrices(form.most + 1)),
-        full_(matrices(form.m + 1)),
-        skip_(size_),
-        order_(form.m),
-        single_(form.m) {
+      : form_(form), required_(n_required), kept_(kept), size_(form.m + 1), given_(matrices(form.most + 1)),
+        full_(matrices(form.m + 1)), skip_(size_), order_(form.m), single_(form.m) {
     std::iota(order_.begin(), order_.end(), 0);
   }
 
   // Returns the steps taken, or -1.
-  std::int64_t run(const double* matrix, const double* inverse, std::int64_t max_steps, Watch& watch) {
+  int64_t run(const double* matrix, const double* inverse, int64_t max_steps, Watch& watch) {
     const int m = form_.m;
     std::copy_n(matrix, size_ * size_, given(0).data);
     std::copy_n(inverse, size_ * size_, full(0).data);
-    std::vector<double> known(m + 2), sums(m + 2);  // the best share of a subset of the parents at each position
-    std::vector<int> stage(m + 2);
+    vector<double> known(m + 2), sums(m + 2);  // the best share of a subset of the parents at each position
+    vector<int> stage(m + 2);
     double added = 0.0;
     int k = 0, out = 0, p = required_;
     for (int j = 0; j < required_; ++j, ++k) {
@@ -86,7 +78,7 @@ class LinearWalk {
     known[p] = form_.offset[k] + form_.fit(k, given(k)[m][m]) + added;
     sums[p] = added;
     kept_.keep(mask(p), known[p]);
-    std::int64_t steps = 0;
+    int64_t steps = 0;
     const auto back = [&] {
       --p;
       if (p >= required_ && stage[p] == 2) --k;
@@ -94,7 +86,7 @@ class LinearWalk {
     while (p >= required_) {
       const int undecided = m - p;
       if (stage[p] == 0) {  // leave a candidate out
-        const std::int64_t square = static_cast<std::int64_t>(undecided) * undecided;
+        const int64_t square = static_cast<int64_t>(undecided) * undecided;
         if (++steps > max_steps || !kept_.has_room(square) || watch.over(50 + 4 * square)) return -1;
         const double least = std::max(known[p], kept_.floor), reached = 1.0 / full(out)[m][m];
         stage[p] = 2;
@@ -145,11 +137,9 @@ class LinearWalk {
   }
 
  private:
-  std::vector<double> matrices(int count) const {
-    return std::vector<double>(static_cast<std::size_t>(count) * size_ * size_);
-  }
-  Square given(int k) { return {given_.data() + static_cast<std::size_t>(k) * size_ * size_, size_}; }
-  Square full(int out) { return {full_.data() + static_cast<std::size_t>(out) * size_ * size_, size_}; }
+  vector<double> matrices(int count) const { return vector<double>(static_cast<size_t>(count) * size_ * size_); }
+  Square given(int k) { return {given_.data() + static_cast<size_t>(k) * size_ * size_, size_}; }
+  Square full(int out) { return {full_.data() + static_cast<size_t>(out) * size_ * size_, size_}; }
 
   // The candidates before a position that are not left out.
   Set mask(int end) const {
@@ -247,21 +237,19 @@ class LinearWalk {
   int required_;
   KeptSets& kept_;
   int size_;
-  std::vector<double> given_;  // given(k): the matrix swept on the k parents
-  std::vector<double> full_;   // full(e): the inverse of the matrix of all but the e left out
-  std::vector<std::uint8_t> skip_;
-  std::vector<int> order_;
-  std::vector<double> single_;
+  vector<double> given_;  // given(k): the matrix swept on the k parents
+  vector<double> full_;   // full(e): the inverse of the matrix of all but the e left out
+  vector<uint8_t> skip_;
+  vector<int> order_;
+  vector<double> single_;
 };
-
-// ---- the border ----
 
 FoundSets linear_parent_sets(const Table& matrix, const Table& inverse, int n_required, const Row& offset,
                              const Row& slope, const Row& weights, const Row& top, bool logarithmic, double half,
-                             double floor, bool best_only, std::int64_t max_steps, std::int64_t max_sets) {
-  const std::size_t m = weights.shape(0), sizes = offset.shape(0);
+                             double floor, bool best_only, int64_t max_steps, int64_t max_sets) {
+  const size_t m = weights.shape(0), sizes = offset.shape(0);
   require(m <= 64 && sizes >= 1 && sizes <= m + 1, "there must be at most 64 candidates, and no more parents");
-  require(n_required >= 0 && static_cast<std::size_t>(n_required) < sizes, "n_required must be in [0, most]");
+  require(n_required >= 0 && static_cast<size_t>(n_required) < sizes, "n_required must be in [0, most]");
   require(max_sets >= 1, "max_sets must be at least 1");
   require_shape({m + 1, m + 1}, "matrix and inverse", matrix, inverse);
   require_shape({sizes}, "slope", slope);
@@ -274,12 +262,10 @@ FoundSets linear_parent_sets(const Table& matrix, const Table& inverse, int n_re
   LinearWalk walk(form, n_required, kept);
   return kept.found([&](Watch& watch) { return walk.run(matrix.data(), inverse.data(), max_steps, watch); });
 }
-
 }  // namespace
 
 void bind_linear_parents(nb::module_& m) {
   m.def("linear_parent_sets", &linear_parent_sets,
         "Return the parent sets that no subset beats, their shares and the steps taken (-1: too many, or stopped).");
 }
-
 }  // namespace drbo

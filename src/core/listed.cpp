@@ -3,28 +3,27 @@
 // The families of each node are listed, the best or heaviest first. A node may have those whose parents come before it.
 #include <nanobind/stl/tuple.h>
 
+#include <optional>
+
 #include "arrays.h"
-#include "bits.h"
-#include "threads.h"
 
 namespace drbo {
-
 namespace {
 
 // Log weights this far below the best one of a node add nothing.
 constexpr double NEGLIGIBLE = 30.0;
 
 struct ListedFamilies {
-  std::size_t d, n_words;
-  const std::uint64_t* words;  // (m, n_words) parent sets: bit i % 64 of word i / 64 is node i
-  const double* values;        // (m,) shares, or log weights
-  const std::int64_t* starts;  // (d + 1,) where each node's families begin
+  size_t d, n_words;
+  const uint64_t* words;  // (m, n_words) parent sets: bit i % 64 of word i / 64 is node i
+  const double* values;   // (m,) shares, or log weights
+  const int64_t* starts;  // (d + 1,) where each node's families begin
 
-  ListedFamilies(const In<std::uint64_t, 2>& words_, const Row& values_, const Ints& starts_, std::size_t d_)
+  ListedFamilies(const In<uint64_t, 2>& words_, const Row& values_, const Ints& starts_, size_t d_)
       : d(d_), n_words(words_.shape(1)), words(words_.data()), values(values_.data()), starts(starts_.data()) {
-    const std::size_t m = words_.shape(0);
+    const size_t m = words_.shape(0);
     require(d >= 1 && n_words == (d + 63) / 64, "parent sets must have one bit for each node");
-    for (std::size_t row = 0; row < m && d % 64; ++row)
+    for (size_t row = 0; row < m && d % 64; ++row)
       require(words[(row + 1) * n_words - 1] >> (d % 64) == 0, "parent sets must hold known nodes alone");
     require_shape({m}, "the values of the families", values_);
     require_starts(starts_, d, m);
@@ -34,53 +33,54 @@ struct ListedFamilies {
 // An order, and a value of each node that depends on the nodes before it.
 class ListedOrder {
  public:
-  ListedOrder(const ListedFamilies& families, const std::int64_t* order)
-      : families_(families), order_(order, order + families.d), value_(families.d), before_(families.n_words) {}
+  ListedOrder(const ListedFamilies& families, const int64_t* order, Watch& watch)
+      : families_(families), order_(order, order + families.d), value_(families.d), before_(families.n_words),
+        watch_(watch) {}
 
-  const std::vector<std::int64_t>& order() const { return order_; }
+  const vector<int64_t>& order() const { return order_; }
 
  protected:
-  std::int64_t place_of(std::int64_t node) const {
-    return std::find(order_.begin(), order_.end(), node) - order_.begin();
-  }
-  void move(std::int64_t here, std::int64_t there) {
+  int64_t place_of(int64_t node) const { return std::find(order_.begin(), order_.end(), node) - order_.begin(); }
+  void move(int64_t here, int64_t there) {
     const auto at = order_.begin();
     here < there ? std::rotate(at + here, at + here + 1, at + there + 1)
                  : std::rotate(at + there, at + here, at + here + 1);
   }
-  void add(std::int64_t node) { before_[node / 64] |= singleton(node % 64); }
-  void remove(std::int64_t node) { before_[node / 64] &= ~singleton(node % 64); }
+  void add(int64_t node) { before_[node / 64] |= singleton(node % 64); }
+  void remove(int64_t node) { before_[node / 64] &= ~singleton(node % 64); }
   void clear() { std::fill(before_.begin(), before_.end(), 0); }
 
   // Whether the parents of a family are all in before_.
-  bool fits(std::int64_t row) const {
-    const std::uint64_t* parents = families_.words + row * families_.n_words;
-    for (std::size_t k = 0; k < families_.n_words; ++k)
+  bool fits(int64_t row) const {
+    const uint64_t* parents = families_.words + row * families_.n_words;
+    for (size_t k = 0; k < families_.n_words; ++k)
       if (parents[k] & ~before_[k]) return false;
     return true;
   }
 
   const ListedFamilies& families_;
-  std::vector<std::int64_t> order_;
-  std::vector<double> value_;
-  std::vector<std::uint64_t> before_;
+  vector<int64_t> order_;
+  vector<double> value_;
+  vector<uint64_t> before_;
+  Watch& watch_;
 };
 
 // A node goes to its best place, each node having its best listed family.
 class ListedClimb : public ListedOrder {
  public:
-  ListedClimb(const ListedFamilies& families, const std::int64_t* order, Watch& watch)
-      : ListedOrder(families, order), watch_(watch) {
+  ListedClimb(const ListedFamilies& families, const int64_t* order, Watch& watch)
+      : ListedOrder(families, order, watch), chosen_(families.d) {
     refresh();
   }
 
   double total() const { return total_; }
+  const vector<int64_t>& chosen() const { return chosen_; }
 
   void climb(const Ints& visits) {
     for (bool improved = true; improved;) {
       improved = false;
-      for (std::size_t visit = 0; visit < visits.shape(0); ++visit) {
-        const std::int64_t node = visits.data()[visit], here = place_of(node);
+      for (size_t visit = 0; visit < visits.shape(0); ++visit) {
+        const int64_t node = visits[visit], here = place_of(node);
         const auto [place, gain] = best_place(node, here);
         if (watch_.over(2 * work_ + 10)) return;
         work_ = 0;
@@ -93,21 +93,12 @@ class ListedClimb : public ListedOrder {
     }
   }
 
-  // The family of each node; -1: there is none inside its predecessors.
-  void families(std::int64_t* chosen) {
-    clear();
-    for (const std::int64_t node : order_) {
-      chosen[node] = first_inside(node);
-      add(node);
-    }
-  }
-
  private:
-  std::int64_t first_inside(std::int64_t node) {
-    const std::int64_t end = families_.starts[node + 1];
-    std::int64_t row = families_.starts[node];
+  int64_t first_inside(int64_t node) {
+    const int64_t end = families_.starts[node + 1];
+    int64_t row = families_.starts[node];
     if (families_.n_words == 1) {
-      const std::uint64_t outside = ~before_[0];
+      const uint64_t outside = ~before_[0];
       while (row < end && (families_.words[row] & outside)) ++row;
     } else {
       while (row < end && !fits(row)) ++row;
@@ -116,15 +107,13 @@ class ListedClimb : public ListedOrder {
     return row < end ? row : -1;
   }
 
-  double share(std::int64_t node) {
-    const std::int64_t row = first_inside(node);
-    return row >= 0 ? families_.values[row] : NEVER;
-  }
+  double share(int64_t row) const { return row >= 0 ? families_.values[row] : NEVER; }
 
   void refresh() {
     clear();
-    for (const std::int64_t node : order_) {
-      value_[node] = share(node);
+    for (const int64_t node : order_) {
+      chosen_[node] = first_inside(node);
+      value_[node] = share(chosen_[node]);
       add(node);
     }
     total_ = 0.0;
@@ -132,81 +121,75 @@ class ListedClimb : public ListedOrder {
   }
 
   // Tries every place for a node by swapping it past one neighbour at a time; returns the best one and its gain.
-  std::pair<std::int64_t, double> best_place(std::int64_t node, std::int64_t here) {
-    std::int64_t best = here;
+  std::pair<int64_t, double> best_place(int64_t node, int64_t here) {
+    int64_t best = here;
     double best_gain = 0.0;
     const double rounding = 1e-9 * (1.0 + std::abs(total_));  // must not decide between places that tie
     for (const int direction : {-1, 1}) {
       clear();  // predecessors of the node at its trial place
-      for (std::int64_t k = 0; k < here; ++k) add(order_[k]);
+      for (int64_t k = 0; k < here; ++k) add(order_[k]);
       double shift = 0.0;
-      for (std::int64_t place = here + direction; place >= 0 && place < whole(families_.d); place += direction) {
-        const std::int64_t other = order_[place];
+      for (int64_t place = here + direction; place >= 0 && place < whole(families_.d); place += direction) {
+        const int64_t other = order_[place];
         if (direction < 0) remove(other), add(node);
-        shift += share(other) - value_[other];
+        shift += share(first_inside(other)) - value_[other];
         direction < 0 ? remove(node) : add(other);
-        const double gain = shift + share(node) - value_[node];
+        const double gain = shift + share(first_inside(node)) - value_[node];
         if (gain > best_gain + rounding) best = place, best_gain = gain;
       }
     }
     return {best, best_gain};
   }
 
-  Watch& watch_;
+  vector<int64_t> chosen_;  // the family of each node; -1: there is none inside its predecessors
   double total_ = 0.0;
-  std::int64_t work_ = 0;  // families looked at since the watch was
-};
-
-// The random numbers of one chain.
-struct Draws {
-  std::size_t steps;
-  const std::int64_t *moved, *length;  // the node to move, and how far
-  const double* uniform;
+  int64_t work_ = 0;  // families looked at since the watch was
 };
 
 // Edge posteriors (Friedman & Koller 2003): the weight of an order is the product over nodes of the summed weights of
 // the families whose parents come before the node. A step moves one node and is taken by the rule of Metropolis.
 class Chain : public ListedOrder {
  public:
-  Chain(const ListedFamilies& families, const std::int64_t* start, Watch& watch)
-      : ListedOrder(families, start), watch_(watch), new_(families.d) {
+  Chain(const ListedFamilies& families, const int64_t* start, Watch& watch)
+      : ListedOrder(families, start, watch), new_(families.d) {
     set_values(0, families.d - 1, value_);
   }
 
-  // Writes the mean over the second half of the steps of the probability of each edge.
-  void run(const Draws& draws, double* edges) {
-    const std::size_t d = families_.d;
-    std::size_t samples = 0;
+  // Writes the mean over the second half of the steps of the probability of each edge. A step has random numbers: the
+  // node to move, how far, and one in [0, 1).
+  void run(size_t steps, const int64_t* moved, const int64_t* length, const double* uniform, double* edges) {
+    const size_t d = families_.d;
+    size_t samples = 0;
     std::fill_n(edges, d * d, 0.0);
-    for (std::size_t step = 0; step < draws.steps; ++step) {
-      take_step(draws.moved[step], draws.length[step], draws.uniform[step]);
-      if (2 * step >= draws.steps && step % d == 0) {
+    for (size_t step = 0; step < steps; ++step) {
+      take_step(moved[step], length[step], uniform[step]);
+      if (2 * step >= steps && step % d == 0) {
         collect(edges);
         ++samples;
       }
     }
-    for (std::size_t k = 0; k < d * d; ++k) edges[k] /= static_cast<double>(std::max<std::size_t>(1, samples));
+    for (size_t k = 0; k < d * d; ++k) edges[k] /= static_cast<double>(std::max<size_t>(1, samples));
   }
 
  private:
-  void take_step(std::int64_t node, std::int64_t length, double uniform) {
-    const std::int64_t here = place_of(node), there = here + length;
+  void take_step(int64_t node, int64_t length, double uniform) {
+    const int64_t here = place_of(node), there = here + length;
     if (there < 0 || there >= whole(families_.d)) return;
-    const std::int64_t low = std::min(here, there), high = std::max(here, there);
+    const int64_t low = std::min(here, there), high = std::max(here, there);
     move(here, there);
     set_values(low, high, new_);
     double gain = 0.0;
-    for (std::int64_t place = low; place <= high; ++place) gain += new_[order_[place]] - value_[order_[place]];
+    for (int64_t place = low; place <= high; ++place) gain += new_[order_[place]] - value_[order_[place]];
     if (std::log(uniform) < gain)
-      for (std::int64_t place = low; place <= high; ++place) value_[order_[place]] = new_[order_[place]];
+      for (int64_t place = low; place <= high; ++place) value_[order_[place]] = new_[order_[place]];
     else
       move(there, here);
   }
 
   // Fills in the totals of the nodes at places low to high.
-  void set_values(std::int64_t low, std::int64_t high, std::vector<double>& value) {
+  void set_values(int64_t low, int64_t high, vector<double>& value) {
     clear();
-    for (std::int64_t place = 0; place <= high; ++place) {
+    for (int64_t place = 0; place <= high; ++place) {
       if (place >= low) value[order_[place]] = total(order_[place]);
       add(order_[place]);
     }
@@ -214,9 +197,9 @@ class Chain : public ListedOrder {
   }
 
   // The log of the summed weight of a node's families with parents inside before_.
-  double total(std::int64_t node) {
+  double total(int64_t node) {
     double top = NEVER, sum = 0.0;
-    std::int64_t row = families_.starts[node];
+    int64_t row = families_.starts[node];
     for (; row < families_.starts[node + 1]; ++row) {
       const double weight = families_.values[row];
       if (weight < top - NEGLIGIBLE) break;
@@ -231,14 +214,14 @@ class Chain : public ListedOrder {
   // Adds the shares of each node's families to its edges.
   void collect(double* edges) {
     clear();
-    for (const std::int64_t node : order_) {
-      for (std::int64_t row = families_.starts[node]; row < families_.starts[node + 1]; ++row) {
+    for (const int64_t node : order_) {
+      for (int64_t row = families_.starts[node]; row < families_.starts[node + 1]; ++row) {
         if (families_.values[row] < value_[node] - NEGLIGIBLE) break;
         watch_.check(4);
         if (!fits(row)) continue;
         const double share = std::exp(families_.values[row] - value_[node]);
-        const std::uint64_t* parents = families_.words + row * families_.n_words;
-        for (std::size_t word = 0; word < families_.n_words; ++word)
+        const uint64_t* parents = families_.words + row * families_.n_words;
+        for (size_t word = 0; word < families_.n_words; ++word)
           for (Set left = parents[word]; left; left &= left - 1)
             edges[(64 * word + lowest(left)) * families_.d + node] += share;
       }
@@ -246,52 +229,37 @@ class Chain : public ListedOrder {
     }
   }
 
-  Watch& watch_;
-  std::vector<double> new_;
+  vector<double> new_;
 };
 
-// ---- the border ----
-
-using Ints2 = In<std::int64_t, 2>;
-
-std::tuple<Result<std::int64_t, 1>, Result<std::int64_t, 1>, double> climb_known(const Ints& order,
-                                                                                 const In<std::uint64_t, 2>& words,
-                                                                                 const Row& shares, const Ints& starts,
-                                                                                 const Ints& visits) {
-  const std::size_t d = order.shape(0);
+std::tuple<Result<int64_t, 1>, Result<int64_t, 1>, double> climb_known(const Ints& order, const In<uint64_t, 2>& words,
+                                                                       const Row& shares, const Ints& starts,
+                                                                       const Ints& visits) {
+  const size_t d = order.shape(0);
   const ListedFamilies families(words, shares, starts, d);
   require_order(order.data(), d);
   require_range(visits.data(), visits.shape(0), 0, whole(d), "visits");
-  Owned<std::int64_t, 1> chosen({d});
-  std::vector<std::int64_t> found;
-  const double total = watched([&](Watch& watch) {
-    ListedClimb climb(families, order.data(), watch);
-    climb.climb(visits);
-    climb.families(chosen.data());
-    found = climb.order();
-    return climb.total();
-  });
-  return {to_numpy(found), chosen.give(), total};
+  std::optional<ListedClimb> climb;
+  watched([&](Watch& watch) { climb.emplace(families, order.data(), watch).climb(visits); });
+  return {to_numpy(climb->order()), to_numpy(climb->chosen()), climb->total()};
 }
 
-Result<double, 3> edge_chains(const Ints2& starts, const In<std::uint64_t, 2>& words, const Row& logs,
-                              const Ints& bounds, const Ints2& moved, const Ints2& length, const Table& uniform,
-                              int threads) {
-  const std::size_t chains = starts.shape(0), d = starts.shape(1), steps = moved.shape(1);
+Result<double, 3> edge_chains(const Ints2& starts, const In<uint64_t, 2>& words, const Row& logs, const Ints& bounds,
+                              const Ints2& moved, const Ints2& length, const Table& uniform, int threads) {
+  const size_t chains = starts.shape(0), d = starts.shape(1), steps = moved.shape(1);
   const ListedFamilies families(words, logs, bounds, d);
   require_shape({chains, steps}, "moved, length and uniform", moved, length, uniform);
   require_range(moved.data(), chains * steps, 0, whole(d), "moved");
   require_range(length.data(), chains * steps, -whole(d), whole(d) + 1, "length");
-  for (std::size_t chain = 0; chain < chains; ++chain) require_order(starts.data() + chain * d, d);
+  for (size_t chain = 0; chain < chains; ++chain) require_order(starts.data() + chain * d, d);
   Owned<double, 3> edges({chains, d, d});
-  in_parts(chains, threads, [&](std::int64_t chain, Watch& watch) {
-    const std::size_t at = chain * steps;
+  in_parts(chains, threads, [&](int64_t chain, Watch& watch) {
+    const size_t at = chain * steps;
     Chain walk(families, starts.data() + chain * d, watch);
-    walk.run({steps, moved.data() + at, length.data() + at, uniform.data() + at}, edges.data() + chain * d * d);
+    walk.run(steps, moved.data() + at, length.data() + at, uniform.data() + at, edges.data() + chain * d * d);
   });
   return edges.give();
 }
-
 }  // namespace
 
 void bind_listed(nb::module_& m) {
@@ -299,5 +267,4 @@ void bind_listed(nb::module_& m) {
         "Move nodes to their best places until none gains; return the order, each node's family and the total.");
   m.def("edge_chains", &edge_chains, "Return the probability of each edge that each chain saw in its second half.");
 }
-
 }  // namespace drbo

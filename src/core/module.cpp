@@ -1,16 +1,15 @@
 // The module drbo._core.
 #include <nanobind/nanobind.h>
 
-#include "stop.h"
+#include "watch.h"
 
 namespace nb = nanobind;
 
 namespace drbo {
-#define DRBO_FILES(use)                                                                                           \
-  use(lattice) use(dag_sums) use(set_functions) use(order_graph) use(regressions) use(listed) use(steps)          \
-      use(linear_steps) use(count_steps) use(spline_steps) use(noise_fit) use(nongaussian_steps) use(order_climb) \
-          use(linear_parents) use(discrete_parents) use(draws) use(paper_draws) use(paper_train) use(ancestral) \
-              use(experiment_families)
+#define DRBO_FILES(use)                                                                                       \
+  use(lattice) use(set_functions) use(order_graph) use(listed) use(steps) use(regressions) use(nongaussian)   \
+      use(count_steps) use(order_climb) use(linear_parents) use(discrete_parents) use(draws) use(paper_draws) \
+          use(paper_train) use(ancestral) use(experiment_families)
 #define DECLARE(file) void bind_##file(nb::module_& m);
 DRBO_FILES(DECLARE)
 }  // namespace drbo

@@ -12,70 +12,73 @@
 #include "parent_sets.h"
 
 namespace drbo {
-
 namespace {
 
 // What a move must gain, and one place more than another that was tried before it: equivalent graphs tie, and rounding,
 // which depends on the units of the columns, must not decide between them.
 constexpr double LEAST_MOVE = 1e-6;
 // No node is taken to be elsewhere.
-constexpr std::int32_t NOBODY = -1;
+constexpr int32_t NOBODY = -1;
 // Gains held at once while sets are expanded.
-constexpr std::size_t CHUNK_CELLS = std::size_t{1} << 22;
+constexpr size_t CHUNK_CELLS = size_t{1} << 22;
 
 class OrderClimb {
  public:
-  // before: (d, d) before[i, j]: i must come before j; null: nothing is asked.
-  OrderClimb(const Steps& steps, const std::uint8_t* before)
-      : steps_(steps),
-        d_(static_cast<std::int32_t>(steps.n_nodes())),
-        before_(before ? before : nullptr, before ? before + steps.n_nodes() * steps.n_nodes() : nullptr),
-        sets_(d_),
-        order_(d_),
-        place_(d_),
-        chosen_(d_),
-        roots_(d_),
-        open_(d_),
-        watched_(static_cast<std::size_t>(d_) * d_),
-        on_the_way_(d_),
-        watching_(d_ + 1),
-        watched_for_(d_ + 1, -1) {
+  // required: (d, d) edges that every set holds; before: (d, d) before[i, j]: i must come before j.
+  OrderClimb(const Steps& steps, const Flags& required, const std::optional<Flags>& before, int threads)
+      : steps_(steps), d_(static_cast<int32_t>(steps.n_nodes())), sets_(d_), order_(d_), chosen_(d_), open_(d_),
+        watched_(static_cast<size_t>(d_) * d_), on_the_way_(d_), watching_(d_ + 1), watched_for_(d_ + 1, -1) {
+    const size_t d = d_;
+    if (before) require_shape({d, d}, "before", *before);
+    if (before) before_.assign(flags(*before), flags(*before) + d * d);
     std::iota(order_.begin(), order_.end(), 0);
     place_ = order_;
+    roots_ = chosen_ = sets_of(required, threads);
   }
 
   const ParentSets& sets() const { return sets_; }
-  const std::vector<std::int32_t>& order() const { return order_; }
-  const std::vector<std::int64_t>& chosen() const { return chosen_; }
-  std::int32_t d() const { return d_; }
+  const vector<int32_t>& order() const { return order_; }
+  const vector<int64_t>& chosen() const { return chosen_; }
+  int32_t d() const { return d_; }
   bool repaired() const { return repaired_; }
   void open_all() { std::fill(open_.begin(), open_.end(), 1); }
 
-  // Every set holds the required edges (d, d).
-  void require_edges(const std::uint8_t* required, int threads, const Stop& stop) {
-    adopt(required, roots_.data(), threads, stop);
-    chosen_ = roots_;
+  // The numbers of the sets of the parents in a DAG (d, d).
+  vector<int64_t> sets_of(const Flags& dag, int threads) {
+    const size_t d = d_;
+    require_shape({d, d}, "the edges", dag);
+    vector<int64_t> found;
+    for (int32_t node = 0; node < d_; ++node) found.push_back(sets_.add(node, flags(dag) + node, d));
+    unlocked([&](const Stop& stop) { expand_new(threads, stop); });
+    return found;
   }
 
-  // Finds the sets of the parents in a DAG (d, d).
-  void adopt(const std::uint8_t* dag, std::int64_t* chosen, int threads, const Stop& stop) {
-    for (std::int32_t node = 0; node < d_; ++node) chosen[node] = sets_.add(node, dag + node, d_);
-    expand_new(threads, stop);
-  }
-
-  // chosen: null: parents are to be chosen from scratch.
-  void put(const std::int64_t* order, const std::int64_t* chosen) {
-    for (std::int32_t at = 0; at < d_; ++at) {
-      order_[at] = static_cast<std::int32_t>(order[at]);
-      place_[order_[at]] = at;
+  // Without chosen sets, parents are to be chosen from scratch.
+  void put(const Ints& order, const std::optional<Ints>& chosen) {
+    const size_t d = d_;
+    require_shape({d}, "order", order);
+    require_order(order.data(), d);
+    if (chosen) {
+      require_shape({d}, "chosen", *chosen);
+      require_range(chosen->data(), d, 0, sets_.n_expanded(), "chosen");
+      for (size_t node = 0; node < d; ++node)
+        require(sets_[(*chosen)[node]].node == whole(node), "chosen must follow the nodes");
+    } else {
+      open_all();
     }
-    if (!chosen) open_all();
-    std::copy_n(chosen ? chosen : roots_.data(), d_, chosen_.data());
+    for (size_t at = 0; at < d; ++at) place_[order_[at] = static_cast<int32_t>(order[at])] = static_cast<int32_t>(at);
+    chosen_.assign(chosen ? chosen->data() : roots_.data(), (chosen ? chosen->data() : roots_.data()) + d);
   }
 
   // Moves nodes to their best places until no move gains; not thorough: only nodes near a change are tried.
-  void climb(const std::int64_t* visits, bool thorough, int threads, const Stop& stop, Watch& watch) {
-    visits_ = visits;
+  // The flag comes from the caller: climbs run in threads, which see no deadline by themselves.
+  void climb(const Ints& visits, bool thorough, int threads, const Stop::Byte& flag) {
+    require_shape({static_cast<size_t>(d_)}, "visits", visits);
+    require_order(visits.data(), d_);
+    const Stop stop(flag);
+    const nb::gil_scoped_release release;
+    Watch watch(stop);
+    visits_ = visits.data();
     threads_ = threads;
     stop_ = &stop;
     watch_ = &watch;
@@ -101,24 +104,24 @@ class OrderClimb {
   // ---- parents ----
 
   void expand_new(int threads, const Stop& stop) {
-    const std::int64_t most = whole(std::max<std::size_t>(1, CHUNK_CELLS / d_));
+    const int64_t most = whole(std::max<size_t>(1, CHUNK_CELLS / d_));
     while (sets_.n_expanded() < sets_.size()) {
-      const std::int64_t first = sets_.n_expanded(), count = std::min(most, sets_.size() - first);
-      std::vector<Family> families(count);
-      for (std::int64_t b = 0; b < count; ++b) families[b] = sets_.family(first + b);
-      std::vector<Worth> found(count);
-      std::vector<double> gains(count * d_);
+      const int64_t first = sets_.n_expanded(), count = std::min(most, sets_.size() - first);
+      vector<Family> families(count);
+      for (int64_t b = 0; b < count; ++b) families[b] = sets_.family(first + b);
+      vector<Worth> found(count);
+      vector<double> gains(count * d_);
       steps_.expand_all(families, found.data(), gains.data(), threads, stop);
-      for (std::int64_t b = 0; b < count; ++b) sets_.store(found[b], gains.data() + b * d_);
+      for (int64_t b = 0; b < count; ++b) sets_.store(found[b], gains.data() + b * d_);
     }
   }
 
   // Where a step leads. Unless that is computed at once, notes the step and returns UNKNOWN.
-  std::int64_t learn(std::int64_t index, std::int64_t step) {
+  int64_t learn(int64_t index, int64_t step) {
     const bool at_once = steps_.at_once();
-    const std::int64_t target = sets_.link(index, step, at_once);
+    const int64_t target = sets_.link(index, step, at_once);
     if (target == UNKNOWN || (!at_once && !sets_.is_expanded(target))) {
-      if (noted_.size() < static_cast<std::size_t>(4 * d_ + 16)) noted_.push_back({index, step});
+      if (noted_.size() < static_cast<size_t>(4 * d_ + 16)) noted_.push_back({index, step});
       return UNKNOWN;
     }
     gains_.resize(d_);
@@ -132,21 +135,21 @@ class OrderClimb {
   // Returns whether there were any.
   bool learn_noted() {
     if (noted_.empty()) return false;
-    std::vector<std::int64_t> targets(noted_.size());
-    for (std::size_t k = 0; k < noted_.size(); ++k) targets[k] = sets_.link(noted_[k].index, noted_[k].step, true);
+    vector<int64_t> targets(noted_.size());
+    for (size_t k = 0; k < noted_.size(); ++k) targets[k] = sets_.link(noted_[k].index, noted_[k].step, true);
     expand_new(threads_, *stop_);
-    for (std::size_t k = 0; k < noted_.size(); ++k) sets_.connect(noted_[k].index, noted_[k].step, targets[k]);
+    for (size_t k = 0; k < noted_.size(); ++k) sets_.connect(noted_[k].index, noted_[k].step, targets[k]);
     noted_.clear();
     return true;
   }
 
   // The parent set where the steps from a set end, among nodes placed before limit; moved is taken to be on the other
   // side of the limit. -1: a step must be learned first.
-  std::int64_t choose(std::int64_t index, std::int32_t limit, std::int32_t moved) {
+  int64_t choose(int64_t index, int32_t limit, int32_t moved) {
     while (index >= 0) {
-      std::int64_t target = DEAD;
-      const std::int64_t first = sets_[index].first_addition, last = first + sets_[index].n_additions;
-      for (std::int64_t j = first; j < last && target == DEAD; ++j) {
+      int64_t target = DEAD;
+      const int64_t first = sets_[index].first_addition, last = first + sets_[index].n_additions;
+      for (int64_t j = first; j < last && target == DEAD; ++j) {
         const Addition addition = sets_.addition(j);
         if ((place_[addition.node] < limit) == (addition.node == moved)) continue;
         target = addition.after == UNKNOWN ? learn(index, j) : addition.after;
@@ -162,7 +165,7 @@ class OrderClimb {
   }
 
   // The choice that follows from a set when another node has come or gone.
-  std::int64_t choose_again(std::int64_t index, std::int32_t other, std::int32_t limit, std::int32_t moved) {
+  int64_t choose_again(int64_t index, int32_t other, int32_t limit, int32_t moved) {
     const Family family = sets_.family(index);
     if (std::binary_search(family.parents, family.parents + family.size, other)) index = learn(index, FORCED - other);
     return choose(index, limit, moved);
@@ -172,7 +175,7 @@ class OrderClimb {
 
   void repair_all() {
     do
-      for (std::int32_t node = 0; node < d_; ++node) {
+      for (int32_t node = 0; node < d_; ++node) {
         watch_->check(100);
         repair(node);
       }
@@ -180,13 +183,13 @@ class OrderClimb {
   }
 
   // Drops parents that no longer come first, then chooses on.
-  void repair(std::int32_t node) {
-    std::int64_t index = chosen_[node];
-    const std::int32_t limit = place_[node];
-    const auto late = [&](std::int32_t parent) { return place_[parent] >= limit; };
+  void repair(int32_t node) {
+    int64_t index = chosen_[node];
+    const int32_t limit = place_[node];
+    const auto late = [&](int32_t parent) { return place_[parent] >= limit; };
     while (index >= 0) {
       const Family family = sets_.family(index);
-      const std::int32_t* lost = std::find_if(family.parents, family.parents + family.size, late);
+      const int32_t* lost = std::find_if(family.parents, family.parents + family.size, late);
       if (lost == family.parents + family.size) break;
       index = learn(index, FORCED - *lost);
     }
@@ -201,11 +204,11 @@ class OrderClimb {
   // Moves open nodes until there are none; returns whether there was a move.
   bool visit_open() {
     bool moved = false;
-    for (std::int32_t idle = 0; idle < d_;) {
-      const std::int32_t node = static_cast<std::int32_t>(visits_[next_visit_]);
+    for (int32_t idle = 0; idle < d_;) {
+      const int32_t node = static_cast<int32_t>(visits_[next_visit_]);
       if (open_[node]) {
         watch_->check(100 + 4 * d_);
-        const std::int32_t best = best_place(node);
+        const int32_t best = best_place(node);
         if (learn_noted()) continue;
         open_[node] = 0;
         idle = 0;
@@ -223,9 +226,9 @@ class OrderClimb {
   // Returns whether that is better anywhere.
   bool choose_all_from_scratch() {
     bool better = false;
-    for (std::int32_t node = 0; node < d_; ++node) {
+    for (int32_t node = 0; node < d_; ++node) {
       watch_->check(100);
-      const std::int64_t index = choose(roots_[node], place_[node], NOBODY);
+      const int64_t index = choose(roots_[node], place_[node], NOBODY);
       if (index >= 0 && sets_[index].value > sets_[chosen_[node]].value + LEAST_MOVE) {
         take(node, index);
         better = true;
@@ -235,11 +238,11 @@ class OrderClimb {
   }
 
   // Gives a node another parent set; it and all parents, old and new, are worth a visit.
-  void take(std::int32_t node, std::int64_t index) {
+  void take(int32_t node, int64_t index) {
     open_[node] = 1;
-    for (const std::int64_t set : {chosen_[node], index}) {
+    for (const int64_t set : {chosen_[node], index}) {
       const Family family = sets_.family(set);
-      for (std::int32_t k = 0; k < family.size; ++k) open_[family.parents[k]] = 1;
+      for (int32_t k = 0; k < family.size; ++k) open_[family.parents[k]] = 1;
     }
     chosen_[node] = index;
     watch_set(node, index);
@@ -247,38 +250,38 @@ class OrderClimb {
 
   // Records the nodes that can change a choice: the members of the set, and those that it would add. The watcher d is
   // the node that moves.
-  void watch_set(std::int32_t watcher, std::int64_t index) {
+  void watch_set(int32_t watcher, int64_t index) {
     if (watched_for_[watcher] == index) return;
     watched_for_[watcher] = index;
-    std::vector<std::int32_t>& nodes = watching_[watcher];
-    std::uint8_t* const flag = watcher == d_ ? on_the_way_.data() : watched_.data() + watcher;
-    const std::size_t stride = watcher == d_ ? 1 : d_;
-    for (const std::int32_t node : nodes) flag[node * stride] = 0;
+    vector<int32_t>& nodes = watching_[watcher];
+    uint8_t* const flag = watcher == d_ ? on_the_way_.data() : watched_.data() + watcher;
+    const size_t stride = watcher == d_ ? 1 : d_;
+    for (const int32_t node : nodes) flag[node * stride] = 0;
     const ParentSet& set = sets_[index];
     nodes.assign(sets_.members(set), sets_.members(set) + set.n_members);
-    for (std::int64_t k = set.first_addition; k < set.first_addition + set.n_additions; ++k)
+    for (int64_t k = set.first_addition; k < set.first_addition + set.n_additions; ++k)
       if (sets_.addition(k).after != DEAD) nodes.push_back(sets_.addition(k).node);
-    for (const std::int32_t node : nodes) flag[node * stride] = 1;
+    for (const int32_t node : nodes) flag[node * stride] = 1;
   }
 
   // The place where the order scores best with all other nodes as they are.
-  std::int32_t best_place(std::int32_t node) {
-    const std::int32_t here = place_[node];
+  int32_t best_place(int32_t node) {
+    const int32_t here = place_[node];
     const auto [low, high] = limits(node);
-    const std::uint8_t* const watchers = watched_.data() + static_cast<std::size_t>(node) * d_;
-    std::int32_t best = here;
+    const uint8_t* const watchers = watched_.data() + static_cast<size_t>(node) * d_;
+    int32_t best = here;
     double best_gain = 0.0;
     const double now = sets_[chosen_[node]].value;
-    for (const std::int32_t direction : {-1, 1}) {
-      std::int64_t own = chosen_[node];
+    for (const int32_t direction : {-1, 1}) {
+      int64_t own = chosen_[node];
       double passed = 0.0;
       bool known = true;
       watch_set(d_, own);
-      for (std::int32_t at = here + direction; low <= at && at <= high; at += direction) {
-        const std::int32_t other = order_[at];
+      for (int32_t at = here + direction; low <= at && at <= high; at += direction) {
+        const int32_t other = order_[at];
         if (!(watchers[other] | on_the_way_[other])) continue;
         if (watchers[other]) {  // it gains the node, or loses it
-          const std::int64_t index = choose_again(chosen_[other], node, at, node);
+          const int64_t index = choose_again(chosen_[other], node, at, node);
           known = known && index >= 0;
           if (index >= 0) passed += sets_[index].value - sets_[chosen_[other]].value;
         }
@@ -296,24 +299,24 @@ class OrderClimb {
   }
 
   // The first and last place that a node may take.
-  std::pair<std::int32_t, std::int32_t> limits(std::int32_t node) const {
-    std::int32_t low = 0, high = d_ - 1;
+  std::pair<int32_t, int32_t> limits(int32_t node) const {
+    int32_t low = 0, high = d_ - 1;
     if (!before_.empty())
-      for (std::int32_t place = 0; place < d_; ++place) {
-        const std::size_t other = order_[place];
+      for (int32_t place = 0; place < d_; ++place) {
+        const size_t other = order_[place];
         if (before_[other * d_ + node]) low = std::max(low, place + 1);
-        if (before_[static_cast<std::size_t>(node) * d_ + other]) high = std::min(high, place - 1);
+        if (before_[static_cast<size_t>(node) * d_ + other]) high = std::min(high, place - 1);
       }
     return {low, high};
   }
 
   // Puts a node at its new place and repeats the choices of the trial; all their steps are known.
-  void move(std::int32_t node, std::int32_t best) {
-    const std::int32_t here = place_[node], step = best > here ? 1 : -1;
-    std::int64_t own = chosen_[node];
+  void move(int32_t node, int32_t best) {
+    const int32_t here = place_[node], step = best > here ? 1 : -1;
+    int64_t own = chosen_[node];
     watch_set(d_, own);
-    for (std::int32_t place = here; place != best; place += step) {
-      const std::int32_t other = order_[place + step];
+    for (int32_t place = here; place != best; place += step) {
+      const int32_t other = order_[place + step];
       order_[place] = other;
       place_[other] = place;
       if (!on_the_way_[other]) continue;
@@ -323,126 +326,85 @@ class OrderClimb {
     order_[best] = node;
     place_[node] = best;
     take(node, own);
-    for (std::int32_t place = here; place != best; place += step) {
-      const std::int32_t other = order_[place];
-      if (watched_[static_cast<std::size_t>(node) * d_ + other])
+    for (int32_t place = here; place != best; place += step) {
+      const int32_t other = order_[place];
+      if (watched_[static_cast<size_t>(node) * d_ + other])
         take(other, choose_again(chosen_[other], node, place, NOBODY));
     }
   }
 
   struct Noted {
-    std::int64_t index, step;
+    int64_t index, step;
   };
 
   const Steps& steps_;
-  std::int32_t d_;
-  std::vector<std::uint8_t> before_;
+  int32_t d_;
+  vector<uint8_t> before_;
   ParentSets sets_;
-  std::vector<std::int32_t> order_, place_;
-  std::vector<std::int64_t> chosen_;                 // the parent set of each node
-  std::vector<std::int64_t> roots_;                  // the set that each node starts from: its required parents
-  std::vector<std::uint8_t> open_;                   // nodes worth a visit: something near them changed
-  std::vector<std::uint8_t> watched_;                // (d, d) watched[w, i]: node w can change the choice of i
-  std::vector<std::uint8_t> on_the_way_;             // (d,) the same for the node that moves
-  std::vector<std::vector<std::int32_t>> watching_;  // the nodes that each one watches
-  std::vector<std::int64_t> watched_for_;            // the set for which they are watched
-  std::vector<Noted> noted_;                         // steps whose end must be learned
-  std::vector<double> gains_;
+  vector<int32_t> order_, place_;
+  vector<int64_t> chosen_;            // the parent set of each node
+  vector<int64_t> roots_;             // the set that each node starts from: its required parents
+  vector<uint8_t> open_;              // nodes worth a visit: something near them changed
+  vector<uint8_t> watched_;           // (d, d) watched[w, i]: node w can change the choice of i
+  vector<uint8_t> on_the_way_;        // (d,) the same for the node that moves
+  vector<vector<int32_t>> watching_;  // the nodes that each one watches
+  vector<int64_t> watched_for_;       // the set for which they are watched
+  vector<Noted> noted_;               // steps whose end must be learned
+  vector<double> gains_;
   bool repaired_ = false;  // every chosen parent comes before its child
-  std::int32_t next_visit_ = 0;
-  const std::int64_t* visits_ = nullptr;  // during a climb
+  int32_t next_visit_ = 0;
+  const int64_t* visits_ = nullptr;  // during a climb
   int threads_ = 1;
   const Stop* stop_ = nullptr;
   Watch* watch_ = nullptr;
 };
 
-// ---- the border ----
-
-void make_climb(OrderClimb* self, const Steps& steps, const Flags& required, const std::optional<Flags>& before,
-                int threads) {
-  const std::size_t d = steps.n_nodes();
-  require_shape({d, d}, "required", required);
-  if (before) require_shape({d, d}, "before", *before);
-  new (self) OrderClimb(steps, before ? flags(*before) : nullptr);
-  unlocked([&](const Stop& stop) { self->require_edges(flags(required), threads, stop); });
-}
-
-Result<std::int64_t, 1> adopt(OrderClimb& self, const Flags& dag, int threads) {
-  const std::size_t d = self.d();
-  require_shape({d, d}, "dag", dag);
-  Owned<std::int64_t, 1> chosen({d});
-  unlocked([&](const Stop& stop) { self.adopt(flags(dag), chosen.data(), threads, stop); });
-  return chosen.give();
-}
-
-void put(OrderClimb& self, const Ints& order, const std::optional<Ints>& chosen) {
-  const std::size_t d = self.d();
-  require_shape({d}, "order", order);
-  require_order(order.data(), d);
-  if (chosen) {
-    require_shape({d}, "chosen", *chosen);
-    require_range(chosen->data(), d, 0, self.sets().n_expanded(), "chosen");
-    for (std::size_t node = 0; node < d; ++node)
-      require(self.sets()[chosen->data()[node]].node == whole(node), "chosen must follow the nodes");
-  }
-  self.put(order.data(), chosen ? chosen->data() : nullptr);
-}
-
-// The flag comes from the caller: climbs run in threads, which see no deadline by themselves.
-void climb(OrderClimb& self, const Ints& visits, bool thorough, int threads, const Stop::Byte& flag) {
-  require_shape({static_cast<std::size_t>(self.d())}, "visits", visits);
-  require_order(visits.data(), self.d());
-  const Stop stop(flag);
-  const nb::gil_scoped_release release;
-  Watch watch(stop);
-  self.climb(visits.data(), thorough, threads, stop, watch);
-}
-
 // The parents of a node, and the nodes that it would add, best first.
-Result<std::int32_t, 1> near(const OrderClimb& self, std::int64_t node) {
+Result<int32_t, 1> near(const OrderClimb& self, int64_t node) {
   require_range(&node, 1, 0, self.d(), "node");
   const ParentSet& set = self.sets()[self.chosen()[node]];
-  std::vector<std::int32_t> nodes(self.sets().members(set), self.sets().members(set) + set.n_members);
-  for (std::int64_t k = set.first_addition; k < set.first_addition + set.n_additions; ++k)
+  vector<int32_t> nodes(self.sets().members(set), self.sets().members(set) + set.n_members);
+  for (int64_t k = set.first_addition; k < set.first_addition + set.n_additions; ++k)
     nodes.push_back(self.sets().addition(k).node);
   return to_numpy(nodes);
 }
 
 Result<bool, 2> dag(const OrderClimb& self) {
-  const std::size_t d = self.d();
+  const size_t d = self.d();
   Owned<bool, 2> edges({d, d});
   std::fill_n(edges.data(), d * d, false);
-  for (std::size_t node = 0; node < d; ++node) {
+  for (size_t node = 0; node < d; ++node) {
     const Family family = self.sets().family(self.chosen()[node]);
-    for (std::int32_t k = 0; k < family.size; ++k) edges[family.parents[k] * d + node] = true;
+    for (int32_t k = 0; k < family.size; ++k) edges[family.parents[k] * d + node] = true;
   }
   return edges.give();
 }
 
-Result<std::int64_t, 1> order(const OrderClimb& self) {
-  return to_numpy(std::vector<std::int64_t>(self.order().begin(), self.order().end()));
-}
-
 Result<double, 1> values(const OrderClimb& self) {
-  std::vector<double> found;
-  for (const std::int64_t index : self.chosen()) found.push_back(self.sets()[index].value);
+  vector<double> found;
+  for (const int64_t index : self.chosen()) found.push_back(self.sets()[index].value);
   return to_numpy(found);
 }
-
 }  // namespace
 
 void bind_order_climb(nb::module_& m) {
   constexpr auto move = nb::rv_policy::move;
   nb::class_<OrderClimb>(m, "OrderClimb", "An order, the parents chosen along it, and moves that improve it.")
-      .def("__init__", &make_climb, "steps"_a, "required"_a, "before"_a.none(), "threads"_a, nb::keep_alive<1, 2>())
-      .def("adopt", &adopt, "Return the numbers of the parent sets in a DAG.")
-      .def("put", &put, "order"_a, "chosen"_a.none(),
+      .def(nb::init<const Steps&, const Flags&, const std::optional<Flags>&, int>(), "steps"_a, "required"_a,
+           "before"_a.none(), "threads"_a, nb::keep_alive<1, 2>())
+      .def(
+          "adopt", [](OrderClimb& self, const Flags& dag, int threads) { return to_numpy(self.sets_of(dag, threads)); },
+          "Return the numbers of the parent sets in a DAG.")
+      .def("put", &OrderClimb::put, "order"_a, "chosen"_a.none(),
            "Set an order and its parent sets; without them, parents are to be chosen from scratch.")
-      .def("climb", &climb, "Move nodes to their best places until no move gains, or the flag is set.")
+      .def("climb", &OrderClimb::climb, "Move nodes to their best places until no move gains, or the flag is set.")
       .def("open_all", &OrderClimb::open_all, "Let the next climb visit every node.")
       .def("near", &near, "Return the parents of a node, and the nodes that it would add, best first.")
       .def_prop_ro("dag", &dag, move, "The chosen parents.")
-      .def_prop_ro("order", &order, move)
+      .def_prop_ro(
+          "order",
+          [](const OrderClimb& self) { return to_numpy(vector<int64_t>(self.order().begin(), self.order().end())); },
+          move)
       .def_prop_ro(
           "chosen", [](const OrderClimb& self) { return to_numpy(self.chosen()); }, move)
       .def_prop_ro("values", &values, move)
@@ -450,5 +412,4 @@ void bind_order_climb(nb::module_& m) {
       .def_prop_ro("n_sets", [](const OrderClimb& self) { return self.sets().size(); })
       .def_prop_ro("bytes", [](const OrderClimb& self) { return self.sets().bytes(); });
 }
-
 }  // namespace drbo

@@ -7,23 +7,20 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.h"
-#include "bits.h"
-#include "hash_table.h"
 
 namespace drbo {
-
 namespace {
 
 // What the nodes outside a set can add at most: of several partitions of the nodes the least sum over its groups, each
 // group with a table by the members that have come before.
 struct Bounds {
-  In<std::int64_t, 2> group_of;  // (P, d) the group of each node in each partition
-  In<std::int64_t, 2> place;     // (P, d) its bit within the group
-  Ints starts;                   // (groups,) where the table of each group begins
-  Ints partition_of;             // (groups,)
-  Row values;                    // all tables, one after the other
-  std::size_t parts = 0, d = 0, groups = 0;
-  std::vector<std::int64_t> step;  // (P, d) how far a node moves on in the table of its group
+  Ints2 group_of;     // (P, d) the group of each node in each partition
+  Ints2 place;        // (P, d) its bit within the group
+  Ints starts;        // (groups,) where the table of each group begins
+  Ints partition_of;  // (groups,)
+  Row values;         // all tables, one after the other
+  size_t parts = 0, d = 0, groups = 0;
+  vector<int64_t> step;  // (P, d) how far a node moves on in the table of its group
 
   void check() {
     parts = group_of.shape(0), d = group_of.shape(1), groups = starts.shape(0);
@@ -33,10 +30,10 @@ struct Bounds {
     require_range(group_of.data(), parts * d, 0, whole(groups), "group_of");
     require_range(place.data(), parts * d, 0, 40, "place");
     require_range(partition_of.data(), groups, 0, whole(parts), "partition_of");
-    std::vector<std::int64_t> last(starts.data(), starts.data() + groups);
-    for (std::size_t at = 0; at < parts * d; ++at) {
-      step.push_back(std::int64_t{1} << place.data()[at]);
-      last[group_of.data()[at]] += step[at];
+    vector<int64_t> last(starts.data(), starts.data() + groups);
+    for (size_t at = 0; at < parts * d; ++at) {
+      step.push_back(int64_t{1} << place[at]);
+      last[group_of[at]] += step[at];
     }
     require_range(starts.data(), groups, 0, whole(values.shape(0)), "starts");
     require_range(last.data(), groups, 0, whole(values.shape(0)), "the ends of the tables");
@@ -44,28 +41,27 @@ struct Bounds {
 
   // Where a set stands in the table of each group, and the sum over each partition.
   struct Place {
-    std::vector<std::int64_t> index;
-    std::vector<double> totals;
+    vector<int64_t> index;
+    vector<double> totals;
   };
 
   void look_up(Set nodes, Place& at) const {
     at.index.assign(starts.data(), starts.data() + groups);
-    for (std::size_t part = 0; part < parts; ++part)
+    for (size_t part = 0; part < parts; ++part)
       for (Set left = nodes; left; left &= left - 1) {
-        const std::size_t entry = part * d + lowest(left);
-        at.index[group_of.data()[entry]] += step[entry];
+        const size_t entry = part * d + lowest(left);
+        at.index[group_of[entry]] += step[entry];
       }
     at.totals.assign(parts, 0.0);
-    for (std::size_t group = 0; group < groups; ++group)
-      at.totals[partition_of.data()[group]] += values.data()[at.index[group]];
+    for (size_t group = 0; group < groups; ++group) at.totals[partition_of[group]] += values[at.index[group]];
   }
 
   // The bound when one node more comes first.
   double with(int node, const Place& at) const {
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t part = 0; part < parts; ++part) {
-      const std::size_t entry = part * d + node;
-      const double* const value = values.data() + at.index[group_of.data()[entry]];
+    for (size_t part = 0; part < parts; ++part) {
+      const size_t entry = part * d + node;
+      const double* const value = values.data() + at.index[group_of[entry]];
       least = std::min(least, at.totals[part] - value[0] + value[step[entry]]);
     }
     return least;
@@ -76,21 +72,21 @@ struct Bounds {
 // and every other node a word tells which of the sets hold it.
 class ParentIndex {
  public:
-  ParentIndex(const std::vector<Masks>& masks, const std::vector<Row>& shares) : d_(masks.size()) {
+  ParentIndex(const vector<Masks>& masks, const vector<Row>& shares) : d_(masks.size()) {
     require(d_ >= 1 && d_ <= 64 && shares.size() == d_, "an index needs 1 to 64 nodes, each with sets and shares");
     const Stop stop;
     Watch watch(stop);
-    for (std::size_t node = 0; node < d_; ++node) {
-      const std::size_t count = masks[node].shape(0);
+    for (size_t node = 0; node < d_; ++node) {
+      const size_t count = masks[node].shape(0);
       require_shape({count}, "shares", shares[node]);
       begins_.push_back(shares_.size());
       word_begins_.push_back(words_.size());
       shares_.insert(shares_.end(), shares[node].data(), shares[node].data() + count);
       words_.resize(words_.size() + d_ * ((count + 63) / 64));
-      for (std::size_t k = 0; k < count; ++k) {
+      for (size_t k = 0; k < count; ++k) {
         watch.check(30);
-        for (Set left = masks[node].data()[k]; left; left &= left - 1) {
-          require(static_cast<std::size_t>(lowest(left)) < d_, "parent sets must hold nodes of the index alone");
+        for (Set left = masks[node][k]; left; left &= left - 1) {
+          require(static_cast<size_t>(lowest(left)) < d_, "parent sets must hold nodes of the index alone");
           words_[word_begins_[node] + (k / 64) * d_ + lowest(left)] |= Set{1} << (k % 64);
         }
       }
@@ -98,18 +94,18 @@ class ParentIndex {
     begins_.push_back(shares_.size());
   }
 
-  std::size_t n_nodes() const { return d_; }
+  size_t n_nodes() const { return d_; }
 
   // The share of the best parent set that holds no outside node; minus infinity where none is above `need`.
   double best_inside(int node, const int* outside, int n_outside, double need) const {
     const Set* words = words_.data() + word_begins_[node];
-    const std::size_t end = begins_[node + 1];
-    for (std::size_t first = begins_[node]; first < end; first += 64, words += d_) {
+    const size_t end = begins_[node + 1];
+    for (size_t first = begins_[node]; first < end; first += 64, words += d_) {
       if (shares_[first] <= need) return NEVER;
       Set taken = 0;
       for (int k = 0; k < n_outside; ++k) taken |= words[outside[k]];
       if (~taken) {
-        const std::size_t found = first + lowest(~taken);
+        const size_t found = first + lowest(~taken);
         return found < end && shares_[found] > need ? shares_[found] : NEVER;
       }
     }
@@ -117,16 +113,16 @@ class ParentIndex {
   }
 
  private:
-  std::size_t d_;
-  std::vector<double> shares_;
-  std::vector<std::size_t> begins_, word_begins_;
-  std::vector<Set> words_;
+  size_t d_;
+  vector<double> shares_;
+  vector<size_t> begins_, word_begins_;
+  vector<Set> words_;
 };
 
 // The sets of the next layer.
 class SetTable {
  public:
-  std::size_t count() const { return table_.count(); }
+  size_t count() const { return table_.count(); }
 
   void offer(Set nodes, double score, int last, Watch& watch) {
     Entry& entry = table_.take(nodes, [&] { watch.check(10); });
@@ -134,12 +130,12 @@ class SetTable {
   }
 
   // Sets in rising order, scores, and the node that comes last.
-  std::tuple<Result<std::uint64_t, 1>, Result<double, 1>, Result<std::int8_t, 1>> layer() const {
-    Owned<std::uint64_t, 1> sets({count()});
+  std::tuple<Result<uint64_t, 1>, Result<double, 1>, Result<int8_t, 1>> layer() const {
+    Owned<uint64_t, 1> sets({count()});
     Owned<double, 1> scores({count()});
-    Owned<std::int8_t, 1> last({count()});
+    Owned<int8_t, 1> last({count()});
     watched([&](Watch& watch) {
-      std::vector<const Entry*> used;
+      vector<const Entry*> used;
       used.reserve(count());
       for (const Entry& entry : table_.places())
         if (entry.key) used.push_back(&entry);
@@ -147,10 +143,10 @@ class SetTable {
         watch.check(10);
         return a->key < b->key;
       });
-      for (std::size_t row = 0; row < used.size(); ++row) {
+      for (size_t row = 0; row < used.size(); ++row) {
         sets[row] = used[row]->key;
         scores[row] = used[row]->score;
-        last[row] = static_cast<std::int8_t>(used[row]->last);
+        last[row] = static_cast<int8_t>(used[row]->last);
       }
     });
     return {sets.give(), scores.give(), last.give()};
@@ -166,20 +162,20 @@ class SetTable {
 };
 
 // Puts what follows from the sets first to end of a layer into the table; returns the first set that is left to do.
-std::size_t expand_sets(const Masks& sets, const Row& scores, std::size_t first, std::size_t end,
-                        const ParentIndex& parents, const Bounds& bounds, double known, SetTable& table) {
+size_t expand_sets(const Masks& sets, const Row& scores, size_t first, size_t end, const ParentIndex& parents,
+                   const Bounds& bounds, double known, SetTable& table) {
   const int d = static_cast<int>(parents.n_nodes());
   require_shape({sets.shape(0)}, "scores", scores);
   require(bounds.d == parents.n_nodes(), "bounds and parents must have the same nodes");
   require(first <= end && end <= sets.shape(0), "first and end must lie within the layer");
   const Set full = d == 64 ? ~Set{0} : (Set{1} << d) - 1;
-  for (std::size_t row = first; row < end; ++row) require(inside(sets.data()[row], full), "sets hold unknown nodes");
+  for (size_t row = first; row < end; ++row) require(inside(sets[row], full), "sets hold unknown nodes");
   return watched([&](Watch& watch) {
     Bounds::Place place;
-    std::vector<int> outside(d);
-    for (std::size_t row = first; row < end; ++row) {
-      const Set nodes = sets.data()[row];
-      const double score = scores.data()[row];
+    vector<int> outside(d);
+    for (size_t row = first; row < end; ++row) {
+      const Set nodes = sets[row];
+      const double score = scores[row];
       bounds.look_up(nodes, place);
       int count = 0;
       for (Set left = full & ~nodes; left; left &= left - 1) outside[count++] = lowest(left);
@@ -193,7 +189,6 @@ std::size_t expand_sets(const Masks& sets, const Row& scores, std::size_t first,
     return end;
   });
 }
-
 }  // namespace
 
 void bind_order_graph(nb::module_& m) {
@@ -201,7 +196,7 @@ void bind_order_graph(nb::module_& m) {
   bind_fields<Self>(m, "Bounds", "What the nodes outside a set can add at most.", FIELD(group_of), FIELD(place),
                     FIELD(starts), FIELD(partition_of), FIELD(values));
   nb::class_<ParentIndex>(m, "ParentIndex", "The parent sets of all nodes, the best first.")
-      .def(nb::init<const std::vector<Masks>&, const std::vector<Row>&>())
+      .def(nb::init<const vector<Masks>&, const vector<Row>&>())
       .def_prop_ro("n_nodes", &ParentIndex::n_nodes);
   nb::class_<SetTable>(m, "SetTable", "A hash table of the sets of the next layer.")
       .def(nb::init<>())
@@ -210,5 +205,4 @@ void bind_order_graph(nb::module_& m) {
   m.def("expand_sets", &expand_sets,
         "Put what follows from some sets of a layer into the table; return the first set that is left to do.");
 }
-
 }  // namespace drbo

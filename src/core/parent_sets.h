@@ -6,72 +6,72 @@
 // (Andrews et al. 2023 do this with grow-shrink trees); sets that are reached in several ways are one.
 #pragma once
 
-#include "byte_tables.h"
+#include "numbers.h"
 #include "steps.h"
 
 namespace drbo {
 
 // What is known of the set that a step leads to, where it is not the number of a set.
-constexpr std::int32_t UNKNOWN = -1, DEAD = -2;
+constexpr int32_t UNKNOWN = -1, DEAD = -2;
 // Steps that are not the place of an addition: the drop that pays; FORCED - w drops w whatever it costs.
-constexpr std::int64_t DROP = -1, FORCED = -2;
+constexpr int64_t DROP = -1, FORCED = -2;
 // A step must gain more than this.
 constexpr double LEAST_GAIN = 1e-7;
 
 struct ParentSet {
   double value;
-  std::uint64_t hash;
-  std::int64_t first_member, first_addition;
-  std::int32_t node, n_members, n_additions;
-  std::int32_t drop;  // the parent whose drop pays, or -1
-  std::int32_t after_drop;
+  uint64_t hash;
+  int64_t first_member, first_addition;
+  int32_t node, n_members, n_additions;
+  int32_t drop;  // the parent whose drop pays, or -1
+  int32_t after_drop;
 };
 
 struct Addition {
-  std::int32_t node, after;
+  int32_t node, after;
 };
 
 class ParentSets {
  public:
-  explicit ParentSets(std::size_t d) : d_(d), parents_(d + 1), table_(16, -1) {}
+  explicit ParentSets(size_t d) : d_(d), parents_(d + 1) {}
 
-  std::int64_t size() const { return static_cast<std::int64_t>(sets_.size()); }
-  const ParentSet& operator[](std::int64_t index) const { return sets_[index]; }
-  const Addition& addition(std::int64_t place) const { return additions_[place]; }
-  const std::int32_t* members(const ParentSet& set) const { return members_.data() + set.first_member; }
-  Family family(std::int64_t index) const { return {sets_[index].node, sets_[index].n_members, members(sets_[index])}; }
+  int64_t size() const { return whole(sets_.size()); }
+  const ParentSet& operator[](int64_t index) const { return sets_[index]; }
+  const Addition& addition(int64_t place) const { return additions_[place]; }
+  const int32_t* members(const ParentSet& set) const { return members_.data() + set.first_member; }
+  Family family(int64_t index) const { return {sets_[index].node, sets_[index].n_members, members(sets_[index])}; }
 
-  std::size_t bytes() const {
-    return sets_.capacity() * sizeof(ParentSet) + members_.capacity() * sizeof(std::int32_t) +
-           additions_.capacity() * sizeof(Addition) + table_.capacity() * sizeof(std::int32_t);
+  size_t bytes() const {
+    return sets_.capacity() * sizeof(ParentSet) + members_.capacity() * sizeof(int32_t) +
+           additions_.capacity() * sizeof(Addition) + table_.places().capacity() * sizeof(Known);
   }
 
   // Sets are expanded in the order of their numbers; those from here on are not.
-  std::int64_t n_expanded() const { return n_expanded_; }
-  bool is_expanded(std::int64_t index) const { return index < n_expanded_; }
+  int64_t n_expanded() const { return n_expanded_; }
+  bool is_expanded(int64_t index) const { return index < n_expanded_; }
 
   // The number of the parent set of a node, given as flags (d,); a new one is added.
-  std::int64_t add(std::int32_t node, const std::uint8_t* flags, std::size_t stride) {
-    std::int32_t size = 0;
-    std::uint64_t key = code(static_cast<std::int32_t>(d_) + node);
-    for (std::size_t parent = 0; parent < d_; ++parent)
+  int64_t add(int32_t node, const uint8_t* flags, size_t stride) {
+    int32_t size = 0;
+    uint64_t key = code(static_cast<int32_t>(d_) + node);
+    for (size_t parent = 0; parent < d_; ++parent)
       if (flags[parent * stride]) {
-        parents_[size++] = static_cast<std::int32_t>(parent);
-        key ^= code(static_cast<std::int32_t>(parent));
+        parents_[size++] = static_cast<int32_t>(parent);
+        key ^= code(static_cast<int32_t>(parent));
       }
     return find(node, key, size, true);
   }
 
   // The set that a step leads to; a new one is added, or UNKNOWN.
-  std::int64_t link(std::int64_t index, std::int64_t step, bool add) {
+  int64_t link(int64_t index, int64_t step, bool add) {
     const ParentSet& source = sets_[index];
-    const std::int32_t changed = step >= 0      ? additions_[step].node
-                                 : step == DROP ? source.drop
-                                                : static_cast<std::int32_t>(FORCED - step);
-    const std::int32_t* const from = members(source);
-    std::int32_t size = 0;
+    const int32_t changed = step >= 0      ? additions_[step].node
+                            : step == DROP ? source.drop
+                                           : static_cast<int32_t>(FORCED - step);
+    const int32_t* const from = members(source);
+    int32_t size = 0;
     bool waiting = step >= 0;
-    for (std::int32_t k = 0; k < source.n_members; ++k) {  // sorted, so that a set has one form
+    for (int32_t k = 0; k < source.n_members; ++k) {  // sorted, so that a set has one form
       if (waiting && from[k] > changed) {
         parents_[size++] = changed;
         waiting = false;
@@ -83,10 +83,10 @@ class ParentSets {
   }
 
   // Keeps where a step leads; one that does not gain after all, by rounding, is closed: every way upwards ends.
-  std::int64_t connect(std::int64_t index, std::int64_t step, std::int64_t target) {
+  int64_t connect(int64_t index, int64_t step, int64_t target) {
     if (step <= FORCED) return target;
     if (!(sets_[target].value > sets_[index].value)) target = DEAD;
-    (step == DROP ? sets_[index].after_drop : additions_[step].after) = static_cast<std::int32_t>(target);
+    (step == DROP ? sets_[index].after_drop : additions_[step].after) = static_cast<int32_t>(target);
     return target;
   }
 
@@ -98,57 +98,51 @@ class ParentSets {
     set.drop = -1;
     set.after_drop = DEAD;
     if (worth.drop >= 0 && worth.drop_gain > LEAST_GAIN) {
-      set.drop = static_cast<std::int32_t>(worth.drop);
+      set.drop = static_cast<int32_t>(worth.drop);
       set.after_drop = UNKNOWN;
       least = worth.drop_gain;
     }
-    set.first_addition = static_cast<std::int64_t>(additions_.size());
-    for (std::size_t node = 0; node < d_; ++node)
-      if (gains[node] > least) additions_.push_back({static_cast<std::int32_t>(node), UNKNOWN});
-    set.n_additions = static_cast<std::int32_t>(static_cast<std::int64_t>(additions_.size()) - set.first_addition);
+    set.first_addition = whole(additions_.size());
+    for (size_t node = 0; node < d_; ++node)
+      if (gains[node] > least) additions_.push_back({static_cast<int32_t>(node), UNKNOWN});
+    set.n_additions = static_cast<int32_t>(whole(additions_.size()) - set.first_addition);
     std::sort(additions_.begin() + set.first_addition, additions_.end(), [gains](const Addition& a, const Addition& b) {
       return gains[a.node] > gains[b.node] || (gains[a.node] == gains[b.node] && a.node < b.node);
     });
   }
 
  private:
-  static std::uint64_t code(std::int32_t number) { return random_word(static_cast<std::uint64_t>(number) + 1); }
+  static uint64_t code(int32_t number) { return random_word(static_cast<uint64_t>(number) + 1); }
 
-  // The number of the set of the first parents in parents_ (open addressing).
-  std::int64_t find(std::int32_t node, std::uint64_t key, std::int32_t size, bool add) {
-    if (add && 2 * (sets_.size() + 1) > table_.size()) grow_table();
-    const std::uint64_t mask = table_.size() - 1;
-    std::uint64_t slot = key & mask;
-    for (; table_[slot] >= 0; slot = (slot + 1) & mask) {
-      const ParentSet& known = sets_[table_[slot]];
-      if (known.hash == key && known.node == node && known.n_members == size &&
-          std::equal(parents_.begin(), parents_.begin() + size, members(known)))
-        return table_[slot];
-    }
-    if (!add) return UNKNOWN;
-    table_[slot] = static_cast<std::int32_t>(sets_.size());
-    sets_.push_back({0.0, key, static_cast<std::int64_t>(members_.size()), 0, node, size, 0, -1, DEAD});
-    members_.insert(members_.end(), parents_.begin(), parents_.begin() + size);
-    return this->size() - 1;
-  }
-
-  void grow_table() {
-    table_.assign(2 * table_.size(), -1);
-    const std::uint64_t mask = table_.size() - 1;
-    for (std::size_t index = 0; index < sets_.size(); ++index) {
-      std::uint64_t slot = sets_[index].hash & mask;
-      while (table_[slot] >= 0) slot = (slot + 1) & mask;
-      table_[slot] = static_cast<std::int32_t>(index);
+  // The number of the set of the first parents in parents_. Sets whose hashes are the same have keys that follow.
+  int64_t find(int32_t node, uint64_t hash, int32_t size, bool add) {
+    for (uint64_t key = hash;; ++key) {
+      if (key == 0) continue;
+      const Known& known = table_.find(key);
+      if (known.key == 0) {
+        if (!add) return UNKNOWN;
+        table_.take(key, [] {}).index = static_cast<int32_t>(sets_.size());
+        sets_.push_back({0.0, hash, whole(members_.size()), 0, node, size, 0, -1, DEAD});
+        members_.insert(members_.end(), parents_.begin(), parents_.begin() + size);
+        return this->size() - 1;
+      }
+      const ParentSet& set = sets_[known.index];
+      if (set.hash == hash && set.node == node && set.n_members == size &&
+          std::equal(parents_.begin(), parents_.begin() + size, members(set)))
+        return known.index;
     }
   }
 
-  std::size_t d_;
-  std::vector<ParentSet> sets_;
-  std::vector<std::int32_t> members_;  // of all sets
-  std::vector<Addition> additions_;    // of all sets
-  std::vector<std::int32_t> parents_;  // room for one set
-  std::vector<std::int32_t> table_;    // hash -> set
-  std::int64_t n_expanded_ = 0;
+  struct Known {
+    uint64_t key = 0;
+    int32_t index = 0;
+  };
+  size_t d_;
+  vector<ParentSet> sets_;
+  vector<int32_t> members_;     // of all sets
+  vector<Addition> additions_;  // of all sets
+  vector<int32_t> parents_;     // room for one set
+  HashTable<Known> table_;
+  int64_t n_expanded_ = 0;
 };
-
 }  // namespace drbo

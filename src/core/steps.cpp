@@ -4,7 +4,6 @@
 #include <nanobind/stl/tuple.h>
 
 namespace drbo {
-
 namespace {
 
 using Found = std::tuple<Row, Table, Ints, Row>;
@@ -12,23 +11,23 @@ using Found = std::tuple<Row, Table, Ints, Row>;
 // Asks a Python function expand(nodes, parents, sizes) for values, gains of additions, drops and gains of drops.
 class ScoreSteps final : public Steps {
  public:
-  ScoreSteps(std::size_t n_nodes, nb::callable expand) : n_nodes_(n_nodes), expand_(std::move(expand)) {
+  ScoreSteps(size_t n_nodes, nb::callable expand) : n_nodes_(n_nodes), expand_(std::move(expand)) {
     require(n_nodes >= 1, "there must be a node");
   }
-  std::size_t n_nodes() const override { return n_nodes_; }
-  std::int64_t work(const Family&) const override { return 0; }
+  size_t n_nodes() const override { return n_nodes_; }
+  int64_t work(const Family&) const override { return 0; }
 
   Worth expand(const Family&, double*, Watch&) const override { return {}; }  // never called: not at once
 
-  void expand_all(const std::vector<Family>& families, Worth* found, double* gains, int, const Stop&) const override {
+  void expand_all(const vector<Family>& families, Worth* found, double* gains, int, const Stop&) const override {
     const nb::gil_scoped_acquire lock;
-    const std::size_t count = families.size();
-    std::size_t width = 1;
-    for (const Family& family : families) width = std::max<std::size_t>(width, family.size);
-    Owned<std::int64_t, 1> nodes({count}), sizes({count});
-    Owned<std::int64_t, 2> parents({count, width});
+    const size_t count = families.size();
+    size_t width = 1;
+    for (const Family& family : families) width = std::max<size_t>(width, family.size);
+    Owned<int64_t, 1> nodes({count}), sizes({count});
+    Owned<int64_t, 2> parents({count, width});
     std::fill_n(parents.data(), count * width, -1);
-    for (std::size_t b = 0; b < count; ++b) {
+    for (size_t b = 0; b < count; ++b) {
       nodes[b] = families[b].node;
       sizes[b] = families[b].size;
       std::copy_n(families[b].parents, families[b].size, parents.data() + b * width);
@@ -39,43 +38,41 @@ class ScoreSteps final : public Steps {
     require_shape({count, n_nodes_}, "additions", additions);
     require_range(drops.data(), count, -1, whole(n_nodes_), "drops");
     std::copy_n(additions.data(), count * n_nodes_, gains);
-    for (std::size_t b = 0; b < count; ++b) found[b] = {values.data()[b], drops.data()[b], drop_gains.data()[b]};
+    for (size_t b = 0; b < count; ++b) found[b] = {values[b], drops[b], drop_gains[b]};
   }
 
  private:
-  std::size_t n_nodes_;
+  size_t n_nodes_;
   nb::callable expand_;
 };
 
-using Answer = std::tuple<Result<double, 1>, Result<double, 2>, Result<std::int64_t, 1>, Result<double, 1>>;
+using Answer = std::tuple<Result<double, 1>, Result<double, 2>, Result<int64_t, 1>, Result<double, 1>>;
 
-Answer expand(const Steps& self, const Ints& nodes, const In<std::int64_t, 2>& parents, const Ints& sizes) {
-  const std::size_t count = nodes.shape(0), width = parents.shape(1), d = self.n_nodes();
+Answer expand(const Steps& self, const Ints& nodes, const Ints2& parents, const Ints& sizes) {
+  const size_t count = nodes.shape(0), width = parents.shape(1), d = self.n_nodes();
   require_shape({count, width}, "parents", parents);
   require_shape({count}, "sizes", sizes);
   require_range(nodes.data(), count, 0, whole(d), "nodes");
   require_range(sizes.data(), count, 0, whole(std::min(width, d - 1)) + 1, "sizes");
-  std::vector<std::int32_t> members(parents.data(), parents.data() + count * width);
-  std::vector<Family> families(count);
-  for (std::size_t b = 0; b < count; ++b) {
-    const std::int32_t* row = members.data() + b * width;
-    const std::int32_t node = static_cast<std::int32_t>(nodes.data()[b]),
-                       size = static_cast<std::int32_t>(sizes.data()[b]);
+  vector<int32_t> members(parents.data(), parents.data() + count * width);
+  vector<Family> families(count);
+  for (size_t b = 0; b < count; ++b) {
+    const int32_t* row = members.data() + b * width;
+    const int32_t node = static_cast<int32_t>(nodes[b]), size = static_cast<int32_t>(sizes[b]);
     require_range(parents.data() + b * width, size, 0, whole(d), "parents");
     require(std::adjacent_find(row, row + size, std::greater_equal<>()) == row + size, "parents must rise");
     require(!std::binary_search(row, row + size, node), "no node is its own parent");
     families[b] = {node, size, row};
   }
-  std::vector<Worth> found(count);
+  vector<Worth> found(count);
   Owned<double, 1> values({count}), drop_gains({count});
   Owned<double, 2> gains({count, d});
-  Owned<std::int64_t, 1> drops({count});
+  Owned<int64_t, 1> drops({count});
   unlocked([&](const Stop& stop) { self.expand_all(families, found.data(), gains.data(), 1, stop); });
-  for (std::size_t b = 0; b < count; ++b)
+  for (size_t b = 0; b < count; ++b)
     values[b] = found[b].value, drops[b] = found[b].drop, drop_gains[b] = found[b].drop_gain;
   return {values.give(), gains.give(), drops.give(), drop_gains.give()};
 }
-
 }  // namespace
 
 void bind_steps(nb::module_& m) {
@@ -83,7 +80,6 @@ void bind_steps(nb::module_& m) {
       .def_prop_ro("n_nodes", &Steps::n_nodes)
       .def("expand", &expand, "Return values of parent sets, the gains of additions, the best drops and their gains.");
   nb::class_<ScoreSteps, Steps>(m, "ScoreSteps", "Steps of any score, by a function of Python.")
-      .def(nb::init<std::size_t, nb::callable>());
+      .def(nb::init<size_t, nb::callable>());
 }
-
 }  // namespace drbo

@@ -34,8 +34,6 @@ def lattice_split(
     must: int,
     /,
 ) -> tuple[float, int]: ...
-
-# dag_sums.cpp: tables (d, 2^(d-1))
 def sum_inside(logs: Floats, threads: int, /) -> Floats: ...
 def sum_over_orders(inside: Floats, threads: int, /) -> Floats: ...
 def sum_over_dags(inside: Floats, logs: Floats, threads: int, /) -> Floats: ...
@@ -121,32 +119,34 @@ def experiment_families(
     /,
 ) -> tuple[Floats, Flags]: ...
 
-# noise_fit.cpp
-def noise_fits(
-    columns: Floats,  # (d, n) standardised
-    shares: Floats,  # (n,) the weight of each row, together 1
-    correlation: Floats,  # (d, d)
-    charge: float,  # negentropy that is not credited
-    collinear: float,
-    floor: float,
-    nodes: Ints,  # (m,)
-    starts: Ints,  # (m + 1,) where the parents of a family begin
-    members: Ints,  # parents, one family after the other
-    threads: int,
-    /,
-) -> Floats: ...
-def all_noise_fits(
-    columns: Floats,
-    shares: Floats,
-    correlation: Floats,
-    charge: float,
-    collinear: float,
-    floor: float,
-    possible: Masks,  # (d,) columns that may be parents of a node
-    most: Ints,  # (d,) parents
-    threads: int,
-    /,
-) -> Floats: ...  # (d, 2^(d-1)); NaN: not asked for
+# nongaussian.cpp
+class NoiseRows:
+    """Rows of standardised columns, and fits of families whose noise may be other than Gaussian."""
+
+    def __init__(
+        self,
+        columns: Floats,  # (d, n) standardised
+        shares: Floats,  # (n,) the weight of each row, together 1
+        correlation: Floats,  # (d, d)
+        charge: float,  # negentropy that is not credited
+        collinear: float,
+        floor: float,
+    ) -> None: ...
+    def fits(
+        self,
+        nodes: Ints,  # (m,)
+        starts: Ints,  # (m + 1,) where the parents of a family begin
+        members: Ints,  # parents, one family after the other
+        threads: int,
+        /,
+    ) -> Floats: ...
+    def all_fits(
+        self,
+        possible: Masks,  # (d,) columns that may be parents of a node
+        most: Ints,  # (d,) parents
+        threads: int,
+        /,
+    ) -> Floats: ...  # (d, 2^(d-1)); NaN: not asked for
 
 # listed.cpp: families listed node by node, packed as 64-bit words (m, w)
 def climb_known(
@@ -382,11 +382,12 @@ class ScoreSteps(Steps):
         self, n_nodes: int, expand: Callable[[Ints, Ints, Ints], tuple[Floats, Floats, Ints, Floats]]
     ) -> None: ...
 
-class LinearSteps(Steps):
+class RegressionSteps(Steps):
     def __init__(
         self,
-        correlations: Floats,  # (G, d, d)
-        group: Ints,  # (d,) the correlation matrix of each node's rows
+        grams: Floats,  # (G, D, D) columns 0 to d - 1 are the variables, of unit length; then basis functions
+        firsts: Ints,  # (G, d + 1) where the functions of each variable begin; 0, ..., d: the variables themselves
+        group: Ints,  # (d,) the matrix of each node's rows
         rows: Floats,  # (d,)
         weights: Floats,  # (d,) zero: unequal variances
         constants: Floats,  # (d, d + 1) of an evidence; (0, 0): the score is none
@@ -409,7 +410,7 @@ class CountSteps(Steps):
         ess: float,  # equivalent sample size of BDeu; 0: the log-likelihood
         gain: float,
         parameter_prices: Floats,  # (d,) of a configuration of the parents
-        prices: Floats,  # (d, d), as in LinearSteps
+        prices: Floats,  # (d, d), as in RegressionSteps
         allowed: Flags,
         required: Flags,
         max_parents: Ints,
@@ -418,33 +419,13 @@ class CountSteps(Steps):
 class NonGaussianSteps(Steps):
     def __init__(
         self,
-        columns: list[Floats],  # (d, n) standardised, for each group of nodes with the same rows
-        shares: list[Floats],  # (n,) the weight of each row, together 1
-        correlations: Floats,  # (G, d, d)
+        data: list[NoiseRows],  # for each group of nodes with the same rows
         group: Ints,  # (d,)
         rows: Floats,  # (d,)
-        charges: Floats,  # (d,) negentropy that is not credited
-        prices: Floats,  # (d, d), as in LinearSteps
+        prices: Floats,  # (d, d), as in RegressionSteps
         allowed: Flags,
         required: Flags,
         max_parents: Ints,
-        collinear: float,
-        floor: float,
-    ) -> None: ...
-
-class SplineSteps(Steps):
-    def __init__(
-        self,
-        grams: Floats,  # (G, D, D) columns 0 to d - 1 are the variables, the others their basis functions
-        firsts: Ints,  # (G, d + 1) where the functions of each variable begin
-        group: Ints,  # (d,) the Gram matrix of each node's rows
-        rows: Floats,  # (d,)
-        prices: Floats,  # (d, d), as in LinearSteps
-        allowed: Flags,
-        required: Flags,
-        max_parents: Ints,
-        collinear: float,
-        floor: float,
     ) -> None: ...
 
 # order_climb.cpp

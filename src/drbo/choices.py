@@ -15,9 +15,10 @@ from drbo.data.missing import POLICIES, Policy
 from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Score
+from drbo.scores.base import EBIC_GAMMA, Score
 from drbo.scores.bge import BGe
 from drbo.scores.chance import chance_penalty
+from drbo.scores.chance_categories import chance_gamma
 from drbo.scores.linear import BicEV, BicNV
 from drbo.scores.named import score_label
 from drbo.scores.registry import SCORES, score_class
@@ -37,6 +38,7 @@ EDGE_TESTS = ("f-test", "odds", "cam", "cam-sequential", "kci")
 #: With fewer rows than this many times the columns, or where more than so many columns would be parents of an unrelated
 #: one by chance, penalty 1 fits noise before a test can see it (docs/scores.md).
 FEW_ROWS, CHANCE_PARENTS = 2, 1.0
+BY_CHANCE = "independent columns like these would get edges by chance"
 
 
 class ScoreChoice(NamedTuple):
@@ -44,14 +46,13 @@ class ScoreChoice(NamedTuple):
 
     Examples
     --------
-    >>> ScoreChoice("bge", {}, ()).noise_fits
-    True
+    >>> ScoreChoice("bge", {}, ()).name
+    'bge'
     """
 
     name: Any
     options: dict[str, Any]
     reasons: tuple[str, ...]
-    noise_fits: bool = True  # False: ``auto`` found no noise model that fits, so arrows of the class are tested too
 
 
 def chance_parents(table: Table) -> float:
@@ -209,7 +210,7 @@ class Choices:
     def of_score(self, table: Table) -> ScoreChoice:
         """Return the score, its options and why it was chosen."""
         given, choice = dict(self.score_options or {}), self.score
-        reasons, noise_fits = tuple[str, ...](), True
+        reasons = tuple[str, ...]()
         if isinstance(choice, str) and choice == "auto" and self.preset in PAPER_CHOICES:
             choice, options, _ = PAPER_CHOICES[self.preset]
             given = {**options, **given}
@@ -220,18 +221,24 @@ class Choices:
         elif isinstance(choice, str) and choice == "auto" and self.hidden:
             choice, reasons = BicNV.name, ("score bic-nv: hidden causes are searched for with linear relations",)
         elif isinstance(choice, str) and choice == "auto":
-            choice, reasons, noise_fits = choose_score(table)
+            choice, reasons, _ = choose_score(table)
         if self.preset == "default" and "penalty" not in given and isinstance(choice, str) and choice in SCORES:
-            given["penalty"], reason = self.penalty(score_class(choice), table)
+            kind = score_class(choice)
+            given["penalty"], reason = self.penalty(kind, table)
+            if given["penalty"] == "ebic" and "gamma" not in given:
+                gamma = chance_gamma(kind, table, given.get("ess", 1.0))
+                if gamma is not None and gamma > EBIC_GAMMA:
+                    given["gamma"] = gamma
+                    reason = f"penalty ebic with gamma {gamma:g}: with less, {BY_CHANCE}"
             reasons = (*reasons, reason)
-        return ScoreChoice(choice, given, reasons, noise_fits)
+        return ScoreChoice(choice, given, reasons)
 
     def penalty(self, kind: type[Score], table: Table) -> tuple[float | str, str]:
         """Return the penalty that leaves at most half an edge, on average, among independent columns, and why."""
         tested = self.pruner(kind) in EDGE_TESTS
         chance = not tested and not table.incomplete and issubclass(kind, BicNV)
         if chance and (penalty := chance_penalty(table.values, table.weights)) is not None:
-            return penalty, f"penalty {penalty:g}: with less, independent columns like these would get edges by chance"
+            return penalty, f"penalty {penalty:g}: with less, {BY_CHANCE}"
         if issubclass(kind, BicNV) and table.n_rows < FEW_ROWS * table.n_columns:
             return (
                 "ebic",

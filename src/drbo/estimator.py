@@ -74,8 +74,8 @@ class DrBO(BaseEstimator):
     targets : known targets, such as ``{"heated": "heat"}``, or ``{"heated": {"heat": "hard"}}`` if causes are cut off.
     groups : a column (not a variable), or an array of labels, that says which rows belong together, such as those of a
         patient: only changes within groups count. False: rows are independent. See docs/groups.md.
-    missing : what to do with missing values. ``"error"``: refuse them; ``"drop"``: drop their rows; ``"em"``: estimate
-        the covariance by EM, for linear scores; ``"impute"``: count edges over imputed tables. See docs/missing.md.
+    missing : ``"error"``: refuse missing values; ``"drop"``: drop their rows; ``"em"``: estimate the covariance by EM,
+        for linear scores; ``"impute"``: search ``imputations`` imputed tables and count edges. See docs/missing.md.
     imputations : number of imputed tables for ``missing="impute"``.
     callbacks : functions called with the progress after each iteration; returning a string ends the search.
     start : (d, d) adjacency matrix of a DAG to start from; edges that contradict the knowledge are dropped.
@@ -255,8 +255,7 @@ class DrBO(BaseEstimator):
 
         Parameters
         ----------
-        X : the (n, d) table that was fitted, or its checked :class:`~drbo.data.table.Table`, which includes the
-            weights; clusters then refer to its rows.
+        X : the (n, d) table that was fitted, or its checked :class:`~drbo.data.table.Table`, with its weights and rows.
         n, kind, block, clusters, progress : see :class:`drbo.claims.resampling.Resampling`.
         warm : whether resamples on route orders start from the graph of the full table and stop early
             (docs/confidence.md). On other routes, warm starts overstate the confidence, so they start from scratch.

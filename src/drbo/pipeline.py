@@ -268,7 +268,7 @@ def _noise_checks(
     try:
         with finishing():
             found = noise_checks(table, dag, seed, problem.score.regression or "splines")
-            doubts = {} if problem.choice.noise_fits else collider_doubts(table, dag, seed)
+            doubts = collider_doubts(table, dag, seed)
             hidden = [(table.names[i], table.names[j]) for i, j in np.argwhere(suspected(problem.score, dag, seed))]
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)

@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from threading import Thread
 from typing import Any
@@ -60,6 +60,22 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     QR factorisation of 2,000 rows and 1,000 columns took 13 s with two threads beside other work, 0.2 s with one.
     """
     return _libraries().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Let linear algebra and torch have one thread: several jobs that are done :func:`together` use them already.
+
+    A job that uses torch must ask it for one thread itself, since every thread has its own number of them.
+    """
+    torch = sys.modules.get("torch")
+    count = None if torch is None else torch.get_num_threads()
+    try:
+        with one_blas_thread():
+            yield
+    finally:
+        if torch is not None:
+            torch.set_num_threads(count)
 
 
 def together(jobs: Sequence[Callable[[], Any]], give_up: Callable[[], None] = lambda: None) -> list[Any]:

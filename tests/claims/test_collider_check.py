@@ -32,6 +32,13 @@ def test_dependent_causes_put_the_collider_and_what_follows_from_it_in_doubt(rng
     assert "only because of a -> c, which is in doubt" in found["c", "d"]
 
 
+def test_columns_with_few_values_are_not_tested(rng):
+    table = collider(rng, dependent=True)
+    values = table.values.copy()
+    values[:, 0] = values[:, 0] > 0
+    assert collider_doubts(Table.from_array(values, table.names), DAG) == {}
+
+
 def test_causes_that_are_joined_are_no_collider(rng):
     dag = DAG.copy()
     dag[0, 1] = True

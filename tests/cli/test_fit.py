@@ -332,6 +332,7 @@ def test_settings_and_budget_are_merged_before_the_estimator_sees_them() -> None
         "missing": "error",
         "imputations": None,
         "context": (),
+        "hidden": False,
         "seeds": None,
         "weights": None,
         "groups": None,

@@ -39,7 +39,8 @@ def _steps(core, rng, d, weights):
     none, prices = np.zeros((0, 0)), np.full((d, d), 0.1)
     group, most = np.zeros(d, dtype=np.int64), np.full(d, d)
     rows, limits = np.full(d, 200.0), (np.ascontiguousarray(free), ~np.ones((d, d), dtype=bool))
-    steps = core.LinearSteps(correlation[None], group, rows, weights, none, none, prices, *limits, most, 1e-11, 1e-12)
+    data = correlation[None], np.arange(d + 1)[None], group, rows, weights, none, none
+    steps = core.RegressionSteps(*data, prices, *limits, most, 1e-11, 1e-12)
     nodes = np.arange(d)
     parents = np.stack([np.sort(rng.permutation(np.delete(nodes, node))[:9]) for node in nodes])
     return steps.expand(nodes, parents, np.arange(d) % 10)
@@ -80,10 +81,9 @@ def _outputs(core, *, with_library):
     if with_library:
         scattered = core.log_determinants(correlation[:9, :9].copy())
         columns, rows = _numbers(rng, d, 203), np.full(203, 1 / 203)
-        noise = core.noise_fits(
-            columns, rows, correlation, 0.01, 1e-11, 1e-12, np.full(40, d - 1), starts, np.sort(members), 1
-        )
-        return [*_steps(core, rng, d, np.zeros(d)), core.sum_inside(shares, 1), scattered, noise]
+        noise = core.NoiseRows(columns, rows, correlation, 0.01, 1e-11, 1e-12)
+        fits = noise.fits(np.full(40, d - 1), starts, np.sort(members), 1)
+        return [*_steps(core, rng, d, np.zeros(d)), core.sum_inside(shares, 1), scattered, fits]
     lattice = [best, core.lattice_forward(best), core.lattice_backward(best)]
     return [*lattice, regressions, *_steps(core, rng, d, np.ones(d)), *_networks(core, rng, d, 19, 70)]
 

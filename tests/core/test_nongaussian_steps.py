@@ -75,10 +75,11 @@ def test_a_deadline_ends_the_computation():
 def test_wrong_shapes_are_refused():
     columns, shares, correlation = np.zeros((3, 10)), np.full(10, 0.1), np.eye(3)
     nodes, starts, members = np.array([0]), np.array([0, 1]), np.array([1])
-    assert _core.noise_fits(columns + 1, shares, correlation, 0.1, 1e-9, 1e-9, nodes, starts, members, 1).shape == (1,)
+    rows = _core.NoiseRows(columns + 1, shares, correlation, 0.1, 1e-9, 1e-9)
+    assert rows.fits(nodes, starts, members, 1).shape == (1,)
     with pytest.raises(ValueError, match="shares"):
-        _core.noise_fits(columns, shares[1:], correlation, 0.1, 1e-9, 1e-9, nodes, starts, members, 1)
+        _core.NoiseRows(columns, shares[1:], correlation, 0.1, 1e-9, 1e-9)
     with pytest.raises(ValueError, match="members"):
-        _core.noise_fits(columns, shares, correlation, 0.1, 1e-9, 1e-9, nodes, starts, members + 2, 1)
+        rows.fits(nodes, starts, members + 2, 1)
     with pytest.raises(ValueError, match="possible"):
-        _core.all_noise_fits(columns, shares, correlation, 0.1, 1e-9, 1e-9, np.zeros(2, np.uint64), starts, 1)
+        rows.all_fits(np.zeros(2, np.uint64), starts, 1)

@@ -82,6 +82,8 @@ def test_ebic_adds_ln_d_per_edge_on_the_scale_of_the_evidence(scale, expected, r
     batch = Families.from_sets(5, [(0, ()), (1, (0,)), (2, (0, 1, 4))])
     extra = kind(table).family_price(batch) - kind(table, penalty="ebic").family_price(batch)
     assert extra == pytest.approx(expected * np.array([0, 1, 3]))
+    twice = kind(table).family_price(batch) - kind(table, penalty="ebic", gamma=1.0).family_price(batch)
+    assert twice == pytest.approx(2 * extra)
 
 
 def test_combine_is_the_sum_of_shares(table, rng):
@@ -105,6 +107,7 @@ def test_targets_without_a_single_intervention_change_nothing(table):
     ("options", "kind", "message"),
     [
         ({"penalty": -1}, SettingsError, "penalty must be a number >= 0 or 'ebic', got -1"),
+        ({"gamma": -1}, SettingsError, "gamma must be a number >= 0, got -1"),
         ({"penalty": "bic"}, SettingsError, "penalty must be a number >= 0 or 'ebic', got 'bic'"),
         ({"penalty": None}, SettingsError, "penalty must be a number >= 0 or 'ebic', got None"),
         ({"penalty": math.inf}, SettingsError, "penalty must be a number >= 0 or 'ebic', got inf"),

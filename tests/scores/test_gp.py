@@ -97,19 +97,42 @@ def _evidence(columns, node, parents, theta):
     return -0.5 * (len(y) * np.log(2 * np.pi * amplitude) + np.linalg.slogdet(kernel)[1] + len(y))
 
 
-def test_gradient_and_information_are_those_of_the_evidence(values):
+def test_the_gradient_is_that_of_the_evidence(values):
     columns = standardized(winsorized(values))
     parents = np.array([[True, True, False, False]] * 2)
-    theta, step = np.array([[0.3, -1.0], [1.2, 0.5]]), 1e-5
-    evidence, _, gradient, information = gp._derivatives(
-        KernelData(columns, columns, "cpu"), parents, np.array([2, 2]), theta
-    )
-    for row in range(2):
+    theta, step, both = np.array([[0.3, -1.0], [1.2, 0.5]]), 1e-5, np.arange(2)
+    climb = gp._Climb(KernelData(columns, columns, "cpu"), parents, np.array([2, 2]), theta)
+    evidence, _, gradient = climb._evaluate(both, theta)
+    assert climb._evaluate(both, theta, slopes=False)[0] == pytest.approx(evidence)
+    for row in both:
         assert evidence[row] == pytest.approx(_evidence(columns, 2, [0, 1], theta[row]))
         for k, move in enumerate(np.eye(2) * step):
             up, down = (_evidence(columns, 2, [0, 1], theta[row] + sign * move) for sign in (1, -1))
             assert gradient[row, k] == pytest.approx((up - down) / (2 * step), rel=1e-5, abs=1e-5)
-        assert np.linalg.eigvalsh(information[row])[0] > 0
+
+
+def test_slopes_of_a_stencil_are_those_of_a_parabola():
+    matrix, gradient, h = np.array([[3.0, 0.5], [0.5, 2.0]]), np.array([1.0, -2.0]), gp.STENCIL
+    places = np.array([[[i * h, j * h] for j in (-1, 0, 1)] for i in (-1, 0, 1)])
+    around = places @ gradient - 0.5 * np.einsum("abi,ij,abj->ab", places, matrix, places)
+    slope, curvature = gp._slopes(around[None])
+    assert slope[0] == pytest.approx(gradient)
+    assert curvature[0] == pytest.approx(matrix)
+
+
+def test_the_number_of_threads_does_not_change_a_bit(rng):
+    x = rng.normal(size=(gp.SINGLE_ROWS, 4))
+    x[:, 2] += np.sin(2 * x[:, 0]) * x[:, 1]
+    score, before, found = GpScore(Table.from_array(x)), torch.get_num_threads(), []
+    try:
+        for count in (1, 2, 3):
+            torch.set_num_threads(count)
+            found.append(score.local(FAMILIES))
+            assert torch.get_num_threads() == count
+    finally:
+        torch.set_num_threads(before)
+    assert (found[0] == found[1]).all()
+    assert (found[0] == found[2]).all()
 
 
 def test_a_function_without_noise_has_a_finite_evidence(rng):

@@ -52,9 +52,8 @@ def choose_score(table: Table) -> ChosenScore:
     Discrete columns alone (categories, or numbers with few distinct values) get ``bdeu``, numeric and categorical
     ones together ``mixed``. Of numeric tables it is the simplest score with families that pass a
     test of their residuals (:func:`~drbo.claims.noise_model.model_checks`): ``bic-nv``, ``bic-ng``, or ``splines``
-    (``gp`` for small tables). If none passes it is ``bic-nv``, and arrows of the class are tested as well
-    (:func:`~drbo.claims.collider_check.collider_doubts`). An equal-variance score is never chosen: equal variances are
-    an assumption about units. The choice depends neither on units nor on the order of rows and columns.
+    (``gp`` for small tables). If none passes it is ``bic-nv``. An equal-variance score is never chosen: equal
+    variances are an assumption about units. The choice depends neither on units nor on the order of rows and columns.
 
     Examples
     --------

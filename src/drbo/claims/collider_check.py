@@ -1,8 +1,9 @@
 """The collider check: are two causes of one effect as independent as the equivalence class says?
 
 A class directs i -> k <- j because i and j are independent, given their own causes. A linear score sees correlations
-alone. Where no noise model fits, columns without a correlation may well depend on each other, and the collider is then
-no reason for its arrows.
+alone. Columns without a correlation may well depend on each other, and the collider is then no reason for its arrows:
+of the class arrows of ``bic-nv`` that were in doubt, 10 of 34 were right, of the others 137 of 206 (study
+``directions``, 1,000 rows, seeds 100 to 103; most of the wrong ones are links that hidden causes make).
 """
 
 import numpy as np
@@ -26,8 +27,8 @@ def collider_doubts(table: Table, dag: Bools, seed: int = 0) -> dict[tuple[str, 
     """Return the arrows of a graph (cause, effect) that the equivalence class has for a doubtful reason, in words.
 
     An arrow i -> k is doubtful if another cause j of k, not joined to i, depends on i given the causes of both; or if
-    it has no such j, and an arrow into i is doubtful. Dependence is tested as in the noise check. Graphs with more than
-    1,000 edges are not tested.
+    it has no such j, and an arrow into i is doubtful. Dependence is tested as in the noise check, between numeric
+    columns with at least 8 distinct values. Graphs with more than 1,000 edges are not tested.
 
     Raises an OutOfTimeError if the run has to end before all edges are checked.
 
@@ -49,7 +50,8 @@ def collider_doubts(table: Table, dag: Bools, seed: int = 0) -> dict[tuple[str, 
 
 
 def _doubts(table: Table, dag: Bools, seed: int) -> dict[tuple[int, int], str]:
-    tests = ResidualTests(Sample.of(table, seed).values)
+    values, categorical, testable = Sample.of(table, seed)
+    tests = ResidualTests(values, categorical)
     parents = [np.flatnonzero(column).tolist() for column in dag.T]
     joined, deadline = dag | dag.T, current()
     found: dict[tuple[int, int], str] = {}
@@ -57,13 +59,13 @@ def _doubts(table: Table, dag: Bools, seed: int) -> dict[tuple[int, int], str]:
         for i in parents[k]:
             deadline.check()
             others = [j for j in parents[k] if j != i and not joined[i, j]]
-            outcomes = {j: _between(tests, parents, i, j) for j in others}
+            outcomes = {j: _between(tests, parents, i, j) for j in others if testable[i] and testable[j]}
             if outcomes and weakest(outcomes.values()).p_value < LEVEL:
                 j = min(outcomes, key=lambda one: outcomes[one].p_value)
                 pair = f"'{table.names[i]}' and '{table.names[j]}'"
                 given = "" if not (parents[i] or parents[j]) else " given their causes"
                 found[i, k] = f"The class has this direction only if {pair} are independent{given}, which they are not."
-            elif not outcomes and (before := next((h for h in parents[i] if (h, i) in found), None)) is not None:
+            elif not others and (before := next((h for h in parents[i] if (h, i) in found), None)) is not None:
                 arrow = f"{table.names[before]} -> {table.names[i]}"
                 found[i, k] = f"The class has this direction only because of {arrow}, which is in doubt."
     return found

@@ -49,7 +49,7 @@ def check(data: Path, quick: bool, **options: Any) -> None:
     lines += described(checked)
     # Imputed tables are complete, and so are those that a fit's time is measured on.
     whole = checked.complete_rows
-    name, _, reasons, _ = score_choice(checked if options["missing"] == "em" else whole, "auto", None)
+    name, _, reasons = score_choice(checked if options["missing"] == "em" else whole, "auto", None)
     lines += [
         "",
         f"--score auto chooses {name}:",

@@ -38,10 +38,11 @@ class Score:
     table : the checked data.
     penalty : multiplier of ``ln n`` per free parameter; 1 is the paper's BIC. With 1, a few of the d (d - 1) possible
         edges are accepted by chance if n is small compared with d. Use 2 if false edges are worse than missed ones;
-        ``"ebic"`` adds ``ln d`` per edge on the scale of the log evidence (Foygel & Drton 2010, gamma = 1/2), which
-        limits the number of false edges for any d.
+        ``"ebic"`` adds ``2 gamma ln d`` per edge on the scale of the log evidence (Foygel & Drton 2010), which limits
+        the number of false edges for any d.
     edge_prior : (d, d) log-odds of each edge i -> j, added on the scale of the log evidence.
     targets : (n, d) True where a node was set by intervention in a row; the score of that node ignores the row.
+    gamma : weight of ``ln d`` in the penalty ``"ebic"``; no other penalty has it.
 
     Examples
     --------
@@ -88,9 +89,11 @@ class Score:
         penalty: float | Literal["ebic"] = 1.0,
         edge_prior: npt.ArrayLike | None = None,
         targets: npt.ArrayLike | None = None,
+        gamma: float = EBIC_GAMMA,
     ) -> None:
         self.names = table.names
         self.n_nodes = table.n_columns
+        self.gamma = _check_gamma(gamma)
         self.gain: float | Floats = 1.0  # d(score) / d(local), above 0: a number or (d,)
         self._prior = _check_prior(edge_prior, self.n_nodes)
         self.targets = _check_targets(targets, table.n_rows, self.n_nodes)
@@ -121,7 +124,7 @@ class Score:
         self.evidence_price: Floats = np.log(self.n_rows)  # (d,) what a parameter costs in a log evidence
         self.edge_price = 0.0
         if self.penalty == "ebic":  # 4 gamma ln d per edge on the scale of a BIC, which is 2 log evidences
-            self.edge_price = 2 * EBIC_GAMMA * np.log(self.n_nodes) * (self.evidence_scale or 1.0)
+            self.edge_price = 2 * self.gamma * np.log(self.n_nodes) * (self.evidence_scale or 1.0)
 
     @property
     def has_prior(self) -> bool:
@@ -224,6 +227,12 @@ def _check_penalty(penalty: Any) -> float | Literal["ebic"]:
             f"penalty must be at most {LARGEST:g}, got {penalty:g}", hint="1 is the usual BIC; 2 gives fewer edges"
         )
     return float(penalty)
+
+
+def _check_gamma(gamma: Any) -> float:
+    if not isinstance(gamma, (int, float, np.number)) or not 0 <= gamma <= LARGEST:
+        raise SettingsError(f"gamma must be a number >= 0, got {gamma!r}", hint="0.5 is usual; 1 gives fewer edges")
+    return float(gamma)
 
 
 def _check_prior(prior: npt.ArrayLike | None, d: int) -> Floats | None:

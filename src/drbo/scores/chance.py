@@ -47,18 +47,18 @@ def chance_penalty(values: Floats, weights: Floats | None = None) -> float | Non
     least = 1.0 + 2.0 * np.log(d) / np.log(n)
     if d < 2:
         return float(least)
-    gains, shuffles = _chance_gains(_ordered(_sorted(values, weights, n)))
-    return float(np.ceil(max(least, _exceeded(gains, shuffles) / np.log(n)) * 10**DIGITS) / 10**DIGITS)
+    gains, tables = _chance_gains(ordered(sorted_columns(values, weights, n)))
+    return float(np.ceil(max(least, exceeded(gains, tables) / np.log(n)) * 10**DIGITS) / 10**DIGITS)
 
 
-def _exceeded(gains: Floats, shuffles: int) -> float:
+def exceeded(gains: Floats, tables: int) -> float:
     """Return the gain that so few pairs exceed as there may be false edges; the tail is taken to be exponential."""
-    count = min(max(MIN_TAIL, round(TAIL_SHARE * shuffles)), len(gains) - 1)
+    count = min(max(MIN_TAIL, round(TAIL_SHARE * tables)), len(gains) - 1)
     tail = np.sort(gains)[::-1][: count + 1]
-    return float(tail[-1] + (tail[:-1] - tail[-1]).mean() * np.log(count / (ALLOWED_EDGES * shuffles)))
+    return float(tail[-1] + (tail[:-1] - tail[-1]).mean() * np.log(count / (ALLOWED_EDGES * tables)))
 
 
-def _sorted(values: Floats, weights: Floats | None, n: int) -> Floats:
+def sorted_columns(values: Floats, weights: Floats | None, n: int) -> Floats:
     """Return the sorted values of each column, (n, d); a row of weight w counts as w rows."""
     if weights is None:
         return np.sort(values, axis=0)
@@ -71,7 +71,7 @@ def _sorted(values: Floats, weights: Floats | None, n: int) -> Floats:
     return columns
 
 
-def _ordered(columns: Floats) -> Floats:
+def ordered(columns: Floats) -> Floats:
     """Return sorted columns standardised and skewed to the right, in an order that only their values decide."""
     columns = columns - columns.mean(axis=0)
     spread = columns.std(axis=0)
@@ -86,11 +86,9 @@ def _chance_gains(columns: Floats) -> tuple[Floats, int]:
     rng = np.random.default_rng(0)
     n, d = columns.shape
     pairs = np.triu_indices(d, 1)
-    affordable = SHUFFLED_CELLS // (min(n, MAX_ROWS) * d)
-    shuffles = max(MIN_SHUFFLES, min(MAX_SHUFFLES, -(-ENOUGH_PAIRS // len(pairs[0])), affordable))
-    shuffles = max(1, min(shuffles, MAX_PAIRS // len(pairs[0])))
+    count = shuffles(min(n, MAX_ROWS), d, len(pairs[0]))
     gains = []
-    for _ in range(shuffles):
+    for _ in range(count):
         rows = columns if n <= MAX_ROWS else columns[np.sort(rng.choice(n, MAX_ROWS, replace=False))]
         shuffled = rng.permuted(rows, axis=0)
         shuffled = shuffled - shuffled.mean(axis=0)
@@ -98,4 +96,11 @@ def _chance_gains(columns: Floats) -> tuple[Floats, int]:
         shuffled /= np.where(length > 0, length, 1.0)
         squares = np.square(shuffled.T @ shuffled)[pairs]
         gains.append(-len(rows) * np.log1p(-np.minimum(squares, 1.0 - 1e-12)))
-    return np.concatenate(gains), shuffles
+    return np.concatenate(gains), count
+
+
+def shuffles(n_rows: int, n_columns: int, pairs: int) -> int:
+    """Return how many tables are shuffled."""
+    affordable = SHUFFLED_CELLS // (n_rows * n_columns)
+    wanted = max(MIN_SHUFFLES, min(MAX_SHUFFLES, -(-ENOUGH_PAIRS // pairs), affordable))
+    return max(1, min(wanted, MAX_PAIRS // pairs))

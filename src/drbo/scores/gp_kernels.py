@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from scipy.linalg.blas import dgemm, dsymm
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.blas import dsymm
 from torch import Tensor
 
 from drbo.data.table import Table
@@ -16,6 +15,7 @@ from drbo.deadline import current
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
+from drbo.scores.lapack import dpotrf, dpotri, dpotrs
 
 Floats = npt.NDArray[np.float64]
 
@@ -82,11 +82,15 @@ class KernelData:
             kept = self._scratch[name] = torch.empty(shape, dtype=torch.float64, device=self.device)
         return kept[:count]
 
-    def squared_distances(self, parents: npt.NDArray[np.bool_]) -> Tensor:  # (B, d) -> (B, n, n)
-        """Return the squared distances of all rows, per parent set; valid until the next call."""
+    def points(self, parents: npt.NDArray[np.bool_]) -> Tensor:  # (B, d) -> (B, w, n)
+        """Return the columns of parent sets, with zeros behind those of the smaller ones."""
         rows = np.arange(len(parents))
         index = Families(rows, parents).padded(rows, int(parents.sum(axis=1).max()))
-        points = self.inputs[np.minimum(index, parents.shape[1])]  # (B, w, n)
+        return self.inputs[np.minimum(index, parents.shape[1])]
+
+    def squared_distances(self, parents: npt.NDArray[np.bool_]) -> Tensor:  # (B, d) -> (B, n, n)
+        """Return the squared distances of all rows, per parent set; valid until the next call."""
+        points = self.points(parents)
         norms = points.square().sum(dim=1, keepdim=True)
         ones = torch.ones_like(norms)
         left = torch.cat([-2 * points, norms, ones], dim=1)
@@ -95,7 +99,7 @@ class KernelData:
         if out.is_cuda:
             return torch.bmm(left.transpose(1, 2), right, out=out).clamp_(min=0.0)
         for a, b, matrix in zip(left.numpy(), right.numpy(), out.numpy(), strict=True):
-            dgemm(1.0, b.T, a.T, trans_b=1, c=matrix.T, overwrite_c=1)
+            np.matmul(a.T, b, out=matrix)
             np.maximum(matrix, 0.0, out=matrix)
         return out
 
@@ -139,22 +143,47 @@ def solve(
     work: Tensor,  # (B, n, n), overwritten
 ) -> tuple[Tensor, Tensor]:
     """Return the log determinants (B,) of ``kernel + noise I``, and its inverse times the targets (B, n, C)."""
-    current().check()
-    if work.is_cuda:
-        work.copy_(kernel).diagonal(dim1=1, dim2=2).add_(noise)
-        factor, failed = torch.linalg.cholesky_ex(work)
-        pivots, weights, bad = factor.diagonal(dim1=1, dim2=2), torch.cholesky_solve(targets, factor), failed.any()
-    else:
-        np.copyto(work.numpy(), kernel.numpy())
-        work.diagonal(dim1=1, dim2=2).add_(noise)
-        pivots, weights, bad = work.diagonal(dim1=1, dim2=2), torch.empty_like(targets), False
-        for matrix, right, out in zip(work.numpy(), targets.numpy(), weights.numpy(), strict=True):
-            factor, info = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
-            out[:] = dpotrs(factor, right, lower=1)[0]
-            bad = bad or info != 0
-    if bad:
+    work.copy_(kernel).diagonal(dim1=1, dim2=2).add_(noise)
+    log_determinant = factorize(work)
+    if not log_determinant.isfinite().all():
         raise ScoreError("a kernel matrix is not positive definite", hint="use a larger noise variance")
-    return 2 * pivots.log().sum(dim=1), weights
+    return log_determinant, solved(work, targets)
+
+
+def factorize(matrices: Tensor) -> Tensor:
+    """Replace the lower triangles of matrices (B, n, n) by their Cholesky factors; return the log determinants (B,).
+
+    The rest of a matrix is left as it is. One that is not positive definite has the log determinant NaN.
+    """
+    current().check()
+    if matrices.is_cuda:
+        factor, failed = torch.linalg.cholesky_ex(matrices)
+        matrices.copy_(factor).masked_fill_((failed > 0)[:, None, None], torch.nan)
+    else:
+        for matrix in matrices.numpy():
+            if dpotrf(matrix) != 0:
+                matrix[:] = np.nan
+    return 2 * matrices.diagonal(dim1=1, dim2=2).log().sum(dim=1)
+
+
+def solved(factors: Tensor, right: Tensor) -> Tensor:
+    """Return the inverse of factorised matrices times ``right`` (B, n, C)."""
+    if factors.is_cuda:
+        return torch.cholesky_solve(right, factors)
+    out = torch.empty_like(right)
+    for matrix, columns, found in zip(factors.numpy(), right.numpy(), out.numpy(), strict=True):
+        found[:] = dpotrs(matrix, columns)
+    return out
+
+
+def invert(factors: Tensor) -> Tensor:
+    """Replace Cholesky factors by the lower triangles of the inverse matrices, zeros above; return them."""
+    current().check()
+    if factors.is_cuda:
+        return factors.copy_(torch.cholesky_inverse(factors)).tril_()
+    for matrix in factors.numpy():
+        dpotri(matrix)
+    return factors.tril_()
 
 
 class KernelScore(Score):

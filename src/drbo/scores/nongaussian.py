@@ -66,7 +66,6 @@ class BicNG(BicNV):
             columns /= np.where(spread > 0, spread, 1.0)[:, None]
             self.columns.append(columns)
             self.shares.append(share)
-        self.charges: Floats = (1.0 + np.log(self.n_rows)) / self.n_rows  # (d,) negentropy that is not credited
 
     @classmethod
     def from_covariance(cls, *_args: Any, **_options: Any) -> Self:
@@ -76,7 +75,7 @@ class BicNG(BicNV):
     def _fits(self, group: int, families: Families) -> Floats:
         """Return ``-ln`` of the residual variance, plus ``max(0, 2 J - 2 (1 + ln n) / n)``."""
         threads = crew(len(families) * self.columns[group].shape[1])
-        return _core.noise_fits(*self._data(group), *families.flat(), threads)
+        return self.rows_of(group).fits(*families.flat(), threads)
 
     def all_local(
         self,
@@ -89,11 +88,18 @@ class BicNG(BicNV):
         found = np.empty((self.n_nodes, 1 << (self.n_nodes - 1)))
         for number, (log_variance, _) in enumerate(self.groups):
             own = self.group_of == number
-            fits = _core.all_noise_fits(*self._data(number), possible, np.where(own, most, -1), threads)
+            fits = self.rows_of(number).all_fits(possible, np.where(own, most, -1), threads)
             found[own] = np.nan_to_num(fits[own], copy=False) - log_variance[own, None]
         return found
 
-    def _data(self, group: int) -> tuple[Floats, Floats, Floats, float, float, float]:
+    def rows_of(self, group: int) -> _core.NoiseRows:
         """Return the rows of a group of nodes as the compiled core takes them."""
-        charge = float(self.charges[self.group_of == group][0])
-        return self.columns[group], self.shares[group], self.groups[group][1], charge, COLLINEAR_PIVOT, RESIDUAL_FLOOR
+        n = self.n_rows[self.group_of == group][0]
+        return _core.NoiseRows(
+            columns=self.columns[group],
+            shares=self.shares[group],
+            correlation=self.groups[group][1],
+            charge=float((1.0 + np.log(n)) / n),  # negentropy that is not credited
+            collinear=COLLINEAR_PIVOT,
+            floor=RESIDUAL_FLOOR,
+        )

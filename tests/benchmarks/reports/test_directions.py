@@ -1,6 +1,15 @@
 """Tables of directions from a few rows."""
 
-from benchmarks.reports.directions import decisions, grounds, interval, kinds, pairs, probabilities, tuebingen
+from benchmarks.reports.directions import (
+    decisions,
+    grounds,
+    interval,
+    kinds,
+    pairs,
+    probabilities,
+    real_tables,
+    tuebingen,
+)
 
 COUNTS = {"edges": "12", "right": "9", "true_edges": "10", "noise-check right": "4", "noise-check wrong": "0"}
 COUNTS |= {"class right": "3", "class wrong": "1", "neither": "2"}
@@ -50,3 +59,12 @@ def test_intervals_are_those_of_clopper_and_pearson():
     assert interval(0, 0) == "-"
     assert interval(8, 8) == "1.00 (0.63 to 1.00)"
     assert interval(5, 10) == "0.50 (0.19 to 0.81)"
+
+
+def test_supported_arrows_of_real_tables_are_counted_by_ground():
+    row = {"table": "tunnel", "n": "1000", "seed": "0", "score": "auto", "class": "3", "class right": "2"}
+    row |= {"noise-check": "0", "noise-check right": "0"}
+    silent = row | {"score": "splines", "class": "0", "class right": "0"}
+    text = real_tables([row, row | {"seed": "1"}, silent])
+    assert "| tunnel | 1,000 | 2 | `auto` | none | 4 of 6: 0.67 (0.22 to 0.96) |" in text
+    assert "splines" not in text

@@ -16,6 +16,7 @@ def test_drawn_arrows_edges_and_grounds_are_counted(rng):
     assert found == {
         "edges": 2,
         "f1": 0.5,
+        "f1_half": 0.5,
         "f1_skeleton": 1.0,
         "class": 2,
         "class right": 1,

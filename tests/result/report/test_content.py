@@ -6,7 +6,7 @@ from drbo.claims.confidence import Confidence
 from drbo.claims.record import Margins, Proof, RankedClass
 from drbo.data.facts import Audit, ColumnFacts
 from drbo.knowledge import Knowledge
-from drbo.result.report.content import COLUMNS, Column, Content
+from drbo.result.report.content import Content
 from tests.results import make_result
 
 V_SHAPE = [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
@@ -72,14 +72,6 @@ def test_knowledge_in_words():
     assert words["required edges"] == "a → c"
     assert words["max parents"] == "3"
     assert words["roots"] == "a"
-
-
-def test_figures_are_written_for_people():
-    assert COLUMNS["weight"].write(-2.0) == "−2"
-    assert COLUMNS["margin_removed"].write(1012.3) == "1,012"
-    assert Column("x", "").write(float("nan")) == ""
-    assert Column("x", "").write(True) == "yes"
-    assert Column("x", "").write("a\nb") == "a\\nb"
 
 
 def test_rivals_say_how_they_differ():

@@ -11,6 +11,8 @@ def test_the_report_says_what_the_marks_mean():
     assert isinstance(content, HiddenContent)
     assert [edge.sign for edge in content.edges] == ["o->", "<->", "-->", "o->"]
     assert "hidden causes allowed; marks: 4 supported, 0 assumed, 0 open" in content.headline
+    assert len(content.words.says) == 4
+    assert "Gaussian" in content.words.doubt[0]
     page = report_html(result)
     assert "something not in the table is involved" in page
     assert "o-&gt;" in page

@@ -1,6 +1,8 @@
 import numpy as np
+import pytest
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
+from drbo.deadline import Deadline, OutOfTimeError
 from drbo.search.bayes.forest import LEAF_ROWS, MOST_ROWS, TREES, ForestScreen
 
 
@@ -74,3 +76,9 @@ def test_the_seed_decides_and_nothing_else():
     first, again = (ForestScreen(values, seed=3).importance(0, candidates) for _ in range(2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, ForestScreen(values, seed=4).importance(0, candidates))
+
+
+def test_a_forest_ends_with_the_time():
+    screen = ForestScreen(product_table(), seed=0)
+    with pytest.raises(OutOfTimeError), Deadline(0.0):
+        screen.importance(0, np.arange(6) > 0)

@@ -5,9 +5,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from drbo.claims.directions import EdgeDirection
+from drbo.result.export import printable
 from drbo.result.hidden import HiddenResult, hidden_notes
 from drbo.result.pag_summary import ASSUMED, KNOWLEDGE, sign_of
 from drbo.result.report.content import Content
+from drbo.result.report.plain_words import NAMED, PlainWords
 from drbo.result.result import Result
 from drbo.search.ancestral.mag import ARROW, CIRCLE, TAIL
 
@@ -36,6 +38,19 @@ class HiddenContent(Content):
             f"{n} edge{'s' * (n != 1)} among {len(self.result.names)} variables, learned from "
             f"{self.result.table.n_rows:,} rows; hidden causes allowed; marks: {words}"
         )
+
+    @property
+    def words(self) -> PlainWords:
+        """What the result says, what to doubt about it, and what to do next, for readers without statistics."""
+        told = sorted(self.result.directions, key=lambda one: ("supported", "assumed", "open").index(one.direction))
+        says = [printable(one.sentence) for one in told[: 2 * NAMED]]
+        more = len(told) - len(says)
+        says += [f"The table below explains {more} more links."] if more > 0 else []
+        doubt = ["Relations may bend, and the marks rest on straight lines with Gaussian noise."]
+        if assumed := self.kinds["assumed"]:
+            doubt.append(f"{assumed} of {self.n_edges} links have marks that tests do not confirm: hollow arrowheads.")
+        step = "Measure what may be hidden, or state what cannot cause what (--tiers, --forbid), and fit again."
+        return PlainWords(tuple(says) or ("No variable is linked to another.",), tuple(doubt), (step,))
 
     @property
     def legend(self) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.table import unit_free
+from drbo.deadline import current
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -19,6 +20,8 @@ Bools = npt.NDArray[np.bool_]
 TREES, LEAF_ROWS = 60, 10
 #: Rows that a forest is grown on; more hardly change the ranking.
 MOST_ROWS = 500
+#: Candidates that are tried at a split of a numeric node: a forest costs the same for any larger number of columns.
+MOST_TRIED = 100
 
 
 class ForestScreen:
@@ -88,11 +91,13 @@ class ForestScreen:
         from sklearn.utils import check_random_state
 
         kind, rng = ExtraTreeClassifier if is_class else ExtraTreeRegressor, check_random_state(self._seed)
-        n = len(inputs)
+        n, deadline = len(inputs), current()
+        tried: dict[str, Any] = {} if is_class else {"max_features": min(MOST_TRIED, inputs.shape[1])}
         for seed in rng.randint(np.iinfo(np.int32).max, size=TREES).tolist():
             drawn = check_random_state(seed).randint(0, n, n, dtype=np.int32) if bootstrap else np.arange(n)
             times = np.bincount(drawn, minlength=n)
-            tree = kind(min_samples_leaf=LEAF_ROWS, random_state=seed)
+            deadline.check()
+            tree = kind(min_samples_leaf=LEAF_ROWS, random_state=seed, **tried)
             weight = times.astype(np.float64) if bootstrap else None
             yield tree.fit(inputs, target[:, None], sample_weight=weight, check_input=False), times
 

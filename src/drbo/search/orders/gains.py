@@ -115,23 +115,40 @@ def _limits(constraints: Constraints) -> dict[str, Any]:
     }
 
 
-def _linear(score: BicNV, constraints: Constraints, level: float | None) -> _core.LinearSteps:
+def _regressions(
+    grams: Floats,  # (G, D, D) the variables, and where they enter by their basis functions, these
+    firsts: Ints,  # (G, d + 1) where the functions of each variable begin
+    score: BicNV | BGe | SplineScore,
+    constraints: Constraints,
+    **changed: Any,
+) -> _core.RegressionSteps:
+    """Return the steps of a score that comes from matrices of products."""
+    nothing = np.zeros((0, 0))
+    usual = {"weights": np.zeros(score.n_nodes), "constants": nothing, "factors": nothing, "prices": edge_prices(score)}
+    return _core.RegressionSteps(
+        grams=grams,
+        firsts=firsts,
+        group=score.group_of.astype(np.int64),
+        rows=score.n_rows,
+        collinear=COLLINEAR_PIVOT,
+        floor=RESIDUAL_FLOOR,
+        **usual | _limits(constraints) | changed,
+    )
+
+
+def _own(score: BicNV | BGe) -> tuple[Floats, Ints]:
+    """Return the matrices of a score whose variables enter themselves, and where each is."""
+    grams = np.stack([matrix for _, matrix in score.groups])
+    return grams, np.tile(np.arange(score.n_nodes + 1), (len(grams), 1))
+
+
+def _linear(score: BicNV, constraints: Constraints, level: float | None) -> _core.RegressionSteps:
     weights = np.zeros(score.n_nodes)
     if level is not None:
         variances = [np.exp(score.groups[group][0][node]) for node, group in enumerate(score.group_of)]
         weights = score.n_rows / level * np.array(variances)
-    return _core.LinearSteps(
-        correlations=np.stack([correlation for _, correlation in score.groups]),
-        group=score.group_of.astype(np.int64),
-        rows=score.n_rows,
-        weights=weights,
-        constants=np.zeros((0, 0)),
-        factors=np.zeros((0, 0)),
-        prices=edge_prices(score),
-        **_limits(constraints) | {"max_parents": _most_parents(score, constraints)},
-        collinear=COLLINEAR_PIVOT,
-        floor=RESIDUAL_FLOOR,
-    )
+    most = _most_parents(score, constraints)
+    return _regressions(*_own(score), score, constraints, weights=weights, max_parents=most)
 
 
 def _most_parents(score: BicNV, constraints: Constraints) -> Ints:
@@ -141,20 +158,15 @@ def _most_parents(score: BicNV, constraints: Constraints) -> Ints:
 
 def _nongaussian(score: BicNG, constraints: Constraints) -> _core.NonGaussianSteps:
     return _core.NonGaussianSteps(
-        columns=score.columns,
-        shares=score.shares,
-        correlations=np.stack([correlation for _, correlation in score.groups]),
+        data=[score.rows_of(group) for group in range(len(score.groups))],
         group=score.group_of.astype(np.int64),
         rows=score.n_rows,
-        charges=score.charges,
         prices=edge_prices(score),
         **_limits(constraints) | {"max_parents": _most_parents(score, constraints)},
-        collinear=COLLINEAR_PIVOT,
-        floor=RESIDUAL_FLOOR,
     )
 
 
-def _evidence(score: BGe, constraints: Constraints) -> _core.LinearSteps:
+def _evidence(score: BGe, constraints: Constraints) -> _core.RegressionSteps:
     """With R the posterior scale matrix in unit scale, BGe is a sum of log pivots and constants (see its class)."""
     d = score.n_nodes
     size = np.arange(d + 1)
@@ -165,18 +177,8 @@ def _evidence(score: BGe, constraints: Constraints) -> _core.LinearSteps:
     constants = (freedom + size) / 2 * np.log(score.t) + np.log(score.alpha_mu / (n + score.alpha_mu)) / 2
     constants = constants + gammaln(factors) - gammaln(freedom / 2) - n / 2 * np.log(np.pi)
     constants = constants - factors * np.diag(scales)[:, None]
-    return _core.LinearSteps(
-        correlations=np.stack([matrix for _, matrix in score.groups]),
-        group=score.group_of.astype(np.int64),
-        rows=score.n_rows,
-        weights=np.zeros(d),
-        constants=constants,
-        factors=factors,
-        prices=edge_prices(score) + scales / 2,
-        **_limits(constraints),
-        collinear=COLLINEAR_PIVOT,
-        floor=RESIDUAL_FLOOR,
-    )
+    prices = edge_prices(score) + scales / 2
+    return _regressions(*_own(score), score, constraints, constants=constants, factors=factors, prices=prices)
 
 
 def _counts(score: DiscreteBIC | BDeu, constraints: Constraints) -> _core.CountSteps:
@@ -202,22 +204,14 @@ def _counts(score: DiscreteBIC | BDeu, constraints: Constraints) -> _core.CountS
     )
 
 
-def _splines(score: SplineScore, constraints: Constraints) -> _core.SplineSteps:
+def _splines(score: SplineScore, constraints: Constraints) -> _core.RegressionSteps:
     d = score.n_nodes
     grams = np.zeros((len(score.groups), *np.max([gram.shape for _, gram in score.groups], axis=0)))
     for matrix, (_, gram) in zip(grams, score.groups, strict=True):
         matrix[: len(gram), : len(gram)] = gram
     widths = np.array([np.bincount(owner, minlength=d) for owner, _ in score.groups])
-    return _core.SplineSteps(
-        grams=grams,
-        firsts=d + np.concatenate([np.zeros((len(widths), 1), dtype=np.int64), widths.cumsum(axis=1)], axis=1),
-        group=score.group_of.astype(np.int64),
-        rows=score.n_rows,
-        prices=edge_prices(score),
-        **_limits(constraints),
-        collinear=COLLINEAR_PIVOT,
-        floor=RESIDUAL_FLOOR,
-    )
+    firsts = d + np.concatenate([np.zeros((len(widths), 1), dtype=np.int64), widths.cumsum(axis=1)], axis=1)
+    return _regressions(grams, firsts, score, constraints)
 
 
 def edge_prices(score: Score) -> Floats:
