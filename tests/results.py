@@ -13,6 +13,7 @@ from drbo.knowledge import Knowledge
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace
 from drbo.result.result import Result
 
+PARTS = ("margins", "classes", "over", "posterior", "prior", "noise", "experiments")
 #: Records of a result, and what their fields are called here.
 RECORDS: dict[str, tuple[type, dict[str, str]]] = {
     "scoring": (
@@ -25,7 +26,7 @@ RECORDS: dict[str, tuple[type, dict[str, str]]] = {
         {"searched_dag": "dag"}
         | {name: name for name in ("score", "local", "price", "found_by", "stopped", "n_evals", "n_local", "seconds")},
     ),
-    "claims": (Claims, {name: name for name in ("margins", "classes", "over", "posterior", "prior", "noise")}),
+    "claims": (Claims, {name: name for name in PARTS}),
     "table": (TableRecord, {name: name for name in ("n_rows", "sha256", "audit")}),
     "provenance": (Provenance, {name: name for name in ("settings", "seed", "versions")}),
 }

@@ -62,18 +62,20 @@ def test_an_edge_prior_follows_its_columns(rng):
 
 
 @ROUTES
-def test_targets_follow_rows_and_columns(max_evals, rng):
-    frame = rain.frame()
-    targets = pd.DataFrame(rng.random((400, 5)) < [0.3, 0.0, 0.2, 0.1, 0.0], columns=NAMES)
-    options = {"score": "bic-nv", "on_constant": "drop", "max_evals": max_evals}
-    first = rain.model(score_options={"penalty": 1, "targets": targets.to_numpy()}, **options).fit(frame)
-    expected, _, _ = rain.true_score(BicNV, frame, first.result_.searched_dag, targets=targets.to_numpy())
+def test_hard_targets_follow_rows_and_columns(max_evals, rng):
+    run = rng.choice(["plain", "dry", "shut"], size=400)
+    known = {"dry": {"rain": "hard", "wet": "hard"}, "shut": {"sprinkler": "hard"}}
+    frame = rain.frame().assign(run=run)
+    options = {"score": "bic-nv", "on_constant": "drop", "max_evals": max_evals, "prune": "none"}
+    options |= {"experiment": "run", "control": "plain", "targets": known, "score_options": {"penalty": 1}}
+    first = rain.model(**options).fit(frame)
+    targets = np.array([[name in known.get(label, {}) for name in NAMES] for label in run])
+    expected, _, _ = rain.true_score(BicNV, frame[NAMES], first.result_.searched_dag, targets=targets)
     assert first.score_ == pytest.approx(expected)
     assert not first.result_.score_equivalent
-    rows, columns = rng.permutation(400), rng.permutation(NAMES)
-    moved = targets.iloc[rows][columns].assign(one=False).to_numpy()
+    rows, columns = rng.permutation(400), rng.permutation([*NAMES, "run"])
     shuffled = frame.iloc[rows][columns].assign(one=3.0)
-    second = rain.model(score_options={"penalty": 1, "targets": moved}, **options).fit(shuffled)
+    second = rain.model(**options).fit(shuffled)
     assert second.score_ == first.score_
     assert rain.edges(second) == rain.edges(first)
 

@@ -31,18 +31,24 @@ SCORES = ("auto", "bic-nv", "bic-ng", "bge", "splines")
 SAMPLE = 1_000
 
 
-def light_tunnel() -> tuple[pd.DataFrame, Bools]:
-    """Return the observational rows of the light tunnel, and the graph of its columns."""
+def chamber() -> tuple[pd.DataFrame, Bools, pd.DataFrame]:
+    """Return all rows of the light tunnel with their experiment, the graph of its columns, and the targets."""
     folder = Path(os.environ.get("DRBO_DATA", "")) / "chamber"
     if not folder.is_dir():
         raise Unavailable("the Causal Chamber is not here: set DRBO_DATA")
     rows = pd.read_parquet(folder / "light_tunnel.parquet")
-    rows = rows[rows["experiment"] == "observational"].drop(columns="experiment").reset_index(drop=True)
-    place = {name: j for j, name in enumerate(rows.columns)}
+    place = {name: j for j, name in enumerate(name for name in rows.columns if name != "experiment")}
     dag = np.zeros((len(place), len(place)), dtype=bool)
     for source, target in pd.read_csv(folder / "edges.csv").itertuples(index=False):
         if source in place and target in place:
             dag[place[source], place[target]] = True
+    return rows, dag, pd.read_csv(folder / "targets.csv")
+
+
+def light_tunnel() -> tuple[pd.DataFrame, Bools]:
+    """Return the observational rows of the light tunnel, and the graph of its columns."""
+    rows, dag, _ = chamber()
+    rows = rows[rows["experiment"] == "observational"].drop(columns="experiment").reset_index(drop=True)
     return rows.astype(float), dag
 
 

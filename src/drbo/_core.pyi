@@ -102,6 +102,23 @@ def residuals(
     /,
 ) -> Floats: ...
 
+# experiment_families.cpp
+def experiment_families(
+    means: Floats,  # (E, d)
+    covariances: Floats,  # (E, d, d) of standardised columns
+    rows: Floats,  # (E,)
+    floors: Floats,  # (d,) the least variance of each column
+    states: Ints,  # (E, d) 0: shared, 1: may change, 2: changes, 3: changes and has no parents
+    charge: float,  # of ln n, per parameter
+    price: float,  # of a change that was not known before
+    collinear: float,
+    nodes: Ints,  # (m,)
+    starts: Ints,  # (m + 1,) where the parents of a family begin
+    members: Ints,  # parents, one family after the other
+    threads: int,
+    /,
+) -> tuple[Floats, Flags]: ...
+
 # nongaussian.cpp
 class NoiseRows:
     """Rows of standardised columns, and fits of families whose noise may be other than Gaussian."""

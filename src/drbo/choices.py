@@ -89,6 +89,7 @@ class Choices:
     exact: bool | Exact | None = None
     knowledge: Knowledge | None = None
     groups: Any = None
+    experiment: str | None = None
     missing: Policy = "error"
     imputations: int = 10
     checkpoint: str | Path | None = None
@@ -118,10 +119,16 @@ class Choices:
             raise SettingsError(
                 f"imputations must be a whole number of at least 2, got {self.imputations!r}", hint="the default is 10"
             )
-        if self.missing == "drop" and self.has_targets:
+        if "targets" in (self.score_options or {}):
             raise SettingsError(
-                "targets has one row per row of the table, but missing='drop' removes rows",
-                hint="drop the rows with missing values from both the table and targets yourself",
+                "targets is no longer an option of a score",
+                hint="name the column of experiments with experiment=..., and give targets={'experiment': {'column': "
+                "'hard'}} to DrBO",
+            )
+        if self.experiment is not None and self.prune not in ("auto", "none"):
+            raise SettingsError(
+                f"prune '{self.prune}' tests edges on pooled rows, but these come from several experiments",
+                hint="use prune='auto' or 'none'",
             )
         if self.missing == "impute" and self.checkpoint is not None:
             raise SettingsError(
@@ -137,7 +144,7 @@ class Choices:
             ("a preset of the paper", self.preset in PAPER_CHOICES, "omit preset"),
             (f"prune={self.prune!r}", self.prune not in ("auto", "none"), "omit prune"),
             ("missing='impute'", self.missing == "impute", "use missing='em' or 'drop'"),
-            ("targets", self.has_targets, "omit targets"),
+            ("experiments", self.experiment is not None, "omit experiment"),
         ):
             if given:
                 raise SettingsError(f"hidden causes cannot be combined with {what}", hint=hint)
@@ -171,11 +178,6 @@ class Choices:
             return False
         kind = score_class(self.score) if isinstance(self.score, str) and self.score != "auto" else self.score
         return isinstance(kind, str) or (isinstance(kind, type) and getattr(kind, "row_weights", "none") == "any")
-
-    @property
-    def has_targets(self) -> bool:
-        """Whether rows that were set by intervention are given."""
-        return (self.score_options or {}).get("targets") is not None
 
     def merged_settings(self) -> tuple[Settings, list[str]]:
         """Merge preset, settings and keywords; also return, in words, which keywords override a setting."""
@@ -213,6 +215,9 @@ class Choices:
             choice, options, _ = PAPER_CHOICES[self.preset]
             given = {**options, **given}
             reasons = (f"score {choice}: set by the preset {self.preset!r}",)
+        elif isinstance(choice, str) and choice == "auto" and table.experiments is not None:
+            choice = "bic-experiments"
+            reasons = ("score bic-experiments: it finds which mechanisms each experiment changes",)
         elif isinstance(choice, str) and choice == "auto" and self.hidden:
             choice, reasons = BicNV.name, ("score bic-nv: hidden causes are searched for with linear relations",)
         elif isinstance(choice, str) and choice == "auto":

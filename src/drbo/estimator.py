@@ -24,6 +24,7 @@ from drbo.choices import Choices, PruneChoice, ScoreChoice
 from drbo.claims.confidence import Confidence
 from drbo.claims.resampling import Progress, Resampling, ResamplingKind
 from drbo.data.check import OnCollinear, OnConstant
+from drbo.data.experiments import ExperimentColumn
 from drbo.data.frames import as_frame
 from drbo.data.missing import Policy
 from drbo.data.prepare import Preparation
@@ -55,8 +56,7 @@ class DrBO(BaseEstimator):
     Parameters
     ----------
     score : ``"auto"``, a score name, ``"module:Class"``, a score class, a function ``f(node, parents)`` that returns a
-        local score (higher is better), or a score object. All but a function and an object are built on the data; those
-        use their own data and number the columns in the order of the table.
+        local score (higher is better), or a score object. The last two number the columns in the order of the table.
     preset : ``"default"``, or ``"paper"`` for Algorithm 1 of Duong, Gupta & Nguyen (2025), unchanged.
     max_evals : maximum number of DAG evaluations; only DAGs with at least one new family count.
     time_limit : maximum wall-clock seconds.
@@ -66,11 +66,13 @@ class DrBO(BaseEstimator):
     device : ``"auto"``, ``"cpu"`` or ``"cuda"``.
     executor : a ``concurrent.futures.Executor`` that computes local scores; None: this process.
     settings : all other settings. Keyword arguments override them, and they override the preset.
-    exact : True: prove optimality, or bound the gap, as far as ``time_limit`` and ``max_memory`` allow (by default 20
-        columns with any score; up to 64 with linear and discrete scores if few parents are possible); False: never;
-        ``"auto"``: if compiled kernels do it in seconds; None: as in the settings, whose default is ``"auto"``.
-    score_options : options of the score: ``penalty``, ``edge_prior``, ``targets``, and those of the particular score.
+    exact : True: prove optimality, or bound the gap, as far as ``time_limit`` and ``max_memory`` allow; False: never;
+        ``"auto"``: if it takes seconds; None: as in the settings, whose default is ``"auto"``. See docs/exact.md.
+    score_options : options of the score: ``penalty``, ``edge_prior``, and those of the particular score.
     on_constant, on_collinear : what to do with columns that are constant, or determined by other columns.
+    experiment, control : a column (not a variable) that names the experiment of each row, and the label of rows without
+        one: what each experiment changes is found together with the graph. See docs/experiments.md.
+    targets : known targets, such as ``{"heated": "heat"}``, or ``{"heated": {"heat": "hard"}}`` if causes are cut off.
     groups : a column (not a variable), or an array of labels, that says which rows belong together, such as those of a
         patient: only changes within groups count. False: rows are independent. See docs/groups.md.
     missing : ``"error"``: refuse missing values; ``"drop"``: drop their rows; ``"em"``: estimate the covariance by EM,
@@ -122,6 +124,9 @@ class DrBO(BaseEstimator):
         score_options: dict[str, Any] | None = None,
         on_constant: OnConstant = "error",
         on_collinear: OnCollinear = "error",
+        experiment: str | None = None,
+        control: str = "observational",
+        targets: Any = None,
         groups: Any = None,
         missing: Policy = "error",
         imputations: int = 10,
@@ -144,8 +149,8 @@ class DrBO(BaseEstimator):
         self.settings = settings
         self.exact = exact
         self.score_options = score_options
-        self.on_constant = on_constant
-        self.on_collinear = on_collinear
+        self.on_constant, self.on_collinear = on_constant, on_collinear
+        self.experiment, self.control, self.targets = experiment, control, targets
         self.groups = groups
         self.missing = missing
         self.imputations = imputations
@@ -221,9 +226,7 @@ class DrBO(BaseEstimator):
 
     @classmethod
     def like(cls, result: Result, **changes: Any) -> Self:
-        """Return an unfitted estimator with the score, settings, pruning, knowledge and seed of a result.
-
-        ``changes`` are parameters to replace.
+        """Return an unfitted estimator with the score, settings, pruning, knowledge and seed of a result, with changes.
 
         Examples
         --------
@@ -249,9 +252,8 @@ class DrBO(BaseEstimator):
         ----------
         X : the (n, d) table that was fitted, or its checked :class:`~drbo.data.table.Table`, with its weights and rows.
         n, kind, block, clusters, progress : see :class:`drbo.claims.resampling.Resampling`.
-        warm : whether resamples on route orders use a warm start. True: start from the graph of the full table and stop
-            early (docs/confidence.md describes the effect); False: a full search from scratch. On other routes, warm
-            starts overstate the confidence, so resamples always start from scratch.
+        warm : whether resamples on route orders start from the graph of the full table and stop early
+            (docs/confidence.md). On other routes, warm starts overstate the confidence, so they start from scratch.
         executor : an executor that fits resamples in parallel, such as a ``ProcessPoolExecutor``.
         keep : a file for finished resamples; the same bootstrap, or one with more resamples, continues from it.
         sample_weight : as in :meth:`fit`; a row keeps its weight in every resample.
@@ -278,9 +280,8 @@ class DrBO(BaseEstimator):
     def effects(self, X: Any, source: str, target: str, n: int = 100, *, progress: Progress | None = None) -> Effects:
         """Estimate a linear effect over the graphs of n bootstrap resamples of the table that was fitted.
 
-        A graph is learned from each resample, so the interval accounts for the selection of the graph; see
-        :func:`drbo.result.effects.resampled_effects`. The model does not change. ``time_limit`` applies to the
-        resamples alone.
+        A graph is learned from each resample, so the interval accounts for the selection of the graph; the model stays
+        as it is. See :func:`drbo.result.effects.resampled_effects`. ``time_limit`` applies to the resamples alone.
 
         Examples
         --------
@@ -335,8 +336,6 @@ class DrBO(BaseEstimator):
     def score_on(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the score of the learned graph on another table with the same columns; the model does not change.
 
-        Interventions (``targets``) belong to the table that was fitted and are not used here.
-
         Examples
         --------
         >>> table = np.random.default_rng(0).normal(size=(50, 3))
@@ -378,8 +377,8 @@ class DrBO(BaseEstimator):
 
     @property
     def _preparation(self) -> Preparation:
-        given = self.on_constant, self.on_collinear, self._choices.has_targets, self.groups
-        return Preparation(self.missing, *given, self._choices.counts_parts, self.types)
+        given = self.missing, self.on_constant, self.on_collinear, self.groups, self._choices.counts_parts, self.types
+        return Preparation(*given, ExperimentColumn.of(self.experiment, self.control, self.targets))
 
     def _set_fitted(self, columns: Any, X: Any) -> None:
         self._columns = list(columns)

@@ -1,4 +1,7 @@
-"""From a checked table to a result: prepare the problem, search, examine what was found, and build the result."""
+"""From a checked table to a result: prepare the problem, search, examine what was found, and build the result.
+
+The module is long because all that a result tells is put together in one place.
+"""
 
 import platform
 import time
@@ -16,6 +19,7 @@ import drbo
 from drbo.choices import ScoreChoice
 from drbo.claims.ancestral import ancestral_answer
 from drbo.claims.collider_check import collider_doubts
+from drbo.claims.experiments import experiment_record, shared_weights
 from drbo.claims.findings import Findings, claims_of, look_back
 from drbo.claims.hidden_check import suspected, with_doubts
 from drbo.claims.noise_check import noise_checks
@@ -35,6 +39,7 @@ from drbo.result.pooling import pooled
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace, was_cut_short
 from drbo.result.result import Result
 from drbo.scores.base import Score
+from drbo.scores.experiments import ExperimentBIC
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.search.checkpoint.saver import Saved, Saver, begin, make_folder
@@ -148,7 +153,10 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
     table, job, score, request = problem.table, problem.job, problem.score, problem.request
     unhashed = table.large and (late or problem.is_hurried)
     notes = (*problem.data.notes, *notes, *more, *unchecked, *([NO_DIGEST] if unhashed else []))
+    ordered = pruned[np.ix_(job.columns, job.columns)]
     weights, standardised = linear_weights(table.rows_or_moments, pruned) if isinstance(score, BicNV) else (None, None)
+    if isinstance(score, ExperimentBIC):
+        weights, standardised = map(job.restored, shared_weights(score, ordered))
     result = Result(
         names=table.names,
         dag=pruned,
@@ -158,7 +166,7 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
         standardised_weights=standardised,
         scoring=Scoring(
             name=score.name,
-            equivalent=score.score_equivalent,
+            equivalent=score.score_equivalent or score.by_experiment,
             options=_plain_options(problem.choice.options),
             assumption=_assumption(score),
             regression=score.regression,
@@ -166,7 +174,11 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
         ),
         search=_search_record(problem, outcome),
         proof=findings.proof,
-        claims=replace(claims_of(findings, job.columns, table.names), noise=noise),
+        claims=replace(
+            claims_of(findings, job.columns, table.names),
+            noise=noise,
+            experiments=experiment_record(score, job.table, ordered),
+        ),
         knowledge=request.knowledge,
         table=TableRecord(
             n_rows=table.n_rows,
@@ -174,7 +186,7 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
             groups=request.choices.group_column,
             n_groups=0 if table.groups is None else len(np.unique(table.groups)),
             sha256="" if unhashed else job.digest(),
-            audit=_audited(table, pruned, score.score_equivalent, late, independent=request.choices.groups is False),
+            audit=_audited(table.control_rows, pruned, score.score_equivalent, late, request.choices.groups is False),
         ),
         provenance=Provenance(settings=problem.settings.to_dict(), seed=request.seed, versions=versions()),
         call=request.call,
@@ -251,7 +263,7 @@ def _noise_checks(
     dag: npt.NDArray[np.bool_],  # (d, d) over the given columns
 ) -> tuple[tuple[CheckedEdge, ...], tuple[str, ...]]:
     """Check the directions of the edges against the residuals; return the checks, and what there is to say."""
-    table, columns, seed = problem.job.table, problem.job.columns, problem.request.seed
+    table, columns, seed = problem.job.table.control_rows, problem.job.columns, problem.request.seed
     dag = dag[np.ix_(columns, columns)]
     try:
         with finishing():
@@ -279,7 +291,7 @@ def _assumption(score: Score) -> str:
     return "rows with interventions" if score.targets is not None else score.assumption
 
 
-def _audited(table: Table, dag: npt.NDArray[np.bool_], is_class: bool, late: bool, *, independent: bool) -> Audit:
+def _audited(table: Table, dag: npt.NDArray[np.bool_], is_class: bool, late: bool, independent: bool) -> Audit:
     """Return what the table looks like, and what that means for the arrows of a graph."""
     if late and (table.n_columns > MANY_COLUMNS or table.values.size > MANY_CELLS):
         return Audit(findings=(Finding("time limit", NO_AUDIT, serious=False),))

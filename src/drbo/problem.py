@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from drbo.choices import Choices, ScoreChoice
 from drbo.constraints import Constraints
 from drbo.data.canonical import Canonical, checked_matrix
+from drbo.data.experiments import plain_targets
 from drbo.data.prepare import Prepared
 from drbo.data.table import Table
 from drbo.deadline import current
@@ -202,6 +203,8 @@ def plain_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
         groups = [groups] if isinstance(groups, str) else np.unique(np.asarray(groups), return_inverse=True)[1].tolist()
     return {
         **{name: given[name] for name in names},
+        **{name: given[name] for name in ("experiment", "control")},
+        "targets": plain_targets(given["targets"]),
         "groups": [] if groups is False else groups,  # a name, or the number of the group of each row
         "hidden": int(bool(given["hidden"])),
         "score": score_label(given["score"]),

@@ -60,12 +60,14 @@ class FittedModel:
             columns = list(as_frame(self.preparation.variables(X)).columns)
             table = self.preparation.again(X, self.result.names, sample_weight)
             plan = plan.of_rows(self.preparation.used_rows(X, sample_weight))
-        plan = plan.of_groups(table.groups)
+        found = table.experiments
+        plan = plan.of_groups(table.groups).of_experiments(None if found is None else found.codes)
         refit = self._refit(table, columns, warm)
         kept = None if keep is None else Kept(Path(keep), resampling_key(self.result, plan, warm, table.weights))
         return bootstrap(
             refit, refit.table.n_rows, self.result.names, plan,
             seed=self.result.seed, executor=executor, progress=progress, kept=kept,
+            experiments=() if self.result.claims.experiments is None else self.result.claims.experiments.labels[1:],
         )  # fmt: skip
 
     def effects(self, X: Any, source: str, target: str, n: int, progress: Progress | None) -> Effects:
@@ -75,14 +77,14 @@ class FittedModel:
         return resampled_effects(refit, table, [(source, target)], n=n, seed=self.result.seed, progress=progress)
 
     def score_on(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Return the score of the graph on another table; rows set by intervention do not count."""
+        """Return the score of the graph on another table."""
         frame = as_frame(X)
-        if not isinstance(self.preparation.groups, str):  # otherwise the columns were found by name
+        named = isinstance(self.preparation.groups, str) or self.preparation.experiments is not None
+        if not named:  # otherwise the columns were found by name
             frame = frame.set_axis(self.columns, axis=1)
         table = self.preparation.again(frame, self.result.names, sample_weight)
         job = Canonical(table, self.columns, self.result.seed, movable=True)
-        options = {key: value for key, value in self.choice.options.items() if key != "targets"}
-        score = build_score(self._score(), job.table, job.ordered_options(options))
+        score = build_score(self._score(), job.table, job.ordered_options(self.choice.options))
         dag = self.result.dag[np.ix_(job.columns, job.columns)]
         return float(Evaluator(score, Settings()).evaluate_one(dag).scores[0])
 
@@ -124,6 +126,7 @@ def resampling_key(result: Result, plan: Resampling, warm: bool, weights: npt.ND
             plan.block,
             groups,
             warm,
+            *(() if plan.strata is None else (repr(result.claims.experiments), plan.strata.tolist())),
         ),
         *(() if weights is None else weights.tolist()),
     )
@@ -154,9 +157,18 @@ def parameters_like(result: Result, changes: Mapping[str, Any]) -> dict[str, Any
         "prune": result.pruner,
         "knowledge": result.knowledge,
         "random_state": result.seed,
+        **_experiments_of(result),
         "groups": result.table.groups or (None if result.table.audit.is_serial else False),
         "on_constant": "drop",
         "on_collinear": "keep",
         "hidden": isinstance(result, HiddenResult),
     }
     return given | dict(changes)
+
+
+def _experiments_of(result: Result) -> dict[str, Any]:
+    """Return the parameters that say which experiments a result was learned from."""
+    if (found := result.claims.experiments) is None:
+        return {}
+    asked = found.asked
+    return {"experiment": asked.column, "control": asked.control, "targets": asked.targets}

@@ -9,7 +9,6 @@ from drbo.claims.noise_check import noise_checks
 from drbo.claims.record import Margins
 from drbo.constraints import Constraints
 from drbo.data.table import Table
-from drbo.errors import DataError
 from drbo.knowledge import Knowledge
 
 #: a -> c <- b -> d: the collider is compelled, b -> d is not.
@@ -98,13 +97,13 @@ def test_what_follows_from_knowledge_and_class_is_no_better_than_the_class():
     assert _claims(_directions(table, chain, margins=margins, **known))[("b", "c")] == ("supported", "class")
 
 
-def test_experiments_support(linear):
-    shown = np.zeros((4, 4), dtype=bool)
-    shown[1, 3] = True
-    found = _directions(linear, experiments=shown)
+def test_experiments_support_with_a_decisive_margin(linear):
+    shown = {EDGES[2]: "Experiment 'hot' changes it."}
+    assert _claims(_directions(linear, experiments=shown))[EDGES[2]][1] != "experiment"
+    margins = Margins(np.full((4, 4), 9.0), np.full((4, 4), 50.0), True)
+    found = _directions(linear, experiments=shown, margins=margins, evidence_scale=2.0)
     assert _claims(found)[EDGES[2]] == ("supported", "experiment")
-    with pytest.raises(DataError, match=r"experiments must have shape \(4, 4\) like the graph, got \(2, 2\)"):
-        _directions(linear, experiments=np.zeros((2, 2)))
+    assert found[EDGES[2]].sentence == "Experiment 'hot' changes it."
 
 
 @pytest.fixture(scope="module")

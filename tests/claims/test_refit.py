@@ -8,6 +8,7 @@ import pytest
 
 from drbo.claims.refit import TableRefit
 from drbo.constraints import Constraints
+from drbo.data.experiments import Experiments, KnownTarget
 from drbo.data.table import Table
 from drbo.graph import dag_to_cpdag
 from drbo.knowledge import Knowledge
@@ -82,11 +83,20 @@ def test_it_travels_to_another_process(rng):
     assert (again(np.arange(300), 1) == refit(np.arange(300), 1)).all()
 
 
-def test_targets_follow_their_rows(rng):
-    targets = np.zeros((300, 3), dtype=bool)
-    targets[:150, 2] = True
-    refit = make(collider(rng), options={"targets": targets})
-    assert refit(np.arange(150, 300), seed=0)[0, 2]
+def test_experiments_follow_their_rows(rng):
+    codes = np.repeat([0, 1], [100, 200])
+    table = collider(rng)
+    table = replace(table, values=table.values + 4.0 * codes[:, None] * [1, 0, 0])
+    table = replace(table, experiments=Experiments(codes, ("plain", "hot")))
+    rows = np.sort(rng.integers(300, size=300))
+    found = make(table, name="bic-experiments")(rows, seed=0)
+    assert found.shape == (4, 3)
+    assert found[3].tolist() == [True, False, False]
+    turned = make(table.take(np.arange(300), np.array([2, 0, 1])), name="bic-experiments", columns=np.array([2, 0, 1]))
+    assert (turned(rows, seed=0) == found).all()
+    known = (KnownTarget("hot", "c", "hard"),)
+    cut = make(replace(table, experiments=Experiments(codes, ("plain", "hot"), known)))
+    assert cut(np.arange(300), seed=0).shape == (3, 3)
 
 
 @pytest.mark.parametrize("candidate_parents", [None, 1])

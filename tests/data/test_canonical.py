@@ -34,13 +34,12 @@ def test_what_is_bound_to_its_order_stays():
     assert _canonical(values, sort_rows=False).rows.tolist() == [0, 1, 2]
 
 
-def test_options_that_speak_of_rows_and_columns_follow(rng):
+def test_options_that_speak_of_columns_follow(rng):
     values = rng.normal(size=(5, 3))
     job = _canonical(values)
-    prior, targets = rng.normal(size=(3, 3)), rng.random((5, 3)) < 0.5
-    ordered = job.ordered_options({"edge_prior": prior, "targets": targets, "penalty": 2})
+    prior = rng.normal(size=(3, 3))
+    ordered = job.ordered_options({"edge_prior": prior, "penalty": 2})
     assert (ordered["edge_prior"] == prior[np.ix_(job.columns, job.columns)]).all()
-    assert (ordered["targets"] == targets[np.ix_(job.rows, job.columns)]).all()
     assert ordered["penalty"] == 2
 
 

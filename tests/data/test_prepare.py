@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from drbo.data.experiments import ExperimentColumn
 from drbo.data.prepare import Preparation
 from drbo.errors import DataError, SettingsError
 
@@ -49,9 +50,40 @@ def test_weights_of_one_are_no_weights():
     assert Preparation().prepare(HOLED.dropna(), np.ones(4)).table.weights is None
 
 
-def test_rows_of_weight_0_clash_with_targets():
-    with pytest.raises(SettingsError, match="targets has one row per row of the table"):
-        Preparation(has_targets=True).prepare(HOLED.dropna(), [1, 0, 1, 1])
+def _runs():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"]).assign(run=["plain"] * 20 + ["hot"] * 20)
+    frame.loc[frame["run"] == "hot", "a"] += 50
+    frame.loc[3, "b"] = np.nan
+    return frame
+
+
+def test_experiments_follow_the_rows_that_are_used():
+    asked = ExperimentColumn("run", "plain")
+    preparation = Preparation(missing="drop", experiments=asked, parts=True)
+    weights = np.where(np.arange(40) % 4 == 1, 0.0, 1.0)
+    data = preparation.prepare(_runs(), weights)
+    used = preparation.used_rows(_runs(), weights)
+    assert used.sum() == data.table.n_rows == 29
+    assert data.table.experiments.counts.tolist() == [14, 15]
+    assert data.columns == ["a", "b"]
+    assert data.notes[0] == "1 experiment beside the control 'plain'"
+    assert (data.table.weights == 1).all()  # a shift between experiments is no reason to count rows as fewer
+    again = preparation.again(_runs(), ("b", "a"), weights)
+    assert (again.experiments.codes == data.table.experiments.codes).all()
+    assert list(preparation.variables(_runs())) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"groups": "b"}, "groups cannot be combined with experiments"),
+        ({"missing": "em"}, "missing='em' cannot be combined with experiments"),
+    ],
+)
+def test_what_does_not_go_with_experiments_is_refused(change, words):
+    with pytest.raises(SettingsError, match=words):
+        Preparation(**change, experiments=ExperimentColumn("run", "plain")).prepare(_runs())
 
 
 def test_the_table_of_a_fit_is_prepared_again_with_its_columns():

@@ -8,6 +8,7 @@ import os
 import numpy as np
 import pytest
 
+from drbo.claims.record import ExperimentRecord, Target
 from drbo.data.facts import Audit
 from drbo.errors import ResultError
 from drbo.knowledge import Knowledge
@@ -16,6 +17,10 @@ from drbo.result.result import Result
 from tests.results import FULL_DAG, assert_same, full_result
 
 CYCLE = FULL_DAG | FULL_DAG.T
+OPTIONAL = ("proof", "claims.margins", "claims.experiments")
+RUNS = ExperimentRecord(
+    column="run", labels=("plain", "hot"), rows=(800, 53), targets=(Target(experiment="hot", column="a", margin=9.0),)
+)
 
 
 class TestSaveAndLoad:
@@ -23,12 +28,13 @@ class TestSaveAndLoad:
         "changes",
         [
             {},
+            {"experiments": RUNS},
             {"weights": None},
             {"margins": None, "classes": (), "posterior": None, "proof": None},
             {"confidence": None, "local": None, "audit": Audit(), "knowledge": Knowledge()},
             {"trace": {}},
         ],
-        ids=["all", "no weights", "no claims", "no confidence", "no trace"],
+        ids=["all", "experiments", "no weights", "no claims", "no confidence", "no trace"],
     )
     def test_round_trip_is_exact(self, tmp_path, changes):
         result = full_result(**changes)
@@ -134,7 +140,7 @@ REQUIRED = [name for name, needed in ENTRIES.items() if needed]
 class TestHostileFiles:
     @pytest.fixture
     def folder(self, tmp_path):
-        return full_result().save(tmp_path)
+        return full_result(experiments=RUNS).save(tmp_path)
 
     def refused(self, folder, message):
         with pytest.raises(ResultError, match=message) as caught:
@@ -179,7 +185,7 @@ class TestHostileFiles:
     @pytest.mark.parametrize("key", [*ENTRIES, "arrays", "trace_length", "sha256"])
     def test_mistyped_entry(self, folder, key):
         for value in (None, [True] * 4):
-            optional = ("proof", "claims.margins", "confidence", "scoring.evidence_scale", "scoring.regression")
+            optional = (*OPTIONAL, "confidence", "scoring.evidence_scale", "scoring.regression")
             if value is None and key in optional:
                 continue
             forge(folder, lambda content, value=value: part(content, key).update({key.rpartition(".")[2]: value}))
@@ -194,6 +200,11 @@ class TestHostileFiles:
         forge(folder, lambda content: content["claims"]["noise"][0].update(cause="z"))
         self.refused(folder, "claims.noise has an edge with 'z', which is not a column")
 
+    @pytest.mark.parametrize("change", [{"labels": ["plain"]}, {"labels": ["plain", "cold"]}, {"rows": [1]}])
+    def test_targets_of_no_experiment(self, folder, change):
+        forge(folder, lambda content: content["claims"]["experiments"].update(change))
+        self.refused(folder, "claims.experiments (has the unknown target|must have as many rows as labels)")
+
     @pytest.mark.parametrize("place", ["", "search.", "claims.margins.", "table.audit.", "confidence."])
     def test_unknown_entry(self, folder, place):
         forge(folder, lambda content: part(content, f"{place}x").update(strange=1))
@@ -201,7 +212,7 @@ class TestHostileFiles:
 
     def test_an_entry_that_a_later_version_added_may_be_missing(self, folder):
         forge(folder, lambda content: content["claims"].pop("over"))
-        assert_same(Result.load(folder), full_result(over=""))
+        assert_same(Result.load(folder), full_result(over="", experiments=RUNS))
 
     @pytest.mark.parametrize(
         ("change", "message"),

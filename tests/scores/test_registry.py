@@ -59,7 +59,7 @@ def test_every_listed_score_is_there(name):
     assert kind.name == name
     with pytest.raises(SettingsError) as caught:  # every score takes these
         build_score(name, Table.from_array(np.eye(4)), {"no such option": 1})
-    assert {"penalty", "edge_prior", "targets"} <= set(caught.value.hint.removeprefix("its options are ").split(", "))
+    assert {"penalty", "edge_prior"} <= set(caught.value.hint.removeprefix("its options are ").split(", "))
 
 
 def test_built_by_name_class_path_and_object(table, own_module):
@@ -119,7 +119,7 @@ def test_what_is_no_score_is_refused(table, own_module, spec, options, kind, mes
 def test_an_unknown_option_is_answered_with_the_known_ones(table):
     with pytest.raises(SettingsError) as caught:
         build_score("bic-ev", table, {"alpha": 1})
-    assert caught.value.hint == "its options are penalty, edge_prior, targets"
+    assert caught.value.hint == "its options are penalty, edge_prior"
     with pytest.raises(SettingsError) as caught:
         build_score(Own, table, {"alpha": 1})
     assert caught.value.hint == "its options are power"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.claims.record import Matrix
+from drbo.claims.record import Matrix, TargetShare
 from drbo.data.names import check_names
 from drbo.errors import DataError
 from drbo.graph import descendants
@@ -41,6 +41,7 @@ class Confidence:
     n: int
     kind: str = "bootstrap"
     seed: int = 0
+    targets: tuple[TargetShare, ...] = ()  # of experiments, where there are some
     asked: int = 0  # how many graphs were asked for, where that is more than n: the time was over before
 
     @classmethod

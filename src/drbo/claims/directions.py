@@ -4,7 +4,7 @@ A score prefers one direction of every edge. Whether the data tell that directio
 answered here from the equivalence class, the noise check, experiments and what the user stated.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import log
 from typing import Literal
@@ -17,7 +17,6 @@ from drbo.claims.record import CheckedEdge, Margins, NoiseCheck
 from drbo.claims.resampling import KINDS
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
-from drbo.errors import DataError
 from drbo.graph import check_dag
 
 Bools = npt.NDArray[np.bool_]
@@ -72,16 +71,16 @@ def edge_directions(
     margins: Margins | None = None,
     evidence_scale: float | None = None,
     confidence: Confidence | None = None,
-    experiments: npt.ArrayLike | None = None,  # (d, d) bool
+    experiments: Mapping[tuple[str, str], str] | None = None,
     known_class: Bools | None = None,  # (d, d) the MPDAG, where it is known already
     serial: bool = False,
 ) -> tuple[EdgeDirection, ...]:
     """Return what may be said about the direction of every edge of a graph.
 
     A direction is supported if, in this order, the user stated it, an experiment shows it, the noise check prefers it
-    (:class:`~drbo.claims.noise_check.NoiseChecks`), or the class compels it. The last is only accepted if at least 80%
-    of the resamples have the arrow or, without resamples, the margin of the score over the best graph with the reversed
-    arrow is decisive (odds of 100). Arrows that the noise check contradicts are not supported by the class.
+    (:class:`~drbo.claims.noise_check.NoiseChecks`), or the class compels it. Experiments and class count only if at
+    least 80% of the resamples have the arrow or, without resamples, the margin of the score over the best graph with
+    the reversed arrow is decisive (odds of 100). The class supports no arrow that the noise check contradicts.
 
     Parameters
     ----------
@@ -92,7 +91,7 @@ def edge_directions(
     checks : the noise checks of the edges, see :func:`drbo.claims.noise_check.noise_checks`.
     margins, evidence_scale : of the score. Without them a margin is never decisive.
     confidence : shares of resamples of the rows, which then replace the margins.
-    experiments : arrows that experiments have shown.
+    experiments : arrows (cause, effect) that hold in the class of the graph with its experiments, and why, in words.
     serial : neighbouring rows depend on each other. What they share may be a hidden cause, so that neither the class
         nor the noise check supports an arrow.
 
@@ -106,9 +105,7 @@ def edge_directions(
     """
     names = constraints.names
     edges = check_dag(dag, names)
-    shown = np.zeros_like(edges) if experiments is None else np.asarray(experiments, dtype=bool)
-    if shown.shape != edges.shape:
-        raise DataError(f"experiments must have shape {edges.shape} like the graph, got {shown.shape}")
+    shown = experiments or {}
     if confidence is not None and confidence.kind not in KINDS:  # other seeds or imputations are no new rows
         confidence = None
     markov_class = mpdag(edges, constraints) if known_class is None else known_class
@@ -119,11 +116,12 @@ def edge_directions(
         one = checked.get((names[i], names[j]), CheckedEdge(cause=names[i], effect=names[j]))
         passes = not check_families or (one.check is not None and one.check.p_value_family > FAMILY_LEVEL)
         passes = passes and not one.doubt
-        found.append(_direction(one, *claims.claim(i, j, one.check, passes=passes, shown=bool(shown[i, j]))))
+        why = shown.get((names[i], names[j]), "")
+        found.append(_direction(one, *claims.claim(i, j, one.check, passes=passes, shown=bool(why)), why))
     return tuple(found)
 
 
-def _direction(one: CheckedEdge, direction: Direction, ground: Ground, reason: str) -> EdgeDirection:
+def _direction(one: CheckedEdge, direction: Direction, ground: Ground, reason: str, shown: str) -> EdgeDirection:
     check = one.check
     return EdgeDirection(
         one.cause,
@@ -131,7 +129,7 @@ def _direction(one: CheckedEdge, direction: Direction, ground: Ground, reason: s
         direction,
         ground,
         check is not None and check.verdict == "reverse",
-        _sentence(reason, one),
+        shown if reason == "experiment" else _sentence(reason, one),
         None if check is None or direction == "open" else check.probability,
         check,
     )
@@ -165,7 +163,7 @@ class _Claims:
         verdict = None if check is None else check.verdict
         if self._constraints.required[i, j] or not self._constraints.allowed[j, i]:
             return "supported", "given", "given"
-        if shown:
+        if shown and self._is_decisive(i, j):
             return "supported", "experiment", "experiment"
         compelled = not self._class[j, i]
         if self._serial and (compelled or verdict == "forward"):
@@ -214,7 +212,6 @@ def _sentence(reason: str, one: CheckedEdge) -> str:
     }
     words = {
         "given": "This direction follows from what was stated.",
-        "experiment": "Experiments show this direction.",
         "noise-check": f"The residuals of '{effect}' are independent of '{cause}'{but}; in reverse they are not.",
         "class": "Every graph of the equivalence class has this direction, and the data are decisive about it.",
         "open": "Both directions score the same.",
@@ -225,6 +222,6 @@ def _sentence(reason: str, one: CheckedEdge) -> str:
         "serial": "The score prefers this direction, but neighbouring rows depend on each other, and what they share "
         "may be a hidden cause.",
     }[reason]
-    if reason in ("noise-check", "class", "experiment", "serial") or (reason == "given" and verdict != "reverse"):
+    if reason in ("noise-check", "class", "serial") or (reason == "given" and verdict != "reverse"):
         return words
     return f"{words} {noise.get(verdict, '')}".strip()

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from drbo.data.experiments import ExperimentColumn, KnownTarget, plain_known
 from drbo.errors import ResultError
 
 
@@ -138,6 +139,52 @@ class AncestralRecord:
         return replace(self, **parts)
 
 
+@dataclass(frozen=True)
+class TargetShare:
+    """The share of resamples in which an experiment changes a column."""
+
+    experiment: str
+    column: str
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A column whose mechanism an experiment changes.
+
+    ``margin`` is what the score loses if the experiment shares the mechanism of the others, with the parents in the
+    graph.
+    """
+
+    experiment: str
+    column: str
+    margin: float
+    kind: Literal["found", "soft", "hard"] = "found"  # soft and hard: it was known before
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentRecord:
+    """The experiments of a table, and what they change."""
+
+    column: str  # that named them
+    labels: tuple[str, ...]  # the control first
+    rows: tuple[int, ...]  # of each
+    targets: tuple[Target, ...] = ()  # the largest margin first
+
+    @property
+    def asked(self) -> ExperimentColumn:
+        """What a fit has to be asked for to treat a table in the same way."""
+        known = [KnownTarget(one.experiment, one.column, one.kind) for one in self.targets if one.kind != "found"]
+        return ExperimentColumn(self.column, self.labels[0], plain_known(known) or None)
+
+    def changed(self, names: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Return (E - 1, d) True where an experiment beside the control changes a column."""
+        found = np.zeros((len(self.labels) - 1, len(names)), dtype=bool)
+        for one in self.targets:
+            found[self.labels.index(one.experiment) - 1, list(names).index(one.column)] = True
+        return found
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Claims:
     """What is known about the best DAG beside its score; None and empty where nothing valid is known.
@@ -156,6 +203,7 @@ class Claims:
     posterior: Matrix | None = None  # (d, d) probability of each edge, where the score is a log evidence
     prior: str = ""  # of the posterior, in words
     noise: tuple[CheckedEdge, ...] = ()  # the noise check of each edge after pruning
+    experiments: ExperimentRecord | None = None  # where the rows come from several
 
     def check_names(self, names: Sequence[str]) -> None:
         """Refuse claims about edges between other columns than these."""
@@ -166,3 +214,12 @@ class Claims:
         for part, found in named.items():
             if strange := found - set(names):
                 raise ResultError(f"claims.{part} has an edge with {min(strange)!r:.80}, which is not a column")
+        if (experiments := self.experiments) is None:
+            return
+        if len(experiments.rows) != len(experiments.labels) or not experiments.labels:
+            raise ResultError("claims.experiments must have as many rows as labels")
+        for one in experiments.targets:
+            if one.experiment not in experiments.labels[1:] or one.column not in names:
+                raise ResultError(
+                    f"claims.experiments has the unknown target {one.experiment!r:.80}: {one.column!r:.80}"
+                )

@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from drbo.claims.experiments import interventional_class
 from drbo.claims.prune import BY_MOMENTS, prune
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.deadline import current
 from drbo.scores.base import Score
+from drbo.scores.experiments import ExperimentBIC
+from drbo.scores.families import Families
 from drbo.scores.registry import build_score
 from drbo.search.base import Search
 from drbo.search.bayes.screen import screened
@@ -52,7 +55,10 @@ class TableRefit:
     device: str = "cpu"
 
     def __call__(self, rows: npt.NDArray[np.intp], seed: int) -> npt.NDArray[np.bool_]:
-        """Return the equivalence class under the knowledge, or the DAG where the score tells its members apart."""
+        """Return the equivalence class under the knowledge, or the DAG where the score tells its members apart.
+
+        Below it there is a row for each experiment beside the control, with the columns that it changes.
+        """
         score, table = self._scored(rows)
         return self._graph(score, table, self._search(score, table, seed).run([Limits(self.settings)]))
 
@@ -67,10 +73,7 @@ class TableRefit:
 
     def _scored(self, rows: npt.NDArray[np.intp]) -> tuple[Score, Table]:
         table = self.table.take(rows, np.arange(self.table.n_columns))
-        options = dict(self.options)
-        if options.get("targets") is not None:
-            options["targets"] = options["targets"][rows]
-        return build_score(self.name, table, options), table
+        return build_score(self.name, table, self.options), table
 
     def _graph(self, score: Score, table: Table, outcome: Outcome) -> npt.NDArray[np.bool_]:
         """Prune what was found and put its columns back into their places."""
@@ -81,7 +84,16 @@ class TableRefit:
         dag = outcome.best.dags[0]
         data = table.rows_or_moments if self.pruner in BY_MOMENTS else table.values
         kept, _ = prune(self.pruner, data, dag, required=required, threshold=threshold)
-        graph = mpdag(kept, self.constraints) if score.score_equivalent else kept
-        given = np.empty_like(graph)
-        given[np.ix_(self.columns, self.columns)] = graph
-        return given
+        if isinstance(score, ExperimentBIC) and table.experiments is not None:
+            changed = score.changes(Families.from_dags(kept[None])).changed.T[1:]
+            return np.vstack(
+                [self._given(interventional_class(kept, self.constraints, changed)), changed[:, self._back]]
+            )
+        return self._given(mpdag(kept, self.constraints) if score.score_equivalent else kept)
+
+    @property
+    def _back(self) -> npt.NDArray[np.intp]:
+        return np.argsort(self.columns)
+
+    def _given(self, graph: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        return graph[np.ix_(self._back, self._back)]

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.claims.confidence import Bools, Confidence
+from drbo.claims.record import TargetShare
 from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json, refusing, write_file
 from drbo.deadline import OutOfTimeError, current
 from drbo.errors import ResultError, SettingsError, TimeLimitError
@@ -24,7 +25,8 @@ ResamplingKind = Literal["bootstrap", "subsample", "block", "cluster"]
 KINDS: tuple[str, ...] = get_args(ResamplingKind)
 SAVE_SECONDS = 5.0  # between two writes of finished resamples
 Rows = npt.NDArray[np.intp]
-#: Fits one resample: rows and a seed in, a DAG or PDAG (d, d) out. With an executor it must pickle.
+#: Fits one resample: rows and a seed in, a DAG or PDAG (d, d) out; below it, a row for each experiment beside the
+#: control says which columns it changes. With an executor it must pickle.
 Refit = Callable[[Rows, int], Bools]
 #: Called with the number of finished resamples and the number that was asked for.
 Progress = Callable[[int, int], None]
@@ -42,6 +44,7 @@ class Resampling:
         ``"cluster"``: whole clusters of rows, with replacement.
     block : rows per block; None: the cube root of the number of rows (the rate of Künsch 1989).
     clusters : the cluster of each row, for ``"cluster"``.
+    strata : the experiment of each row: as many rows of each are drawn as it has.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class Resampling:
     kind: ResamplingKind = "bootstrap"
     block: int | None = None
     clusters: npt.ArrayLike | None = None  # (n_rows,)
+    strata: Rows | None = None  # (n_rows,)
 
     def check(self, n_rows: int) -> None:
         """Refuse what cannot work for a table with so many rows."""
@@ -108,6 +112,15 @@ class Resampling:
             )
         return replace(self, kind="cluster", clusters=groups)
 
+    def of_experiments(self, codes: Rows | None) -> "Resampling":
+        """Return the same for a table whose rows come from experiments (n_rows,): each keeps its number of rows."""
+        if codes is not None and self.kind == "cluster":
+            raise SettingsError(
+                "kind 'cluster' cannot be combined with experiments, because a resample could lack an experiment",
+                hint="use kind 'bootstrap', which resamples the rows of each experiment",
+            )
+        return self if codes is None else replace(self, strata=codes)
+
     def clusters_as_numbers(self) -> npt.NDArray[np.intp] | None:
         """(n_rows,) the clusters, numbered from 0."""
         return None if self.clusters is None else np.unique(np.asarray(self.clusters), return_inverse=True)[1]
@@ -124,6 +137,8 @@ class Draws(Sequence[tuple[Rows, int]]):
         self._numbers = range(plan.n)
         self._size = plan.block or max(1, round(n_rows ** (1 / 3)))
         self._groups: list[Rows] = []
+        strata = np.zeros(n_rows, dtype=np.intp) if plan.strata is None else plan.strata
+        self._strata = [np.flatnonzero(strata == code) for code in np.unique(strata)]
         label = plan.clusters_as_numbers()
         if plan.kind == "cluster" and label is not None:
             self._groups = [np.flatnonzero(label == group) for group in range(label.max() + 1)]
@@ -138,18 +153,23 @@ class Draws(Sequence[tuple[Rows, int]]):
         return len(self._numbers)
 
     def __getitem__(self, k: Any) -> Any:
-        rng, n_rows, size = np.random.default_rng([self.seed, self._numbers[k]]), self.n_rows, self._size
-        if self.kind == "bootstrap":
-            rows = rng.integers(n_rows, size=n_rows)
-        elif self.kind == "subsample":
-            rows = rng.permutation(n_rows)[: n_rows // 2]
-        elif self.kind == "block":
-            starts = rng.integers(n_rows - size + 1, size=-(-n_rows // size))
-            rows = (starts[:, None] + np.arange(size)).ravel()[:n_rows]
-        else:
+        rng = np.random.default_rng([self.seed, self._numbers[k]])
+        if self.kind == "cluster":
             groups = self._groups
             rows = np.concatenate([groups[g] for g in rng.integers(len(groups), size=len(groups))])
+        else:
+            rows = np.concatenate([members[self._drawn(rng, len(members))] for members in self._strata])
         return np.sort(rows).astype(np.intp), int(rng.integers(2**31))
+
+    def _drawn(self, rng: np.random.Generator, n_rows: int) -> Rows:
+        """Return the rows that are drawn from so many."""
+        if self.kind == "bootstrap":
+            return rng.integers(n_rows, size=n_rows)
+        if self.kind == "subsample":
+            return rng.permutation(n_rows)[: n_rows // 2]
+        size = min(self._size, n_rows)
+        starts = rng.integers(n_rows - size + 1, size=-(-n_rows // size))
+        return (starts[:, None] + np.arange(size)).ravel()[:n_rows]
 
 
 @dataclass(frozen=True)
@@ -169,20 +189,21 @@ class Kept:
     path: Path
     key: str  # of all that decides the graphs; a file with another key is not used
 
-    def load(self, d: int) -> list[Bools]:
+    def load(self, d: int, n_experiments: int = 0) -> list[Bools]:
         """Return the graphs of the file, none where it is not there or belongs to another run."""
+        rows = d + n_experiments
         if not self.path.exists():
             return []
         with refusing(self.path):
             content = read_json(read_bytes(self.path, MAX_TEXT_BYTES))
             if not isinstance(content, dict) or content.get("key") != self.key:
                 return []
-            size = -(-d * d // 8)
+            size = -(-rows * d // 8)
             raw = [bytes.fromhex(word) for word in content["graphs"]]
             if any(len(part) != size for part in raw):
                 raise ResultError(f"{self.path} contains graphs that do not have {d} nodes", hint="remove the file")
-            bits = [np.unpackbits(np.frombuffer(part, np.uint8), count=d * d) for part in raw]
-            return [part.reshape(d, d).astype(bool) for part in bits]
+            bits = [np.unpackbits(np.frombuffer(part, np.uint8), count=rows * d) for part in raw]
+            return [part.reshape(rows, d).astype(bool) for part in bits]
 
     def save(self, graphs: list[Bools]) -> None:
         """Write the graphs in one step."""
@@ -200,6 +221,7 @@ def bootstrap(
     executor: Executor | None = None,
     progress: Progress | None = None,
     kept: Kept | None = None,
+    experiments: Sequence[str] = (),
 ) -> Confidence:
     """Refit resamples of the rows and count what was found.
 
@@ -210,6 +232,7 @@ def bootstrap(
     n_rows, names : of the table.
     executor : computes resamples in parallel; None: one after the other.
     kept : a file that finished resamples are written to and read from.
+    experiments : beside the control, of which resamples also find the targets.
 
     Examples
     --------
@@ -218,7 +241,7 @@ def bootstrap(
     1.0
     """
     draws = plan.draws(n_rows, seed)
-    graphs = [] if kept is None else kept.load(len(names))[: plan.n]
+    graphs = [] if kept is None else kept.load(len(names), len(experiments))[: plan.n]
     done, saved, deadline = len(graphs), time.monotonic(), current()
     try:
         for graph in _refitted(refit, draws.after(done), executor):
@@ -239,7 +262,11 @@ def bootstrap(
     finally:  # also what was done before workers were lost
         if kept is not None and len(graphs) > done:
             kept.save(graphs)
-    return Confidence.of(graphs, names, plan.kind, seed, asked=plan.n)
+    d = len(names)
+    found = Confidence.of([graph[:d] for graph in graphs], names, plan.kind, seed, asked=plan.n)
+    changed = np.mean([graph[d:] for graph in graphs], axis=0)
+    shares = [TargetShare(experiments[e], names[j], float(changed[e, j])) for e, j in np.argwhere(changed > 0).tolist()]
+    return replace(found, targets=tuple(shares))
 
 
 def _refitted(refit: Refit, draws: Draws, executor: Executor | None) -> Iterator[Bools]:

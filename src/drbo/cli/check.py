@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from drbo.cli.experiments import described, experiment_column, experiment_options
 from drbo.cli.messages import plain, put, show, table
 from drbo.cli.options import FILE, score_choice
 from drbo.cli.problems import NOTHING_LEFT, listed, look, solving_line
@@ -27,6 +28,7 @@ UNUSABLE = 2  # exit code
 
 @click.command(short_help="Check a table before a fit.")
 @click.argument("data", type=FILE)
+@experiment_options
 @group_options
 @data_options
 def check(data: Path, **options: Any) -> None:
@@ -56,12 +58,13 @@ def check(data: Path, **options: Any) -> None:
 
 def _usable(frame: Any, options: dict[str, Any]) -> list[str]:
     """Return the notes, the audit and the choice of the score for a table that a fit accepts."""
-    checked, notes = checked_table(frame, options)
+    checked, notes = checked_table(frame, options, experiment_column(options))
     lines = ["", "Notes:", *(f"  {plain(note)}" for note in notes)] if notes else []
     try:
         with Deadline(SECONDS) as deadline:
-            lines += _findings(checked, independent=groups_of(options) is False)
+            lines += _findings(checked.control_rows, independent=groups_of(options) is False)
             lines += _suggested_roots(checked)
+            lines += described(checked)
             deadline.check()
             # Imputed tables are complete.
             whole = checked if options["missing"] == "em" else checked.complete_rows
@@ -97,6 +100,7 @@ def _suggested_roots(checked: "Table") -> list[str]:
 
 def _reference(checked: "Table") -> Any:
     """Return a graph found in any units, and its settled arrows: what scale could do is judged by it."""
+    checked = checked.control_rows
     if "categorical" in checked.kinds or not MIN_JUDGED <= checked.n_columns <= MAX_JUDGED:
         return None
     from drbo.graph import dag_to_cpdag

@@ -13,6 +13,7 @@ import click
 
 from drbo.cli.command_line import command_line, quoted
 from drbo.cli.executors import executor_for, worker_options
+from drbo.cli.experiments import experiment_options, experiments_of
 from drbo.cli.interrupts import INTERRUPTED, Run, limited_run
 from drbo.cli.messages import say, show
 from drbo.cli.options import (
@@ -118,6 +119,10 @@ if TYPE_CHECKING:
     metavar="M",
     help="Number of imputed tables for --missing impute, with one search each.  [default: 10]",
 )
+@experiment_options
+@click.option(
+    "--no-other-targets", is_flag=True, help="Experiments with known targets (--targets) change no other variable."
+)
 @group_options
 @data_options
 @json_option
@@ -136,6 +141,7 @@ def fit(data: Path, output: Path | None, force: bool, as_json: bool, quiet: bool
       drbo fit table.csv --tiers "age,sex;dose;outcome" --json
       drbo fit trial.csv --context site --context arm
       drbo fit visits.csv --groups patient
+      drbo fit runs.csv --experiment run --control plain --targets targets.csv
       drbo fit table.csv -o result --bootstrap 100 --workers 2
       drbo fit survey.csv --missing impute --imputations 20
       drbo fit messy.xlsx --drop id,date --types "sex=category,grade=low<medium<high"
@@ -171,7 +177,8 @@ def _fit(
     if not quiet:
         doubts(frame, options)
     if options["start"] is not None:
-        arguments["start"] = _start(options["start"], [str(name) for name in frame if name != options["groups"]])
+        labels = (options["groups"], options["experiment"])
+        arguments["start"] = _start(options["start"], [str(name) for name in frame if name not in labels])
     call = command_line(click.get_current_context())
     with run_folder(output, force=force):
         one_search = options["missing"] != "impute" and options["seeds"] is None
@@ -262,13 +269,17 @@ def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
             raise SettingsError(f"{option} and --set {name}=... set the same value", hint="remove one of them")
     arguments: dict[str, Any] = {
         name: options[name] for name in ("score", "preset", "prune", "device", "on_constant", "on_collinear", "missing")
-    } | {"groups": groups_of(options)}
+    } | {"groups": groups_of(options), **experiments_of(options)}
     if changes:
         arguments["settings"] = Settings.preset(options["preset"]).with_(**changes, **budget)
     else:
         arguments |= budget
     if options["penalty"] is not None:
         arguments["score_options"] = {"penalty": options["penalty"]}
+    if options["no_other_targets"]:
+        if options["targets"] is None:
+            raise SettingsError("--no-other-targets requires --targets", hint="add --targets FILE")
+        arguments["score_options"] = arguments.get("score_options", {}) | {"others": "none"}
     if options["imputations"] is not None:
         arguments["imputations"] = options["imputations"]
     if options["hidden"]:

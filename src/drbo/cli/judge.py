@@ -107,6 +107,8 @@ def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "J
             choice = _asked(frame[[*names, *([groups] if groups else [])]], options, groups)
         else:
             choice = score_of_file(result.score_name, None, f"the result in {graph}"), result.scoring.plain_options
+    if result is not None and (found := result.claims.experiments) is not None:
+        frame = found.asked.of_control(frame)  # its independences hold in the control
     return judged(
         dag, frame, names=names, score=choice[0], score_options=choice[1], test=options["test"],
         n_random=options["n_random"], n_permutations=options["n_permutations"], path=not options["no_path"],
@@ -196,7 +198,9 @@ def _fitted_again(result: "Result", frame: "pd.DataFrame", score: dict[str, str]
 
     left = current().left()
     with Deadline(None if left == float("inf") else left / 2):  # the other half is for the judgement
+        found = result.claims.experiments
         columns = [*result.names, *([result.table.groups] if result.table.groups else [])]
+        columns += [] if found is None else [found.column]
         again: Result = DrBO.like(result, exact=False, **score).fit(frame[columns]).result_
     say(
         f"note: the graph learned from half of the rows has {int(again.dag.sum())} edges, the original graph "

@@ -82,6 +82,6 @@ def solving_line(found: "Look") -> str:
 
 
 def _variables(frame: "pd.DataFrame", options: Mapping[str, Any]) -> "pd.DataFrame":
-    """Return the table without the column that says which rows belong together."""
-    groups = options.get("groups")
-    return frame.drop(columns=groups) if groups in frame else frame
+    """Return the table without the columns of groups and experiments."""
+    named = [options.get(name) for name in ("groups", "experiment")]
+    return frame.drop(columns=[name for name in named if name in frame])

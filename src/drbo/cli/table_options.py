@@ -13,12 +13,13 @@ from drbo.errors import SettingsError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from drbo.data.experiments import ExperimentColumn
     from drbo.data.table import Table
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Options that name a column which is not a variable.
-NOT_VARIABLES = ("groups", "weights", "clusters", "time", "group")
+NOT_VARIABLES = ("groups", "weights", "clusters", "time", "group", "experiment")
 
 _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?)b?")
 _SEPARATOR_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
@@ -157,12 +158,14 @@ def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[st
     return checked_table(read_frame(path, options), options)
 
 
-def checked_table(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple["Table", tuple[str, ...]]:
+def checked_table(
+    frame: "pd.DataFrame", options: dict[str, Any], experiments: "ExperimentColumn | None" = None
+) -> tuple["Table", tuple[str, ...]]:
     """Check the table of a command that has :func:`data_options`; also return the notes of the check."""
     from drbo.choices import Choices
     from drbo.data.prepare import Preparation
 
     policies = {name: options[name] for name in ("missing", "on_constant", "on_collinear")}
     parts = Choices(score=options.get("score", "auto")).counts_parts
-    data = Preparation(**policies, groups=groups_of(options), parts=parts).prepare(frame)
+    data = Preparation(**policies, groups=groups_of(options), parts=parts, experiments=experiments).prepare(frame)
     return data.table, data.notes

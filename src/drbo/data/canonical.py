@@ -1,12 +1,14 @@
 """Sorts a table by its content alone, so that no tie depends on the given order of rows and columns."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from drbo.data.table import Table
 from drbo.errors import SettingsError
+
+Cell = TypeVar("Cell", bound=np.generic)
 
 
 class Canonical:
@@ -41,19 +43,16 @@ class Canonical:
         return self._given.adopt_digest(self.table)
 
     def ordered_options(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Bring options that speak of rows and columns into the canonical order."""
+        """Bring options that speak of columns into the canonical order."""
         ordered = dict(options)
         columns = self.kept[self.columns]
         if ordered.get("edge_prior") is not None:
             shape = (self._n_columns, self._n_columns)
             ordered["edge_prior"] = checked_matrix("edge_prior", ordered["edge_prior"], shape)[np.ix_(columns, columns)]
-        if ordered.get("targets") is not None:
-            shape = (len(self.rows), self._n_columns)
-            ordered["targets"] = checked_matrix("targets", ordered["targets"], shape)[np.ix_(self.rows, columns)]
         return ordered
 
-    def restored(self, dag: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Return a DAG over the canonical columns as one over the given columns."""
+    def restored(self, dag: npt.NDArray[Cell]) -> npt.NDArray[Cell]:
+        """Return a DAG, or weights, over the canonical columns as one over the given columns."""
         given = np.empty_like(dag)
         given[np.ix_(self.columns, self.columns)] = dag
         return given
@@ -71,7 +70,6 @@ def checked_matrix(name: str, value: Any, shape: tuple[int, int]) -> npt.NDArray
     if matrix.shape != shape:
         raise SettingsError(
             f"{name} must have shape {shape}, got {matrix.shape}",
-            hint="edge_prior and start need one row and one column per column of the table; targets has the shape of "
-            "the table",
+            hint="edge_prior and start need one row and one column per column of the table",
         )
     return matrix

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from drbo.data.advice import complete_error
 from drbo.data.audit import audit_time, serial_rows
 from drbo.data.check import OnCollinear, OnConstant, check_table
+from drbo.data.experiments import ExperimentColumn, Experiments
 from drbo.data.frames import as_frame
 from drbo.data.groups import in_larger_groups, split_groups, within_groups
 from drbo.data.missing import Policy, complete_rows, missing_cells, note, table_policy
@@ -56,30 +57,34 @@ class Preparation:
     ----------
     missing : what to do with missing values, one of :data:`drbo.data.missing.Policy`.
     on_constant, on_collinear : what to do with columns that carry no information of their own.
-    has_targets : the score has options that are given row by row, so that no row may be left out.
     groups : the column that says which rows belong together, or a label per row: see :mod:`drbo.data.groups`.
         False: the order of the rows means nothing.
     parts : the score can count a row as less than one: rows that depend on the rows before them then count as fewer.
     types : what the columns of these names hold, see :func:`drbo.data.types.typed`.
+    experiments : the column that names the experiment of each row; see :mod:`drbo.data.experiments`.
     """
 
     missing: Policy = "error"
     on_constant: OnConstant = "error"
     on_collinear: OnCollinear = "error"
-    has_targets: bool = False
     groups: Any = None
     parts: bool = False
     types: Mapping[str, str] | None = None
+    experiments: ExperimentColumn | None = None
 
     def _frame(self, X: Any) -> "pd.DataFrame":
         return typed(as_frame(X), self.types)
 
     def variables(self, X: Any) -> Any:
-        """Return what is passed to a fit without the column of groups."""
+        """Return what is passed to a fit without the column of groups or of experiments."""
+        if self.experiments is not None:
+            return self.experiments.split(self._frame(X))[0]
         return split_groups(self._frame(X), self.groups)[0] if isinstance(self.groups, str) else X
 
     def prepare(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> Prepared:
         """Return the checked table of a fit."""
+        if self.experiments is not None:
+            return self._by_experiment(X, sample_weight)
         if split_groups(self._frame(X), self.groups)[1] is not None:
             return self._grouped(X, sample_weight)
         told = list[str]()
@@ -123,17 +128,44 @@ class Preparation:
         weights = np.full(table.n_rows, share) if table.weights is None else table.weights * share
         return replace(table, weights=weights), (*notes, f"every row counts as {share:.2g} rows: neighbours are alike")
 
+    def _by_experiment(self, X: Any, sample_weight: npt.ArrayLike | None) -> Prepared:
+        """Return the checked table of a fit with the experiment of every row."""
+        rest, found = self._split(X)
+        used = self._plain.used_rows(rest, sample_weight)
+        data = self._plain.prepare(rest, sample_weight)
+        kept = found.take(used)
+        kept.check_rows()
+        count = len(kept.labels) - 1
+        others = f"{count} experiment{'s' * (count != 1)} beside the control '{kept.labels[0]}'"
+        table, notes = self._counted(replace(data.table, experiments=kept), (others, *data.notes))
+        return replace(data, table=table, notes=notes)
+
+    def _split(self, X: Any) -> tuple["pd.DataFrame", Experiments]:
+        """Return the variables and the experiments, and refuse what does not go together with these."""
+        assert self.experiments is not None
+        if self.groups is not None and self.groups is not False:
+            raise SettingsError(
+                "groups cannot be combined with experiments: differences between experiments are what counts",
+                hint="omit one of them",
+            )
+        if self.missing in ("em", "impute"):
+            raise SettingsError(
+                f"missing='{self.missing}' cannot be combined with experiments, whose moments are computed one by one",
+                hint="use missing='drop'",
+            )
+        return self.experiments.split(as_frame(X))
+
+    @property
+    def _plain(self) -> "Preparation":
+        """The same for a table without a column of experiments."""
+        return replace(self, experiments=None, parts=False)
+
     def _grouped(self, X: Any, sample_weight: npt.ArrayLike | None) -> Prepared:
         """Return the checked table of a fit without the differences between groups."""
         used = self.used_rows(X, sample_weight)
         frame, codes = split_groups(self._frame(X), self.groups)
         assert codes is not None
         alone = int((np.bincount(codes) == 1).sum())
-        if not used.all() and self.has_targets:
-            raise SettingsError(
-                "targets has one row per row of the table, but a group of one row is dropped",
-                hint="drop these rows from the table and targets yourself",
-            )
         kept = frame.loc[used].reset_index(drop=True)
         policy: Policy = "error" if self.missing == "drop" else self.missing
         given = replace(self, groups=None, parts=False, types=None, missing=policy)
@@ -150,6 +182,11 @@ class Preparation:
 
     def again(self, X: Any, names: "Sequence[str]", sample_weight: npt.ArrayLike | None = None) -> Table:
         """Return the named columns, checked, with missing values, weights and groups treated as in the fit."""
+        if self.experiments is not None:
+            rest, found = self._split(X)
+            table = self._plain.again(rest, names, sample_weight)
+            kept = found.take(self._plain.used_rows(rest, sample_weight))
+            return self._counted(replace(table, experiments=kept))[0]
         used = self.used_rows(X, sample_weight)
         frame, codes = split_groups(self._frame(X), self.groups)
         policy: Any = "keep" if self.missing == "em" else "error"
@@ -161,6 +198,8 @@ class Preparation:
 
     def used_rows(self, X: Any, sample_weight: npt.ArrayLike | None) -> npt.NDArray[np.bool_]:
         """Return (n,) True for the rows that a fit of this table uses."""
+        if self.experiments is not None:
+            return self._plain.used_rows(self._split(X)[0], sample_weight)
         frame, codes = split_groups(self._frame(X), self.groups)
         used = np.ones(len(frame), dtype=bool)
         if sample_weight is not None:
@@ -179,9 +218,4 @@ class Preparation:
     def _weights(self, sample_weight: npt.ArrayLike, frame: "pd.DataFrame") -> npt.NDArray[np.float64] | None:
         """Return checked weights; None where all rows count once, which is the same as no weights."""
         weights = checked_weights(sample_weight, len(frame))
-        if (weights == 0).any() and self.has_targets:
-            raise SettingsError(
-                "targets has one row per row of the table, but rows of weight 0 are dropped",
-                hint="drop these rows from the table, the weights and targets yourself",
-            )
         return None if (weights == 1).all() else weights

@@ -7,7 +7,7 @@ import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Literal
@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from drbo.data.experiments import Experiments
 from drbo.data.moments import Moments, complete_moments, moments
 from drbo.deadline import current
 
@@ -56,6 +57,7 @@ class Table:
     levels: tuple[tuple[str, ...] | None, ...]
     weights: npt.NDArray[np.float64] | None = None  # (n,) > 0
     groups: npt.NDArray[np.intp] | None = None  # (n,) numbers of groups whose means were removed
+    experiments: Experiments | None = None  # which experiment each row comes from
 
     @classmethod
     def from_array(cls, values: npt.ArrayLike, names: Sequence[str] | None = None) -> "Table":
@@ -140,6 +142,14 @@ class Table:
             return self
         return self.take(np.flatnonzero(~np.isnan(self.values).any(axis=1)), np.arange(self.n_columns))
 
+    @property
+    def control_rows(self) -> "Table":
+        """The rows in which no experiment changed anything, as a table of their own."""
+        if self.experiments is None:
+            return self
+        rows = self.take(np.flatnonzero(self.experiments.control), np.arange(self.n_columns))
+        return replace(rows, experiments=None)
+
     def take(self, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]) -> "Table":
         """Return the table with these rows and these columns, in this order."""
         return Table(
@@ -149,6 +159,7 @@ class Table:
             tuple(self.levels[j] for j in columns),
             None if self.weights is None else self.weights[rows],
             None if self.groups is None else self.groups[rows],
+            None if self.experiments is None else self.experiments.take(rows),
         )
 
     def canonical_order(self, seed: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -172,6 +183,7 @@ class Table:
         keys = sorted(zip(digests, colours.tolist(), self.names, range(self.n_columns), strict=True))
         columns = np.array([j for *_, j in keys], dtype=np.intp)
         last = [] if self.weights is None else [self.weights]  # rows are told apart by it only if they are equal
+        last += [] if self.experiments is None else [self.experiments.codes.astype(np.float64)]
         rows = _row_order(self.n_rows, chain((self.values[:, j] for j in columns), last))
         self._orders[seed] = rows, columns
         return rows, columns

@@ -7,6 +7,8 @@ import numpy.typing as npt
 
 from drbo.claims import why
 from drbo.claims.directions import EdgeDirection, edge_directions
+from drbo.claims.experiments import shown_arrows
+from drbo.claims.resampling import KINDS
 from drbo.constraints import Constraints
 from drbo.graph import BoolMatrix
 from drbo.result.export import edge_table
@@ -32,6 +34,7 @@ def directions(result: "Result", constraints: Constraints, mpdag: BoolMatrix) ->
         evidence_scale=result.scoring.evidence_scale,
         confidence=result.confidence,
         known_class=mpdag,
+        experiments=shown_arrows(result.dag, result.names, mpdag, result.claims.experiments),
         serial=result.table.audit.is_serial,
     )
 
@@ -50,7 +53,10 @@ def reasons(
     )
     words = {(result.names[i], result.names[j]): reason for (i, j), reason in found.items()}
     checked = {(one.cause, one.effect) for one in result.directions if one.ground == "noise-check"}
-    return words | dict.fromkeys(checked, "noise check")
+    words |= dict.fromkeys(checked, "noise check")
+    shown = shown_arrows(result.dag, result.names, classes[1], result.claims.experiments)
+    tested = {(one.cause, one.effect) for one in result.directions if one.ground == "experiment"}
+    return words | {edge: why.removesuffix(".") for edge, why in shown.items() if edge in tested}
 
 
 def table(result: "Result", answer: BoolMatrix) -> "pd.DataFrame":
@@ -72,6 +78,19 @@ def table(result: "Result", answer: BoolMatrix) -> "pd.DataFrame":
         found["frequency"] = shares[source, target]
         found["link_frequency"] = confidence.adjacent[source, target]
     return found
+
+
+def target_table(result: "Result") -> "pd.DataFrame":
+    """Return the table behind :attr:`Result.targets`."""
+    import pandas as pd
+
+    found = result.claims.experiments
+    listed = [] if found is None else [(one.experiment, one.column, one.margin, one.kind) for one in found.targets]
+    targets = pd.DataFrame(listed, columns=["experiment", "column", "margin", "kind"])
+    if found is not None and result.confidence is not None and result.confidence.kind in KINDS:
+        shares = {(one.experiment, one.column): one.share for one in result.confidence.targets}
+        targets["frequency"] = [shares.get((experiment, column), 0.0) for experiment, column, *_ in listed]
+    return targets
 
 
 def forward_shares(result: "Result") -> npt.NDArray[np.float64]:

@@ -215,10 +215,12 @@ def resampled_effects(
     ranges: dict[tuple[str, str, str], list[list[float]]] = {}
     done = 0
     try:
-        for k, (rows, _) in enumerate(Resampling(n).draws(table.n_rows, seed)):
+        plan = Resampling(n).of_experiments(None if table.experiments is None else table.experiments.codes)
+        for k, (rows, _) in enumerate(plan.draws(table.n_rows, seed)):
             current().check()
             graph = refit(rows, int(np.random.default_rng([seed, k]).integers(2**31)))
-            part = effects(graph, table.take(rows, np.arange(table.n_columns)), basis="", pairs=pairs)
+            drawn = table.take(rows, np.arange(table.n_columns)).control_rows
+            part = effects(graph[: table.n_columns], drawn, basis="", pairs=pairs)
             for one in part.effects:
                 values = [min(one.total), max(one.total), min(one.direct), max(one.direct), one.least]
                 ranges.setdefault((one.source, one.target, one.contrast), []).append(values)

@@ -49,6 +49,8 @@ def judgement_of(result: "Result", X: Any, options: dict[str, Any]) -> Judgement
     """Judge the graph of a result on a table."""
     if has_seen(result, X):
         warnings.warn("the graph was learned from these rows, so the judgement is too favourable", stacklevel=3)
+    if (found := result.claims.experiments) is not None:
+        X = found.asked.of_control(as_frame(X))
     own = {"score_options": result.scoring.plain_options, "seed": result.seed, "groups": result.table.groups or None}
     given: dict[str, Any] = own | options
     if "score" not in given:
@@ -61,7 +63,7 @@ def effects_of(
 ) -> effects.Effects:
     """Estimate the effects of a source on a target, or of all columns, in the graphs of a class."""
     frame = as_frame(X)
-    table = _table(result, frame, missing)
+    table = _table(result, frame, missing).control_rows
     basis = effects.SEEN if has_seen(result, frame) else effects.HELD_OUT
     pairs = None
     if source is not None or target is not None:
@@ -93,13 +95,19 @@ def _assumed(result: "Result") -> BoolMatrix:
 
 
 def _table(result: "Result", frame: "pd.DataFrame", missing: Any) -> "Table":
-    """Return the checked columns of a result, without the differences between groups where the fit removed them."""
+    """Return the checked columns of a result, without the differences between groups where the fit removed them.
+
+    Rows that no column assigns to an experiment are those of the control.
+    """
     for name in _columns(result):
         if name not in frame:
             raise DataError(f"the table has no column '{name}'", hint="give a table with all columns of the graph")
     parts = result.table.audit.is_serial and result.table.n_effective > 0
+    found, columns = result.claims.experiments, list(_columns(result))
     preparation = Preparation(missing, groups=result.table.groups or None, parts=parts)
-    return preparation.again(frame[list(_columns(result))], result.names)
+    if found is not None and found.column in frame and missing != "em":
+        preparation, columns = replace(preparation, experiments=found.asked), [*columns, found.column]
+    return preparation.again(frame[columns], result.names)
 
 
 def _columns(result: "Result") -> tuple[str, ...]:

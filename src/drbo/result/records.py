@@ -22,7 +22,7 @@ class Scoring:
     """What was maximised."""
 
     name: str  # of the score
-    equivalent: bool  # the score ties all DAGs of a Markov equivalence class
+    equivalent: bool  # the score ties all DAGs of an equivalence class; with experiments, of the interventional class
     options: dict[str, Any] = field(default_factory=dict)  # penalty and whatever else the score was built with
     assumption: str = "the score distinguishes equivalent graphs"  # what decides directions where independence does not
     regression: Literal["linear", "splines"] | None = (

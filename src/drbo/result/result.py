@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from drbo.claims import why
 from drbo.claims.confidence import Confidence
 from drbo.claims.directions import EdgeDirection
+from drbo.claims.experiments import class_of
 from drbo.claims.record import Claims, EdgeValues, Graph, Margins, Proof, RankedClass
 from drbo.constraints import Constraints
 from drbo.data.names import check_names
@@ -82,13 +82,7 @@ class Result:
             object.__setattr__(self, name, value)  # the way to fill a frozen dataclass
         if self.confidence is not None and tuple(self.confidence.names) != self.names:
             raise ResultError("the confidence is about other variables than this result")
-        named = {
-            "classes": {name for other in self.claims.classes for edge in other.edges for name in edge},
-            "noise": {name for one in self.claims.noise for name in (one.cause, one.effect)},
-        }
-        for part, found in named.items():
-            if strange := found - set(self.names):
-                raise ResultError(f"claims.{part} has an edge with {min(strange)!r:.80}, which is not a column")
+        self.claims.check_names(self.names)
         try:
             _ = self._constraints
         except KnowledgeError as error:
@@ -209,7 +203,7 @@ class Result:
 
     @cached_property
     def _mpdag(self) -> Bools:
-        return why.mpdag(self.dag, self._constraints, self._cpdag)
+        return class_of(self.dag, self._constraints, self.claims.experiments, self._cpdag)
 
     @property
     def cpdag(self) -> Bools:
@@ -218,7 +212,7 @@ class Result:
 
     @property
     def mpdag(self) -> Bools:
-        """The equivalence class under the knowledge: ``cpdag``, with further edges directed by the knowledge."""
+        """The equivalence class under the knowledge and the experiments: ``cpdag`` with further edges directed."""
         return self._mpdag.copy()
 
     @property
@@ -269,6 +263,11 @@ class Result:
         """Return the edges of ``cpdag``; an undirected edge has one row."""
         both = self._cpdag & self._cpdag.T
         return export.edge_table(self._cpdag & ~np.tril(both), self.names, directed=~both)
+
+    @property
+    def targets(self) -> "pd.DataFrame":
+        """What each experiment changes: experiment, column, margin, kind; after a bootstrap also the frequency."""
+        return edge_list.target_table(self)
 
     def adjacency(self) -> "pd.DataFrame":
         """Return ``dag`` as a data frame of 0 and 1 with named rows and columns: row -> column."""

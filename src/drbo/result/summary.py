@@ -21,6 +21,7 @@ GROUNDS = {
     "noise-check": "directions by noise check rest on additive noise whose shape does not depend on the causes",
 }
 SHOWN_EDGES = 60  # in each list
+SHOWN_TARGETS = 10
 SHOWN_SUSPECTS = 5  # edges at which a hidden cause is likely
 #: Why the same call may give another graph, where ``Result.cut_short``.
 CUT_SHORT = "The run was stopped early, so another run may find a different graph."
@@ -37,6 +38,7 @@ def summary(result: "Result") -> str:
         f"search       {result.n_evals} evaluations, {result.n_local} local scores, {result.seconds:.1f} s",
         *_proof_lines(result),
         *_frequency_lines(result),
+        *_experiment_lines(result),
         *_assumption_lines(result),
         f"found by     {printable(result.search.found_by) or 'not recorded'}",
         f"stopped      {printable(result.stopped) or 'not recorded'}",
@@ -63,7 +65,10 @@ def _graph_lines(result: "Result") -> list[str]:
     if result.score_equivalent:
         mpdag = result.mpdag
         undirected = int((mpdag & mpdag.T).sum()) // 2
-        kind = "CPDAG" if (mpdag == result.cpdag).all() else "MPDAG, the CPDAG refined by background knowledge"
+        refined = "MPDAG, the CPDAG refined by background knowledge"
+        if result.claims.experiments is not None:
+            refined = "interventional: the CPDAG refined by experiments and background knowledge"
+        kind = "CPDAG" if (mpdag == result.cpdag).all() else refined
         lines = [f"Equivalence class ({kind}): {n_edges - undirected} directed and {undirected} undirected edges"]
         title = f"DAG (one member of the class): {n_edges} edges"
     if n_edges:
@@ -159,6 +164,22 @@ def runner_up(result: "Result") -> tuple[float, str] | None:
             reversed_arrow = f"the best graph with {result.names[j]} -> {result.names[i]} instead of the reverse"
             found.append((float(margins[i, j]), reversed_arrow))
     return min(found, default=None)
+
+
+def _experiment_lines(result: "Result") -> list[str]:
+    """Return what experiments change, those with the largest margins first."""
+    if (found := result.claims.experiments) is None:
+        return []
+    shown = [f"{printable(one.experiment)}: {printable(one.column)}" for one in found.targets[:SHOWN_TARGETS]]
+    more = len(found.targets) - len(shown)
+    words = "; ".join(shown) + (f"; {more} more: see targets" if more else "")
+    counts = f"{len(found.labels) - 1} beside the control '{printable(found.labels[0])}' ({found.rows[0]} rows)"
+    drift = "small drift and nonlinear effects also look like targets (docs/experiments.md)"
+    return [
+        f"experiments  {counts}",
+        f"targets      {len(found.targets)}" + (f": {words}" if shown else ""),
+        *([f"{'':<12} {drift}"] if shown else []),
+    ]
 
 
 def _assumption_lines(result: "Result") -> list[str]:

@@ -76,6 +76,8 @@ class Score:
     cheap: bool = False
     #: It factorises kernel matrices with torch, and takes the options ``device`` and ``max_memory``.
     kernels: bool = False
+    #: It compares the experiments of a table; others leave out the cells that experiments are known to have set.
+    by_experiment: bool = False
     #: Families in one call of :meth:`local`, for a score whose last bits depend on what is computed together: all
     #: executors then cut a batch at the same places and get the same numbers. None: a batch may be cut anywhere.
     cell: int | None = None

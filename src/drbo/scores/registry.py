@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from drbo.data.experiments import Experiments
 from drbo.data.table import Table
 from drbo.errors import DataError, DrboError, ScoreError, SettingsError
 from drbo.scores.base import Score
@@ -21,6 +22,7 @@ SCORES: dict[str, str] = {
     "bge": "drbo.scores.bge:BGe",
     "bic-discrete": "drbo.scores.discrete:DiscreteBIC",
     "bic-ev": "drbo.scores.linear:BicEV",
+    "bic-experiments": "drbo.scores.experiments:ExperimentBIC",
     "bic-ng": "drbo.scores.nongaussian:BicNG",
     "bic-nv": "drbo.scores.linear:BicNV",
     "gp": "drbo.scores.gp:GpScore",
@@ -92,12 +94,14 @@ def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = Non
     options = dict(options or {})
     made: Any = score_class(spec) if isinstance(spec, str) else spec
     _check_rows(made, table)
+    if table.experiments is not None and not getattr(made, "by_experiment", False):
+        options["targets"] = _set_cells(made, table, table.experiments)
     if isinstance(made, type):
         unknown = set(options) - set(_option_names(made))
         if unknown:
             raise SettingsError(
                 f"score {spec!r} has no option {', '.join(sorted(unknown))}",
-                hint=f"its options are {', '.join(_option_names(made)) or 'none'}",
+                hint=f"its options are {', '.join(_asked_for(made)) or 'none'}",
             )
         try:
             made = made(table, **options)
@@ -151,6 +155,28 @@ def _check_rows(made: Any, table: Table) -> None:
             f"score '{name}' counts rows, so sample weights must be whole numbers, got {table.weights[row]:g}",
             hint="give the number of times that each row occurred",
         )
+
+
+def _set_cells(made: Any, table: Table, experiments: Experiments) -> npt.NDArray[np.bool_]:
+    """Return the cells (n, d) that experiments set, for a score that leaves them out; others cannot be told apart."""
+    name = getattr(made, "name", getattr(made, "__name__", type(made).__name__))
+    hint = "use score='auto', which finds out what experiments change, or give hard targets for every experiment"
+    if not isinstance(made, type):
+        raise SettingsError("a score given as a function or an object cannot take experiments", hint=hint)
+    kinds = experiments.kinds(table.names)[1:]
+    wrong = (kinds == "soft").any(axis=1) | (kinds == "").all(axis=1)
+    if wrong.any():
+        label = experiments.labels[1 + int(np.argmax(wrong))]
+        raise SettingsError(
+            f"score '{name}' requires known hard targets for every experiment, but '{label}' has no such targets",
+            hint=hint,
+        )
+    return experiments.cut(table.names)
+
+
+def _asked_for(cls: type) -> list[str]:
+    """Return the options that a user may give; the cells that experiments set come from the table."""
+    return [name for name in _option_names(cls) if name != "targets"]
 
 
 def _option_names(cls: type) -> list[str]:

@@ -3,10 +3,12 @@ import json
 import shutil
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from drbo.data.experiments import Experiments, KnownTarget
 from drbo.data.files import npz_bytes
 from drbo.data.table import Table
 from drbo.errors import CheckpointError
@@ -30,6 +32,9 @@ PARAMETERS = {
         "random_state": 1,
         "start": None,
         "groups": None,
+        "experiment": None,
+        "control": "observational",
+        "targets": None,
     },
 }
 
@@ -304,3 +309,33 @@ def test_a_start_comes_back(tmp_path, table):
     about["parameters"]["start"] = []
     begin(tmp_path, table, about)
     assert not Saved.load(tmp_path).arguments()["start"].any()
+
+
+def _runs(table, **changes):
+    codes = np.repeat([0, 1], 15)
+    given = {"codes": codes, "labels": ("plain", "hot"), "known": (KnownTarget("hot", "a", "hard"),), "column": "run"}
+    return replace(table, experiments=Experiments(**(given | changes)))
+
+
+def test_experiments_come_back(tmp_path, course, table):
+    _saver(tmp_path, course, _runs(table))
+    found = Saved.load(tmp_path).table.experiments
+    assert found.codes.tolist() == [0] * 15 + [1] * 15
+    assert (found.labels, found.known, found.column) == (("plain", "hot"), (KnownTarget("hot", "a", "hard"),), "run")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"codes": np.repeat([0, 2], 15)}, "experiments do not match their labels"),
+        ({"codes": np.repeat([0, 1], [28, 2])}, "experiment 'hot' has 2 rows"),
+        ({"known": (KnownTarget("hot", "z"),)}, "'z', a target of experiment 'hot', is not a column"),
+        ({"known": (KnownTarget("plain", "a"),)}, "the control 'plain' cannot have targets"),
+        ({"known": (KnownTarget("hot", 7),)}, "known must be lists of experiment, column and kind"),
+        ({"column": 3}, "experiment must be"),
+    ],
+)
+def test_forged_experiments_are_refused(tmp_path, course, table, change, words):
+    _saver(tmp_path, course, _runs(table, **change))
+    with pytest.raises(CheckpointError, match=words):
+        Saved.load(tmp_path)

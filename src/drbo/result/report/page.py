@@ -14,6 +14,7 @@ from drbo.data.files import write_file
 from drbo.deadline import current
 from drbo.result.report.content import Content
 from drbo.result.report.drawing import Drawing, convergence_svg
+from drbo.result.report.experiments import matrix
 from drbo.result.report.hidden_content import content_of
 from drbo.result.result import Result
 from drbo.settings import public_settings
@@ -50,6 +51,7 @@ def report_html(result: Result) -> str:
         graph=Markup(drawing.svg(f"The graph: {content.headline}")),
         curve=Markup(convergence_svg(result.search.trace)),
         content=content,
+        experiments=matrix(result),
         result=result,
         settings=setting_rows(result.settings),
     )

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.check import recheck
+from drbo.data.experiments import Experiments, KnownTarget, known_targets, plain_known
 from drbo.data.files import MAX_ARRAY_BYTES, file_digest, read_bytes, read_member, refusing, stored_archive, write_file
 from drbo.data.prepare import Prepared
 from drbo.data.table import Table, is_large
@@ -222,7 +223,11 @@ def _adjacency(edges: list[Any], d: int) -> npt.NDArray[np.bool_]:
 
 def _table_about(table: Table) -> dict[str, Any]:
     """Return what a table is beside its numbers."""
-    return {"names": list(table.names), "kinds": list(table.kinds), "levels": [_listed(one) for one in table.levels]}
+    about = {"names": list(table.names), "kinds": list(table.kinds), "levels": [_listed(one) for one in table.levels]}
+    if (found := table.experiments) is None:
+        return about | {"labels": None, "known": None, "experiment": None}
+    known = [[one.experiment, one.column, one.kind] for one in found.known]
+    return about | {"labels": list(found.labels), "known": known, "experiment": found.column}
 
 
 def _listed(levels: tuple[str, ...] | None) -> list[str] | None:
@@ -232,6 +237,7 @@ def _listed(levels: tuple[str, ...] | None) -> list[str] | None:
 def _write_table(folder: Path, table: Table) -> str:
     rows: dict[str, Any] = {} if table.weights is None else {"weights": table.weights}
     rows |= {} if table.groups is None else {"groups": table.groups.astype("<i8")}
+    rows |= {} if table.experiments is None else {"experiments": table.experiments.codes.astype("<i8")}
     path = folder / TABLE
     make_folder(folder)
     try:
@@ -245,11 +251,12 @@ def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
     """Return the table of a search; it must be one that a check of a table could have made."""
     archive = stored_archive(io.BytesIO(raw), str(path))
     values = read_member(archive, "values", f"{path} values", kinds="f", limit=MAX_TABLE_BYTES)
-    rows: list[Any] = [None, None]
-    for place, (name, dtype) in enumerate((("weights", "<f8"), ("groups", "<i8"))):
+    rows: list[Any] = [None, None, None]
+    for place, (name, dtype) in enumerate((("weights", "<f8"), ("groups", "<i8"), ("experiments", "<i8"))):
         if f"{name}.npy" in archive.namelist():
             rows[place] = read_member(archive, name, f"{path} {name}", shape=values.shape[:1], dtype=dtype)
     what = about["table"]
+    rows[2] = _experiments(rows[2], what, path)
     names, kinds = tuple(what["names"]), tuple(what["kinds"])
     levels = tuple(None if one is None else tuple(one) for one in what["levels"])
     fits = values.ndim == 2 and values.shape[1] == len(names) == len(kinds) == len(levels)
@@ -262,6 +269,23 @@ def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
     except DataError as error:
         raise CheckpointError(f"{path}: {error.message}", hint=HINT) from error
     return table
+
+
+def _experiments(codes: Any, about: dict[str, Any], path: Path) -> Experiments | None:
+    """Return the experiments of the rows, which must be such as :func:`split_experiments` makes them."""
+    labels = tuple(about["labels"] or ())
+    if codes is None and not labels:
+        return None
+    known = tuple(KnownTarget(*one) for one in about["known"] or ())
+    try:
+        if codes is None or not labels or ((codes < 0) | (codes >= len(labels))).any():
+            raise DataError("experiments do not match their labels")
+        known_targets(plain_known(known), labels, about["names"])
+        found = Experiments(codes.astype(np.intp), labels, known, about["experiment"])
+        found.check_rows()
+    except DrboError as error:
+        raise CheckpointError(f"{path}: {error.message}", hint=HINT) from error
+    return found
 
 
 def _check_about(about: Fields) -> None:
@@ -278,7 +302,18 @@ def _check_about(about: Fields) -> None:
     for levels in table.listed("levels"):
         if levels is not None and not (isinstance(levels, list) and all(isinstance(one, str) for one in levels)):
             table.refuse("levels", "be null or strings", f"{levels!r:.80}")
+    if table.expect("experiment", table.has("labels")):
+        table.texts("labels"), table.text("experiment")
+    if table.has("known"):
+        for one in table.listed("known"):
+            if not (isinstance(one, list) and len(one) == 3 and all(isinstance(word, str) for word in one)):
+                table.refuse("known", "be lists of experiment, column and kind", f"{one!r:.80}")
     given = about.part("parameters")
+    for name in ("experiment", "control"):
+        if given.has(name):
+            given.text(name)
+    if given.has("targets") and not all(isinstance(one, dict) for one in given.mapping("targets").values()):
+        given.refuse("targets", "be kinds by column", "others")
     for name in WORDS:
         given.text(name)
     given.integer("random_state", 0, 2**4096)

@@ -1,0 +1,260 @@
+// Linear families of a table that was measured in several experiments, of which some change the node's mechanism.
+//
+// Experiments outside the changed set S share one regression of the node on its parents; each experiment in S has its
+// own intercept, weights and variance. All comes from means, covariances and counts per experiment. With
+//   g(v) = ln max(v, f) + v / max(v, f) - 1,                f the least variance that can be told from 0,
+// which is ln v above f, a family with p parents is worth
+//   - N g(shared residual) - c (p + 2) ln N - sum over e in S of (n_e g(own residual) + c (p_e + 2) ln n_e + price),
+// N the rows outside S, and S is the best found by exact single changes from "none changed" and "all changed".
+#include "arrays.h"
+#include "threads.h"
+
+#include <nanobind/stl/pair.h>
+
+namespace drbo {
+
+namespace {
+
+enum State : std::int64_t { SHARED, FREE, SOFT, HARD };  // of an experiment and a node: may, or must, it change?
+
+struct Moments {
+  In<double, 2> means;        // (E, d)
+  In<double, 3> covariances;  // (E, d, d) divided by the rows
+  Row rows;                   // (E,)
+  Row floors;                 // (d,)
+  In<std::int64_t, 2> states;  // (E, d)
+  double charge, price, collinear;
+
+  std::size_t experiments() const { return means.shape(0); }
+  std::size_t columns() const { return means.shape(1); }
+};
+
+// ln of a variance that is at least the floor; what the fit lacks below the floor counts against it.
+inline double log_variance(double variance, double floor) {
+  const double v = std::max(variance, 0.0), most = std::max(v, floor);
+  return std::log(most) + v / most - 1.0;
+}
+
+// One family: its moments in every experiment, over (parents..., node), and the search for S.
+class Fit {
+ public:
+  explicit Fit(const Moments& data) : changed(data.experiments()), data_(data) {}
+  std::vector<std::uint8_t> changed;  // (E,) which experiments are in S
+
+  // The worth of the family; S is left in changed.
+  double run(std::int64_t node, const std::int64_t* parents, std::size_t count, Watch& watch) {
+    gather(node, parents, count);
+    double best = NEVER;
+    std::vector<std::uint8_t> found(changed.size());
+    for (const bool all : {false, true}) {
+      bool free = false;
+      for (std::size_t e = 0; e < changed.size(); ++e) {
+        free |= state_[e] == FREE;
+        changed[e] = state_[e] >= SOFT || (all && state_[e] == FREE);
+      }
+      const double value = ascend();
+      watch.check(whole(changed.size()) * whole(40 + size_ * size_ * (size_ + 6)));
+      if (value > best + tolerance(best)) best = value, found = changed;
+      if (!free) break;
+    }
+    changed = found;
+    return best;
+  }
+
+ private:
+  static double tolerance(double value) { return value == NEVER ? 0.0 : 1e-10 * (1.0 + std::abs(value)); }
+
+  void gather(std::int64_t node, const std::int64_t* parents, std::size_t count) {
+    const std::size_t d = data_.columns(), experiments = data_.experiments();
+    size_ = count + 1;
+    floor_ = data_.floors.data()[node];
+    covariance_.resize(experiments * size_ * size_), mean_.resize(experiments * size_);
+    own_.resize(experiments), state_.resize(experiments), total_.resize(size_ * size_), sum_.resize(size_);
+    work_.resize(size_ * size_), weights_.resize(size_);
+    for (std::size_t e = 0; e < experiments; ++e) {
+      for (std::size_t i = 0; i < size_; ++i) {
+        const std::size_t row = i < count ? parents[i] : node;
+        mean_[e * size_ + i] = data_.means.data()[e * d + row];
+        for (std::size_t j = 0; j < size_; ++j)
+          covariance_[(e * size_ + i) * size_ + j] =
+              data_.covariances.data()[(e * d + row) * d + (j < count ? parents[j] : node)];
+      }
+      state_[e] = data_.states.data()[e * d + node];
+      own_[e] = state_[e] == SHARED ? NEVER : own_worth(e);
+    }
+  }
+
+  double rows(std::size_t e) const { return data_.rows.data()[e]; }
+  const double* covariance(std::size_t e) const { return covariance_.data() + e * size_ * size_; }
+  const double* mean(std::size_t e) const { return mean_.data() + e * size_; }
+
+  // What an experiment with a mechanism of its own is worth. A hard change cuts the parents, and so do few rows.
+  double own_worth(std::size_t e) {
+    const double n = rows(e), parameters = size_ + 1.0;
+    const bool cut = state_[e] == HARD || n < 2 * parameters;
+    const double* own = covariance(e);
+    const double variance = cut ? own[size_ * size_ - 1] : residual(own);
+    return -n * log_variance(variance, floor_) - data_.charge * (cut ? 2.0 : parameters) * std::log(n) -
+           (state_[e] == FREE ? data_.price : 0.0);
+  }
+
+  // Residual variance of the node, and its weights; a parent that others determine gets no weight.
+  double residual(const double* matrix) {
+    std::copy_n(matrix, size_ * size_, work_.data());
+    double* const a = work_.data();
+    const std::size_t last = size_ - 1;
+    for (std::size_t k = 0; k < last; ++k) {
+      const double pivot = a[k * size_ + k], least = data_.collinear * std::max(1.0, matrix[k * size_ + k]);
+      if (!(pivot > least)) {
+        for (std::size_t j = k; j < size_; ++j) a[k * size_ + j] = 0.0;
+        continue;
+      }
+      for (std::size_t i = k + 1; i < size_; ++i) {
+        const double factor = a[k * size_ + i] / pivot;
+        for (std::size_t j = i; j < size_; ++j) a[i * size_ + j] -= factor * a[k * size_ + j];
+      }
+    }
+    for (std::size_t k = last; k-- > 0;) {
+      double sum = a[k * size_ + last];
+      for (std::size_t j = k + 1; j < last; ++j) sum -= a[k * size_ + j] * weights_[j];
+      weights_[k] = a[k * size_ + k] > 0 ? sum / a[k * size_ + k] : 0.0;
+    }
+    return a[size_ * size_ - 1];
+  }
+
+  // Adds an experiment to the shared sums, or with sign -1 takes it away.
+  void add(std::size_t e, double sign, std::vector<double>& total, std::vector<double>& sum, double& count) const {
+    const double n = sign * rows(e);
+    const double *own = covariance(e), *at = mean(e);
+    for (std::size_t i = 0; i < size_; ++i) {
+      sum[i] += n * at[i];
+      for (std::size_t j = 0; j < size_; ++j) total[i * size_ + j] += n * (own[i * size_ + j] + at[i] * at[j]);
+    }
+    count += n;
+  }
+
+  // What the experiments that share one mechanism are worth, given their sums.
+  double shared_worth(const std::vector<double>& total, const std::vector<double>& sum, double count) {
+    pooled_.resize(size_ * size_);
+    for (std::size_t i = 0; i < size_; ++i)
+      for (std::size_t j = 0; j < size_; ++j)
+        pooled_[i * size_ + j] = total[i * size_ + j] / count - sum[i] / count * (sum[j] / count);
+    variance_ = residual(pooled_.data());
+    return -count * log_variance(variance_, floor_) - data_.charge * (size_ + 1.0) * std::log(count);
+  }
+
+  // The worth of the present S, with sums in a fixed order.
+  double worth() {
+    std::fill(total_.begin(), total_.end(), 0.0), std::fill(sum_.begin(), sum_.end(), 0.0);
+    count_ = 0.0;
+    double own = 0.0;
+    for (std::size_t e = 0; e < changed.size(); ++e) {
+      if (changed[e]) own += own_[e];
+      else add(e, 1.0, total_, sum_, count_);
+    }
+    return own + shared_worth(total_, sum_, count_);
+  }
+
+  // Improves S until no change of one experiment pays.
+  double ascend() {
+    double value = worth();
+    for (int round = 0; round < 20; ++round) {  // first all at once, given the shared regression
+      const std::vector<std::uint8_t> before = changed;
+      reassign();
+      if (changed == before) break;
+      const double next = worth();
+      if (!(next > value + tolerance(value))) {
+        changed = before;
+        break;
+      }
+      value = next;
+    }
+    value = worth();
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t e = 0; e < changed.size(); ++e) {
+        if (state_[e] != FREE) continue;
+        trial_ = total_, trial_sum_ = sum_;
+        double count = count_;
+        add(e, changed[e] ? 1.0 : -1.0, trial_, trial_sum_, count);
+        double own = changed[e] ? 0.0 : own_[e];
+        for (std::size_t k = 0; k < changed.size(); ++k) own += changed[k] && k != e ? own_[k] : 0.0;
+        if (!(own + shared_worth(trial_, trial_sum_, count) > value + tolerance(value))) continue;
+        changed[e] ^= 1;
+        value = worth();
+        moved = true;
+      }
+    }
+    return value;
+  }
+
+  void reassign() {
+    const double most = std::max(variance_, floor_);
+    const std::size_t last = size_ - 1;
+    double intercept = sum_[last] / count_;
+    for (std::size_t k = 0; k < last; ++k) intercept -= weights_[k] * (sum_[k] / count_);
+    const std::vector<double> weights = weights_;
+    for (std::size_t e = 0; e < changed.size(); ++e) {
+      if (state_[e] != FREE) continue;
+      const double *own = covariance(e), *at = mean(e);
+      double shift = at[last] - intercept, spread = own[last * size_ + last];
+      for (std::size_t i = 0; i < last; ++i) {
+        shift -= weights[i] * at[i];
+        spread -= 2 * weights[i] * own[i * size_ + last];
+        for (std::size_t j = 0; j < last; ++j) spread += weights[i] * weights[j] * own[i * size_ + j];
+      }
+      const double shared = -rows(e) * (std::log(most) + (spread + shift * shift) / most - 1.0);
+      changed[e] = own_[e] > shared;
+    }
+  }
+
+  const Moments& data_;
+  std::size_t size_ = 0;
+  double floor_ = 0.0, count_ = 0.0, variance_ = 0.0;
+  std::vector<std::int64_t> state_;
+  std::vector<double> covariance_, mean_, own_, total_, sum_, trial_, trial_sum_, pooled_, work_, weights_;
+};
+
+// ---- the border ----
+
+using Found = std::pair<Result<double, 1>, Result<bool, 2>>;
+
+Found experiment_families(const In<double, 2>& means, const In<double, 3>& covariances, const Row& rows,
+                          const Row& floors, const In<std::int64_t, 2>& states, double charge, double price,
+                          double collinear, const Ints& nodes, const Ints& starts, const Ints& members, int threads) {
+  const Moments data{means, covariances, rows, floors, states, charge, price, collinear};
+  const std::size_t experiments = data.experiments(), d = data.columns(), m = nodes.shape(0);
+  require(experiments >= 1 && d >= 1, "there must be an experiment and a column");
+  require_shape({experiments, d, d}, "covariances", covariances);
+  require_shape({experiments}, "rows", rows);
+  require_shape({d}, "floors", floors);
+  require_shape({experiments, d}, "states", states);
+  require_range(states.data(), experiments * d, SHARED, HARD + 1, "states");
+  require_range(states.data(), d, SHARED, SHARED + 1, "states of the control");
+  require(collinear > 0 && charge >= 0 && price >= 0, "collinear must be above 0; charge and price at least 0");
+  for (std::size_t e = 0; e < experiments; ++e) require(rows.data()[e] > 1, "rows must be above 1");
+  for (std::size_t j = 0; j < d; ++j) require(floors.data()[j] > 0, "floors must be above 0");
+  require_starts(starts, m, members.shape(0));
+  require_range(nodes.data(), m, 0, whole(d), "nodes");
+  require_range(members.data(), members.shape(0), 0, whole(d), "members");
+  Owned<double, 1> values({m});
+  Owned<bool, 2> changed({m, experiments});
+  in_stretches(m, threads, [&](std::int64_t first, std::int64_t last, Watch& watch) {
+    Fit fit(data);
+    for (std::int64_t k = first; k < last; ++k) {
+      const std::int64_t start = starts.data()[k];
+      values[k] = fit.run(nodes.data()[k], members.data() + start, starts.data()[k + 1] - start, watch);
+      std::copy(fit.changed.begin(), fit.changed.end(), changed.data() + k * experiments);
+    }
+  });
+  return {values.give(), changed.give()};
+}
+
+}  // namespace
+
+void bind_experiment_families(nb::module_& m) {
+  m.def("experiment_families", &experiment_families,
+        "Return what linear families are worth over several experiments, and which of these change each node.");
+}
+
+}  // namespace drbo

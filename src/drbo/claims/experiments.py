@@ -1,0 +1,179 @@
+"""What experiments say about a graph: their targets, the class of graphs that is left, and why an arrow is shown.
+
+A graph and its targets are one graph with a root for every experiment that points at its targets. Graphs that no
+experiment tells apart have the same class of that larger graph (Yang et al. 2018; Squires, Wang & Uhler 2020).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import ks_2samp
+
+from drbo.claims.prune import linear_weights
+from drbo.claims.record import ExperimentRecord, Target
+from drbo.claims.why import mpdag
+from drbo.constraints import Constraints
+from drbo.data.table import Table
+from drbo.graph import dag_to_cpdag, meek_closure
+from drbo.scores.base import Score
+from drbo.scores.experiments import HARD, SHARED, SOFT, ExperimentBIC
+from drbo.scores.families import Families
+from drbo.search.orders.search import OrderSearch
+from drbo.settings import Settings
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+#: Of the test that a column has moved, before it is divided by the number of columns.
+LEVEL = 0.01
+#: Rounds of shaken orders without a better score that end a quick search.
+QUICK = 3
+KINDS: dict[int, str] = {SOFT: "soft", HARD: "hard"}
+
+
+def interventional_class(
+    dag: Bools,  # (d, d)
+    constraints: Constraints,
+    changed: Bools,  # (E, d): which columns each experiment changes
+) -> Bools:
+    """Return the class of a graph with its targets, under the knowledge: an edge is undirected if both ways are left.
+
+    Examples
+    --------
+    >>> pair = np.array([[0, 1], [0, 0]], dtype=bool)
+    >>> interventional_class(pair, Constraints.none(2), np.array([[True, False]])).astype(int).tolist()
+    [[0, 1], [0, 0]]
+    >>> interventional_class(pair, Constraints.none(2), np.array([[True, True]])).astype(int).tolist()
+    [[0, 1], [1, 0]]
+    """
+    told = np.unique(changed[changed.any(axis=1)], axis=0)
+    d, n = len(dag), len(dag) + len(told)
+    if n == d:
+        return mpdag(dag, constraints)
+    whole = np.zeros((n, n), dtype=bool)
+    whole[:d, :d], whole[d:, :d] = dag, told
+    graph = dag_to_cpdag(whole)
+    graph[:d, d:] = False  # nothing causes an experiment
+    inner = graph[:d, :d]
+    graph[:d, :d] = inner & (constraints.allowed | ~inner.T | dag)
+    return meek_closure(graph)[:d, :d]
+
+
+def class_of(
+    dag: Bools, constraints: Constraints, experiments: ExperimentRecord | None, cpdag: Bools | None = None
+) -> Bools:
+    """Return the equivalence class of a graph under the knowledge and, where there are any, its experiments."""
+    if experiments is None:
+        return mpdag(dag, constraints, cpdag)
+    return interventional_class(dag, constraints, experiments.changed(constraints.names))
+
+
+def shown_arrows(
+    dag: Bools, names: tuple[str, ...], known_class: Bools, experiments: ExperimentRecord | None
+) -> dict[tuple[str, str], str]:
+    """Return the arrows (cause, effect) that experiments show, and why, in a sentence.
+
+    Those are arrows of the class with exactly one end changed by some experiment, and arrows that follow from these.
+
+    Examples
+    --------
+    >>> found = ExperimentRecord(column="run", labels=("plain", "heated"), rows=(50, 50),
+    ...     targets=(Target(experiment="heated", column="heat", margin=90.0),))
+    >>> arrow = np.array([[0, 1], [0, 0]], dtype=bool)
+    >>> shown_arrows(arrow, ("heat", "growth"), arrow, found)
+    {('heat', 'growth'): "Experiment 'heated' changes 'heat', and 'growth' follows."}
+    """
+    if experiments is None:
+        return {}
+    changed, labels, markov = experiments.changed(names), experiments.labels[1:], dag_to_cpdag(dag)
+    strength = np.full(changed.shape, -np.inf)
+    for one in experiments.targets:
+        strength[labels.index(one.experiment), names.index(one.column)] = one.margin
+    found = {}
+    for i, j in np.argwhere(dag & ~known_class.T).tolist():
+        cause, effect = names[i], names[j]
+        first, second = (np.where(changed[:, a] & ~changed[:, b], strength[:, a], -np.inf) for a, b in ((i, j), (j, i)))
+        if (best := max(first.max(initial=-np.inf), second.max(initial=-np.inf))) > -np.inf:
+            if first.max() == best:
+                why = f"Experiment '{labels[int(first.argmax())]}' changes '{cause}', and '{effect}' follows."
+            else:
+                why = f"Experiment '{labels[int(second.argmax())]}' changes '{effect}', and '{cause}' stays as it is."
+        elif markov[j, i]:
+            why = "This direction follows from arrows that experiments show."
+        else:
+            continue
+        found[cause, effect] = why
+    return found
+
+
+def experiment_record(
+    score: Score,
+    table: Table,
+    dag: Bools,  # (d, d) over the columns of the table
+) -> ExperimentRecord | None:
+    """Return what each experiment changes in a graph, with the margins; None without experiments, or another score."""
+    if table.experiments is None or not isinstance(score, ExperimentBIC):
+        return None
+    families = Families.from_dags(dag[None])
+    whole = score.changes(families)
+    targets = []
+    for node, experiment in np.argwhere(whole.changed).tolist():
+        fixed = score.states.copy()
+        fixed[experiment, node] = SHARED
+        margin = float(whole.worth[node] - score.changes(families[np.array([node])], fixed).worth[0])
+        kind = KINDS.get(int(score.states[experiment, node]), "found")
+        names = {"experiment": score.labels[experiment], "column": table.names[node]}
+        targets.append(Target(**names, margin=margin, kind=kind))  # type: ignore[arg-type]
+    targets.sort(key=lambda one: (-one.margin, one.experiment, one.column))
+    found = table.experiments
+    return ExperimentRecord(
+        column=found.column, labels=found.labels, rows=tuple(found.counts.tolist()), targets=tuple(targets)
+    )
+
+
+def shared_weights(score: ExperimentBIC, dag: Bools) -> tuple[Floats, Floats]:
+    """Return the linear weights (d, d) of every node over the experiments that do not change it, raw and standardised.
+
+    Columns have variance 1 over the whole table in the standardised ones.
+    """
+    changed = score.changes(Families.from_dags(dag[None])).changed
+    standardised = np.zeros(dag.shape)
+    for node, covariance in enumerate(score.shared_covariances(changed)):
+        one = np.zeros_like(dag)
+        one[:, node] = dag[:, node]
+        standardised[:, node] = linear_weights(covariance, one, covariance=True)[0][:, node]
+    deviation = np.exp(score.log_variance / 2)
+    return standardised * deviation / deviation[:, None], standardised
+
+
+@dataclass(frozen=True)
+class Described:
+    """One experiment of a table, as ``drbo check`` describes it."""
+
+    label: str
+    rows: int
+    moved: tuple[str, ...]  # columns whose mean or spread differs from the control, the most different first
+    suspected: tuple[str, ...]  # targets in the graph of a quick search, the largest margin first
+
+
+def describe(table: Table) -> list[Described]:
+    """Return what stands out in each experiment of a numeric table.
+
+    A column has moved if a two-sample Kolmogorov-Smirnov test against the control rejects at the level of 0.01 divided
+    by the number of columns.
+    """
+    experiments = table.experiments
+    assert experiments is not None
+    score = ExperimentBIC(table, penalty="ebic")
+    dag = OrderSearch(score, Settings(order_patience=QUICK), max_searches=1).run().best.dags[0]
+    record = experiment_record(score, table, dag)
+    assert record is not None
+    control, found = table.values[experiments.control], []
+    for code, label in enumerate(experiments.labels[1:], start=1):
+        own = table.values[experiments.codes == code]
+        tests = [ks_2samp(column, other, method="asymp") for column, other in zip(own.T, control.T, strict=True)]
+        apart = np.array([float(test.statistic) for test in tests])
+        moved = [j for j in np.argsort(-apart, kind="stable").tolist() if tests[j].pvalue < LEVEL / table.n_columns]
+        suspected = tuple(one.column for one in record.targets if one.experiment == label)
+        found.append(Described(label, len(own), tuple(table.names[j] for j in moved), suspected))
+    return found

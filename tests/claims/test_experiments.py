@@ -1,0 +1,138 @@
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from drbo.claims.experiments import (
+    class_of,
+    describe,
+    experiment_record,
+    interventional_class,
+    shared_weights,
+    shown_arrows,
+)
+from drbo.claims.record import ExperimentRecord, Target
+from drbo.constraints import Constraints
+from drbo.data.experiments import Experiments, KnownTarget
+from drbo.data.table import Table
+from drbo.graph import dag_to_cpdag, is_acyclic, skeleton, v_structures
+from drbo.knowledge import Knowledge
+from drbo.scores.experiments import ExperimentBIC
+from drbo.scores.families import Families
+from drbo.scores.linear import BicNV
+
+CHAIN = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
+
+
+def chain(seed=0, n=(400, 150, 150), known=()):
+    """a -> b -> c; 'hot' shifts a, 'loud' multiplies the noise of c."""
+    rng, codes = np.random.default_rng(seed), np.repeat([0, 1, 2], n)
+    a = rng.normal(size=sum(n)) + 2.0 * (codes == 1)
+    b = 3 * a + rng.normal(size=sum(n))
+    c = b + rng.normal(size=sum(n)) * np.where(codes == 2, 3.0, 1.0)
+    table = Table.from_array(np.column_stack([a, b, c]), ["a", "b", "c"])
+    return replace(table, experiments=Experiments(codes, ("plain", "hot", "loud"), known, "run"))
+
+
+def members(dag, changed):
+    """Return all DAGs whose union with the roots of the experiments has the same links and colliders."""
+    d, told = len(dag), changed[changed.any(axis=1)]
+
+    def whole(graph):
+        wide = np.zeros((d + len(told),) * 2, dtype=bool)
+        wide[:d, :d], wide[d:, :d] = graph, told
+        return wide
+
+    pairs = np.argwhere(np.triu(dag | dag.T)).tolist()
+    found, own = [], whole(dag)
+    for turns in product([False, True], repeat=len(pairs)):
+        graph = np.zeros_like(dag)
+        for (i, j), turned in zip(pairs, turns, strict=True):
+            graph[(j, i) if turned else (i, j)] = True
+        same = is_acyclic(graph) and (skeleton(whole(graph)) == skeleton(own)).all()
+        if same and set(v_structures(whole(graph))) == set(v_structures(own)):
+            found.append(graph)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_class_is_the_union_of_its_members(seed):
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(5)
+    dag = np.triu(rng.random((5, 5)) < 0.6, 1)[np.ix_(order, order)]
+    changed = rng.random((3, 5)) < rng.choice([0.0, 0.2, 0.5])
+    assert (interventional_class(dag, Constraints.none(5), changed) == members(dag, changed).any(axis=0)).all()
+
+
+def test_knowledge_refines_the_class():
+    none = np.zeros((1, 3), dtype=bool)
+    assert (interventional_class(CHAIN, Constraints.none(3), none) == dag_to_cpdag(CHAIN)).all()
+    rooted = Constraints.of(Knowledge(roots=["x0"]), ["x0", "x1", "x2"])
+    both = np.array([[True, True, True]])  # an experiment that changes everything tells nothing
+    assert (interventional_class(CHAIN, Constraints.none(3), both) == dag_to_cpdag(CHAIN)).all()
+    assert (interventional_class(CHAIN, rooted, both) == CHAIN).all()
+    assert (class_of(CHAIN, rooted, None) == CHAIN).all()
+
+
+def record(*targets, labels=("plain", "hot", "loud")):
+    made = tuple(Target(experiment=label, column=column, margin=margin) for label, column, margin in targets)
+    return ExperimentRecord(column="run", labels=labels, rows=(9,) * len(labels), targets=made)
+
+
+def test_arrows_say_which_experiment_shows_them():
+    names = ("a", "b", "c")
+    found = record(("hot", "a", 9.0), ("loud", "c", 50.0))
+    assert (class_of(CHAIN, Constraints.of(Knowledge(), names), found) == CHAIN).all()
+    assert shown_arrows(CHAIN, names, CHAIN, found) == {
+        ("a", "b"): "Experiment 'hot' changes 'a', and 'b' follows.",
+        ("b", "c"): "Experiment 'loud' changes 'c', and 'b' stays as it is.",
+    }
+    only = record(("hot", "a", 9.0))
+    assert shown_arrows(CHAIN, names, CHAIN, only)["b", "c"] == (
+        "This direction follows from arrows that experiments show."
+    )
+    assert shown_arrows(CHAIN, names, dag_to_cpdag(CHAIN), record()) == {}
+    assert shown_arrows(CHAIN, names, CHAIN, None) == {}
+
+
+def test_targets_are_found_with_their_margins():
+    known = (KnownTarget("loud", "c"),)
+    table = chain(known=known)
+    score = ExperimentBIC(table, penalty="ebic")
+    found = experiment_record(score, table, CHAIN)
+    assert [(one.experiment, one.column, one.kind) for one in found.targets] == [
+        ("hot", "a", "found"),
+        ("loud", "c", "soft"),
+    ]
+    assert found.rows == (400, 150, 150)
+    assert found.changed(("a", "b", "c")).tolist() == [[True, False, False], [False, False, True]]
+    assert (found.asked.column, found.asked.control, found.asked.targets) == ("run", "plain", {"loud": {"c": "soft"}})
+    pooled = replace(table, experiments=Experiments(np.repeat([0, 0, 1], [400, 150, 150]), ("plain", "loud"), known))
+    less = ExperimentBIC(pooled, penalty="ebic")  # 'hot' as a part of the control
+    parts = Families.from_dags(CHAIN[None])
+    apart, together = (made.combine(made.local(parts), made.family_price(parts)) for made in (score, less))
+    assert found.targets[0].margin == pytest.approx(float(apart - together), rel=1e-9)
+    assert experiment_record(score, replace(table, experiments=None), CHAIN) is None
+    assert experiment_record(BicNV(table), table, CHAIN) is None
+
+
+def test_weights_come_from_experiments_that_do_not_change_the_column():
+    table = chain(1)
+    values = table.values.copy()
+    values[table.experiments.codes == 2, 2] *= -1.0  # another mechanism of c in 'loud'
+    table = replace(table, values=values)
+    raw, standardised = shared_weights(ExperimentBIC(table), CHAIN)
+    rest = table.experiments.codes != 2
+    slope, _ = np.polyfit(values[rest, 1], values[rest, 2], 1)
+    assert raw[1, 2] == pytest.approx(slope)
+    assert standardised[1, 2] == pytest.approx(slope * values[:, 1].std() / values[:, 2].std())
+    assert raw[0, 1] == pytest.approx(np.polyfit(values[:, 0], values[:, 1], 1)[0])
+    assert not raw[~CHAIN].any()
+
+
+def test_experiments_are_described():
+    hot, loud = describe(chain(2))
+    assert (hot.label, hot.rows, hot.suspected) == ("hot", 150, ("a",))
+    assert set(hot.moved) == {"a", "b", "c"}
+    assert loud.suspected == ("c",)

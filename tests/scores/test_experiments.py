@@ -1,0 +1,188 @@
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from drbo.data.experiments import Experiments, KnownTarget
+from drbo.data.table import Table
+from drbo.errors import ScoreError, SettingsError
+from drbo.scores.experiments import FREE, HARD, SHARED, SOFT, ExperimentBIC, recording_step
+from drbo.scores.families import Families
+from drbo.scores.linear import BicNV
+
+SETS = [(0, ()), (0, (2,)), (1, (0,)), (1, (0, 2, 3)), (2, ()), (2, (3,)), (3, (1, 2)), (3, ())]
+
+
+def made(seed=0, sizes=(60, 30, 25, 40), strength=1.0, known=()):
+    """Return a table of four columns whose mechanisms change at random between experiments."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for number, size in enumerate(sizes):
+        x = rng.normal(size=(size, 4))
+        hit = rng.random(4) < 0.4 if number else np.zeros(4, dtype=bool)
+        weights = np.where(hit, rng.normal(size=4) * strength, 1.0)
+        x[:, 1] += weights[1] * x[:, 0] + hit[1] * strength
+        x[:, 2] *= 1 + hit[2] * strength
+        x[:, 3] += weights[3] * x[:, 1] - x[:, 2]
+        parts.append(x)
+    labels = ("control", *(f"e{k}" for k in range(1, len(sizes))))
+    table = Table.from_array(np.concatenate(parts) * [1.0, 10.0, 0.1, 1.0] + 5, list("abcd"))
+    return replace(table, experiments=Experiments(np.repeat(np.arange(len(sizes)), sizes), labels, known))
+
+
+def regression(table, rows, node, parents):
+    """Return n ln MSE of a regression by numpy's least squares."""
+    design = np.column_stack([np.ones(rows.sum()), table.values[rows][:, list(parents)]])
+    target = table.values[rows, node]
+    residual = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]
+    return rows.sum() * np.log(np.mean(residual**2))
+
+
+def direct(table, node, parents, changed, charge=1.0, price=0.0, cut=()):
+    """Return the formula of the class for a given set of changed experiments."""
+    codes, p = table.experiments.codes, len(parents)
+    shared = ~np.isin(codes, changed)
+    total = -regression(table, shared, node, parents) - charge * (p + 2) * np.log(shared.sum())
+    for e in changed:
+        rows, own = codes == e, () if e in cut else parents
+        total -= regression(table, rows, node, own) + charge * (len(own) + 2) * np.log(rows.sum()) + price
+    return total
+
+
+@pytest.mark.parametrize("penalty", [1.0, 2.5, "ebic"])
+def test_one_experiment_alone_is_bic_nv(penalty):
+    table = replace(made(), experiments=None)
+    families = Families.from_sets(4, SETS)
+    ours, linear = ExperimentBIC(table, penalty=penalty), BicNV(table, penalty=penalty)
+    np.testing.assert_allclose(ours.local(families), linear.local(families), rtol=0, atol=1e-11)
+    np.testing.assert_allclose(ours.family_price(families), linear.family_price(families))
+    assert (ours.gain == linear.gain).all()
+
+
+@pytest.mark.parametrize("changed", [(), (2,), (1, 3), (1, 2, 3)])
+def test_a_given_set_is_worth_what_regressions_of_its_own_say(changed):
+    table, families = made(1), Families.from_sets(4, SETS)
+    score = ExperimentBIC(table, penalty=2.0)
+    fixed = np.zeros((4, 4), dtype=np.int64)
+    fixed[list(changed)] = SOFT
+    found = score.changes(families, fixed)
+    expected = [direct(table, node, parents, changed, charge=2.0) for node, parents in SETS]
+    np.testing.assert_allclose(found.worth, expected, rtol=1e-10)
+    assert (found.changed[:, list(changed)]).all()
+    assert found.changed.sum() == len(SETS) * len(changed)
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.4, 1.5])
+def test_the_set_found_is_the_best_of_all_but_for_rare_families(strength):
+    """Single changes can end beside the best set; of the 48 families here at most one does, and loses little."""
+    worse = []
+    for seed in range(6):
+        sizes = (50, 30, 25, 40, 30, 20, 35)[: 5 + seed % 3]
+        table, families = made(seed, sizes, strength), Families.from_sets(4, SETS)
+        score = ExperimentBIC(table)
+        best = np.full(len(families), -np.inf)
+        for members in product([SHARED, SOFT], repeat=len(sizes) - 1):
+            fixed = np.repeat(np.array([[SHARED, *members]]).T, 4, axis=1)
+            price = 2 * np.log(4) * (np.array(members) == SOFT).sum()
+            best = np.maximum(best, score.changes(families, fixed).worth - price)
+        found = score.changes(families).worth
+        assert (found <= best + 1e-8).all()
+        worse += [float(lost) for lost in best - found if lost > 1e-8]
+    assert len(worse) <= 1
+    assert sum(worse) < 5
+
+
+def test_the_control_is_never_changed_and_the_prior_keeps_chance_out():
+    table = made(3, strength=0.0)
+    found = ExperimentBIC(table).changes(Families.from_sets(4, SETS)).changed
+    assert not found[:, 0].any()
+    assert ExperimentBIC(made(3, strength=3.0)).changes(Families.from_sets(4, SETS)).changed.any()
+
+
+def test_known_targets_cost_no_prior_and_hard_ones_have_no_parents():
+    known = (KnownTarget("e1", "b", "hard"), KnownTarget("e2", "b"))
+    table = made(5, known=known)
+    families = Families.from_sets(4, [(1, (0, 2))])
+    assert ExperimentBIC(table).states[:, 1].tolist() == [SHARED, HARD, SOFT, FREE]
+    closed = ExperimentBIC(table, others="none")
+    assert closed.states[:, 0].tolist() == [SHARED, SHARED, SHARED, FREE]
+    fixed = closed.states.copy()
+    fixed[3] = SHARED
+    expected = direct(table, 1, (0, 2), (1, 2), cut=(1,))
+    assert closed.changes(families, fixed).worth[0] == pytest.approx(expected, rel=1e-10)
+
+
+def test_an_experiment_with_few_rows_is_fitted_without_parents():
+    table = made(2, sizes=(60, 9))
+    fixed = np.array([[SHARED], [SOFT]]).repeat(4, axis=1)
+    found = ExperimentBIC(table).changes(Families.from_sets(4, [(1, (0, 2, 3)), (1, (0,))]), fixed).worth
+    assert found[0] == pytest.approx(direct(table, 1, (0, 2, 3), (1,), cut=(1,)), rel=1e-10)
+    assert found[1] == pytest.approx(direct(table, 1, (0,), (1,)), rel=1e-10)
+
+
+def test_a_column_held_at_one_value_has_the_variance_of_its_recording_step():
+    table = made(4)
+    values = np.round(table.values * [1.0, 1.0, 10.0, 1.0])
+    values[table.experiments.codes == 1, 1] = 7.0
+    score = ExperimentBIC(replace(table, values=values))
+    families = Families.from_sets(4, [(1, (0,)), (3, (1, 2)), (0, (1,))])
+    found = score.changes(families)
+    assert np.isfinite(found.worth).all()
+    assert found.changed[0, 1]
+    fixed = score.states.copy()
+    fixed[1, 1] = HARD
+    own = -30 * (np.log(1 / 12) - 1) - 2 * np.log(30)  # the floor, and nothing left over it
+    rest = table.experiments.codes != 1
+    left = replace(table.take(np.flatnonzero(rest), np.arange(4)), values=values[rest])
+    left = replace(left, experiments=Experiments(np.repeat([0, 1, 2], [60, 25, 40]), ("control", "e2", "e3")))
+    states = fixed[[0, 2, 3]]
+    shared = ExperimentBIC(left).changes(families[:1], states).worth[0]
+    assert score.changes(families[:1], fixed).worth[0] == pytest.approx(own + shared, rel=1e-9)
+
+
+def test_graphs_of_one_class_with_their_targets_tie():
+    """Both ends of a - b are changed by the same experiments, or by none: no experiment tells their direction."""
+    table = made(7, strength=2.0)
+    for hit in ((), (2,), (1, 3)):
+        fixed = np.zeros((4, 4), dtype=np.int64)
+        fixed[list(hit)] = SOFT
+        score = ExperimentBIC(table)
+        families = Families.from_sets(4, [(0, (2,)), (1, (0, 2)), (1, (2,)), (0, (1, 2))])
+        worth = score.changes(families, fixed).worth
+        assert worth[0] + worth[1] == pytest.approx(worth[2] + worth[3], rel=1e-12)
+
+
+def test_weights_repeat_rows():
+    table, times = made(6), np.random.default_rng(0).integers(1, 4, size=155)
+    families = Families.from_sets(4, SETS)
+    weighted = ExperimentBIC(replace(table, weights=times.astype(float)))
+    repeated = ExperimentBIC(table.take(np.repeat(np.arange(155), times), np.arange(4)))
+    np.testing.assert_allclose(weighted.local(families), repeated.local(families), rtol=1e-9)
+
+
+def test_shared_covariances_leave_out_changed_experiments():
+    table = made(8)
+    score = ExperimentBIC(table)
+    changed = np.zeros((4, 4), dtype=bool)
+    changed[1, 2] = True
+    units = np.outer(table.values.std(axis=0), table.values.std(axis=0))
+    kept = table.values[table.experiments.codes != 2]
+    found = score.shared_covariances(changed) * units
+    np.testing.assert_allclose(found[1], np.cov(kept.T, ddof=0), rtol=1e-9)
+    np.testing.assert_allclose(found[0], np.cov(table.values.T, ddof=0), rtol=1e-9)
+
+
+def test_a_recording_step_is_that_of_repeated_values():
+    rng = np.random.default_rng(0)
+    assert recording_step(np.round(rng.normal(size=300), 1)) == pytest.approx(0.1)
+    assert recording_step(rng.normal(size=300)) == 0.0
+    assert recording_step(np.full(10, 3.0)) == 0.0
+
+
+def test_wrong_options_are_refused():
+    with pytest.raises(SettingsError, match="others must be 'unknown' or 'none', got 'all'"):
+        ExperimentBIC(made(), others="all")
+    table = made()
+    with pytest.raises(ScoreError, match="column 'c' is constant"):
+        ExperimentBIC(replace(table, values=table.values * [1.0, 1.0, 0.0, 1.0]))
