@@ -114,9 +114,6 @@ def test_groups_of_one_row_are_dropped_and_said():
     result = DrBO(groups="patient", random_state=0).fit(frame).result_
     assert (result.table.n_rows, result.table.n_groups) == (240, 20)
     assert any("groups of one row were dropped (1)" in reason for reason in result.reasons)
-    targets = np.zeros((241, 4))
-    with pytest.raises(SettingsError, match="a group of one row is dropped"):
-        DrBO(score="bic-nv", groups="patient", score_options={"targets": targets}).fit(frame)
 
 
 def test_what_does_not_go_together():

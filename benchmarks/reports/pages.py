@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.reports import earlier, figures, hidden, presets, results, scores, searches, speed, trust
+from benchmarks.reports import earlier, figures, hidden, interventions, presets, results, scores, searches, speed, trust
 from benchmarks.rows import Row, read
 
 ROOT = Path(__file__).parents[2]
@@ -15,6 +15,8 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/scores.md", "real tables", "real_tables", scores.real_tables),
     ("docs/scores.md", "gaussian networks", "gaussian_networks", scores.gaussian_networks),
     ("docs/hidden.md", "hidden", "hidden", hidden.hidden),
+    ("docs/experiments.md", "tunnel", "interventions_tunnel", interventions.tunnel),
+    ("docs/experiments.md", "simulated", "interventions_simulated", interventions.simulated),
     ("docs/efficiency.md", "efficiency", "efficiency", searches.efficiency),
     ("docs/efficiency.md", "expensive", "expensive", searches.expensive),
     ("docs/exact.md", "certify", "exact", searches.certify),

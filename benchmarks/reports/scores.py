@@ -115,6 +115,15 @@ def gp_speed(rows: list[Row]) -> str:
     return text
 
 
+def gp_fits(rows: list[Row]) -> str:
+    """Return what whole fits with the score gp take."""
+    text = header("columns | rows | local scores | seconds (of CPU) | machine")
+    for row in rows:
+        text += f"| {row['nodes']} | {row['n']} | {row['n_local']} | {row['seconds']} ({row['cpu_seconds']}) "
+        text += f"| {row['machine']}, {row['threads']} threads, load {float(row['load']):.1f} |\n"
+    return text
+
+
 def gp(rows: list[Row]) -> str:
     """Return how often the optimum is reached, with the errors and the time."""
     text = header(
@@ -250,6 +259,7 @@ def solution(rows: list[Row]) -> str:
 SECTIONS: tuple[tuple[str, str, Callable[[], list[Row]] | None, Callable[[list[Row]], str]], ...] = (
     ("The paper's GP score against its fingerprints and scikit-learn (`gp_check`)", "gp_check", None, gp_check),
     ("Seconds for a batch of GP families, n = 1,000 (`gp_speed`)", "gp_speed", None, gp_speed),
+    ("Whole fits with the score `gp` (`gp_speed --part fits`)", "gp_fits", None, gp_fits),
     ("Gaussian-process data, 10 nodes, 40 edges, score gp-nv (`gp`)", "gp", earlier.gp_rows, gp),
     ("Seconds to a given SHD (`solution`)", "solution", None, solution),
     ("Sachs (`sachs_paper`)", "sachs", earlier.sachs_rows, sachs),

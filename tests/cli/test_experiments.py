@@ -23,7 +23,7 @@ def test_fit_takes_the_column_of_experiments(run, table, tmp_path):
 
 
 def test_check_describes_experiments(run, table):
-    found = run("check", table, "--quick", "--experiment", "run")
+    found = run("check", table, "--experiment", "run")
     assert found.exit_code == 0
     line = next(line for line in found.stdout.splitlines() if line.strip().startswith("hot"))
     assert line.split()[:2] == ["hot", "100"]

@@ -15,7 +15,19 @@ from drbo.scores.registry import SCORES, build_score
 
 BINARY = ("logistic",)
 DISCRETE = ("bic-discrete", "bdeu")
-NUMERIC = ("bge", "bic-ev", "bic-ng", "bic-nv", "gp", "gp-ev", "gp-nv", "mixed", "mixed-cg", "splines")
+NUMERIC = (
+    "bge",
+    "bic-ev",
+    "bic-experiments",
+    "bic-ng",
+    "bic-nv",
+    "gp",
+    "gp-ev",
+    "gp-nv",
+    "mixed",
+    "mixed-cg",
+    "splines",
+)
 
 
 def _normal(n, d, seed=0):
