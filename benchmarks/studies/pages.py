@@ -25,7 +25,7 @@ from drbo.data.simulate import simulate
 from tests.result.report.conftest import Browser, start
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
-SIZES = {"desktop": (1280, 960), "phone": (390, 844)}
+SIZES = {"desktop": (1280, 1240), "phone": (390, 844)}
 #: Two frames after the load event: the graph has been drawn.
 DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
@@ -93,7 +93,7 @@ def pictures() -> Iterator[Row]:
             for scheme in ("light", "dark"):
                 window.open(path, width=width, height=height, dark=scheme == "dark")
                 window.run("document.querySelector('#edge-table tbody tr').click()")
-                window.run("scrollTo(0, 0)")
+                window.run("document.getElementById('words').scrollIntoView({ behavior: 'instant' })")
                 window.run("new Promise(done => setTimeout(done, 600))")
                 window.picture(IMAGES / f"report-{device}-{scheme}.png")
     yield from ()

@@ -6,10 +6,10 @@
 // which is ln v above f, a family with p parents is worth
 //   - N g(shared residual) - c (p + 2) ln N - sum over e in S of (n_e g(own residual) + c (p_e + 2) ln n_e + price),
 // N the rows outside S, and S is the best found by exact single changes from "none changed" and "all changed".
+#include <nanobind/stl/pair.h>
+
 #include "arrays.h"
 #include "threads.h"
-
-#include <nanobind/stl/pair.h>
 
 namespace drbo {
 
@@ -18,10 +18,10 @@ namespace {
 enum State : std::int64_t { SHARED, FREE, SOFT, HARD };  // of an experiment and a node: may, or must, it change?
 
 struct Moments {
-  In<double, 2> means;        // (E, d)
-  In<double, 3> covariances;  // (E, d, d) divided by the rows
-  Row rows;                   // (E,)
-  Row floors;                 // (d,)
+  In<double, 2> means;         // (E, d)
+  In<double, 3> covariances;   // (E, d, d) divided by the rows
+  Row rows;                    // (E,)
+  Row floors;                  // (d,)
   In<std::int64_t, 2> states;  // (E, d)
   double charge, price, collinear;
 
@@ -149,8 +149,10 @@ class Fit {
     count_ = 0.0;
     double own = 0.0;
     for (std::size_t e = 0; e < changed.size(); ++e) {
-      if (changed[e]) own += own_[e];
-      else add(e, 1.0, total_, sum_, count_);
+      if (changed[e])
+        own += own_[e];
+      else
+        add(e, 1.0, total_, sum_, count_);
     }
     return own + shared_worth(total_, sum_, count_);
   }

@@ -78,6 +78,12 @@ class Content:
     """The words of a report."""
 
     citation = CITATION
+    marks = ""  # what the ends of edges mean, beside arrowheads
+    kind_words: ClassVar[dict[str, str]] = {
+        "supported": "Solid arrow: the direction is supported, by the data or by what you said.",
+        "assumed": "Hollow arrow: the direction is assumed. The program had to choose one; treat it as a guess.",
+        "open": "Line: the direction is open. The data cannot tell which way it goes.",
+    }
     ends = ("cause", "effect")  # of an edge, as the heads of the table
 
     #: What a screen reader says between both names.

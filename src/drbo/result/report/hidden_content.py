@@ -24,10 +24,17 @@ class HiddenContent(Content):
         "open": "linked, marks open",
     }
 
+    kind_words: ClassVar[dict[str, str]] = {
+        "supported": "Solid arrowhead: tests on the same data find it as well.",
+        "assumed": "Hollow arrowhead: tests do not confirm it.",
+        "open": "Only circles: the data tell no more than that the two are linked.",
+    }
+
     def __init__(self, result: HiddenResult) -> None:
         super().__init__(result)
         self._pag = result.pag
         self._ends = result.ends
+        self.marks = self.legend
 
     @property
     def headline(self) -> str:
