@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from drbo import threads
@@ -68,6 +67,7 @@ def test_a_check_of_a_table_does_without_torch():
 
 
 def test_one_thread_each_gives_torch_its_threads_back():
+    torch = pytest.importorskip("torch")
     before = torch.get_num_threads()
     with threads.one_thread_each():
         torch.set_num_threads(1)

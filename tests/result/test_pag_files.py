@@ -14,6 +14,7 @@ NAMES = ("a", "b", "c")
 
 
 def test_causallearn_prints_the_same_edges():
+    pytest.importorskip("causallearn")
     graph = pag_files.to_causallearn(PAG, NAMES)
     assert sorted(str(edge) for edge in graph.get_graph_edges()) == ["a o-> b", "b --> c"]
 
