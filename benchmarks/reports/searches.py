@@ -146,9 +146,10 @@ def own_score(rows: list[Row]) -> str:
         "table | search | tables | " + " | ".join(f"{name.removeprefix('behind_')} per column" for name in costs)
     )
     for (graph, n, search), part in grouped(rows, "graph", "n", "search").items():
-        cells = [
-            f"{spread((row[name] for row in part), 1)} ({sum(float(row[name]) < SAME for row in part)} at the best)"
-            for name in costs
-        ]
+        cells = []
+        for name in costs:
+            known = [float(row[name]) for row in part if row[name] != ""]
+            hits = sum(value < SAME for value in known)
+            cells.append(f"{spread(known, 1)} ({hits} at the best)" if known else "no graph scored yet")
         text += f"| {graph}, {n} rows | {search} | {len(part)} | {' | '.join(cells)} |\n"
     return text
