@@ -114,7 +114,7 @@ class Content:
                 return f"Causal graph of {printable(Path(word).name)}"
         return f"Causal graph of {len(self.result.names)} variables"
 
-    @property
+    @cached_property
     def words(self) -> PlainWords:
         """The result in plain words."""
         return plain_words(self.result)

@@ -1,5 +1,6 @@
 """What the report says about a result with hidden causes."""
 
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,7 +47,7 @@ class HiddenContent(Content):
             f"{self.result.table.n_rows:,} rows; hidden causes allowed; marks: {words}"
         )
 
-    @property
+    @cached_property
     def words(self) -> PlainWords:
         """What the result says, what to doubt about it, and what to do next, for readers without statistics."""
         told = sorted(self.result.directions, key=lambda one: ("supported", "assumed", "open").index(one.direction))
