@@ -219,7 +219,7 @@ def outcome(reader: str, name: str, folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def main() -> None:
+def main(words: list[str] | None = None) -> None:
     """Read the bombs of some readers, each in a process whose memory no bomb of another reader has touched."""
     import drbo.estimator  # noqa: F401 - once for all of them
 
@@ -227,7 +227,7 @@ def main() -> None:
     parser.add_argument("readers", choices=list(BOMBS), nargs="+", metavar="reader")
     signal.signal(signal.SIGALRM, fuzz._ring)
     fuzz.CASE_SECONDS = 120  # the seconds of CPU are what counts
-    for reader in parser.parse_args().readers:
+    for reader in parser.parse_args(words).readers:
         if (child := os.fork()) == 0:
             for name in BOMBS[reader]:
                 with tempfile.TemporaryDirectory() as folder:
