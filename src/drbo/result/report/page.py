@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -39,10 +40,7 @@ def report_html(result: Result) -> str:
     drawing, content = Drawing.of(result), content_of(result)
     current().check(WRITING_SECONDS * (len(drawing.labels) + len(drawing.lines)))
     style, program, library = (_source(name) for name in ("report.css", "report.js", LIBRARY))
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters["bars"] = _bars
-    page = environment.from_string(_source("report.html.jinja"))
-    return page.render(
+    return _template("report.html.jinja").render(
         policy=_policy([style, LIBRARY_STYLE], [library, program]),
         style=Markup(style),
         library=Markup(library),
@@ -60,9 +58,8 @@ def report_html(result: Result) -> str:
 def notebook_html(result: Result) -> str:
     """Return the graph and the first edges for a notebook: static, light, without a program."""
     content = content_of(result)
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    page = environment.from_string(_source("notebook.html.jinja"))
-    return page.render(graph=Markup(Drawing.of(result).svg(content.headline)), content=content, most=NOTEBOOK_EDGES)
+    graph = Markup(Drawing.of(result).svg(content.headline))
+    return _template("notebook.html.jinja").render(graph=graph, content=content, most=NOTEBOOK_EDGES)
 
 
 def embedded(value: Any) -> str:
@@ -149,6 +146,15 @@ def _bars(counts: list[int]) -> Markup:
     return Markup(f'<svg class="bars" viewBox="0 0 {6 * len(counts)} 20" aria-hidden="true">{bars}</svg>')
 
 
+@cache
+def _template(name: str) -> jinja2.Template:
+    """Return a template; most of the time of a small report is spent on compiling it."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters["bars"] = _bars
+    return environment.from_string(_source(name))
+
+
+@cache
 def _source(name: str) -> str:
     return HERE.joinpath(name).read_text(encoding="utf-8")
 
