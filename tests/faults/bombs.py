@@ -143,7 +143,7 @@ BOMBS: dict[str, dict[str, Callable[[], bytes]]] = {
     "csv": {
         "gzip of 204 MB": lambda: _packed_text(b"a,b\n", b"1,2\n", 51_000_000),
         "gzip of one line": lambda: _packed_text(b"a,b\n1,", b"9" * 100, 10_000_000),
-        "gzip of quotes": lambda: _packed_text(b"a,b\n", b'"1","2"\n', 8_000_000),
+        "gzip of quotes": lambda: _packed_text(b"a,b\n", b'"1","2"\n', 4_000_000),
         "gzip of blank lines": lambda: _packed_text(b"a,b\n1,2\n", b"\n", 400_000_000),
         "gzip of countless members": lambda: (
             gzip.compress(b"a,b\n1,2\n", mtime=0) + gzip.compress(b"", mtime=0) * 200_000
