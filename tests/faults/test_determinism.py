@@ -217,7 +217,7 @@ def test_chunks_of_the_networks():
 #: show that a longer surrogate search, which is the same for all of them, depends on no order.
 LONGER = ("bic-nv", "mixed")
 CASES = [
-    *((score, "surrogate", {"max_evals": 30 if score in LONGER else 6, "score": score}) for score in SCORES),
+    *((score, "surrogate", {"max_evals": 15 if score in LONGER else 6, "score": score}) for score in SCORES),
     *((score, "orders", {"score": score}) for score in SCORES if score not in KERNELS),
 ]
 
