@@ -36,7 +36,7 @@ import numpy as np
 
 from tests.faults.limits import limits
 from tests.faults.repeats import repeats
-from tests.forked import Forked
+from tests.forked import Forked, forked
 
 TRIALS = ["kills", "fuzz", "forged", "repeats", "dask", "size", "overhead", "limits"]
 GUIDED = 5  # one guided case for so many at random: each takes several times as long
@@ -100,11 +100,6 @@ def everything(name: str, folder: Path) -> str:
     return fingerprint(fit(name, folder)) + state_digest(folder)
 
 
-def in_child(work: Callable[[], str], answer: Path) -> int:
-    """Do work in a forked process that writes its answer into a file; return its number."""
-    return Forked(lambda: answer.write_text(work())).pid
-
-
 def kill_once(name: str, folder: Path, seconds: float) -> str:
     """Start a search, kill it after some time, go on with it; return its fingerprint and how often it was started."""
     from drbo import DrBO
@@ -157,13 +152,12 @@ def bootstrapped(command: str, folder: Path) -> str:
 
 def _killed(start: Callable[[], str], go_on: Callable[[], str], folder: Path, seconds: float) -> str:
     """Start work in a process, kill it after some time, go on with it in another one; return its answer."""
-    child = in_child(start, folder / "first")
+    first = Forked(start)
     time.sleep(seconds)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    child = in_child(go_on, folder / "second")
-    os.waitpid(child, 0)
-    return (folder / "second").read_text() if (folder / "second").exists() else ""
+    first.end(signal.SIGKILL)
+    second = forked(lambda: (folder / "answer").write_text(go_on()))
+    print(second.err, end="", file=sys.stderr)
+    return (folder / "answer").read_text() if second.code == 0 else ""
 
 
 def kills(times: int, seed: int = 0) -> list[dict[str, Any]]:
