@@ -36,6 +36,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/speed.md", "nodes", "speed_growth", speed.nodes),
     ("docs/speed.md", "evaluations", "speed_growth", speed.evaluations),
     ("docs/speed.md", "curves", "speed_curves", speed.curves),
+    ("docs/speed.md", "startup", "startup", speed.startup),
     ("docs/scaling-out.md", "workers", "workers", speed.workers),
     ("docs/report.md", "pages", "pages", speed.pages),
 )

@@ -5,6 +5,7 @@ import numpy as np
 from benchmarks.reports.tables import header
 from benchmarks.rows import Row
 from benchmarks.studies.core_speed import JOBS
+from benchmarks.studies.startup import STARTS
 from benchmarks.studies.workers import PLACES
 
 #: The authors' program: milliseconds an iteration at C = 100,000 (its own setting), on a 2-core machine and an H200.
@@ -169,6 +170,18 @@ def workers(rows: list[Row]) -> str:
             f"the evaluation of {what} with {counted['nodes']} nodes (`bic-nv`), the search around it left out.\n"
         )
     return f"{head}\n\n{lines}{tail}"
+
+
+def startup(rows: list[Row]) -> str:
+    """Return the CPU seconds of starts, warm and cold, beside the yardstick."""
+    found = {row["start"]: row for row in rows}
+    lines: list[list[object]] = [
+        [start]
+        + [found[start].get(f"{word}_{figure}", "") for word in ("warm", "cold") for figure in ("seconds", "ratio")]
+        for start in STARTS
+        if start in found
+    ]
+    return markdown(["start", "warm", "of the yardstick", "cold", "of the yardstick"], lines)
 
 
 def pages(rows: list[Row]) -> str:
