@@ -37,6 +37,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/speed.md", "evaluations", "speed_growth", speed.evaluations),
     ("docs/speed.md", "curves", "speed_curves", speed.curves),
     ("docs/speed.md", "startup", "startup", speed.startup),
+    ("docs/speed.md", "estimates", "estimates", speed.estimates),
     ("docs/scaling-out.md", "workers", "workers", speed.workers),
     ("docs/report.md", "pages", "pages", speed.pages),
 )

@@ -5,6 +5,7 @@ import numpy as np
 from benchmarks.reports.tables import header
 from benchmarks.rows import Row
 from benchmarks.studies.core_speed import JOBS
+from benchmarks.studies.estimates import SIZES, errors
 from benchmarks.studies.startup import STARTS
 from benchmarks.studies.workers import PLACES
 
@@ -182,6 +183,36 @@ def startup(rows: list[Row]) -> str:
         if start in found
     ]
     return markdown(["start", "warm", "of the yardstick", "cold", "of the yardstick"], lines)
+
+
+def estimates(rows: list[Row]) -> str:
+    """Return how often the seconds of a fit could be told within a factor of 2, before it and after its first round."""
+    lines: list[list[object]] = []
+    missed: dict[bool, list[float]] = {False: [], True: []}
+    for route in SIZES:
+        own = [row for row in rows if row["route"] == route]
+        if not own:
+            continue
+        line: list[object] = [route, f"{min(map(_cpu, own)):.2f} to {max(map(_cpu, own)):.2f} s"]
+        for after in (False, True):
+            found = errors(own, after=after)
+            missed[after] += found
+            line += [_within(found), f"{np.quantile(found, 0.9):.1f}"]
+        lines.append(line)
+    every = [
+        part for after in (False, True) for part in (_within(missed[after]), f"{np.quantile(missed[after], 0.9):.1f}")
+    ]
+    lines.append(["all", "", *every])
+    titles = ["route or score", "fits take", "before: within 2", "nine of ten within"]
+    return markdown([*titles, "after the first round: within 2", "nine of ten within"], lines)
+
+
+def _cpu(row: Row) -> float:
+    return float(row["cpu_seconds"])
+
+
+def _within(factors: list[float]) -> str:
+    return f"{sum(factor <= 2 for factor in factors)} of {len(factors)}"
 
 
 def pages(rows: list[Row]) -> str:

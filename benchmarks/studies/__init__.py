@@ -8,6 +8,7 @@ STUDIES = {
     "dependent_rows": "panels and series: false edges and errors with and without groups and effective rows",
     "directions": "how many directions are supported, on which ground, and how many of them are right",
     "efficiency": "how few local scores a search needs, and what each of its parts is worth",
+    "estimates": "CPU seconds of fits of all routes: could they have been told in advance?",
     "exact": "the optimum proved up to 20 columns and beyond, and the search against it",
     "expensive": "Gaussian-process data with 20 to 50 nodes, score gp: local scores with and without a surrogate",
     "false_edges": "independent columns: false edges of every score, and the choice of the penalty",
