@@ -6,7 +6,7 @@ COVERAGE_FLOOR = 98
 # environment says otherwise: dozens of processes import the package.
 RUN_TESTS = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: audit demo lock sbom soak test test-cpus test-faults test-handover test-hidden test-install test-light test-lower test-sanitize test-slow docs lint type wheel bench bench-quick clean
+.PHONY: audit axe demo lock pictures sbom soak test test-cpus test-faults test-handover test-hidden test-install test-light test-lower test-sanitize test-slow docs lint type wheel bench bench-quick clean
 
 # Every file is checked against its hash, but that of torch (.ci/lock says why). The lock is for Python 3.11 on Linux;
 # elsewhere: make LOCKED= ...
@@ -167,6 +167,15 @@ test-lower: ## the core tests with the oldest versions that pyproject.toml allow
 
 docs: .venv/ready  ## the site in build/docs; runs the examples; a warning is an error
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+
+pictures: .venv/ready  ## the screenshots in docs/images; needs Chromium
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks pages --part pictures
+
+# axe-core is not a part of drbo: it is taken from npm, at this version.
+AXE = 4.14.0
+axe: docs  ## look for barriers on every page of the site and in the reports; needs Chromium and npm
+	npm install --silent --no-save --prefix build/axe axe-core@$(AXE)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks pages --part axe --library build/axe/node_modules/axe-core/axe.min.js
 
 lint: .venv/ready
 	$(BIN)/ruff check .
