@@ -217,9 +217,18 @@ def _within(factors: list[float]) -> str:
 
 def pages(rows: list[Row]) -> str:
     """Return how large reports are and how long they take to open."""
-    text = header("report of | variables | edges | size | opens in | longest of five | machine")
+    text = header("report of | variables | edges | size | opens in | longest of five | labels at 1400 px | on a phone")
     for row in rows:
-        size, opens, longest = int(row["bytes"]) / 1e6, float(row["median_seconds"]), float(row["longest_seconds"])
+        size, opens, longest = (
+            int(row["bytes"]) / 1e6,
+            float(row["median_cpu_seconds"]),
+            float(row["longest_cpu_seconds"]),
+        )
         text += f"| {row['data']} | {row['nodes']} | {row['edges']} | {size:.2f} MB | {opens:.2f} s | {longest:.2f} s "
-        text += f"| {row['machine']} |\n"
+        text += "".join(f"| {_labels(row, device)} " for device in ("desktop", "phone")) + "|\n"
     return text
+
+
+def _labels(row: Row, device: str) -> str:
+    """Return the height of labels when a report opens, and how much of the graph is seen then."""
+    return f"{row[f'{device}_label_pixels']} px, {'all' if row[f'{device}_whole'] == 'True' else 'a part'}"

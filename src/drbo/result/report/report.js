@@ -183,7 +183,7 @@
   function zoom(factor) {
     cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
   }
-  let width = 0;
+  let width = byId("canvas").clientWidth;
   new ResizeObserver(() => {
     const now = byId("canvas").clientWidth;
     if (now !== width) { open(); width = byId("canvas").clientWidth; }
