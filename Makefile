@@ -6,7 +6,7 @@ COVERAGE_FLOOR = 98
 # environment says otherwise: dozens of processes import the package.
 RUN_TESTS = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: audit axe demo lock pictures sbom soak test test-cpus test-faults test-handover test-hidden test-install test-light test-lower test-sanitize test-slow docs lint type wheel bench bench-quick clean
+.PHONY: audit axe demo lock pictures sbom soak test test-cpus test-faults test-handover test-hidden test-install test-light test-lower test-release test-sanitize test-slow docs lint type wheel bench bench-quick clean
 
 # Every file is checked against its hash, but that of torch (.ci/lock says why). The lock is for Python 3.11 on Linux;
 # elsewhere: make LOCKED= ...
@@ -148,6 +148,13 @@ test-install: .venv/ready  ## wheel and sdist, each installed into a clean envir
 
 wheel: .venv/ready  ## the wheel of this machine with a manylinux tag, tried where there is no compiler: build/wheel/dist
 	.ci/wheel $(BIN)/python
+
+test-release: wheel  ## is the wheel ready for PyPI? twine reads it, pipx and uvx run the demo from it
+	$(PYTHON) -m venv build/release
+	build/release/bin/$(PIP) twine pipx uv
+	build/release/bin/twine check --strict build/wheel/dist/*.whl
+	cd build/release && PIPX_HOME=$(CURDIR)/build/release/pipx bin/pipx run --spec $(CURDIR)/build/wheel/dist/*.whl drbo demo
+	cd build/release && bin/uvx --from $(CURDIR)/build/wheel/dist/*.whl drbo demo --force
 
 # torch is the pinned one: PyPI has its older versions for Linux with CUDA alone, gigabytes that a test need not load.
 # Where an index offers them for the CPU: make test-lower LOWER_TORCH=torch==2.11.0

@@ -229,6 +229,13 @@ def pages(rows: list[Row]) -> str:
     return text
 
 
+def axe(rows: list[Row]) -> str:
+    """Return on how many pages axe-core finds nothing to complain about, and the others."""
+    bad = [f"{row['page']}: {row['rules']}" for row in rows if row["violations"] != "0"]
+    others = "".join(f"; {one}" for one in bad)
+    return f"axe-core finds no violation on {len(rows) - len(bad)} of {len(rows)} pages{others}.\n"
+
+
 def _labels(row: Row, device: str) -> str:
     """Return the height of labels when a report opens, and how much of the graph is seen then."""
     return f"{row[f'{device}_label_pixels']} px, {'all' if row[f'{device}_whole'] == 'True' else 'a part'}"

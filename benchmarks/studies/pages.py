@@ -145,6 +145,6 @@ def axe(
         own.append(write_comparison((demo, demo), ("demo", "again"), pages / "compare.html"))
         pages_of_site = sorted(path for path in folder.rglob("*.html") if "_modules" not in path.parts)  # not the code
         for page in [*own, *pages_of_site]:
-            name = page.name if page in own else page.relative_to(folder).as_posix()
+            name = f"own {page.name}" if page in own else page.relative_to(folder).as_posix()
             found = violations(window, page, program)
             yield {"page": name, "violations": len(found), "rules": "; ".join(found)}
