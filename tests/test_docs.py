@@ -135,6 +135,22 @@ def test_links_lead_to_files(page):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+@pytest.mark.parametrize(
+    ("query", "page"),
+    [
+        ("custom score", "own-score.md"),
+        ("Excel", "getting-started.md"),
+        ("verbose", "getting-started.md"),
+        ("GPU", "getting-started.md"),
+        ("categorical", "scores.md"),
+    ],
+)
+def test_a_search_of_the_site_finds_the_page_to_read(query, page):
+    """A search finds the pages that have all of its words."""
+    words = set(re.findall(r"[a-z]+", TEXTS[page].lower()))
+    assert {word.rstrip("s") for word in query.lower().split()} <= {word.rstrip("s") for word in words}
+
+
 def _rows(page: str, mark: str) -> list[list[str]]:
     """Return the cells of the generated table between the marks of a page, without its head."""
     table = TEXTS[page].partition(f"<!-- {mark}: start -->")[2].partition(f"<!-- {mark}: end -->")[0]

@@ -14,7 +14,8 @@ from markupsafe import Markup
 from drbo.data.files import write_file
 from drbo.deadline import current
 from drbo.result.report.content import Content
-from drbo.result.report.drawing import Drawing, convergence_svg
+from drbo.result.report.curve import convergence_svg
+from drbo.result.report.drawing import Drawing
 from drbo.result.report.experiments import matrix
 from drbo.result.report.hidden_content import content_of
 from drbo.result.result import Result
@@ -39,12 +40,10 @@ def report_html(result: Result) -> str:
     """Return the report as a text: complete, offline, and forbidden by its own policy to load or send anything."""
     drawing, content = Drawing.of(result), content_of(result)
     current().check(WRITING_SECONDS * (len(drawing.labels) + len(drawing.lines)))
-    style, program, library = (_source(name) for name in ("report.css", "report.js", LIBRARY))
-    return _template("report.html.jinja").render(
-        policy=_policy([style, LIBRARY_STYLE], [library, program]),
-        style=Markup(style),
-        library=Markup(library),
-        program=Markup(program),
+    return rendered(
+        "report.html.jinja",
+        ("report.js", LIBRARY),
+        (LIBRARY_STYLE,),
         data=Markup(embedded(graph_data(drawing, content))),
         graph=Markup(drawing.svg(f"The graph: {content.headline}")),
         curve=Markup(convergence_svg(result.search.trace)),
@@ -52,6 +51,24 @@ def report_html(result: Result) -> str:
         experiments=matrix(result),
         result=result,
         settings=setting_rows(result.settings),
+    )
+
+
+def rendered(template: str, programs: tuple[str, ...], styles: tuple[str, ...] = (), **parts: Any) -> str:
+    """Return a page in the style of the report, with a policy that allows its own style and programs alone.
+
+    Parameters
+    ----------
+    template : its file; what it shows is escaped unless it is Markup.
+    programs : files of JavaScript. The page finds their texts in ``programs``, by file.
+    styles : texts of styles that a program adds.
+    """
+    style, texts = _source("report.css"), {name: _source(name) for name in programs}
+    return _template(template).render(
+        policy=_policy([style, *styles], list(texts.values())),
+        style=Markup(style),
+        programs={name: Markup(text) for name, text in texts.items()},
+        **parts,
     )
 
 
