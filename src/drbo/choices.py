@@ -64,7 +64,7 @@ def chance_parents(table: Table) -> float:
     >>> [round(chance_parents(Table.from_array(rng.normal(size=(400, d)))), 1) for d in (10, 100)]
     [0.1, 1.4]
     """
-    return float((table.n_columns - 1) * chi2.sf(np.log(table.n_rows), 1))
+    return float((table.n_columns - 1) * chi2.sf(np.log(table.n_all), 1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,10 +236,10 @@ class Choices:
     def penalty(self, kind: type[Score], table: Table) -> tuple[float | str, str]:
         """Return the penalty that leaves at most half an edge, on average, among independent columns, and why."""
         tested = self.pruner(kind) in EDGE_TESTS
-        chance = not tested and not table.incomplete and issubclass(kind, BicNV)
+        chance = not tested and not table.incomplete and table.totals is None and issubclass(kind, BicNV)
         if chance and (penalty := chance_penalty(table.values, table.weights)) is not None:
             return penalty, f"penalty {penalty:g}: with less, {BY_CHANCE}"
-        if issubclass(kind, BicNV) and table.n_rows < FEW_ROWS * table.n_columns:
+        if issubclass(kind, BicNV) and table.n_all < FEW_ROWS * table.n_columns:
             return (
                 "ebic",
                 f"penalty ebic: there are fewer than {FEW_ROWS} rows per column, so chance associations fit well",

@@ -37,6 +37,12 @@ class Moments:
     n: float  # the (effective) number of rows
     pairs: Floats  # (d, d) rows in which both columns are seen; the diagonal: one column
 
+    @property
+    def correlation(self) -> Floats:
+        """The covariance of columns of variance 1."""
+        deviation = np.sqrt(np.diag(self.covariance))
+        return np.asarray(self.covariance / deviation / deviation[:, None])
+
     def take(self, columns: npt.NDArray[np.intp]) -> "Moments":
         """Return the moments of these columns, in this order."""
         both = np.ix_(columns, columns)

@@ -98,7 +98,8 @@ class Score:
         self._prior = _check_prior(edge_prior, self.n_nodes)
         self.targets = _check_targets(targets, table.n_rows, self.n_nodes)
         if table.weights is None and self.targets is None:
-            self._set_rows(np.full(self.n_nodes, table.n_rows), penalty)
+            known = table.n_rows if table.totals is None else table.totals.moments.n
+            self._set_rows(np.full(self.n_nodes, known), penalty)
             return
         times = np.ones(table.n_rows) if table.weights is None else table.weights
         counted = np.ones((table.n_rows, self.n_nodes), dtype=bool) if self.targets is None else ~self.targets

@@ -1,0 +1,94 @@
+"""Tables whose rows are not held in memory: streams of large files, and moments that others share."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from drbo.cli.messages import say
+from drbo.cli.table_options import SEPARATOR_WORDS
+from drbo.errors import SettingsError
+
+if TYPE_CHECKING:
+    from drbo.data.stream import Reading
+    from drbo.data.table_moments import TableMoments
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Options of a fit that need rows.
+NEEDS_ROWS = ("weights", "bootstrap", "clusters", "groups", "experiment", "targets", "types", "sheet")
+
+
+def stream_option(command: F) -> F:
+    """Add --stream."""
+    return click.option(
+        "--stream",
+        is_flag=True,
+        help="Read the table piece by piece and keep only moments and a sample of its rows.  [default: if a fit in "
+        "memory would take more than max_memory]",
+    )(command)
+
+
+def totals_of(
+    paths: Sequence[Path], options: Mapping[str, Any], max_memory: float, *, quiet: bool
+) -> "TableMoments | None":
+    """Return the moments of files that are not read into memory; None: there is one, and it is."""
+    from drbo.data.moments_file import is_moments_file
+    from drbo.data.stream import files_of, is_too_large, streamed
+
+    shared = [is_moments_file(path) for path in paths]
+    large = len(paths) == 1 and not shared[0] and str(paths[0]) != "-" and is_too_large(paths[0], max_memory)
+    if len(paths) == 1 and not (shared[0] or options["stream"] or large or paths[0].is_dir()):
+        return None
+    for name in NEEDS_ROWS:
+        if options.get(name):
+            raise SettingsError(
+                f"--{name} needs all rows in memory, but these are only summed up",
+                hint="omit it, or use a sample of the rows as one table",
+            )
+    check_different(paths)
+    files = [file for path in paths for file in files_of(path)]
+    totals = streamed(files, reading(options), keep_rows=not any(shared), seed=options["seed"])
+    if not quiet:
+        why = ": a fit in memory would take more than max_memory" if large and not options["stream"] else ""
+        drawn = f"{len(totals.sample):,} of them, drawn at random," if len(totals.sample) < totals.n else "all of them"
+        kept = f"; {drawn} were kept" if totals.sample.size else ""
+        many = f"{len(files)} files" if len(files) > 1 else f"{files[0]}"
+        how = "moments" if all(shared) else f"read piece by piece{why}"
+        say(f"{many}: {totals.n + totals.dropped:,} rows, {len(totals.names)} columns, {how}{kept}")
+    return totals
+
+
+def reading(options: Mapping[str, Any]) -> "Reading":
+    """Return how streams are read by the options of a command."""
+    from drbo.data.stream import Reading
+    from drbo.data.types import listed
+
+    if options["decimal"] not in (None, ".", "point", "dot"):
+        raise SettingsError(
+            "a table that is read piece by piece must have numbers with a decimal point",
+            hint="convert it first, for example to Parquet",
+        )
+    return Reading(
+        separator=SEPARATOR_WORDS.get(options["separator"] or "", options["separator"]),
+        header=not options["no_header"],
+        encoding=options["encoding"],
+        columns=tuple(listed(options["columns"] or "")),
+        drop=tuple(listed(options["drop"] or "")),
+    )
+
+
+def check_different(paths: Sequence[Path]) -> None:
+    """Refuse the same file twice: its rows would count twice."""
+    from drbo.data.files import file_digest
+
+    seen: dict[str, Path] = {}
+    for path in paths:
+        key = file_digest(path) if path.suffix.lower() == ".npz" and path.is_file() else str(path.resolve())
+        if key in seen:
+            raise SettingsError(
+                f"'{path}' has the same content as '{seen[key]}', so its rows would count twice",
+                hint="give every part once",
+            )
+        seen[key] = path
