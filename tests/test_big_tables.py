@@ -161,3 +161,25 @@ def test_a_short_stream_is_the_table_itself(tmp_path):
     assert found.score == whole.score
     assert found.score_name == whole.score_name
     assert found.table.sha256 == whole.table.sha256
+
+
+def _bent(n):
+    """A chain of ten columns with curved effects, of which a linear score sees only the straight part."""
+    rng = np.random.default_rng(100)
+    x = rng.normal(size=(n, 8))
+    for j in range(1, 8):
+        x[:, j] += 0.7 * x[:, j - 1] + 0.2 * (x[:, j - 1] ** 2 - 1)
+        x[:, j] /= x[:, j].std()
+    return TableMoments.of_rows([f"x{j}" for j in range(8)], x)
+
+
+def test_graphs_do_not_fill_up_with_the_rows():
+    few, many = (_bent(n) for n in (10_000, 1_000_000))
+    found = DrBO(random_state=0).fit(many).result_
+    short = DrBO(random_state=0).fit(few).result_
+    assert abs(found.dag.sum() - short.dag.sum()) <= 0.2 * short.dag.sum()
+    assert found.scoring.options["min_strength"] == 0.001
+    assert any("with over 100,000 rows any misfit is significant" in reason for reason in found.reasons)
+    full = DrBO(random_state=0, score_options={"min_strength": 0.0}).fit(many).result_
+    assert full.dag.sum() > 1.3 * short.dag.sum()
+    assert "min_strength" not in short.scoring.options

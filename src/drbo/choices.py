@@ -38,6 +38,9 @@ EDGE_TESTS = ("f-test", "odds", "cam", "cam-sequential", "kci")
 #: With fewer rows than this many times the columns, or where more than so many columns would be parents of an unrelated
 #: one by chance, penalty 1 fits noise before a test can see it (docs/scores.md).
 FEW_ROWS, CHANCE_PARENTS = 2, 1.0
+#: With more rows than these, a parent must explain so large a share of what the other parents leave unexplained.
+MANY_ROWS, LEAST_STRENGTH = 100_000, 0.001
+SLIGHT = "any misfit is significant, so the score leaves out"
 BY_CHANCE = "independent columns like these would get edges by chance"
 
 
@@ -231,6 +234,10 @@ class Choices:
                     given["gamma"] = gamma
                     reason = f"penalty ebic with gamma {gamma:g}: with less, {BY_CHANCE}"
             reasons = (*reasons, reason)
+            if "min_strength" not in given and issubclass(kind, BicNV | BGe) and table.n_counted > MANY_ROWS:
+                given["min_strength"] = LEAST_STRENGTH
+                what = f"edges that explain less than {LEAST_STRENGTH:.1%} of what other causes leave unexplained"
+                reasons = (*reasons, f"min_strength {LEAST_STRENGTH:g}: with over {MANY_ROWS:,} rows {SLIGHT} {what}")
         return ScoreChoice(choice, given, reasons)
 
     def penalty(self, kind: type[Score], table: Table) -> tuple[float | str, str]:

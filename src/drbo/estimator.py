@@ -166,7 +166,7 @@ class DrBO(BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) table.
+        X : (n, d) table, or a :class:`~drbo.data.table_moments.TableMoments` in its place, for linear scores.
         y : ignored.
         sample_weight : (n,) a row of weight w counts as w equal rows, for linear scores and BGe and, with integer
             weights, for discrete scores. Rows of weight 0 are ignored.

@@ -306,9 +306,8 @@ def _audited(table: Table, dag: npt.NDArray[np.bool_], is_class: bool, late: boo
 
 def _worth(table: Table) -> float:
     """Return what rows that do not count as one each are worth together; 0: each counts as one."""
-    if table.totals is not None:
-        return 0.0 if table.totals.worth == 1 else table.totals.moments.n
-    return 0.0 if table.weights is None else float(table.weights.sum())
+    each = table.weights is None if table.totals is None else table.totals.worth == 1
+    return 0.0 if each else table.n_counted
 
 
 def _plain_options(options: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from drbo.cli.fit_request import (
     weights_of,
 )
 from drbo.cli.interrupts import INTERRUPTED, Run, limited_run
-from drbo.cli.many_rows import stream_option, totals_of
+from drbo.cli.many_rows import rows_options, totals_of
 from drbo.cli.messages import say, show
 from drbo.cli.options import (
     COUNT,
@@ -130,17 +130,16 @@ if TYPE_CHECKING:
 )
 @group_options
 @data_options
-@stream_option
+@rows_options
 @json_option
 @quiet_option
 def fit(data: tuple[Path, ...], output: Path | None, force: bool, as_json: bool, quiet: bool, **options: Any) -> None:
     """Find the highest-scoring causal graph of the table in DATA.
 
     DATA is a CSV, TSV, Excel, Parquet, Feather, NPZ or NPY file, a table of an SQLite database (file.db::table), or -
-    for standard input, with one named column per variable. It may also be a folder of Parquet files, or several files
-    of moments ('drbo moments'). Tables too large for the memory are read piece by piece (docs/big-tables.md). Ctrl-C
-    ends the search and returns the best graph so far. With -o the search is saved at regular
-    intervals; 'drbo resume DIR' continues it.
+    for standard input, with one named column per variable; or a folder of Parquet files, or files of 'drbo moments'.
+    Large tables are read piece by piece (docs/big-tables.md). Ctrl-C ends the search and returns the best graph so far.
+    With -o the search is saved at regular intervals; 'drbo resume DIR' continues it.
 
     \b
     Examples:

@@ -20,8 +20,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 NEEDS_ROWS = ("weights", "bootstrap", "clusters", "groups", "experiment", "targets", "types", "sheet")
 
 
-def stream_option(command: F) -> F:
-    """Add --stream."""
+def rows_options(command: F) -> F:
+    """Add the options for many rows."""
+    command = click.option(
+        "--min-strength",
+        type=float,
+        metavar="S",
+        help="Leave out edges that explain less than this share of what the other causes leave unexplained.  "
+        "[default: 0.001 for linear scores with more than 100,000 rows]",
+    )(command)
     return click.option(
         "--stream",
         is_flag=True,

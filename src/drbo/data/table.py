@@ -80,6 +80,13 @@ class Table:
         return self.n_rows if self.totals is None else self.totals.n
 
     @property
+    def n_counted(self) -> float:
+        """Number of rows that all rows count as."""
+        if self.totals is not None:
+            return self.totals.moments.n
+        return float(self.n_rows if self.weights is None else self.weights.sum())
+
+    @property
     def n_columns(self) -> int:
         """Number of columns."""
         return int(self.values.shape[1])
