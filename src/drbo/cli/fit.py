@@ -100,7 +100,7 @@ if TYPE_CHECKING:
 @click.option(
     "--exact/--no-exact",
     default=None,
-    help="Prove that the graph is optimal, or bound the gap, up to 64 columns.  [default: if it takes seconds]",
+    help="Prove that the graph is optimal, or bound the gap, up to 64 columns.  [default: within a budget of families]",
 )
 @click.option("--hidden", is_flag=True, help="Allow hidden common causes: the answer is a PAG (docs/hidden.md).")
 @click.option("--start", type=FILE, metavar="GRAPH", help="Start from this graph, e.g. an edited result.")
