@@ -36,6 +36,8 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/speed.md", "nodes", "speed_growth", speed.nodes),
     ("docs/speed.md", "evaluations", "speed_growth", speed.evaluations),
     ("docs/speed.md", "curves", "speed_curves", speed.curves),
+    ("docs/big-tables.md", "passes", "big_passes", speed.passes),
+    ("docs/big-tables.md", "strength", "big_strength", speed.strength),
     ("docs/scaling-out.md", "workers", "workers", speed.workers),
     ("docs/report.md", "pages", "pages", speed.pages),
 )

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import Result
@@ -93,3 +94,16 @@ def test_files_may_stand_in_a_configuration(run: Run, chain: Path) -> None:
     Path("run.toml").write_text('[fit]\ndata = ["a.npz"]\n')
     done = run("fit", "--config", "run.toml", "-q")
     assert done.exit_code == 0, done.stderr
+
+
+def test_categories_are_counted(run: Run, folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(3, size=(2, 3_000))
+    c = np.where(rng.random(3_000) < 0.8, (a + b) % 3, rng.integers(3, size=3_000))
+    pd.DataFrame({"a": np.array(["x", "y", "z"])[a], "b": b, "c": c}).to_csv("table.csv", index=False)
+    done = run("fit", "table.csv", "--stream")
+    assert done.exit_code == 0, done.stderr
+    assert "3,000 rows, 3 columns, read piece by piece; 27 different rows were counted" in done.stderr
+    whole = run("fit", "table.csv", "-q")
+    assert _edges(done) == _edges(whole)
+    assert next(line for line in done.stdout.splitlines() if line.startswith("score")) in whole.stdout

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo.data import lines, stream
+from drbo.data import lines
 from drbo.data.moments_file import save_moments
-from drbo.data.stream import Reading, files_of, is_too_large, streamed
+from drbo.data.pieces import Reading, files_of
+from drbo.data.stream import streamed
 from drbo.errors import DataError, SettingsError
 
 pytest.importorskip("pyarrow")
@@ -134,16 +135,6 @@ def test_a_pass_goes_on_where_an_earlier_one_ended(frame, tmp_path):
     files[0].unlink()  # it is not read again
     again = streamed(files, begun=told[0])
     assert np.array_equal(whole.products, again.products)
-
-
-def test_the_size_of_a_table_decides_by_a_formula(frame, tmp_path):
-    path = _written(frame, tmp_path / "t.parquet")
-    needed = stream.COPIES * 8 * frame.size / 2**30
-    assert is_too_large(path, 0.99 * needed)
-    assert not is_too_large(path, 1.01 * needed)
-    text = _written(frame, tmp_path / "t.csv")
-    assert is_too_large(text, 0.99 * stream.COPIES * text.stat().st_size / 2**30)
-    assert not is_too_large(tmp_path / "none.csv", 1.0)
 
 
 def test_what_cannot_be_streamed_is_refused(tmp_path):

@@ -11,16 +11,9 @@ import click
 from drbo.cli.command_line import command_line, quoted
 from drbo.cli.executors import executor_for, worker_options
 from drbo.cli.experiments import experiment_options
-from drbo.cli.fit_request import (
-    check_combinations,
-    fit_arguments,
-    resampling_of,
-    run_settings,
-    start_of,
-    weights_of,
-)
+from drbo.cli.fit_request import check_combinations, fit_arguments, resampling_of, run_settings, start_of, weights_of
 from drbo.cli.interrupts import INTERRUPTED, Run, limited_run
-from drbo.cli.many_rows import rows_options, totals_of
+from drbo.cli.many_rows import rows_options, rows_unread
 from drbo.cli.messages import say, show
 from drbo.cli.options import (
     COUNT,
@@ -177,9 +170,11 @@ def _fit(
     quiet: bool,
 ) -> None:
     """Read the table, search, save and print the result."""
-    frame: Any = totals_of(data, options, run_settings(arguments).max_memory, quiet=quiet)
-    is_summed, weights, resampling = frame is not None, None, None
-    if not is_summed:
+    unread = rows_unread(data, options, run_settings(arguments).max_memory, quiet=quiet)
+    if unread is not None:
+        (frame, weights), resampling = unread, None
+        arguments |= {"groups": False} if weights is not None else {}  # counted rows have no order
+    else:
         frame = read_frame(data[0], options, quiet=quiet)
         if not quiet:
             say(f"{data[0]}: {len(frame):,} rows, {frame.shape[1]} columns")
@@ -201,7 +196,7 @@ def _fit(
             try:
                 found = search(frame, arguments | where, run, quiet=quiet, **extra)
             except DataError as error:
-                raise error if is_summed else refused(error, frame, options) from error
+                raise error if unread is not None else refused(error, frame, options) from error
         result = replace(found, call=call)
         finish(result, output, as_json=as_json, quiet=quiet)
     exit_if_interrupted(result, output if one_search else None)

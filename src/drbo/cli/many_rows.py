@@ -11,8 +11,7 @@ from drbo.cli.table_options import SEPARATOR_WORDS
 from drbo.errors import SettingsError
 
 if TYPE_CHECKING:
-    from drbo.data.stream import Reading
-    from drbo.data.table_moments import TableMoments
+    from drbo.data.pieces import Reading
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,12 +36,17 @@ def rows_options(command: F) -> F:
     )(command)
 
 
-def totals_of(
+def rows_unread(
     paths: Sequence[Path], options: Mapping[str, Any], max_memory: float, *, quiet: bool
-) -> "TableMoments | None":
-    """Return the moments of files that are not read into memory; None: there is one, and it is."""
+) -> tuple[Any, Any] | None:
+    """Return what is kept of files that are not read into memory; None: there is one, and it is.
+
+    Of numbers these are moments (and nothing), of categories the different rows and their counts.
+    """
     from drbo.data.moments_file import is_moments_file
-    from drbo.data.stream import files_of, is_too_large, streamed
+    from drbo.data.pieces import files_of, frames_of, is_too_large
+    from drbo.data.row_counts import counted, is_discrete
+    from drbo.data.stream import streamed
 
     shared = [is_moments_file(path) for path in paths]
     large = len(paths) == 1 and not shared[0] and str(paths[0]) != "-" and is_too_large(paths[0], max_memory)
@@ -55,21 +59,27 @@ def totals_of(
                 hint="omit it, or use a sample of the rows as one table",
             )
     check_different(paths)
-    files = [file for path in paths for file in files_of(path)]
-    totals = streamed(files, reading(options), keep_rows=not any(shared), seed=options["seed"])
+    files, how = [file for path in paths for file in files_of(path)], reading(options)
+    why = ": a fit in memory would take more than max_memory" if large and not options["stream"] else ""
+    if not any(shared) and is_discrete(next(frames_of(files[0], how))):
+        found = counted((frame for file in files for frame in frames_of(file, how)), paths[0])
+        if not quiet:
+            size = f"{found.counts.sum():,} rows, {found.rows.shape[1]} columns"
+            say(f"{paths[0]}: {size}, read piece by piece{why}; {len(found.counts):,} different rows were counted")
+        return found
+    totals = streamed(files, how, keep_rows=not any(shared), seed=options["seed"])
     if not quiet:
-        why = ": a fit in memory would take more than max_memory" if large and not options["stream"] else ""
         drawn = f"{len(totals.sample):,} of them, drawn at random," if len(totals.sample) < totals.n else "all of them"
         kept = f"; {drawn} were kept" if totals.sample.size else ""
         many = f"{len(files)} files" if len(files) > 1 else f"{files[0]}"
-        how = "moments" if all(shared) else f"read piece by piece{why}"
-        say(f"{many}: {totals.n + totals.dropped:,} rows, {len(totals.names)} columns, {how}{kept}")
-    return totals
+        read = "moments" if all(shared) else f"read piece by piece{why}"
+        say(f"{many}: {totals.n + totals.dropped:,} rows, {len(totals.names)} columns, {read}{kept}")
+    return totals, None
 
 
 def reading(options: Mapping[str, Any]) -> "Reading":
     """Return how streams are read by the options of a command."""
-    from drbo.data.stream import Reading
+    from drbo.data.pieces import Reading
     from drbo.data.types import listed
 
     if options["decimal"] not in (None, ".", "point", "dot"):

@@ -43,7 +43,8 @@ def moments(data: tuple[Path, ...], output: Path, quiet: bool, **options: Any) -
       drbo fit clinic.npz hospital.npz practice.npz
     """
     from drbo.data.moments_file import save_moments
-    from drbo.data.stream import files_of, streamed
+    from drbo.data.pieces import files_of
+    from drbo.data.stream import streamed
 
     if output.suffix.lower() != ".npz":
         raise SettingsError(f"moments can only be written as .npz, got '{output}'", hint="use a name that ends in .npz")

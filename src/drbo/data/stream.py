@@ -1,9 +1,10 @@
-"""Tables that are not held in memory: their files are read once, piece by piece, and only moments are kept."""
+"""Moments of files that are not held in memory: each is read once, piece by piece."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,37 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.columns import LARGEST, is_number_text
-from drbo.data.files import refusing
 from drbo.data.moments_file import Stamp, is_moments_file, load_moments
-from drbo.data.packed import MAX_RATIO, InputLimit
-from drbo.data.parquet import checked_schema, refusing_parquet
-from drbo.data.table_moments import KeptRows, TableMoments, block_rows, summed
-from drbo.data.text import check_unique, text_pieces
-from drbo.errors import DataError, SettingsError
+from drbo.data.pieces import PARQUET, Reading, batches_of, chosen_columns, frames_of, named, schema_of
+from drbo.data.table_moments import KeptRows, TableMoments, summed
+from drbo.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.float64]
-
-PARQUET = (".parquet", ".pq")
-TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
-DATABASES = (".db", ".sqlite", ".sqlite3")
-#: A fit of a table in memory takes about so many times the memory of its numbers.
-COPIES = 8
-#: Bytes of a stream: as many as there are, but what is packed unpacks to no more than a multiple of it.
-NO_LIMIT = InputLimit(2**62, MAX_RATIO)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How text is read, and which columns are used: all but ``drop``, or ``columns`` alone."""
-
-    separator: str | None = None
-    header: bool = True
-    encoding: str | None = None
-    columns: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
 
 
 class Progress(NamedTuple):
@@ -50,24 +29,6 @@ class Progress(NamedTuple):
     file: Path
     done: int  # files that are summed up
     files: int
-
-
-def is_too_large(path: Path, max_memory: float) -> bool:
-    """Tell whether a fit of a file in memory would take more than ``max_memory`` GiB, judged by its size.
-
-    Numbers of a Parquet file are counted by its footer; the bytes of other files stand for their numbers.
-    """
-    return COPIES * _bytes_of_numbers(path) > max_memory * 2**30
-
-
-def files_of(path: Path) -> list[Path]:
-    """Return the files of a table: one, or the Parquet files of a folder in the order of their names."""
-    if not path.is_dir():
-        return [path]
-    found = sorted(file for file in path.iterdir() if file.suffix.lower() in PARQUET and not file.name.startswith("."))
-    if not found:
-        raise DataError(f"the folder '{path}' has no Parquet files", hint="give a folder of .parquet files, or a file")
-    return found
 
 
 def streamed(
@@ -134,50 +95,14 @@ def _same_columns(wanted: Sequence[str], found: Sequence[str], path: Path, first
 
 def _opened(path: Path, how: Reading) -> tuple[tuple[str, ...], Callable[[Sequence[str]], Generator[Floats]]]:
     """Return the columns of a file, and a function that reads them in a given order."""
-    file, _, table = str(path).rpartition("::") if not path.exists() else (str(path), "", "")
-    name = Path(file).name.lower()
-    suffix = Path(name.removesuffix(".gz")).suffix
-    if not file or not Path(file).is_file():
-        raise DataError(f"file '{path}' does not exist", hint="check the path and the spelling")
-    if suffix in TEXT:
-        separator = how.separator or ("\t" if suffix in (".tsv", ".tab") else None)
-        given: dict[str, Any] = {"header": how.header, "zipped": name.endswith(".gz"), "encoding": how.encoding}
-        pieces = _refusing(path, text_pieces(path, separator=separator, limit=NO_LIMIT, **given))
-        first = next(pieces)
-        return _chosen(list(first.columns), how, path), lambda names: _of_frames(path, names, first, pieces)
-    if suffix in DATABASES:
-        from drbo.data.sqlite import sqlite_pieces
-
-        rows = sqlite_pieces(Path(file), table, [])
-        found = next(rows)
-        check_unique(found, f"file '{path}': ")
-        return _chosen(found, how, path), lambda names: _of_rows(path, names, found, rows)
-    if suffix in PARQUET:
-        with refusing_parquet(path) as (pyarrow, parquet):
-            schema = checked_schema(pyarrow, parquet, path, NO_LIMIT)
-        check_unique(schema.names, f"file '{path}': ")
-        chosen = _chosen(schema.names, how, path)
-        _check_kinds(pyarrow, schema, chosen, path)
+    if named(path).suffix in PARQUET:
+        schema = schema_of(path)
+        chosen = chosen_columns(schema.names, how, path)
+        _check_kinds(schema, chosen, path)
         return chosen, lambda names: _ahead(_of_parquet(path, names))
-    raise DataError(
-        f"file '{path}' cannot be read piece by piece",
-        hint="use Parquet (a file or a folder), text (.csv, .tsv, .txt), an SQLite table, or moments (.npz)",
-    )
-
-
-def _chosen(names: Sequence[Any], how: Reading, path: Path) -> tuple[str, ...]:
-    """Return the columns to use."""
-    found = [str(name) for name in names]
-    for option, wanted in (("columns", how.columns), ("drop", how.drop)):
-        unknown = [name for name in wanted if name not in found]
-        if unknown:
-            raise SettingsError(f"{option}: file '{path}' has no column '{unknown[0]}'")
-    return tuple(name for name in how.columns or found if name not in how.drop)
-
-
-def _refusing(path: Path, frames: Iterator["pd.DataFrame"]) -> Iterator["pd.DataFrame"]:
-    with refusing(path, DataError):
-        yield from frames
+    pieces = frames_of(path, how)
+    first = next(pieces)
+    return tuple(first.columns), lambda names: _of_frames(path, names, first, pieces)
 
 
 def _of_frames(
@@ -196,29 +121,14 @@ def _of_frames(
         frame = next(rest, None)
 
 
-def _of_rows(path: Path, names: Sequence[str], found: Sequence[str], rest: Iterator[list[Any]]) -> Generator[Floats]:
-    import pandas as pd
-
-    def frames() -> Iterator[pd.DataFrame]:
-        for rows in rest:
-            yield pd.DataFrame(rows, columns=list(found)).infer_objects()
-
-    pieces = frames()
-    first = next(pieces, None)
-    if first is not None:
-        yield from _of_frames(path, names, first, pieces)
-
-
 def _of_parquet(path: Path, names: Sequence[str]) -> Iterator[Floats]:
-    with refusing_parquet(path) as (pyarrow, parquet):
-        file, place = parquet.ParquetFile(path), 0
-        for number, batch in enumerate(file.iter_batches(batch_size=block_rows(len(names)), columns=list(names)), 1):
-            values = np.empty((batch.num_rows, len(names)), order="F")
-            for j, name in enumerate(names):
-                values[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
-            yield _finite(values, names, f"file '{path}', block {number} (rows {place} to {place + len(values) - 1})")
-            place += len(values)
-        pyarrow.default_memory_pool().release_unused()
+    place = 0
+    for number, batch in enumerate(batches_of(path, Reading(columns=tuple(names))), 1):
+        values = np.empty((batch.num_rows, len(names)), order="F")
+        for j, name in enumerate(names):
+            values[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
+        yield _finite(values, names, f"file '{path}', block {number} (rows {place} to {place + len(values) - 1})")
+        place += len(values)
 
 
 def _numbers(column: "pd.Series[Any]", where: str) -> Any:
@@ -242,8 +152,8 @@ def _no_number(name: Any, where: str, what: str) -> DataError:
     )
 
 
-def _check_kinds(pyarrow: Any, schema: Any, names: Sequence[str], path: Path) -> None:
-    kinds = pyarrow.types
+def _check_kinds(schema: Any, names: Sequence[str], path: Path) -> None:
+    kinds = import_module("pyarrow.types")
     for name in names:
         kind = schema.field(name).type
         if not (kinds.is_integer(kind) or kinds.is_floating(kind)):
@@ -271,14 +181,3 @@ def _ahead(pieces: Iterator[Floats]) -> Generator[Floats]:
         while (piece := waiting.result()) is not None:
             waiting = pool.submit(next, pieces, None)
             yield piece
-
-
-def _bytes_of_numbers(path: Path) -> float:
-    """Return about how many bytes the numbers of a file take in memory."""
-    if path.suffix.lower() in PARQUET and path.is_file():
-        with refusing_parquet(path) as (_, parquet):
-            about = parquet.ParquetFile(path).metadata
-            return float(8 * about.num_rows * about.num_columns)
-    file = path if path.exists() else Path(str(path).rpartition("::")[0])
-    packed = 4.0 if file.suffix.lower() == ".gz" else 1.0  # text packs to about a quarter
-    return packed * file.stat().st_size if file.is_file() else 0.0
