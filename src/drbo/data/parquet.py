@@ -100,6 +100,13 @@ def checked_schema(pyarrow: Any, parquet: Any, path: Path, limit: InputLimit) ->
     return schema
 
 
+def n_cells(path: Path) -> int:
+    """Return how many cells the footer of a file speaks of."""
+    what = f"file '{path}'"
+    with refusing_parquet(path), path.open("rb") as stream:
+        return sum(chunk.n_cells for chunk in _chunks(_footer(stream, path.stat().st_size, what), what))
+
+
 def _footer(stream: IO[bytes], packed: int, what: str) -> bytes:
     """Return the description of the file, at its end."""
     stream.seek(-8, os.SEEK_END)

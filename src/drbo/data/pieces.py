@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from drbo.data.files import refusing
 from drbo.data.packed import MAX_RATIO, InputLimit
-from drbo.data.parquet import checked_schema, refusing_parquet
+from drbo.data.parquet import checked_schema, n_cells, refusing_parquet
 from drbo.data.table_moments import block_rows
 from drbo.data.text import check_unique, text_pieces
 from drbo.errors import DataError, SettingsError
@@ -150,9 +150,7 @@ def chosen_columns(names: Sequence[Any], how: Reading, path: Path) -> tuple[str,
 def _bytes_of_numbers(path: Path) -> float:
     """Return about how many bytes the numbers of a file take in memory."""
     if path.suffix.lower() in PARQUET and path.is_file():
-        with refusing_parquet(path) as (_, parquet):
-            about = parquet.ParquetFile(path).metadata
-            return float(8 * about.num_rows * about.num_columns)
+        return 8.0 * n_cells(path)
     file = path if path.exists() else Path(str(path).rpartition("::")[0])
     packed = 4.0 if file.suffix.lower() == ".gz" else 1.0  # text packs to about a quarter
     return packed * file.stat().st_size if file.is_file() else 0.0

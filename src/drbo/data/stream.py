@@ -148,7 +148,8 @@ def _numbers(column: "pd.Series[Any]", where: str) -> Any:
 def _no_number(name: Any, where: str, what: str) -> DataError:
     return DataError(
         f"{where}: column '{name}' contains {what}, but only numbers can be summed up",
-        hint=f"correct the cell, or leave the column out with --drop {name}",
+        hint=f"correct the cell, leave the column out with --drop {name}, or raise max_memory so that 'drbo fit' reads "
+        "all rows into memory",
     )
 
 

@@ -132,7 +132,8 @@ def _check_rows(made: Any, table: Table) -> None:
     if table.totals is not None and not (isinstance(made, type) and getattr(made, "takes_missing", False)):
         raise DataError(
             f"score '{name}' needs the rows of the table, but only their moments are known",
-            hint="use bic-nv, bic-ev or bge, which need no more, or fit a sample of the rows",
+            hint="use bic-nv, bic-ev or bge, which need no more, fit a sample of the rows, or raise max_memory so that "
+            "all rows are read into memory",
         )
     if table.incomplete and not (isinstance(made, type) and getattr(made, "takes_missing", False)):
         raise DataError(
