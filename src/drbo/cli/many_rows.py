@@ -1,6 +1,7 @@
 """Tables whose rows are not held in memory: streams of large files, and moments that others share."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -62,7 +63,8 @@ def rows_unread(
     files, how = [file for path in paths for file in files_of(path)], reading(options)
     why = ": a fit in memory would take more than max_memory" if large and not options["stream"] else ""
     if not any(shared) and is_discrete(next(frames_of(files[0], how))):
-        found = counted((frame for file in files for frame in frames_of(file, how)), paths[0])
+        with closing(frame for file in files for frame in frames_of(file, how)) as frames:
+            found = counted(frames, paths[0])
         if not quiet:
             size = f"{found.counts.sum():,} rows, {found.rows.shape[1]} columns"
             say(f"{paths[0]}: {size}, read piece by piece{why}; {len(found.counts):,} different rows were counted")

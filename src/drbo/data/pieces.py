@@ -1,6 +1,6 @@
 """Long tables in pieces: which files they are, how large, and their rows, some thousand at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -89,7 +89,7 @@ def named(path: Path) -> Named:
     return found
 
 
-def frames_of(path: Path, how: Reading) -> Iterator["pd.DataFrame"]:
+def frames_of(path: Path, how: Reading) -> Generator["pd.DataFrame"]:
     """Yield the chosen columns of a file as they are, text among them, some thousand rows at a time."""
     found = named(path)
     with refusing(path, DataError):

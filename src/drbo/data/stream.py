@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -58,12 +58,12 @@ def streamed(
         if is_moments_file(path):
             part = load_moments(path)
         else:
-            names, pieces = _opened(path, how)
-            if total is not None:
-                names = _same_columns(total.names, names, path, paths[0])
-            kept = KeptRows(len(names), seed) if keep_rows and kept is None else kept
-            with closing(pieces(names)) as rows:
-                part = summed(names, rows, kept=kept)
+            with _opened(path, how) as (names, pieces):
+                if total is not None:
+                    names = _same_columns(total.names, names, path, paths[0])
+                kept = KeptRows(len(names), seed) if keep_rows and kept is None else kept
+                with closing(pieces(names)) as rows:
+                    part = summed(names, rows, kept=kept)
         total = part if total is None else total.joined(part)
         stamps.append(stamp_of(path))
         tell(total, stamps, Progress(path, number + 1, len(paths)))
@@ -93,16 +93,21 @@ def _same_columns(wanted: Sequence[str], found: Sequence[str], path: Path, first
     return tuple(wanted)
 
 
-def _opened(path: Path, how: Reading) -> tuple[tuple[str, ...], Callable[[Sequence[str]], Generator[Floats]]]:
-    """Return the columns of a file, and a function that reads them in a given order."""
+@contextmanager
+def _opened(path: Path, how: Reading) -> Iterator[tuple[tuple[str, ...], Callable[[Sequence[str]], Generator[Floats]]]]:
+    """Give the columns of a file, and a function that reads them in a given order.
+
+    The file is closed at the end, whatever happens: no other thread may close a database when it collects garbage.
+    """
     if named(path).suffix in PARQUET:
         schema = schema_of(path)
         chosen = chosen_columns(schema.names, how, path)
         _check_kinds(schema, chosen, path)
-        return chosen, lambda names: _ahead(_of_parquet(path, names))
-    pieces = frames_of(path, how)
-    first = next(pieces)
-    return tuple(first.columns), lambda names: _of_frames(path, names, first, pieces)
+        yield chosen, lambda names: _ahead(_of_parquet(path, names))
+        return
+    with closing(frames_of(path, how)) as pieces:
+        first = next(pieces)
+        yield tuple(first.columns), lambda names: _of_frames(path, names, first, pieces)
 
 
 def _of_frames(
