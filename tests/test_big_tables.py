@@ -183,3 +183,18 @@ def test_graphs_do_not_fill_up_with_the_rows():
     full = DrBO(random_state=0, score_options={"min_strength": 0.0}).fit(many).result_
     assert full.dag.sum() > 1.3 * short.dag.sum()
     assert "min_strength" not in short.scoring.options
+
+
+@pytest.mark.usefixtures("_small_sample")
+@pytest.mark.parametrize("missing", ["drop", "em"])
+def test_missing_cells_of_a_stream_are_treated_as_those_of_a_table(tmp_path, missing):
+    frame, path = _table(), tmp_path / "t.csv"
+    frame = frame.mask(np.random.default_rng(1).random(frame.shape) < 0.05)
+    frame.to_csv(path, index=False)
+    how = {"score": "bic-nv", "score_options": {"penalty": 1.0}, "random_state": 0, "missing": missing}
+    totals = streamed([path], keep_rows=True, keep_patterns=missing == "em")
+    whole, found = DrBO(**how).fit(frame).result_, DrBO(**how).fit(totals).result_
+    assert found.score == pytest.approx(whole.score, rel=1e-9)
+    assert np.array_equal(found.cpdag, whole.cpdag)
+    (one,), (other,) = ([reason for reason in each.reasons if "missing=" in reason] for each in (found, whole))
+    assert one == other

@@ -69,7 +69,9 @@ def rows_unread(
             size = f"{found.counts.sum():,} rows, {found.rows.shape[1]} columns"
             say(f"{paths[0]}: {size}, read piece by piece{why}; {len(found.counts):,} different rows were counted")
         return found
-    totals = streamed(files, how, keep_rows=not any(shared), seed=options["seed"])
+    whole = not any(shared)  # all rows are seen here
+    by_em = whole and options["missing"] == "em"
+    totals = streamed(files, how, keep_rows=whole, keep_patterns=by_em, seed=options["seed"])
     if not quiet:
         drawn = f"{len(totals.sample):,} of them, drawn at random," if len(totals.sample) < totals.n else "all of them"
         kept = f"; {drawn} were kept" if totals.sample.size else ""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from drbo.data.columns import LARGEST, is_number_text
 from drbo.data.moments_file import Stamp, is_moments_file, load_moments
+from drbo.data.pattern_moments import PatternSums
 from drbo.data.pieces import PARQUET, Reading, batches_of, chosen_columns, frames_of, named, schema_of
 from drbo.data.table_moments import KeptRows, TableMoments, summed
 from drbo.errors import DataError
@@ -36,6 +37,7 @@ def streamed(
     how: Reading | None = None,
     *,
     keep_rows: bool = False,
+    keep_patterns: bool = False,
     seed: int = 0,
     begun: tuple[TableMoments, Sequence[Stamp]] | None = None,
     tell: Callable[[TableMoments, list[Stamp], Progress], None] = lambda *_: None,
@@ -46,12 +48,14 @@ def streamed(
     ----------
     paths : files of one table, in the order in which they are added; files of moments may be among them.
     keep_rows : keep the first rows and a random sample, drawn with the ``seed``: for checks of residuals.
+    keep_patterns : sum up incomplete rows too, those with the same missing cells together: for EM.
     begun : moments of the first files, and these files, where an earlier pass ended.
     tell : called after every file with what is known by then.
     """
     how = how or Reading()
     total, stamps = (None, list[Stamp]()) if begun is None else (begun[0], list(begun[1]))
     kept: KeptRows | None = None
+    patterns: PatternSums | None = None
     for number, path in enumerate(paths):
         if number < len(stamps):
             continue
@@ -62,12 +66,14 @@ def streamed(
                 if total is not None:
                     names = _same_columns(total.names, names, path, paths[0])
                 kept = KeptRows(len(names), seed) if keep_rows and kept is None else kept
+                patterns = PatternSums(names) if keep_patterns and patterns is None else patterns
                 with closing(pieces(names)) as rows:
-                    part = summed(names, rows, kept=kept)
+                    part = summed(names, rows, kept=kept, incomplete=None if patterns is None else patterns.see)
         total = part if total is None else total.joined(part)
         stamps.append(stamp_of(path))
         tell(total, stamps, Progress(path, number + 1, len(paths)))
     assert total is not None
+    total = total if patterns is None else replace(total, patterns=patterns.parts())
     if kept is None or not total.n:
         return total
     sample, first = kept.rows()

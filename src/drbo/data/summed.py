@@ -5,6 +5,8 @@ import numpy as np
 from drbo.data.check import apply_policy, check_shape
 from drbo.data.columns import LARGEST, SMALLEST_SPREAD, is_constant
 from drbo.data.dependence import find_dependent_sums
+from drbo.data.missing import said
+from drbo.data.pattern_moments import estimated
 from drbo.data.table import Kind, Table
 from drbo.data.table_moments import TableMoments
 from drbo.errors import DataError
@@ -19,8 +21,8 @@ def checked_totals(
 ) -> tuple[Table, tuple[str, ...]]:
     """Return a table of moments, with the sample of rows that was kept beside them, and notes; or refuse it.
 
-    The policies are those of a fit; of ``missing`` only ``"error"`` and ``"drop"`` can be followed, because a row with
-    a missing cell is in no sum.
+    The policies are those of a fit; ``missing="em"`` needs the patterns of missing cells, which a stream sums up and a
+    file of moments does not have.
 
     Examples
     --------
@@ -30,8 +32,11 @@ def checked_totals(
     (0, 50)
     """
     notes = list[str]()
-    check_shape(totals.n, len(totals.names))
     check_missing(totals, missing, notes)
+    if totals.dropped and missing == "em":
+        totals = estimated(totals)
+        notes[-1] += f"; the effective sample size is {totals.moments.n:.1f} rows"
+    check_shape(totals.n, len(totals.names))
     _check_range(totals)
     d = len(totals.names)
     values = totals.sample if totals.sample.size else np.empty((0, d))
@@ -65,15 +70,12 @@ def check_missing(totals: TableMoments, policy: str, notes: list[str]) -> None:
     named += f"; and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
     if policy == "error":
         raise DataError(f"Input contains NaN: missing values in {named}", hint='use missing="drop"')
-    if policy != "drop":
+    if policy == "impute" or (policy == "em" and not totals.patterns):
         raise DataError(
             f'missing="{policy}" needs the rows of the table, but they were only summed: missing values in {named}',
             hint='use missing="drop", or fit a sample of the rows',
         )
-    notes.append(
-        f'missing="drop": dropped {totals.dropped} of {total} rows; valid only if values are missing completely at '
-        "random (MCAR)"
-    )
+    notes.append(said(policy, total, totals.dropped, int(totals.missing.sum())))
 
 
 def _check_range(totals: TableMoments) -> None:

@@ -5,7 +5,7 @@ of a block are centred by its own means, and two sets of rows are joined by the 
 Means are held as a shift and a small offset from it: no digits are lost where means are large beside deviations.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -53,6 +53,7 @@ class TableMoments:
     missing: npt.NDArray[np.int64]  # (d,) cells without a value
     dropped: int = 0  # rows with such a cell: they are not in the sums
     worth: float = 1.0  # what a row counts as
+    patterns: tuple["TableMoments", ...] = ()  # of the rows that were left out: the columns that are seen in them
     sample: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (k, d) some of the rows, drawn at random
     first: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (m, d) the first rows
 
@@ -121,10 +122,11 @@ def summed(
     pieces: Iterable[Floats],  # (any, d) each; NaN where a cell is missing
     *,
     kept: "KeptRows | None" = None,
+    incomplete: Callable[[Floats], None] | None = None,
 ) -> TableMoments:
     """Return the moments of the rows of one file, whatever the size of the pieces in which they come.
 
-    ``kept`` is shown the rows, to keep some of them.
+    ``kept`` is shown the rows, to keep some of them, and ``incomplete`` every block with a missing cell.
 
     Examples
     --------
@@ -136,8 +138,10 @@ def summed(
     total = _nothing(names)
     with one_blas_thread():
         for block in blocks_of(pieces, len(names)):
-            part = _of_block(tuple(names), block)
+            part = of_block(tuple(names), block)
             total = total.joined(part)
+            if part.dropped and incomplete is not None:
+                incomplete(block)
             if kept is not None:
                 kept.see(block if not part.dropped else block[~np.isnan(block).any(axis=1)])
     return total
@@ -190,7 +194,7 @@ def _nothing(names: Sequence[str]) -> TableMoments:
     )  # fmt: skip
 
 
-def _of_block(names: tuple[str, ...], block: Floats) -> TableMoments:
+def of_block(names: tuple[str, ...], block: Floats) -> TableMoments:
     """Return the moments of a block of rows: its mean first, then the products of what is left."""
     shift = block.mean(axis=0)
     missing, dropped = np.zeros(len(names), dtype=np.int64), 0
