@@ -104,6 +104,7 @@ def test_categories_are_counted(run: Run, folder: Path) -> None:
     done = run("fit", "table.csv", "--stream")
     assert done.exit_code == 0, done.stderr
     assert "3,000 rows, 3 columns, read piece by piece; 27 different rows were counted" in done.stderr
+    assert "3 variables, 27 rows that count as 3000, score bdeu" in done.stdout
     whole = run("fit", "table.csv", "-q")
     assert _edges(done) == _edges(whole)
     assert next(line for line in done.stdout.splitlines() if line.startswith("score")) in whole.stdout
