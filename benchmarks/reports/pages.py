@@ -38,6 +38,8 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/speed.md", "curves", "speed_curves", speed.curves),
     ("docs/speed.md", "startup", "startup", speed.startup),
     ("docs/speed.md", "estimates", "estimates", speed.estimates),
+    ("docs/big-tables.md", "passes", "big_passes", speed.passes),
+    ("docs/big-tables.md", "strength", "big_strength", speed.strength),
     ("docs/scaling-out.md", "workers", "workers", speed.workers),
     ("docs/report.md", "pages", "pages", speed.pages),
     ("docs/report.md", "axe", "axe", speed.axe),

@@ -2,6 +2,7 @@
 
 #: Modules of this folder, and what they ask.
 STUDIES = {
+    "big_tables": "one pass over a long table beside NumPy and DuckDB, and edges as rows are added",
     "bootstrap": "cost of a bootstrap, and warm against cold starts",
     "calibration": "probabilities and bootstrap frequencies of links and arrows against the truth",
     "core_speed": "searches by the compiled core against an earlier version of drbo, in turn",

@@ -27,6 +27,7 @@ from drbo.cli.interrupts import INTERRUPTED, NO_RESULT
 from drbo.cli.judge import judge
 from drbo.cli.lag import lag
 from drbo.cli.messages import OutputError, ready_streams, say, say_error, say_warning
+from drbo.cli.moments import moments
 from drbo.cli.report import report
 from drbo.cli.resume import resume
 from drbo.cli.score import score
@@ -136,6 +137,7 @@ for command in (
     effects,
     score,
     compare,
+    moments,
     lag,
     simulate,
     datasets,

@@ -32,6 +32,8 @@ def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
         arguments |= budget
     if options["penalty"] is not None:
         arguments["score_options"] = {"penalty": options["penalty"]}
+    if options["min_strength"] is not None:
+        arguments["score_options"] = arguments.get("score_options", {}) | {"min_strength": options["min_strength"]}
     if options["no_other_targets"]:
         if options["targets"] is None:
             raise SettingsError("--no-other-targets requires --targets", hint="add --targets FILE")
