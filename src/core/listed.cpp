@@ -151,7 +151,8 @@ class ListedClimb : public ListedOrder {
 class Chain : public ListedOrder {
  public:
   Chain(const ListedFamilies& families, const int64_t* start, Watch& watch)
-      : ListedOrder(families, start, watch), new_(families.d) {
+      : ListedOrder(families, start, watch), new_(families.d), first_block_(families.d) {
+    for (size_t node = 0; node < families.d; ++node) list_blocks(node);
     set_values(0, families.d - 1, value_);
   }
 
@@ -186,28 +187,45 @@ class Chain : public ListedOrder {
       move(there, here);
   }
 
+  // Notes which families of a node have each other node as a parent, as one bit each, 64 families to a block.
+  void list_blocks(size_t node) {
+    const size_t d = families_.d, start = families_.starts[node], end = families_.starts[node + 1];
+    first_block_[node] = with_.size() / d;
+    with_.resize(with_.size() + (end - start + 63) / 64 * d);
+    for (size_t row = start; row < end; ++row) {
+      uint64_t* with = with_.data() + (first_block_[node] + (row - start) / 64) * d;
+      for (size_t word = 0; word < families_.n_words; ++word)
+        for (Set left = families_.words[row * families_.n_words + word]; left; left &= left - 1)
+          with[64 * word + lowest(left)] |= singleton((row - start) % 64);
+    }
+  }
+
   // Fills in the totals of the nodes at places low to high.
   void set_values(int64_t low, int64_t high, vector<double>& value) {
-    clear();
-    for (int64_t place = 0; place <= high; ++place) {
-      if (place >= low) value[order_[place]] = total(order_[place]);
-      add(order_[place]);
+    for (int64_t place = high; place >= low; --place) {
+      outside_.assign(order_.begin() + place + 1, order_.end());
+      value[order_[place]] = total(order_[place]);
     }
     watch_.check(2 * high);
   }
 
   // The log of the summed weight of a node's families with parents inside before_.
   double total(int64_t node) {
+    const int64_t start = families_.starts[node], end = families_.starts[node + 1];
     double top = NEVER, sum = 0.0;
-    int64_t row = families_.starts[node];
-    for (; row < families_.starts[node + 1]; ++row) {
-      const double weight = families_.values[row];
-      if (weight < top - NEGLIGIBLE) break;
-      if (!fits(row)) continue;
-      if (top == NEVER) top = weight;
-      sum += std::exp(weight - top);
+    int64_t row = start;
+    for (; row < end && families_.values[row] >= top - NEGLIGIBLE; row += 64) {
+      uint64_t left = end - row < 64 ? singleton(end - row) - 1 : ~uint64_t{0};
+      const uint64_t* with = with_.data() + (first_block_[node] + (row - start) / 64) * families_.d;
+      for (const int64_t other : outside_) left &= ~with[other];
+      for (; left; left &= left - 1) {
+        const double weight = families_.values[row + lowest(left)];
+        if (weight < top - NEGLIGIBLE) break;
+        if (top == NEVER) top = weight;
+        sum += std::exp(weight - top);
+      }
     }
-    watch_.check(4 * (row - families_.starts[node]));
+    watch_.check((row - start) / 16);
     return sum > 0 ? top + std::log(sum) : NEVER;
   }
 
@@ -230,6 +248,9 @@ class Chain : public ListedOrder {
   }
 
   vector<double> new_;
+  vector<uint64_t> with_;       // (blocks, d) the families of a block that have a node as a parent
+  vector<size_t> first_block_;  // (d,) of each node
+  vector<int64_t> outside_;     // the nodes after the one that is looked at
 };
 
 std::tuple<Result<int64_t, 1>, Result<int64_t, 1>, double> climb_known(const Ints& order, const In<uint64_t, 2>& words,
