@@ -4,7 +4,16 @@ from benchmarks.reports.tables import header
 from benchmarks.rows import Row, grouped
 
 #: What a method is called in a table.
-WORDS = {"unknown": "targets unknown", "known": "targets known", "context": "one 0/1 column per experiment"}
+WORDS = {
+    "unknown": "targets unknown",
+    "known": "targets known",
+    "context": "one 0/1 column per experiment",
+    "gies": "GIES, targets known",
+    "gnies": "GnIES",
+    "ut-igsp": "UT-IGSP",
+}
+#: Kinds of classes in words.
+CLASSES = {"tree": "trees", "chordal": "chordal graphs", "ER1": "ER1", "ER2": "ER2"}
 
 
 def tunnel(rows: list[Row]) -> str:
@@ -28,4 +37,32 @@ def simulated(rows: list[Row]) -> str:
         right = sum(int(row["class_right"]) for row in part)
         text += f"| {kind} | {WORDS.get(method, method)} | {len(part)} | {mean['shd']:.1f} | {right} of {len(part)} "
         text += f"| {', '.join(map(str, sums))} | {mean['seconds']:.1f} |\n"
+    return text
+
+
+def next_classes(rows: list[Row]) -> str:
+    """Return the experiments until every edge is settled, by kind of class and choice."""
+    text = header(
+        "classes | | random | most open edges | edge entropies | information | of random | optimum | information there"
+    )
+    by_kind = grouped(rows, "kind")
+    for kind, part in [*((CLASSES[name], by_kind[name,]) for name in CLASSES if (name,) in by_kind), ("all", rows)]:
+        means = {
+            name: sum(float(row[name]) for row in part) / len(part)
+            for name in ("random", "degree", "edge_entropy", "information")
+        }
+        small = [row for row in part if row["optimum"] != ""]
+        text += f"| {kind} | {len(part)} | {' | '.join(f'{value:.2f}' for value in means.values())} "
+        text += f"| {means['information'] / means['random']:.2f} "
+        there = [sum(float(row[name]) for row in small) / max(1, len(small)) for name in ("optimum", "information")]
+        text += f"| {there[0]:.2f} ({len(small)} classes) | {there[1]:.2f} |\n"
+    return text
+
+
+def next_replay(rows: list[Row]) -> str:
+    """Return the light tunnel after each experiment, in each order."""
+    text = header("order | experiments | the last one | F1 of arrows | with all 20 | edges supported | assumed")
+    for row in rows:
+        text += f"| {row['order']} | {row['step']} | {row['experiment'] or '-'} | {float(row['f1']):.3f} "
+        text += f"| {float(row['f1_all']):.3f} | {row['supported']} of {row['edges']} | {row['assumed']} |\n"
     return text

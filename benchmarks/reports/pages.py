@@ -17,6 +17,8 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/hidden.md", "hidden", "hidden", hidden.hidden),
     ("docs/experiments.md", "tunnel", "interventions_tunnel", interventions.tunnel),
     ("docs/experiments.md", "simulated", "interventions_simulated", interventions.simulated),
+    ("docs/experiments.md", "next classes", "next_classes", interventions.next_classes),
+    ("docs/experiments.md", "next replay", "next_replay", interventions.next_replay),
     ("docs/efficiency.md", "efficiency", "efficiency", searches.efficiency),
     ("docs/efficiency.md", "expensive", "expensive", searches.expensive),
     ("docs/own-score.md", "own score", "own_score", searches.own_score),

@@ -4,11 +4,15 @@
     python -m benchmarks interventions --part simulated_tables
 
 ``context`` has a 0/1 column for each experiment that nothing causes, as in joint causal inference (Mooij, Magliacane &
-Claassen 2020); ``gies`` (Hauser & Buehlmann 2012) knows the targets and takes them as hard, where the package of that
-name is installed. ``f1`` is that of the drawn arrows. ``class_right``: the interventional class is that of the true
-graph with its true targets. Nothing was chosen on the light tunnel, nor on seeds 0 to 9.
+Claassen 2020). Others run where their packages are installed: ``gies`` (Hauser & Buehlmann 2012; it knows the targets
+and takes them as hard), ``gnies`` (Gamella, Taeb, Heinze-Deml & Buehlmann 2022; targets unknown, and one set of them
+for all experiments together, so that they are not counted) and ``ut-igsp`` (Squires, Wang & Uhler 2020; package
+causaldag, targets unknown, Gaussian tests at 0.001). ``f1`` is that of the drawn arrows. ``class_right``: the
+interventional class is that of the true graph with its true targets. Nothing was chosen on the light tunnel, nor on
+seeds 0 to 9.
 """
 
+import random
 import time
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -27,8 +31,13 @@ from drbo.claims.experiments import interventional_class
 from drbo.constraints import Constraints
 
 Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+#: What each experiment changes.
+Changed = list[list[int]]
 CONTROL = "observational"
-METHODS = ("unknown", "known", "context", "gies")
+METHODS = ("unknown", "known", "context", "gies", "gnies", "ut-igsp")
+PACKAGES = {"gies": "gies", "gnies": "gnies", "ut-igsp": "causaldag"}
+LEVEL = 1e-3
 KINDS = ("hard", "shift", "coefficients", "nothing")
 D, EXPERIMENTS, CONTROL_ROWS, ROWS, FIRST = 20, 10, 500, 100, 30
 
@@ -61,8 +70,11 @@ def simulated(kind: str, seed: int) -> tuple[pd.DataFrame, Bools, Bools]:
 def fitted(method: str, frame: pd.DataFrame, known: dict[str, Any], seed: int) -> tuple[Bools, list[tuple[str, str]]]:
     """Return the DAG that a method finds, and the targets, the surest first."""
     names = [name for name in frame if name != "experiment"]
-    if method == "gies":
-        return _gies(frame, names, known), []
+    if method in PACKAGES:
+        labels = [CONTROL, *(label for label in frame["experiment"].unique() if label != CONTROL)]
+        groups = [frame.loc[frame["experiment"] == label, names].to_numpy() for label in labels]
+        found, changed = RIVALS[method](groups, [[names.index(one) for one in known[label]] for label in labels[1:]])
+        return found, [(labels[e + 1], names[j]) for e, hit in enumerate(changed) for j in hit]
     if method != "context":
         targets = known if method == "known" else None
         result = DrBO(experiment="experiment", targets=targets, random_state=seed).fit(frame).result_
@@ -75,18 +87,48 @@ def fitted(method: str, frame: pd.DataFrame, known: dict[str, Any], seed: int) -
     return result.dag[: len(names), : len(names)], [(labels[e], names[j]) for e, j in found]
 
 
-def _gies(frame: pd.DataFrame, names: list[str], known: dict[str, Any]) -> Bools:
+def _gies(groups: list[Floats], known: Changed) -> tuple[Bools, Changed]:
     import gies
 
-    groups = [frame.loc[frame["experiment"] == label, names].to_numpy() for label in (CONTROL, *known)]
-    sets = [[], *([names.index(column) for column in columns] for columns in known.values())]
-    graph = gies.fit_bic(groups, sets)[0] != 0
-    return np.asarray(graph & (np.triu(graph) | ~graph.T), dtype=np.bool_)  # an undirected edge points up
+    return _drawn(gies.fit_bic(groups, [[], *known])[0]), []
+
+
+def _gnies(groups: list[Floats], _known: Changed) -> tuple[Bools, Changed]:
+    import gnies
+
+    return _drawn(gnies.fit(groups, approach="rank", center=False)[1]), []
+
+
+def _ut_igsp(groups: list[Floats], _known: Changed) -> tuple[Bools, Changed]:
+    import conditional_independence as tests
+    from causaldag import unknown_target_igsp
+
+    control, *others = groups
+    ci = tests.MemoizedCI_Tester(
+        tests.partial_correlation_test, tests.partial_correlation_suffstat(control), alpha=LEVEL
+    )
+    same = tests.MemoizedInvarianceTester(
+        tests.gauss_invariance_test, tests.gauss_invariance_suffstat(control, others), alpha=LEVEL
+    )
+    nodes, settings = set(range(control.shape[1])), [{"known_interventions": []} for _ in others]
+    random.seed(0)  # the package draws its starts from the global generators
+    np.random.seed(0)  # noqa: NPY002
+    dag, changed = unknown_target_igsp(settings, nodes, ci, same)
+    return np.asarray(dag.to_amat()[0]) != 0, [sorted(int(node) for node in hit) for hit in changed]
+
+
+RIVALS = {"gies": _gies, "gnies": _gnies, "ut-igsp": _ut_igsp}
+
+
+def _drawn(graph: npt.NDArray[Any]) -> Bools:
+    """Return a class as one graph: an undirected edge points up."""
+    edges = np.asarray(graph) != 0
+    return np.asarray(edges & (np.triu(edges) | ~edges.T), dtype=np.bool_)
 
 
 def available(methods: Names) -> list[str]:
     """Return the methods that can run here."""
-    return [name for name in methods if name != "gies" or find_spec("gies") is not None]
+    return [name for name in methods if name not in PACKAGES or find_spec(PACKAGES[name]) is not None]
 
 
 def target_counts(found: list[tuple[str, str]], true: set[tuple[str, str]]) -> Row:
@@ -134,7 +176,7 @@ def simulated_tables(
                 found, targets = fitted(method, frame, known, seed)
                 took = round(time.process_time() - start, 1)
                 hit = np.array([[(label, name) in targets for name in names] for label in known], dtype=bool)
-                hit = changed if method == "gies" else hit
+                hit = changed if method in ("gies", "gnies") else hit
                 own = interventional_class(found, Constraints.none(D), hit)
                 apart = (found != dag) | (found != dag).T
                 row: Row = {"kind": kind, "method": method, "seed": seed, "seconds": took}
