@@ -156,9 +156,13 @@ class Chain : public ListedOrder {
     set_values(0, families.d - 1, value_);
   }
 
-  // Writes the mean over the second half of the steps of the probability of each edge. A step has random numbers: the
-  // node to move, how far, and one in [0, 1).
-  void run(size_t steps, const int64_t* moved, const int64_t* length, const double* uniform, double* edges) {
+  // How many orders a chain looks at: one every d steps of the second half.
+  static size_t samples(size_t steps, size_t d) { return steps ? (steps - 1) / d + 1 - ((steps + 1) / 2 + d - 1) / d : 0; }
+
+  // Writes these orders, and the mean over them of the probability of each edge. A step has random numbers: the node to
+  // move, how far, and one in [0, 1).
+  void run(size_t steps, const int64_t* moved, const int64_t* length, const double* uniform, double* edges,
+           int64_t* orders) {
     const size_t d = families_.d;
     size_t samples = 0;
     std::fill_n(edges, d * d, 0.0);
@@ -166,6 +170,7 @@ class Chain : public ListedOrder {
       take_step(moved[step], length[step], uniform[step]);
       if (2 * step >= steps && step % d == 0) {
         collect(edges);
+        orders = std::copy(order_.begin(), order_.end(), orders);
         ++samples;
       }
     }
@@ -265,27 +270,32 @@ std::tuple<Result<int64_t, 1>, Result<int64_t, 1>, double> climb_known(const Int
   return {to_numpy(climb->order()), to_numpy(climb->chosen()), climb->total()};
 }
 
-Result<double, 3> edge_chains(const Ints2& starts, const In<uint64_t, 2>& words, const Row& logs, const Ints& bounds,
-                              const Ints2& moved, const Ints2& length, const Table& uniform, int threads) {
+std::tuple<Result<double, 3>, Result<int64_t, 3>> order_chains(const Ints2& starts, const In<uint64_t, 2>& words,
+                                                               const Row& logs, const Ints& bounds, const Ints2& moved,
+                                                               const Ints2& length, const Table& uniform, int threads) {
   const size_t chains = starts.shape(0), d = starts.shape(1), steps = moved.shape(1);
   const ListedFamilies families(words, logs, bounds, d);
   require_shape({chains, steps}, "moved, length and uniform", moved, length, uniform);
   require_range(moved.data(), chains * steps, 0, whole(d), "moved");
   require_range(length.data(), chains * steps, -whole(d), whole(d) + 1, "length");
   for (size_t chain = 0; chain < chains; ++chain) require_order(starts.data() + chain * d, d);
+  const size_t kept = Chain::samples(steps, d);
   Owned<double, 3> edges({chains, d, d});
+  Owned<int64_t, 3> orders({chains, kept, d});
   in_parts(chains, threads, [&](int64_t chain, Watch& watch) {
     const size_t at = chain * steps;
     Chain walk(families, starts.data() + chain * d, watch);
-    walk.run(steps, moved.data() + at, length.data() + at, uniform.data() + at, edges.data() + chain * d * d);
+    walk.run(steps, moved.data() + at, length.data() + at, uniform.data() + at, edges.data() + chain * d * d,
+             orders.data() + chain * kept * d);
   });
-  return edges.give();
+  return {edges.give(), orders.give()};
 }
 }  // namespace
 
 void bind_listed(nb::module_& m) {
   m.def("climb_known", &climb_known,
         "Move nodes to their best places until none gains; return the order, each node's family and the total.");
-  m.def("edge_chains", &edge_chains, "Return the probability of each edge that each chain saw in its second half.");
+  m.def("order_chains", &order_chains,
+        "Return the probability of each edge over the orders that each chain saw in its second half, and the orders.");
 }
 }  // namespace drbo

@@ -152,7 +152,7 @@ class NoiseRows:
 def climb_known(
     order: Ints, words: Masks, shares: Floats, starts: Ints, visits: Ints, /
 ) -> tuple[Ints, Ints, float]: ...
-def edge_chains(
+def order_chains(
     starts: Ints,
     words: Masks,
     logs: Floats,
@@ -162,7 +162,7 @@ def edge_chains(
     uniform: Floats,
     threads: int,
     /,
-) -> Floats: ...
+) -> tuple[Floats, Ints]: ...
 
 # linear_parents.cpp
 def linear_parent_sets(

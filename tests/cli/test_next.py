@@ -21,11 +21,17 @@ def test_ranking_in_words_and_as_json(run: Run, fitted: str) -> None:
     assert "about whether rain causes slip" in done.stdout
     assert "1. rain: 0.92 bits" in done.stdout
     assert "rows of an experiment" not in done.stdout
-    assert "no hidden causes" in done.stdout
+    assert "no cause is hidden" in done.stdout
     found = json.loads(run("next", fitted, "--batch", "2", "--rows", "500", "--json").stdout)
     assert found["rows"] == 500
     assert found["experiments"][0]["column"] == "wet"
     assert found["batch"] == ["wet"]
+
+
+def test_the_posterior_of_the_table(run: Run, fitted: str, chain: Path) -> None:
+    done = run("next", fitted, chain)
+    assert done.exit_code == 0, done.stderr
+    assert "500 draws from the exact posterior over all DAGs" in done.stdout
 
 
 def test_costs(run: Run, fitted: str) -> None:

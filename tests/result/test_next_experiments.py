@@ -126,6 +126,34 @@ def test_wrong_options(options, words):
         _result().next_experiments(**options)
 
 
+def test_information_over_the_posterior_of_the_table(rng):
+    x = rng.normal(size=(400, 4))
+    x[:, 1] += x[:, 0]
+    x[:, 2] += x[:, 1]
+    x[:, 3] += 0.12 * x[:, 0]  # a link that is far from certain
+    table = pd.DataFrame(x, columns=list(NAMES))
+    result = DrBO(score="bic-nv", random_state=0).fit(table).result_
+    plain, drawn = result.next_experiments(), result.next_experiments(table)
+    assert "draws from the exact posterior over all DAGs" in drawn.basis
+    assert drawn.experiments[0].column == plain.experiments[0].column == "wet"
+    assert drawn.unknown != plain.unknown
+    assert {one.column for one in drawn.experiments} >= {one.column for one in plain.experiments}
+    assert drawn == result.next_experiments(table)  # seeded
+    goal = result.next_experiments(table, goal="rain->slip", rows=None)
+    assert 0 < goal.unknown <= 1
+
+
+def test_information_over_the_posterior_of_experiments(rng):
+    x = rng.normal(size=(400, 3))
+    run = np.repeat(["observational", "shifted"], 200)
+    x[run == "shifted", 0] += 2.0
+    x[:, 1] += x[:, 0]
+    x[:, 2] += x[:, 1]
+    table = pd.DataFrame(x, columns=list("abc")).assign(run=run)
+    result = DrBO(experiment="run", random_state=0).fit(table).result_
+    assert result.next_experiments(table).summary()
+
+
 def test_hidden_causes_are_refused():
     x = np.random.default_rng(0).normal(size=(100, 2))
     x[:, 1] += x[:, 0]

@@ -76,6 +76,8 @@ class Left:
 
     def about(self, question: Question) -> "Left":
         """Return the same graphs with the answer of each to a question."""
+        if not self.parts:
+            return self
         joint = self._joint()
         below = closure(self._graphs(joint))
         return Left((joint,), self.settled, self.shown, question(below))
@@ -126,6 +128,8 @@ class Left:
 
     def graphs(self) -> tuple[Bools, Floats]:
         """Return graphs (M, d, d) that are left, at most a few hundred, and their probabilities."""
+        if not self.parts:
+            return self.settled[None], np.ones(1)
         joint = self._joint()
         kept = np.arange(len(joint.forward))
         if len(kept) > MOST_AVERAGED:

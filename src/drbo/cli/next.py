@@ -8,11 +8,13 @@ import click
 
 from drbo.cli.messages import show
 from drbo.cli.options import COUNT, FILE, json_option
+from drbo.cli.table_options import file_options, read_frame
 from drbo.errors import DataError
 
 
 @click.command("next", short_help="Rank the experiments that would settle a graph.")
 @click.argument("run", type=FILE)
+@click.argument("data", type=FILE, required=False)
 @click.option(
     "--goal",
     default="graph",
@@ -32,22 +34,30 @@ from drbo.errors import DataError
 @click.option(
     "--batch", type=COUNT, default=1, show_default=True, metavar="K", help="Experiments that are made at the same time."
 )
+@file_options
 @json_option
-def next_(run: Path, costs: Path | None, as_json: bool, **options: Any) -> None:  # fmt: skip
+def next_(run: Path, data: Path | None, costs: Path | None, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Rank experiments on single columns by the information that they are expected to give, per cost.
 
     RUN is a folder that 'drbo fit -o' wrote. Open and assumed directions are what is not known. For each experiment the
     command says which directions it would settle, how many rows that needs, and what stays open after it.
 
+    With DATA, the table of the run, information is averaged over the classes of graphs that are drawn from the
+    posterior: exactly up to 15 columns, else by chains over orders. Without it, the class of the graph is taken as
+    right.
+
     \b
     Examples:
       drbo next result
+      drbo next result table.csv
       drbo next result --goal 'dose->outcome' --rows 500
       drbo next result --goal effects-on:outcome --cost costs.csv --batch 3
     """
     from drbo.result.result import Result
 
-    found = Result.load(run).next_experiments(costs=None if costs is None else read_costs(costs), **options)
+    frame = None if data is None else read_frame(data, options)
+    asked = {name: options[name] for name in ("goal", "rows", "batch")}
+    found = Result.load(run).next_experiments(frame, costs=None if costs is None else read_costs(costs), **asked)
     show(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else found.summary(), machine=as_json)
 
 

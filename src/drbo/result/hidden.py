@@ -208,7 +208,7 @@ class HiddenResult(Result):
         """Refuse: effects are not estimated where causes may be hidden."""
         self.refuse("effects()")
 
-    def next_experiments(self, **options: Any) -> NoReturn:
+    def next_experiments(self, X: Any = None, **options: Any) -> NoReturn:
         """Refuse: experiments are ranked over DAGs."""
         self.refuse("next_experiments()")
 

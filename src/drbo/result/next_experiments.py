@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isfinite, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from drbo.claims.next_experiment import (
 )
 from drbo.claims.orientations import Bools, Floats, Ways, ways_left
 from drbo.errors import SettingsError
-from drbo.graph import meek_closure
+from drbo.graph import cpdag_to_dag, meek_closure
+from drbo.result.on_data import drawn_classes
 from drbo.result.ranked_experiments import Edge, NextExperiment, NextExperiments
 
 if TYPE_CHECKING:
@@ -29,17 +30,20 @@ if TYPE_CHECKING:
 
 #: What every ranking rests on.
 ASSUMPTIONS = (
-    "no hidden causes; links and supported arrows are right",
+    "the score is right about links and supported arrows, and no cause is hidden",
     "an experiment sets one column at random, with the spread that it has in the table, and changes nothing else",
     "all graphs that are left are equally likely: an assumed arrow on its own has probability 0.5",
 )
 LINEAR = "relations are linear, as strong as in the graph; an edge is settled at odds of 100"
 PERFECT = "every experiment has enough rows (how many is known for linear scores only)"
 EFFECTS_ON = "effects-on:"
+#: Graphs that are drawn from a posterior, and about how many of these and their equals responses are averaged over.
+DRAWN, RESPONSES = 500, 500
 
 
 def next_experiments(
     result: "Result",
+    X: Any = None,
     *,
     goal: str = "graph",
     rows: int | None = 200,
@@ -50,6 +54,8 @@ def next_experiments(
 
     Parameters
     ----------
+    X : the table of the fit. With it, information is averaged over the classes of graphs that are drawn from the
+        posterior of the score; without it, the class of the graph is taken as right.
     goal : ``"graph"``: all directions; ``"a->b"``: whether a causes b, directly or not; ``"effects-on:b"``: which
         columns cause b.
     rows : planned for each experiment; None: enough to settle every edge at its column.
@@ -61,26 +67,28 @@ def next_experiments(
     for name, value in (("rows", rows), ("batch", batch)):
         if value is not None and value < 1:
             raise SettingsError(f"{name} must be at least 1, got {value}", hint=f"leave out {name} for the default")
-    left, per_row = _left(result, rows)
-    if not left.parts:
+    best, per_row = _left(result, rows)
+    if not best.parts:
         return NextExperiments(goal=words, rows=rows)
+    cases, basis = ([(1.0, best)], _basis(best.parts)) if X is None else _drawn(result, X, rows)
     asked, with_enough_rows = (
-        Mixture(((1.0, one if question is None else one.about(question)),)) for one in (left, replace(left, shown=None))
+        Mixture(tuple((share, one if question is None else one.about(question)) for share, one in given))
+        for given in (cases, [(share, replace(one, shown=None)) for share, one in cases])
     )
     of_use = [v for v in asked.nodes if isfinite(prices[v]) and with_enough_rows.information([v]) > LEAST_GAIN]
-    found = [_experiment(result, left, asked, node, prices[node], per_row) for node in of_use]
+    found = [_experiment(result, best, asked, node, prices[node], per_row) for node in of_use]
     chosen = asked.batch(batch, prices)
     assumed = unsettled_graph(result)[1]
     return NextExperiments(
         goal=words,
         unknown=asked.entropy,
-        open=_named_edges(names, [edge for edge in _edges(left) if not assumed[edge]]),
-        assumed=_named_edges(names, [edge for edge in _edges(left) if assumed[edge]]),
+        open=_named_edges(names, [edge for edge in _edges(best) if not assumed[edge]]),
+        assumed=_named_edges(names, [edge for edge in _edges(best) if assumed[edge]]),
         rows=rows,
         experiments=tuple(sorted(found, key=lambda one: (-round(one.per_cost, 9), one.column))),
         batch=tuple(names[node] for node in chosen),
         batch_information=asked.information(chosen),
-        basis=_basis(left.parts),
+        basis=basis,
         assumptions=(*ASSUMPTIONS, PERFECT if per_row is None else LINEAR),
     )
 
@@ -95,16 +103,47 @@ def _left(result: "Result", rows: int | None) -> tuple[Left, Floats | None]:
     return replace(left, shown=chance_to_show(per_row, rows)), per_row
 
 
+def _drawn(result: "Result", X: Any, rows: int | None) -> tuple[list[tuple[float, Left]], str]:
+    """Return what is left in the classes of graphs from the posterior, with their shares, and how they were drawn.
+
+    Arrows that are supported or assumed in the result are so in the drawn graphs that have them.
+    """
+    drawn, how = drawn_classes(result, X, DRAWN)
+    supported, turnable = _with(result, "supported"), _with(result, "assumed")
+    cases = []
+    for share, graph in drawn:
+        for i, j in np.argwhere(supported).tolist():
+            if graph[i, j] and graph[j, i]:
+                graph[j, i] = False
+                graph = meek_closure(graph)
+        assumed = graph & ~graph.T & (turnable | turnable.T)
+        parts = ways_left(graph, cpdag_to_dag(graph), assumed, seed=result.seed)
+        cases.append((share, Left(parts, graph & ~graph.T & ~assumed)))
+    if rows is None or result.standardised_weights is None:
+        return cases, how
+    every = [left.graphs()[0] for _, left in cases]
+    step = max(1, sum(map(len, every)) // RESPONSES)
+    some = np.concatenate(every)[::step]
+    correlation = implied_correlation(result.dag, result.standardised_weights)
+    per_row = information_per_row(correlation, some, np.full(len(some), 1 / len(some)))
+    shown = chance_to_show(np.where(per_row > 0, per_row, per_row.T), rows)  # a direction that none of these graphs has
+    return [(share, replace(left, shown=shown)) for share, left in cases], how
+
+
 def unsettled_graph(result: "Result") -> tuple[Bools, Bools]:
     """Return the class of a result with its supported arrows, and the arrows in it that are only assumed.
 
     Supported arrows that the class leaves open (by the noise check) are directed, with what follows from them.
     """
-    supported, assumed = np.zeros_like(result.dag), np.zeros_like(result.dag)
-    supported[result.dag] = [one.direction == "supported" for one in result.directions]
-    assumed[result.dag] = [one.direction == "assumed" for one in result.directions]
-    graph = meek_closure(result.mpdag & ~supported.T)
-    return graph, assumed & ~graph.T
+    graph = meek_closure(result.mpdag & ~_with(result, "supported").T)
+    return graph, _with(result, "assumed") & ~graph.T
+
+
+def _with(result: "Result", direction: str) -> Bools:
+    """Return (d, d) the arrows whose direction is supported, assumed or open."""
+    found = np.zeros_like(result.dag)
+    found[result.dag] = [one.direction == direction for one in result.directions]
+    return found
 
 
 def _experiment(

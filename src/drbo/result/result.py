@@ -348,11 +348,11 @@ class Result:
         """Return how a category would be distributed if another were set; see :mod:`drbo.result.interventions`."""
         return on_data.probabilities_of(self, self._answer, X, (source, level), target, missing)
 
-    def next_experiments(self, **options: Any) -> "NextExperiments":
+    def next_experiments(self, X: Any = None, **options: Any) -> "NextExperiments":
         """Rank experiments by what they would tell; see :func:`drbo.result.next_experiments.next_experiments`."""
         from drbo.result.next_experiments import next_experiments
 
-        return next_experiments(self, **options)
+        return next_experiments(self, X, **options)
 
     def report(self, path: str | Path) -> Path:
         """Write a single HTML file that explains this result; see :func:`drbo.result.report.page.write_report`."""
