@@ -17,6 +17,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/hidden.md", "hidden", "hidden", hidden.hidden),
     ("docs/experiments.md", "tunnel", "interventions_tunnel", interventions.tunnel),
     ("docs/experiments.md", "simulated", "interventions_simulated", interventions.simulated),
+    ("docs/experiments.md", "sachs", "interventions_sachs", interventions.sachs),
     ("docs/experiments.md", "next classes", "next_classes", interventions.next_classes),
     ("docs/experiments.md", "next replay", "next_replay", interventions.next_replay),
     ("docs/efficiency.md", "efficiency", "efficiency", searches.efficiency),

