@@ -112,6 +112,7 @@ def experiment_families(
     charge: float,  # of ln n, per parameter
     price: float,  # of a change that was not known before
     collinear: float,
+    drift: float,  # variance of intercepts between experiments, relative to that of the noise
     nodes: Ints,  # (m,)
     starts: Ints,  # (m + 1,) where the parents of a family begin
     members: Ints,  # parents, one family after the other
