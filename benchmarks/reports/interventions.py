@@ -6,6 +6,7 @@ from benchmarks.rows import Row, grouped
 #: What a method is called in a table.
 WORDS = {
     "unknown": "targets unknown",
+    "drift": "targets unknown, `drift`",
     "known": "targets known",
     "context": "one 0/1 column per experiment",
     "gies": "GIES, targets known",

@@ -8,7 +8,8 @@
 Claassen 2020). Others run where their packages are installed: ``gies`` (Hauser & Buehlmann 2012; it knows the targets
 and takes them as hard), ``gnies`` (Gamella, Taeb, Heinze-Deml & Buehlmann 2022; targets unknown, and one set of them
 for all experiments together, so that they are not counted) and ``ut-igsp`` (Squires, Wang & Uhler 2020; package
-causaldag, targets unknown, Gaussian tests at 0.001). ``f1`` is that of the drawn arrows. ``class_right``: the
+causaldag, targets unknown, Gaussian tests at 0.001). ``drift`` lets intercepts drift, as they do in all mechanisms of a
+``drifting shift``, by 0.3 standard deviations of the noise. ``f1`` is that of the drawn arrows. ``class_right``: the
 interventional class is that of the true graph with its true targets. Nothing was chosen on the light tunnel, nor on
 seeds 0 to 9.
 """
@@ -40,10 +41,11 @@ Floats = npt.NDArray[np.float64]
 #: What each experiment changes.
 Changed = list[list[int]]
 CONTROL = "observational"
-METHODS = ("unknown", "known", "context", "gies", "gnies", "ut-igsp")
+METHODS = ("unknown", "drift", "known", "context", "gies", "gnies", "ut-igsp")
 PACKAGES = {"gies": "gies", "gnies": "gnies", "ut-igsp": "causaldag"}
 LEVEL = 1e-3
-KINDS = ("hard", "shift", "coefficients", "nothing")
+KINDS = ("hard", "shift", "coefficients", "nothing", "drifting shift")
+DRIFT = 0.3
 #: Fits that do not know of experiments: of the control alone, and of all rows as one table.
 BLIND = ("control", "pooled")
 #: Columns of cdt's file, by the names of the proteins.
@@ -75,13 +77,15 @@ def simulated(kind: str, seed: int) -> tuple[pd.DataFrame, Bools, Bools]:
         if number and kind != "nothing":
             changed[number - 1, rng.choice(D, rng.integers(1, 3), replace=False)] = True
             for node in np.flatnonzero(changed[number - 1]):
-                if kind == "shift":
+                if kind in ("shift", "drifting shift"):
                     shift[node] = rng.choice([-1, 1]) * rng.uniform(1, 2)
                 elif kind == "coefficients":
                     own[:, node] = dag[:, node] * rng.uniform(0.5, 1.5, D) * rng.choice([-1, 1], D)
                     spread[node] *= rng.choice([0.5, 2.0])
                 else:
                     own[:, node], shift[node], spread[node] = 0.0, rng.choice([-1, 1]) * rng.uniform(0, 2), 1.0
+        if kind == "drifting shift":
+            shift += DRIFT * deviations * rng.normal(size=D)
         noise = rng.normal(size=(ROWS if number else CONTROL_ROWS, D)) * spread + shift
         frame = pd.DataFrame(noise @ np.linalg.inv(np.eye(D) - own), columns=[f"x{j}" for j in range(D)])
         parts.append(frame.assign(experiment=f"e{number:02d}" if number else CONTROL))
@@ -107,7 +111,9 @@ def fitted(method: str, frame: pd.DataFrame, known: dict[str, Any], seed: int) -
         return Found(found, targets, np.zeros_like(found))
     if method != "context":
         given = known if method == "known" else None
-        result = DrBO(experiment="experiment", targets=given, random_state=seed).fit(frame).result_
+        options = {"drift": True} if method == "drift" else None
+        model = DrBO(experiment="experiment", targets=given, score_options=options, random_state=seed)
+        result = model.fit(frame).result_
         shown = result.dag.copy()
         shown[result.dag] = [one.ground == "experiment" for one in result.directions]
         return Found(result.dag, list(zip(result.targets["experiment"], result.targets["column"], strict=True)), shown)
