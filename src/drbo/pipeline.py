@@ -20,7 +20,7 @@ import drbo
 from drbo.choices import ScoreChoice
 from drbo.claims.ancestral import ancestral_answer
 from drbo.claims.collider_check import collider_doubts
-from drbo.claims.experiments import experiment_record, shared_weights
+from drbo.claims.experiments import experiment_record, shared_weights, unfollowed, with_unfollowed
 from drbo.claims.findings import Findings, claims_of, look_back
 from drbo.claims.hidden_check import suspected, with_doubts
 from drbo.claims.noise_check import noise_checks
@@ -278,6 +278,7 @@ def _noise_checks(
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)
     found = tuple(replace(one, doubt=doubts.get((one.cause, one.effect), "")) for one in found)
+    found = with_unfollowed(found, unfollowed(problem.score, problem.job.table, dag))
     return with_doubts(found, hidden, problem.table.names), ()
 
 

@@ -121,6 +121,7 @@ if TYPE_CHECKING:
 @click.option(
     "--no-other-targets", is_flag=True, help="Experiments with known targets (--targets) change no other variable."
 )
+@click.option("--drift", is_flag=True, help="Small shifts between experiments are drift, not targets (--experiment).")
 @group_options
 @data_options
 @rows_options
