@@ -36,6 +36,10 @@ class Parts(Checked):
         True, "let a Gaussian process predict local scores; False: evaluate changes of the best DAG without ranking"
     )
     relative: bool = setting(True, "let the surrogate also learn from a cheap proxy of the score, if the score has one")
+    fidelities: bool = setting(
+        True,
+        "score families by cheaper versions of the score first, if it has some, and promote those that could matter",
+    )
     bounds: bool = setting(
         True, "bound the predictions of the surrogate by scored families, if a larger parent set never fits worse"
     )

@@ -89,8 +89,8 @@ def _best_score(dags, table, kind):
 class Recording(Evaluator):
     """Remembers every DAG that was evaluated."""
 
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
         self.seen = []
 
     def evaluate(self, dags):

@@ -1,5 +1,6 @@
 """The Gaussian-process score: the log evidence with length scale, amplitude and noise fitted."""
 
+from collections.abc import Sequence
 from contextvars import copy_context
 from functools import partial
 from typing import Any, NamedTuple
@@ -9,10 +10,12 @@ import numpy.typing as npt
 import torch
 
 from drbo.data.table import Table, unit_free
+from drbo.scores.base import Relative
 from drbo.scores.families import Families
 from drbo.scores.gp_kernels import Floats, KernelData, KernelScore, ParentSets, factorize, invert, solved
 from drbo.scores.gp_rough import RoughEvidence, profile_evidence
 from drbo.scores.outliers import winsorized
+from drbo.scores.random_features import RandomFeatures
 from drbo.threads import available, one_thread_each, together
 
 #: Length scales tried first, in units of the root of the number of parents: columns have variance 1.
@@ -33,6 +36,8 @@ CLIMB_STEPS = 30
 LAST_GAIN = 0.01
 #: A climb is given up if so many times the promised gain does not reach the evidence of noise alone.
 HOPE = 4.0
+#: The cost of random features, times the number of rows, and the most: measured by benchmarks/studies/fidelities.py.
+FEATURES_COST, MOST_COST = 50.0, 0.5
 #: With so many rows, families are fitted one at a time, each by one thread.
 SINGLE_ROWS = 300
 #: Longest step in (log length scale, log noise), and the least curvature: where all is flat.
@@ -96,6 +101,11 @@ class GpScore(KernelScore):
     def local(self, families: Families) -> Floats:
         """Return the log evidence of each family."""
         return self.fit(families).log_evidence
+
+    def relatives(self) -> Sequence[Relative]:
+        """Additive splines, which cost nothing beside this score, and random features, which see interactions."""
+        cost = min(FEATURES_COST / float(self.n_rows.min()), MOST_COST)
+        return (*super().relatives(), Relative(RandomFeatures(self._table, targets=self.targets), cost))
 
     def parameters(self, families: Families) -> npt.NDArray[np.intp]:
         """Return two per parent: a length scale and an amplitude."""

@@ -9,8 +9,10 @@ import numpy.typing as npt
 from drbo.constraints import Constraints
 from drbo.deadline import OutOfTimeError, no_deadline
 from drbo.errors import SettingsError
+from drbo.scores.families import Families
 from drbo.search.base import Search
 from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.evaluation.promotion import HOPE, Promotion
 from drbo.search.outcome import Evaluated
 from drbo.search.parent_sets import Screen, try_parent_sets
 from drbo.search.polish import polish
@@ -26,6 +28,8 @@ EMPTY_ROUNDS = 25
 STALL = 5
 #: The first design where whole parent sets have been tried before.
 SMALL_DESIGN = 2
+#: While nothing improves, more is promoted that cheaper versions of the score speak against: up to so many times.
+MOST_HOPE = 6.0
 #: What finds a DAG, in words.
 FINDERS = ("given start", "parent sets", "first design", "climb", "trust region", "recombination", "polish")
 
@@ -86,6 +90,7 @@ class ProposalSearch(Search):
                 hint="a DAG needs one local score per column",
             )
         self.proposer, self.rng = proposer, rng
+        self.promotion = Promotion(evaluator)
         self.recombiner = Recombiner(evaluator) if settings.parts.recombine else None
         self.screen = screen if settings.parts.recombine and settings.parts.parent_sets else None
         self.found_by = "first design"
@@ -115,7 +120,8 @@ class ProposalSearch(Search):
     def evaluate(self, dags: Dags) -> Evaluated:
         """Score the proposals and keep the best DAG: a proposal, a recombination, or the end of a polish."""
         self.stalled += 1
-        batch = self.evaluator.evaluate(dags)
+        self.promotion.hope = HOPE * min(1 + self.stalled / STALL, MOST_HOPE)
+        batch = self.evaluator.evaluate(dags if self.rounds == 0 else self._promising(dags))
         if len(batch):
             self._take(batch.best(), "first design" if self.rounds == 0 else self.proposer.finder)
         if self.recombiner and self.best is not None:
@@ -124,10 +130,25 @@ class ProposalSearch(Search):
             self._try_parent_sets()
         if self.settings.parts.polish and self.best is not None and (self.stalled == STALL or self.spent):
             last = self.spent
-            self._take(polish(self.best, self.evaluator, self.constraints, self.rng), "polish")
+            self._take(polish(self.best, self.promotion, self.constraints, self.rng), "polish")
             if last:  # what the polish left is for proposals again
                 self.reserve //= 2
         return batch
+
+    def _promising(self, dags: Dags) -> Dags:
+        """Return the proposals that a cheaper version of the score does not rule out, their families scored."""
+        if self.best is None or not len(dags) or not self.promotion.levels:
+            return dags
+        families, score, best = Families.from_dags(dags), self.evaluator.score, self.best.scores[0]
+        price = score.family_price(families).reshape(dags.shape[:2])
+
+        def promise(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+            scores = score.combine(values.reshape(price.shape), price)
+            return np.repeat(np.where(scores > best, scores, -np.inf), dags.shape[1])
+
+        values = self.promotion.values(families, promise).reshape(price.shape)
+        known: Dags = dags[~np.isnan(values).any(axis=1)]
+        return known
 
     def _try_parent_sets(self) -> bool:
         """Give nodes whole new parent sets, again and again while that leads to a better DAG.
@@ -143,7 +164,7 @@ class ProposalSearch(Search):
         if self.rounds == 0 and (score.n_nodes <= EXACT_NODES or score.level_of(best.local[0]) is not None):
             return False
         while True:
-            enough = try_parent_sets(best, self.evaluator, self.constraints, self.screen, ordered)
+            enough = try_parent_sets(best, self.promotion, self.constraints, self.screen, ordered)
             self._take(self.recombiner.best(best, self.rng), "parent sets")
             if not enough or self.best is best or self.best is None:
                 return enough

@@ -54,7 +54,9 @@ def new_search(
     limits = constraints or Constraints.none(score.n_nodes)
     if settings.route == "orders":
         return OrderSearch(score, settings, constraints=limits, seed=seed, start=start)
-    rng, evaluator = np.random.default_rng(seed), Evaluator(score, settings, executor)
+    tried = settings.route != "paper" and settings.parts.fidelities
+    relatives = [each for each in score.relatives() if each.cost > 0] if tried else []
+    rng, evaluator = np.random.default_rng(seed), Evaluator(score, settings, executor, relatives=relatives)
     proposer = _proposer(evaluator, settings, limits, rng, device)
     return ProposalSearch(evaluator, settings, limits, proposer, rng, start, screen)
 
