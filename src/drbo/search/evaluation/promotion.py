@@ -150,23 +150,22 @@ class Promotion:
             values, rows = np.full(len(families), np.nan), evaluator.affordable(families)
             values[rows] = evaluator.families(families[rows])
             return values
-        with one_blas_thread():
-            for number in levels:
-                known = self._known(families)
-                wanted = ~known & (promise(self.hoped(families)) > -np.inf)
-                wanted |= known & self._lacks_pairs(families, number)
-                evaluator.preview(families[wanted], number)
-            while True:
-                hoped, known = self.hoped(families), self._known(families)
-                promises = np.where(known, -np.inf, promise(hoped))
-                order = np.argsort(-promises, kind="stable")
-                order = order[promises[order] > -np.inf]
-                first = np.sort(np.unique(families.nodes[order], return_index=True)[1])
-                rows = order[first][:AT_ONCE]
-                rows = rows[evaluator.affordable(families[rows])]
-                if len(rows) == 0:
-                    return np.where(known, hoped, np.nan)
-                evaluator.families(families[rows])
+        for number in levels:
+            known = self._known(families)
+            wanted = ~known & (promise(self.hoped(families)) > -np.inf)
+            wanted |= known & self._lacks_pairs(families, number)
+            evaluator.preview(families[wanted], number)
+        while True:
+            hoped, known = self.hoped(families), self._known(families)
+            promises = np.where(known, -np.inf, promise(hoped))
+            order = np.argsort(-promises, kind="stable")
+            order = order[promises[order] > -np.inf]
+            first = np.sort(np.unique(families.nodes[order], return_index=True)[1])
+            rows = order[first][:AT_ONCE]
+            rows = rows[evaluator.affordable(families[rows])]
+            if len(rows) == 0:
+                return np.where(known, hoped, np.nan)
+            evaluator.families(families[rows])
 
     def hoped(self, families: Families) -> Floats:
         """Return true values where they are known, else what a family may be worth; infinite if it was not tried."""
@@ -180,26 +179,26 @@ class Promotion:
         """Return mean and standard deviation (m,) of true values, by the highest level at which each was tried."""
         mean, deviation = np.zeros(len(families)), np.full(len(families), np.inf)
         keys = families.keys()
-        for number in self.levels:
-            known = self.evaluator.levels[number].known
+        for number, level in enumerate(self.evaluator.levels):
             nodes, fit = self._model(number)
-            if fit is None:
-                continue
-            asked = np.array([key in known for key in keys], dtype=bool)
+            asked = np.array([key in level.known for key in keys], dtype=bool)
             for node in np.unique(families.nodes[asked]).tolist():
-                if node in nodes:
-                    rows = np.flatnonzero(asked & (families.nodes == node))
-                    cheap = known.of([keys[row] for row in rows])
-                    sets = families.parents[rows].astype(np.float64)
-                    mean[rows], deviation[rows] = nodes[node].predict(sets, cheap, fit)
+                if fit is None or node not in nodes:
+                    continue
+                rows = np.flatnonzero(asked & (families.nodes == node))
+                cheap = level.known.of([keys[row] for row in rows])
+                with one_blas_thread():
+                    mean[rows], deviation[rows] = nodes[node].predict(
+                        families.parents[rows].astype(np.float64), cheap, fit
+                    )
         return mean, deviation
 
     def tried(self) -> tuple[Families, Floats]:
         """Return all families that were tried but not promoted, with the values that are predicted for them."""
         d = self.evaluator.score.n_nodes
         keys = list[bytes]()
-        for number in self.levels:
-            keys += self.evaluator.levels[number].known.since(0)[0].keys()
+        for level in self.evaluator.levels:
+            keys += level.known.since(0)[0].keys()
         keys = [key for key in dict.fromkeys(keys) if not self.evaluator.is_known([key])[0]]
         families = Families.from_keys(keys, d)
         mean, deviation = self.predicted(families)
@@ -227,5 +226,6 @@ class Promotion:
             rows = pairs[families.nodes[pairs] == node][-MOST_PAIRS:]
             true = self.evaluator.families(families[rows])
             nodes[node] = _Node(families.parents[rows].astype(np.float64), true, cheap[rows])
-        self._counts[number], self._models[number] = count, (nodes, _fitted(list(nodes.values())))
+        with one_blas_thread():
+            self._counts[number], self._models[number] = count, (nodes, _fitted(list(nodes.values())))
         return self._models[number]
