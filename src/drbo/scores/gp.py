@@ -36,7 +36,7 @@ CLIMB_STEPS = 30
 LAST_GAIN = 0.01
 #: A climb is given up if so many times the promised gain does not reach the evidence of noise alone.
 HOPE = 4.0
-#: The cost of random features, times the number of rows, and the most: measured by benchmarks/studies/fidelities.py.
+#: The cost of random features, times the number of rows, and the most: measured by benchmarks/studies/gp_speed.py.
 FEATURES_COST, MOST_COST = 50.0, 0.5
 #: With so many rows, families are fitted one at a time, each by one thread.
 SINGLE_ROWS = 300
