@@ -25,6 +25,7 @@ from drbo.scores.named import score_label
 from drbo.scores.registry import build_score, score_class
 from drbo.search.bayes.first_design import repaired
 from drbo.search.bayes.forest import ForestScreen
+from drbo.search.bayes.relevance import RelevanceScreen
 from drbo.search.bayes.screen import screened
 from drbo.search.checkpoint.saver import Course, Saved
 from drbo.search.exact.proof import check_size
@@ -159,11 +160,13 @@ def _start(request: Request, data: Prepared, job: Canonical, limits: Constraints
     return repaired(dag[np.ix_(places, places)], limits)
 
 
-def _screen(table: Table, route: str, seed: int) -> ForestScreen | None:
+def _screen(table: Table, route: str, seed: int) -> ForestScreen | RelevanceScreen | None:
     """Return what proposes whole parent sets to the search of an expensive score."""
     if route != "surrogate" or not len(table.complete_rows.values):
         return None
     categorical = [column for column, levels in enumerate(table.levels) if levels is not None]
+    if not categorical:
+        return RelevanceScreen(table.complete_rows.values, seed)
     return ForestScreen(table.complete_rows.values, seed, categorical)
 
 
