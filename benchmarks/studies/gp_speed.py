@@ -35,8 +35,9 @@ from drbo.data.simulate import simulate
 from drbo.data.table import Table, unit_free
 from drbo.scores.base import Score
 from drbo.scores.families import Families
-from drbo.scores.gp import NOISE_RANGE, SCALE_RANGE, START_NOISE, START_SCALES, GpScore
+from drbo.scores.gp import NOISE_RANGE, SCALE_RANGE, GpScore
 from drbo.scores.gp_paper import GpNV
+from drbo.scores.gp_rough import START_NOISE, START_SCALES
 from drbo.scores.outliers import winsorized
 
 

@@ -29,8 +29,9 @@ EMPTY_ROUNDS = 25
 STALL = 5
 #: The first design where whole parent sets have been tried before.
 SMALL_DESIGN = 2
-#: While nothing improves, more is promoted that cheaper versions of the score speak against: up to so many times.
-MOST_HOPE = 6.0
+#: While nothing improves, more and more is promoted that cheaper versions of the score speak against, and after so many
+#: iterations everything.
+ALL_HOPE = 15
 #: What finds a DAG, in words.
 FINDERS = ("given start", "parent sets", "first design", "climb", "trust region", "recombination", "polish")
 
@@ -121,7 +122,7 @@ class ProposalSearch(Search):
     def evaluate(self, dags: Dags) -> Evaluated:
         """Score the proposals and keep the best DAG: a proposal, a recombination, or the end of a polish."""
         self.stalled += 1
-        self.promotion.hope = HOPE * min(1 + self.stalled / STALL, MOST_HOPE)
+        self.promotion.hope = HOPE * (1 + self.stalled / STALL) if self.stalled < ALL_HOPE else np.inf
         batch = self.evaluator.evaluate(dags if self.rounds == 0 else self._promising(dags))
         if len(batch):
             self._take(batch.best(), "first design" if self.rounds == 0 else self.proposer.finder)

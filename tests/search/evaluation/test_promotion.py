@@ -150,3 +150,11 @@ def test_nothing_depends_on_what_was_asked_before():
     assert len(tried) == len(families) - promotion.evaluator.n_local
     truth = promotion.evaluator.score.local(tried)
     assert np.corrcoef(values, truth)[0, 1] > 0.99
+
+
+def test_at_endless_hope_everything_is_promoted():
+    promotion, families = made(), every_set()
+    promotion.hope = np.inf
+    found = promotion.values(families, lambda values: np.full(len(values), -np.inf))
+    assert found.tolist() == promotion.evaluator.score.local(families).tolist()
+    assert len(promotion.evaluator.levels[0].known) == 0

@@ -123,13 +123,15 @@ class Promotion:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
-        self.hope = HOPE
+        self.hope = HOPE  # standard deviations above what is predicted; infinite: everything is promoted
         self._counts: dict[int, tuple[int, int]] = {}  # families when the model of each level was made
         self._models: dict[int, tuple[dict[int, _Node], _Fit | None]] = {}
 
     @property
     def levels(self) -> list[int]:
-        """The levels that saved more true local scores than they cost, or are still on trial."""
+        """The levels that saved more true local scores than they cost, or are still on trial; none at endless hope."""
+        if self.hope == np.inf:
+            return []
         return [number for number, level in enumerate(self.evaluator.levels) if self._pays(level)]
 
     def _pays(self, level: Level) -> bool:
