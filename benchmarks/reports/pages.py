@@ -22,6 +22,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/experiments.md", "next replay", "next_replay", interventions.next_replay),
     ("docs/efficiency.md", "efficiency", "efficiency", searches.efficiency),
     ("docs/efficiency.md", "expensive", "expensive", searches.expensive),
+    ("docs/efficiency.md", "gp evidence", "gp_evidence", scores.gp_evidence),
     ("docs/own-score.md", "own score", "own_score", searches.own_score),
     ("docs/exact.md", "certify", "exact", searches.certify),
     ("docs/exact.md", "large", "exact", searches.large),
