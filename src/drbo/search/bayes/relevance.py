@@ -66,7 +66,8 @@ class RelevanceScreen:
                 found[inputs] = relevance(self._values[:, inputs], self._values[:, node])
             self._found[key] = found
         kept: Floats = np.where(candidates, self._found[key], 0.0)
-        return kept / max(kept.sum(), np.finfo(float).tiny)
+        kept /= max(kept.sum(), np.finfo(float).tiny)
+        return kept
 
 
 def relevance(
