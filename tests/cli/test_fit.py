@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from click.testing import Result as CommandResult
 
-from drbo.cli.fit import fit_arguments
 from drbo.result.result import Result
 from tests.hidden import confounded_table
 
@@ -306,49 +305,6 @@ def test_an_interrupt_before_the_first_graph_still_has_an_answer(
     assert found.stopped == "interrupted"
     assert np.isfinite(found.score)
     assert not found.dag.any()
-
-
-def test_settings_and_budget_are_merged_before_the_estimator_sees_them() -> None:
-    options = {
-        "score": "auto",
-        "preset": "paper",
-        "prune": "auto",
-        "device": "cpu",
-        "changes": ("hidden=16",),
-        "max_evals": 12,
-        "time_limit": None,
-        "penalty": None,
-        "seed": 1,
-        "on_constant": "error",
-        "on_collinear": "error",
-        "require": (),
-        "forbid": (),
-        "tiers": "",
-        "forbid_within_tiers": False,
-        "roots": (),
-        "leaves": (),
-        "max_parents": None,
-        "knowledge_file": None,
-        "exact": None,
-        "missing": "error",
-        "imputations": None,
-        "context": (),
-        "hidden": False,
-        "experiment": None,
-        "targets": None,
-        "no_other_targets": False,
-        "seeds": None,
-        "weights": None,
-        "groups": None,
-        "independent_rows": False,
-    }
-    arguments = fit_arguments(options)
-    settings = arguments["settings"]
-    assert (settings.paper.hidden, settings.max_evals, settings.paper.space) == (16, 12, "low-rank")
-    assert "max_evals" not in arguments
-    plain = fit_arguments(options | {"changes": ()})
-    assert plain["max_evals"] == 12
-    assert "settings" not in plain
 
 
 def test_a_bootstrap_adds_its_shares(chain: Path, run: Run) -> None:

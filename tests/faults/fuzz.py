@@ -595,7 +595,8 @@ def _read_config(raw: bytes, folder: Path) -> None:
     """Read options as ``drbo fit --config`` does; an error of click is one in words, too."""
     import click
 
-    from drbo.cli.fit import fit, fit_arguments
+    from drbo.cli.fit import fit
+    from drbo.cli.fit_request import fit_arguments
 
     (folder / "run.toml").write_bytes(raw)
     with contextlib.suppress(click.ClickException, click.exceptions.Exit), contextlib.redirect_stdout(io.StringIO()):
@@ -646,7 +647,14 @@ GUIDING = [
     *("drbo.data", "drbo.knowledge", "drbo.settings", "drbo.result.export", "drbo.result.result"),
     *("drbo.result.format_1", "drbo.result.records", "drbo.result.storage"),
     *("drbo.claims.resampling", "drbo.search.checkpoint.files", "drbo.search.checkpoint.saver", "drbo.search.state"),
-    *("drbo.cli.options", "drbo.cli.fit", "drbo.cli.plan", "drbo.search.checkpoint.request", "drbo.toml"),
+    *(
+        "drbo.cli.options",
+        "drbo.cli.fit",
+        "drbo.cli.fit_request",
+        "drbo.cli.plan",
+        "drbo.search.checkpoint.request",
+        "drbo.toml",
+    ),
     *("json", "tomllib", "zipfile", "gzip", "csv", "numpy.lib"),
 ]
 
