@@ -21,7 +21,7 @@ from drbo.claims.ancestral import ancestral_answer
 from drbo.claims.collider_check import collider_doubts
 from drbo.claims.experiments import experiment_record, shared_weights
 from drbo.claims.findings import Findings, claims_of, look_back
-from drbo.claims.hidden_check import suspected, with_doubts
+from drbo.claims.hidden_check import Suspects, suspected, with_doubts
 from drbo.claims.noise_check import noise_checks
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
 from drbo.claims.record import CheckedEdge
@@ -269,11 +269,12 @@ def _noise_checks(
         with finishing():
             found = noise_checks(table, dag, seed, problem.score.regression or "splines")
             doubts = collider_doubts(table, dag, seed)
-            hidden = [(table.names[i], table.names[j]) for i, j in np.argwhere(suspected(problem.score, dag, seed))]
+            suspects = suspected(problem.score, dag, seed)
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)
     found = tuple(replace(one, doubt=doubts.get((one.cause, one.effect), "")) for one in found)
-    return with_doubts(found, hidden, problem.table.names), ()
+    suspects = Suspects(*map(problem.job.restored, suspects))
+    return with_doubts(found, suspects, problem.table.names), ()
 
 
 def versions() -> dict[str, str]:

@@ -132,6 +132,7 @@ class AncestralRecord:
     gain: float  # of its score over that of the best DAG
     second: MarkMatrix  # (d, d) the marks that tests on the edges of the best DAG give
     whole: bool = True  # False: the time was over before the climb ended
+    lead: float | None = None  # of few columns: every other class scores at least so much less; negative: one more
 
     def rearranged(self, arrange: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> "AncestralRecord":
         """Return the record over columns in another order."""
