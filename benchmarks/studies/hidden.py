@@ -31,8 +31,9 @@ from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.graph import descendants
 from drbo.result.hidden import HiddenResult
+from drbo.result.pag_compare import compare_pags
 from drbo.search.ancestral.gfci import second_opinion
-from drbo.search.ancestral.mag import ARROW, NO_EDGE, TAIL, Mag, Marks, hide
+from drbo.search.ancestral.mag import ARROW, TAIL, Mag, Marks, hide
 from drbo.search.ancestral.pag import is_legal, pag_of
 
 Floats = npt.NDArray[np.float64]
@@ -101,16 +102,14 @@ def fci(values: Floats, alpha: float) -> Marks:
 def compared(found: Marks, truth: Truth, supported: Bools | None = None) -> Row:
     """Return how marks compare with the truth, as counts: right, claimed, true."""
     row: Row = {"whole": int((found == truth.pag).all()), "legal": int(is_legal(found))}
-    kinds: dict[str, Callable[[Marks], npt.NDArray[np.bool_]]] = {
-        "adjacent": lambda marks: np.triu(marks != NO_EDGE),
-        "arrows": lambda marks: marks == ARROW,
-        "tails": lambda marks: marks == TAIL,
-        "two-headed": lambda marks: np.triu((marks == ARROW) & (marks.T == ARROW)),
-    }
-    for name, kind in kinds.items():
-        claimed, true = kind(found), kind(truth.pag)
-        row |= {f"{name} right": int((claimed & true).sum()), f"{name} claimed": int(claimed.sum())}
-        row[f"{name} true"] = int(true.sum())
+    counts = compare_pags(found, truth.pag)
+    for name, one in (
+        ("adjacent", counts.adjacencies),
+        ("arrows", counts.arrowheads),
+        ("tails", counts.tails),
+        ("two-headed", counts.two_headed),
+    ):
+        row |= {f"{name} right": one.right, f"{name} claimed": one.claimed, f"{name} true": one.true}
     causes = (found == ARROW) & (found.T == TAIL)
     row |= {"causes claimed": int(causes.sum()), "causes right": int((causes & truth.causes).sum())}
     if supported is not None:

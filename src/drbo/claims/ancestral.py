@@ -13,7 +13,7 @@ from drbo.graph import descendants
 from drbo.scores.base import Score
 from drbo.search.ancestral.climb import LEAST_GAIN, WALKS, Climbed, climb
 from drbo.search.ancestral.gfci import second_opinion
-from drbo.search.ancestral.listing import MOST_COLUMNS, proved
+from drbo.search.ancestral.listing import MOST_COLUMNS, REACH, proved
 from drbo.search.ancestral.mag import CIRCLE, NO_EDGE, Bools, Marks
 from drbo.search.ancestral.ricf import DistrictScores
 
@@ -59,11 +59,17 @@ class Ancestral:
 
 
 def ancestral_graph(
-    score: Score, dag: Bools, constraints: Constraints, seed: int, walks: int = WALKS, least: float = LEAST_GAIN
+    score: Score,
+    dag: Bools,
+    constraints: Constraints,
+    seed: int,
+    walks: int = WALKS,
+    least: float = LEAST_GAIN,
+    reach: float = 0.0,
 ) -> Ancestral:
     """Climb from the best DAG to a maximal ancestral graph; on few columns, compare it with all others.
 
-    ``least`` is what another graph must gain there, in prices of an edge.
+    ``least`` and ``reach`` are those of :func:`drbo.search.ancestral.listing.proved`.
 
     Examples
     --------
@@ -71,7 +77,7 @@ def ancestral_graph(
     >>> score = BicNV.from_covariance([[1.0, 0.8], [0.8, 1.0]], 100)
     >>> found = ancestral_graph(score, np.array([[False, True], [False, False]]), Constraints.none(2), 0)
     >>> found.found.gain, round(found.lead, 2)
-    (0.0, 9.21)
+    (0.0, 0.0)
     """
     never, required = known_causes(constraints)
     scores = DistrictScores.of(score, never)
@@ -79,7 +85,7 @@ def ancestral_graph(
     if len(dag) > MOST_COLUMNS or not found.whole:
         return Ancestral(scores, found, None)
     try:
-        best = proved(scores, found.graph, required, least)
+        best = proved(scores, found.graph, required, least, reach)
     except OutOfTimeError:
         return Ancestral(scores, found, None)
     return Ancestral(scores, replace(found, graph=best.graph, gain=found.gain + best.gain), best.lead)
@@ -96,7 +102,7 @@ def ancestral_answer(score: Score, dag: Bools, constraints: Constraints, seed: i
     >>> found.gain, found.second.tolist()
     (0.0, [[0, 1], [1, 0]])
     """
-    answer = ancestral_graph(score, dag, constraints, seed)
+    answer = ancestral_graph(score, dag, constraints, seed, reach=REACH)
     graph, scores = answer.found.graph, answer.scores
     opinions = [second_opinion(dag, scores.correlation, scores.n_rows, alpha) for alpha in LEVELS]
     return AncestralRecord(

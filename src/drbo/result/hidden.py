@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from drbo.claims.ancestral import known_causes
+from drbo.claims.confidence import Confidence
 from drbo.claims.directions import Direction, EdgeDirection, Ground
 from drbo.claims.record import AncestralRecord, Claims
 from drbo.errors import DataError, ResultError
@@ -22,6 +24,11 @@ from drbo.search.ancestral.pag import member_of, pag_of, visible
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
+
+    from drbo.result.judgement import Judgement
+    from drbo.result.pag_effects import PagEffects
+
+Nodes = npt.NDArray[np.intp]
 
 #: How the end of an edge is drawn.
 Look = Literal["none", "circle", "solid", "hollow"]
@@ -70,10 +77,21 @@ class HiddenResult(Result):
     def _pag(self) -> Marks:
         return pag_of(self.mag, *known_causes(self._constraints))
 
+    def marks_of(self, graph: Bools) -> Marks:
+        """Return the PAG, under this knowledge, of directed edges (d, d) with bidirected ones below them."""
+        d = len(self.names)
+        return pag_of(Mag.of(graph[:d], graph[d:]), *known_causes(self._constraints))
+
     @property
     def pag(self) -> Marks:
         """(d, d) ``pag[i, j]``: the mark at j of the edge between i and j; 0 none, 1 circle, 2 arrow, 3 tail."""
         return self._pag.copy()
+
+    @property
+    def supported_marks(self) -> Marks:
+        """``pag`` with circles at the edges whose marks tests do not confirm."""
+        assumed = self.assumed | self.assumed.T
+        return np.where(assumed, CIRCLE, self._pag).astype(np.int8)
 
     @cached_property
     def drawn(self) -> Bools:
@@ -108,11 +126,14 @@ class HiddenResult(Result):
         ``mark_source`` and ``mark_target`` are tail, arrow or circle. A tail at the source and an arrow at the target:
         the source is a cause of the target. Two arrows: neither causes the other. A circle: the data do not tell. An
         arrow that is ``visible`` has no hidden cause of both ends. ``direction`` is supported where the knowledge, or
-        tests on the edges of the best DAG, give the same marks; assumed where they do not; open for two circles.
+        tests on the edges of the best DAG, give the same marks; assumed where they do not; open for two circles. After
+        a bootstrap, ``link_frequency`` is the share of resamples with an edge, and ``source_arrow`` and the like are
+        the shares with this mark at this end.
         """
         import pandas as pd
 
         source, target = np.nonzero(self.drawn)
+        shares = {} if self.confidence is None else mark_columns(self.confidence, source, target)
         return pd.DataFrame(
             {
                 "source": pd.Series([self.names[i] for i in source], dtype=str),
@@ -122,6 +143,7 @@ class HiddenResult(Result):
                 "direction": [one.direction for one in self.directions],
                 "ground": [one.ground for one in self.directions],
                 "reason": [one.sentence for one in self.directions],
+                **shares,
             }
         )
 
@@ -154,8 +176,9 @@ class HiddenResult(Result):
 
     @property
     def weak(self) -> Bools:
-        """(d, d) no edge is called weak."""
-        return np.zeros_like(self.dag)
+        """(d, d) True for the edges of ``drawn`` with a frequency below the threshold of a bootstrap."""
+        found = self.confidence
+        return np.zeros_like(self.dag) if found is None else self.drawn & (found.adjacent < found.cut)
 
     @property
     def undirected(self) -> Bools:
@@ -200,13 +223,23 @@ class HiddenResult(Result):
         del as_class  # a PAG is a class
         return pag_files.hand_over(path, self)
 
-    def judge(self, X: Any, **options: Any) -> NoReturn:
-        """Refuse: a PAG cannot be judged yet."""
-        self.refuse("judge()")
+    def judge(self, X: Any, **options: Any) -> "Judgement":
+        """Judge the graph on rows that it was not learned from; see :mod:`drbo.result.pag_judge`."""
+        from drbo.result.on_data import pag_judgement_of
 
-    def effects(self, X: Any, source: str | None = None, target: str | None = None, **options: Any) -> NoReturn:
-        """Refuse: effects are not estimated where causes may be hidden."""
-        self.refuse("effects()")
+        return pag_judgement_of(self, X, options)
+
+    def effects(  # type: ignore[override]  # a class with hidden causes gives an effect or none, never a set of values
+        self, X: Any, source: str | None = None, target: str | None = None, *, missing: str = "error"
+    ) -> "PagEffects":
+        """Return linear effects that are the same in every graph of the class; see :mod:`drbo.result.pag_effects`."""
+        from drbo.result.on_data import pag_effects_of
+
+        return pag_effects_of(self, X, source, target, missing)
+
+    def probabilities(self, X: Any, source: str, level: str, target: str, *, missing: str = "error") -> NoReturn:
+        """Refuse: a table with hidden causes has no categories."""
+        self.refuse("probabilities()")
 
     def refuse(self, what: str) -> NoReturn:
         """Refuse what is made for DAGs."""
@@ -214,6 +247,22 @@ class HiddenResult(Result):
             f"{what} does not support results with hidden causes",
             hint="fit without hidden=True for it, which assumes that no common cause is hidden; or export the PAG",
         )
+
+
+def mark_columns(found: Confidence, source: Nodes, target: Nodes) -> dict[str, npt.NDArray[np.float64]]:
+    """Return the columns of edges() that count resamples: each link, and each mark at both of its ends.
+
+    Examples
+    --------
+    >>> found = Confidence.of_marks([np.array([[0, 2], [1, 0]], dtype=np.int8)], names=["a", "b"])
+    >>> {name: share.tolist() for name, share in mark_columns(found, np.array([0]), np.array([1])).items() if share[0]}
+    {'link_frequency': [1.0], 'source_circle': [1.0], 'target_arrow': [1.0]}
+    """
+    columns = {"link_frequency": found.adjacent[source, target]}
+    if found.marks is not None:
+        for end, at in (("source", (target, source)), ("target", (source, target))):
+            columns |= {f"{end}_{mark}": getattr(found.marks, mark)[at] for mark in MARK_NAMES.values()}
+    return columns
 
 
 def meaning(marks: tuple[int, int], source: str, target: str, *, visible: bool) -> str:

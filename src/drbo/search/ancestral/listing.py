@@ -13,7 +13,7 @@ from drbo.search.ancestral.ricf import BACKWARD, BOTH, FORWARD, DistrictScores
 #: Tables with more columns have too many graphs.
 MOST_COLUMNS = 5
 #: Graphs that score up to so many prices of an edge less are compared with the best one.
-REACH = 2.0
+REACH = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,19 +25,23 @@ class Proved:
     lead: float  # every graph of another class scores at least so much less; negative: one scores more
 
 
-def proved(scores: DistrictScores, graph: Mag, required: Bools, least: float = LEAST_GAIN) -> Proved:
+def proved(
+    scores: DistrictScores, graph: Mag, required: Bools, least: float = LEAST_GAIN, reach: float = REACH
+) -> Proved:
     """Compare a graph on few columns with all others; the best replaces it if it gains ``least`` prices of an edge.
+
+    Graphs that score up to ``reach`` prices less are looked at, so that no lead is larger.
 
     Examples
     --------
     >>> scores = DistrictScores(np.array([[1.0, 0.6], [0.6, 1.0]]), n_rows=100, price=np.log(100))
     >>> found = proved(scores, Mag.of([[0, 0], [0, 0]]), np.zeros((2, 2), dtype=bool))
     >>> found.graph.n_edges, round(found.gain, 2), round(found.lead, 2)
-    (1, 40.02, 9.21)
+    (1, 40.02, 4.61)
     """
     own, gain = scores.total(graph), 0.0
     losses = scores.n_rows * least_losses(scores.correlation)
-    edges, values = scores.listed(required, losses, own - REACH * scores.price)
+    edges, values = scores.listed(required, losses, own - reach * scores.price)
     if len(values):
         best = int(np.argmax(values))
         if values[best] - own > max(least * scores.price, NEUTRAL):
@@ -46,7 +50,7 @@ def proved(scores: DistrictScores, graph: Mag, required: Bools, least: float = L
     linked = graph.adjacent[np.triu_indices(len(graph.directed), 1)]
     # Members of a class tie, up to the rounding of their fits; no other graph with the same links does.
     others = values[((edges > 0) != linked).any(axis=1) | (np.abs(values - own) > NEUTRAL)]
-    return Proved(graph, gain, float(own - max(others.max(initial=-np.inf), own - REACH * scores.price)))
+    return Proved(graph, gain, float(own - max(others.max(initial=-np.inf), own - reach * scores.price)))
 
 
 def least_losses(correlation: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
