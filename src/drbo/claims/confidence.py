@@ -97,6 +97,21 @@ class Confidence:
         """The number of graphs that were counted, in words: 100, or 37 of 100."""
         return f"{self.n} of {self.asked}" if self.asked else str(self.n)
 
+    def at_ends(self, source: npt.NDArray[np.intp], target: npt.NDArray[np.intp]) -> dict[str, Floats]:
+        """Return the shares of edges, and of every mark at both of their ends, by name.
+
+        Examples
+        --------
+        >>> found = Confidence.of_marks([np.array([[0, 2], [1, 0]], dtype=np.int8)], names=["a", "b"])
+        >>> {name: share.tolist() for name, share in found.at_ends(np.array([0]), np.array([1])).items() if share[0]}
+        {'link_frequency': [1.0], 'source_circle': [1.0], 'target_arrow': [1.0]}
+        """
+        columns = {"link_frequency": self.adjacent[source, target]}
+        if self.marks is not None:
+            for end, place in (("source", (target, source)), ("target", (source, target))):
+                columns |= {f"{end}_{mark}": share[place] for mark, share in vars(self.marks).items()}
+        return columns
+
     @property
     def adjacent(self) -> Floats:
         """(d, d) share of resamples that link two variables, in either direction."""

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from drbo.claims.ancestral import known_causes
-from drbo.claims.confidence import Confidence
 from drbo.claims.directions import Direction, EdgeDirection, Ground
 from drbo.claims.record import AncestralRecord, Claims
 from drbo.errors import DataError, ResultError
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
 
     from drbo.result.judgement import Judgement
     from drbo.result.pag_effects import PagEffects
-
-Nodes = npt.NDArray[np.intp]
 
 #: How the end of an edge is drawn.
 Look = Literal["none", "circle", "solid", "hollow"]
@@ -133,7 +129,7 @@ class HiddenResult(Result):
         import pandas as pd
 
         source, target = np.nonzero(self.drawn)
-        shares = {} if self.confidence is None else mark_columns(self.confidence, source, target)
+        shares = {} if self.confidence is None else self.confidence.at_ends(source, target)
         return pd.DataFrame(
             {
                 "source": pd.Series([self.names[i] for i in source], dtype=str),
@@ -247,22 +243,6 @@ class HiddenResult(Result):
             f"{what} does not support results with hidden causes",
             hint="fit without hidden=True for it, which assumes that no common cause is hidden; or export the PAG",
         )
-
-
-def mark_columns(found: Confidence, source: Nodes, target: Nodes) -> dict[str, npt.NDArray[np.float64]]:
-    """Return the columns of edges() that count resamples: each link, and each mark at both of its ends.
-
-    Examples
-    --------
-    >>> found = Confidence.of_marks([np.array([[0, 2], [1, 0]], dtype=np.int8)], names=["a", "b"])
-    >>> {name: share.tolist() for name, share in mark_columns(found, np.array([0]), np.array([1])).items() if share[0]}
-    {'link_frequency': [1.0], 'source_circle': [1.0], 'target_arrow': [1.0]}
-    """
-    columns = {"link_frequency": found.adjacent[source, target]}
-    if found.marks is not None:
-        for end, at in (("source", (target, source)), ("target", (source, target))):
-            columns |= {f"{end}_{mark}": getattr(found.marks, mark)[at] for mark in MARK_NAMES.values()}
-    return columns
 
 
 def meaning(marks: tuple[int, int], source: str, target: str, *, visible: bool) -> str:

@@ -140,7 +140,7 @@ def _judged(
     evaluator = Evaluator(made, Settings(max_evals=2**62))
     scores = _scores(evaluator, dag, n_random, rng)
     n_permutations = n_permutations or PERMUTATIONS.get(kind, LEAST)  # an unknown test is refused below
-    facts = tests_of(lambda: _tested(independence_test(kind, table), dag, table.names, n_permutations, rng))
+    facts = facts_of(lambda: _tested(independence_test(kind, table), dag, table.names, n_permutations, rng))
     cheap = path and isinstance(made, BicNV | BGe | DiscreteBIC | BDeu)
     penalties, last = _path(name, table, score_options or {}, dag, seed) if cheap else ((), PENALTIES[-1])
     late = left_out(len(scores["random_scores"]), n_random, facts, n_permutations, last)
@@ -153,7 +153,7 @@ def _judged(
         test=kind,
         **facts,
         penalties=penalties,
-        notes=(*test_notes(kind, table), *late),
+        notes=(*notes_on_tests(kind, table), *late),
     )
 
 
@@ -239,7 +239,7 @@ def random_dag(d: int, n_edges: int, rng: np.random.Generator) -> Bools:
     return dag
 
 
-def tests_of(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def facts_of(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Return the fields of a judgement that tests give, or those that say that there was no time for them."""
     try:
         current().check()
@@ -348,7 +348,7 @@ def _path(
     return lives, last
 
 
-def test_notes(kind: str, table: Table) -> tuple[str, ...]:
+def notes_on_tests(kind: str, table: Table) -> tuple[str, ...]:
     """Return what the tests cannot tell, in words."""
     notes = [
         "these tests cannot distinguish graphs of the same equivalence class, and hidden common causes can mislead "

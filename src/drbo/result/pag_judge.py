@@ -26,8 +26,8 @@ from drbo.result.judge import (
     random_dag,
     read_table,
     scored,
-    test_notes,
-    tests_of,
+    notes_on_tests,
+    facts_of,
     violations,
 )
 from drbo.result.judgement import PENALTIES, Judgement
@@ -75,7 +75,7 @@ def judge_mag(
         table, rng = _rows(X, names, groups, seed), np.random.default_rng(seed)
         scores = _scores(table, score_options, graph, n_random, rng)
         n_permutations = n_permutations or PERMUTATIONS.get(kind, PERMUTATIONS["gaussian"])
-        facts = tests_of(lambda: _tested(independence_test(kind, table), graph, table.names, n_permutations, rng))
+        facts = facts_of(lambda: _tested(independence_test(kind, table), graph, table.names, n_permutations, rng))
         late = left_out(len(scores["random_scores"]), n_random, facts, n_permutations, PENALTIES[-1])
     return Judgement(
         names=table.names,
@@ -87,7 +87,7 @@ def judge_mag(
         **facts,
         penalties=(),
         by_pairs=True,
-        notes=(*test_notes(kind, table), *late),
+        notes=(*notes_on_tests(kind, table), *late),
     )
 
 

@@ -60,7 +60,7 @@ def least_losses(correlation: npt.NDArray[np.float64]) -> npt.NDArray[np.float64
     --------
     >>> chain = np.array([[1.0, 0.6, 0.36], [0.6, 1.0, 0.6], [0.36, 0.6, 1.0]])
     >>> least_losses(chain).round(3).tolist()
-    [[0.0, 0.329, 0.0], [0.329, 0.0, 0.329], [0.0, 0.329, 0.0]]
+    [[0.0, 0.307, 0.0], [0.307, 0.0, 0.307], [0.0, 0.307, 0.0]]
     """
     d = len(correlation)
     losses = np.zeros((d, d))
