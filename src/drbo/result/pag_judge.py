@@ -21,13 +21,13 @@ from drbo.result.independence import Independence, independence_test
 from drbo.result.judge import (
     PERMUTATIONS,
     check_counts,
+    facts_of,
     left_out,
+    notes_on_tests,
     permutations,
     random_dag,
     read_table,
     scored,
-    notes_on_tests,
-    facts_of,
     violations,
 )
 from drbo.result.judgement import PENALTIES, Judgement
