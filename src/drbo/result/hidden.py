@@ -109,6 +109,7 @@ class HiddenResult(Result):
             ground: Ground = ""
             if marks != (CIRCLE, CIRCLE):
                 agreed = all(mark in (CIRCLE, other) for mark, other in zip(marks, second, strict=True))
+                agreed &= self.hidden.close is None or not self.hidden.close[i, j]
                 given = always[i, j] or always[j, i] or never[i, j] or never[j, i]
                 ground = "given" if given else "tests" if agreed else ""
                 direction = "supported" if ground else "assumed"
@@ -121,8 +122,9 @@ class HiddenResult(Result):
 
         ``mark_source`` and ``mark_target`` are tail, arrow or circle. A tail at the source and an arrow at the target:
         the source is a cause of the target. Two arrows: neither causes the other. A circle: the data do not tell. An
-        arrow that is ``visible`` has no hidden cause of both ends. ``direction`` is supported where the knowledge, or
-        tests on the edges of the best DAG, give the same marks; assumed where they do not; open for two circles. After
+        arrow that is ``visible`` has no hidden cause of both ends. ``direction`` is supported where the knowledge gives
+        the marks, or tests on the edges of the best DAG find them and the score does not do nearly as well with
+        others; assumed elsewhere; open for two circles. After
         a bootstrap, ``link_frequency`` is the share of resamples with an edge, and ``source_arrow`` and the like are
         the shares with this mark at this end.
         """

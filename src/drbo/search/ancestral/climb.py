@@ -107,7 +107,7 @@ def _step(scores: DistrictScores, graph: Mag, required: Bools) -> tuple[Mag, flo
     """Return the graph after the best step and what it gains, or None."""
     adjacent = graph.adjacent
     near = adjacent | (adjacent.astype(np.int64) @ adjacent > 0)
-    moves = _moves(graph, np.triu(near, 1) & ~(required | required.T))
+    moves = other_edges(graph, np.triu(near, 1) & ~(required | required.T))
     gains = scores.gains(graph, moves)
     if (step := _best_of(scores, graph, graph, moves, gains)) is not None:
         return step
@@ -119,7 +119,7 @@ def _step(scores: DistrictScores, graph: Mag, required: Bools) -> tuple[Mag, flo
         beside[first[:2]] = adjacent[first[:2]]
         beside |= beside.T
         beside[first[0], first[1]] = beside[first[1], first[0]] = False
-        seconds = _moves(middle, np.triu(beside, 1) & ~(required | required.T))
+        seconds = other_edges(middle, np.triu(beside, 1) & ~(required | required.T))
         more = scores.gains(middle, seconds) + so_far
         if (step := _best_of(scores, graph, middle, seconds, more)) is not None:
             return step
@@ -160,7 +160,7 @@ def _two_headed(graph: Mag) -> int:
     return int((arrow & arrow.T).sum()) // 2
 
 
-def _moves(graph: Mag, pairs: Bools) -> Moves:
+def other_edges(graph: Mag, pairs: Bools) -> Moves:
     """Return every other edge that these pairs could have."""
     found = np.argwhere(pairs)
     now = np.select(
