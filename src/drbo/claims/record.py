@@ -138,7 +138,8 @@ class AncestralRecord:
     def rearranged(self, arrange: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> "AncestralRecord":
         """Return the record over columns in another order."""
         parts = {name: getattr(self, name) for name in ("directed", "bidirected", "second", "close")}
-        return replace(self, **{name: arrange(part) for name, part in parts.items() if part is not None})
+        arranged: dict[str, Any] = {name: arrange(part) for name, part in parts.items() if part is not None}
+        return replace(self, **arranged)
 
 
 @dataclass(frozen=True)
