@@ -36,8 +36,11 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/speed.md", "nodes", "speed_growth", speed.nodes),
     ("docs/speed.md", "evaluations", "speed_growth", speed.evaluations),
     ("docs/speed.md", "curves", "speed_curves", speed.curves),
+    ("docs/speed.md", "startup", "startup", speed.startup),
+    ("docs/speed.md", "estimates", "estimates", speed.estimates),
     ("docs/scaling-out.md", "workers", "workers", speed.workers),
     ("docs/report.md", "pages", "pages", speed.pages),
+    ("docs/report.md", "axe", "axe", speed.axe),
 )
 #: Pictures beside those of docs/results: name, rows, drawing.
 DRAWN: tuple[tuple[str, str, Callable[[list[Row]], bytes]], ...] = (

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -280,7 +281,13 @@ def _noise_checks(
 def versions() -> dict[str, str]:
     """Return the versions that decide the numbers of a result."""
     found = {"drbo": drbo.__version__, "python": platform.python_version(), "numpy": np.__version__}
-    return found | ({"torch": metadata.version("torch")} if has_torch() else {})
+    return found | ({"torch": _torch_version()} if has_torch() else {})
+
+
+@cache
+def _torch_version() -> str:
+    """Return the version of torch without importing it: a search in many files, which small fits would notice."""
+    return metadata.version("torch")
 
 
 def _stopped(search: str, run: str | None) -> str:

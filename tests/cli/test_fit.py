@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from click.testing import Result as CommandResult
 
-from drbo.cli.fit import fit_arguments
 from drbo.result.result import Result
 from tests.hidden import confounded_table
 
@@ -308,49 +307,6 @@ def test_an_interrupt_before_the_first_graph_still_has_an_answer(
     assert not found.dag.any()
 
 
-def test_settings_and_budget_are_merged_before_the_estimator_sees_them() -> None:
-    options = {
-        "score": "auto",
-        "preset": "paper",
-        "prune": "auto",
-        "device": "cpu",
-        "changes": ("hidden=16",),
-        "max_evals": 12,
-        "time_limit": None,
-        "penalty": None,
-        "seed": 1,
-        "on_constant": "error",
-        "on_collinear": "error",
-        "require": (),
-        "forbid": (),
-        "tiers": "",
-        "forbid_within_tiers": False,
-        "roots": (),
-        "leaves": (),
-        "max_parents": None,
-        "knowledge_file": None,
-        "exact": None,
-        "missing": "error",
-        "imputations": None,
-        "context": (),
-        "hidden": False,
-        "experiment": None,
-        "targets": None,
-        "no_other_targets": False,
-        "seeds": None,
-        "weights": None,
-        "groups": None,
-        "independent_rows": False,
-    }
-    arguments = fit_arguments(options)
-    settings = arguments["settings"]
-    assert (settings.paper.hidden, settings.max_evals, settings.paper.space) == (16, 12, "low-rank")
-    assert "max_evals" not in arguments
-    plain = fit_arguments(options | {"changes": ()})
-    assert plain["max_evals"] == 12
-    assert "settings" not in plain
-
-
 def test_a_bootstrap_adds_its_shares(chain: Path, run: Run) -> None:
     done = run("fit", chain, "--score", "bic-nv", "--bootstrap", 8, "-o", "out", "--json", "-q")
     assert done.exit_code == 0
@@ -460,6 +416,7 @@ def test_graphs_with_hidden_causes_are_compared_by_their_marks(run: Run, folder:
     assert found["equal"]
     assert found["two_headed"] == {"right": 1, "claimed": 1, "true": 1, "precision": 1.0, "recall": 1.0}
     assert "same           4" in run("compare", "run", "run").stdout
+    assert "hidden causes" in run("compare", "run", "run", "--report", "page.html").stderr
     confounded_table().drop(columns="e").to_csv("less.csv", index=False)
     run("fit", "less.csv", "--hidden", "-o", "less", "-q")
     assert "have different columns" in run("compare", "run", "less").stderr

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import ks_2samp
 
 from drbo.claims.prune import linear_weights
 from drbo.claims.record import ExperimentRecord, Target
@@ -162,6 +161,8 @@ def describe(table: Table) -> list[Described]:
     A column has moved if a two-sample Kolmogorov-Smirnov test against the control rejects at the level of 0.01 divided
     by the number of columns.
     """
+    from scipy.stats import ks_2samp  # takes half a second to load
+
     experiments = table.experiments
     assert experiments is not None
     score = ExperimentBIC(table, penalty="ebic")

@@ -1,7 +1,4 @@
-"""``drbo fit``: from a file to a graph.
-
-The module is long because it declares every option of the command beside the steps of a run.
-"""
+"""``drbo fit``: from a file to a graph."""
 
 import os
 import time
@@ -13,7 +10,15 @@ import click
 
 from drbo.cli.command_line import command_line, quoted
 from drbo.cli.executors import executor_for, worker_options
-from drbo.cli.experiments import experiment_options, experiments_of
+from drbo.cli.experiments import experiment_options
+from drbo.cli.fit_request import (
+    check_combinations,
+    fit_arguments,
+    resampling_of,
+    run_settings,
+    start_of,
+    weights_of,
+)
 from drbo.cli.interrupts import INTERRUPTED, Run, limited_run
 from drbo.cli.messages import say, show
 from drbo.cli.options import (
@@ -22,7 +27,6 @@ from drbo.cli.options import (
     config_option,
     duration,
     json_option,
-    parse_settings,
     quiet_option,
     score_options,
 )
@@ -36,11 +40,11 @@ from drbo.cli.output import (
 )
 from drbo.cli.plan import RESAMPLES, Plan
 from drbo.cli.problems import doubts, refused
-from drbo.cli.table_options import data_options, group_options, groups_of, read_frame
+from drbo.cli.table_options import data_options, group_options, read_frame
 from drbo.deadline import Deadline, current
-from drbo.errors import DataError, SettingsError, TimeLimitError
+from drbo.errors import DataError, TimeLimitError
 from drbo.progress import clock_time, counting, watch_for
-from drbo.settings import PRESETS, Settings
+from drbo.settings import PRESETS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,7 +154,7 @@ def fit(data: Path, output: Path | None, force: bool, as_json: bool, quiet: bool
       drbo fit --config run.toml
     """
     arguments = fit_arguments(options)
-    _check_imputed(options)
+    check_combinations(options)
     if output is not None:
         check_folder(output, force=force)
     with limited_run(run_settings(arguments).time_limit) as run:
@@ -172,13 +176,13 @@ def _fit(
     frame = read_frame(data, options, quiet=quiet)
     if not quiet:
         say(f"{data}: {len(frame):,} rows, {frame.shape[1]} columns")
-    frame, weights = _weights(frame, options["weights"])
-    frame, resampling = _resampling(frame, options)
+    frame, weights = weights_of(frame, options["weights"])
+    frame, resampling = resampling_of(frame, options)
     if not quiet:
         doubts(frame, options)
     if options["start"] is not None:
         labels = (options["groups"], options["experiment"])
-        arguments["start"] = _start(options["start"], [str(name) for name in frame if name not in labels])
+        arguments["start"] = start_of(options["start"], [str(name) for name in frame if name not in labels])
     call = command_line(click.get_current_context())
     with run_folder(output, force=force):
         one_search = options["missing"] != "impute" and options["seeds"] is None
@@ -225,99 +229,6 @@ def _planned(
     return resampling
 
 
-def _weights(frame: "pd.DataFrame", column: str | None) -> tuple["pd.DataFrame", Any]:
-    """Return the table without the column of weights, and the weights."""
-    if column is None:
-        return frame, None
-    if column not in frame:
-        raise SettingsError(
-            f"--weights: there is no column '{column}'", hint=f"the columns are {', '.join(map(str, frame))}"[:300]
-        )
-    return frame.drop(columns=column), frame[column].to_numpy()
-
-
-def _check_imputed(options: dict[str, Any]) -> None:
-    """Refuse what does not go together: frequencies over completed tables, seeds and resamples."""
-    if options["seeds"] is not None and (options["bootstrap"] is not None or options["missing"] == "impute"):
-        other = "--bootstrap" if options["bootstrap"] is not None else "--missing impute"
-        raise SettingsError(
-            f"--seeds cannot be combined with {other}: both report edge frequencies", hint="remove one of them"
-        )
-    if options["missing"] != "impute":
-        if options["imputations"] is not None:
-            raise SettingsError("--imputations requires --missing impute", hint="add --missing impute")
-        return
-    if options["bootstrap"] is not None:
-        raise SettingsError(
-            "--bootstrap cannot be combined with --missing impute",
-            hint="use --missing em or drop, or remove the other option",
-        )
-
-
-def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of the estimator that the options of the command stand for."""
-    from drbo.knowledge import Knowledge
-
-    changes = parse_settings(options["changes"])
-    budget = {name: options[name] for name in ("max_evals", "time_limit") if options[name] is not None}
-    for name in budget:
-        if name in changes:
-            option = f"--{name.replace('_', '-')}"
-            raise SettingsError(f"{option} and --set {name}=... set the same value", hint="remove one of them")
-    arguments: dict[str, Any] = {
-        name: options[name] for name in ("score", "preset", "prune", "device", "on_constant", "on_collinear", "missing")
-    } | {"groups": groups_of(options), **experiments_of(options)}
-    if changes:
-        arguments["settings"] = Settings.preset(options["preset"]).with_(**changes, **budget)
-    else:
-        arguments |= budget
-    if options["penalty"] is not None:
-        arguments["score_options"] = {"penalty": options["penalty"]}
-    if options["no_other_targets"]:
-        if options["targets"] is None:
-            raise SettingsError("--no-other-targets requires --targets", hint="add --targets FILE")
-        arguments["score_options"] = arguments.get("score_options", {}) | {"others": "none"}
-    if options["imputations"] is not None:
-        arguments["imputations"] = options["imputations"]
-    if options["hidden"]:
-        arguments["hidden"] = True
-    if options["exact"] is not None:
-        arguments["exact"] = options["exact"]
-    words = ("require", "forbid", "tiers", "forbid_within_tiers", "roots", "leaves", "max_parents", "context")
-    knowledge = Knowledge.from_strings(**{name: options[name] for name in words})
-    if options["knowledge_file"] is not None:
-        knowledge = Knowledge.from_toml(options["knowledge_file"]).joined(knowledge)
-    return arguments | {"random_state": options["seed"], "knowledge": knowledge}
-
-
-def _start(path: Path, columns: list[str]) -> Any:
-    """Return the DAG of a file over the columns; of an equivalence class, one member."""
-    from drbo.graph import check_dag, cpdag_to_dag
-    from drbo.result.export import read_graph
-
-    graph, names = read_graph(path, names=columns)
-    return cpdag_to_dag(graph) if (graph & graph.T).any() else check_dag(graph, names)
-
-
-def _resampling(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple["pd.DataFrame", dict[str, Any] | None]:
-    """Return the table without the column of clusters, and the arguments of the bootstrap, if there is to be one."""
-    column, n = options["clusters"], options["bootstrap"]
-    if column is not None and options["groups"] is not None:
-        raise SettingsError("--clusters and --groups both name whole groups to resample", hint="omit --clusters")
-    if column is None:
-        wish = {"n": n, "kind": options["resampling"]}
-        return frame, wish if n is not None else None
-    if n is None:
-        raise SettingsError("--clusters requires --bootstrap", hint="add --bootstrap 100")
-    if column not in frame:
-        raise SettingsError(
-            f"--clusters: there is no column '{column}'", hint=f"the columns are {', '.join(map(str, frame))}"[:300]
-        )
-    clusters = frame[column].astype(str).to_numpy()
-    wish = {"n": n, "kind": "cluster", "clusters": clusters}
-    return frame.drop(columns=column), wish
-
-
 def search(
     frame: "pd.DataFrame",
     arguments: dict[str, Any],
@@ -345,12 +256,6 @@ def search(
         refit(model, frame, resampling | {"sample_weight": weights}, quiet=quiet)
     result: Result = model.result_
     return result
-
-
-def run_settings(arguments: dict[str, Any]) -> Settings:
-    """Return the settings of a search that the arguments of the estimator stand for."""
-    settings: Settings = arguments.get("settings") or Settings.preset(arguments.get("preset", "default"))
-    return settings.with_(**{name: arguments[name] for name in ("max_evals", "time_limit") if name in arguments})
 
 
 def refit(model: Any, rows: Any, wish: dict[str, Any], *, quiet: bool) -> None:

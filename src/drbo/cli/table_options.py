@@ -9,6 +9,7 @@ import click
 
 from drbo.cli.messages import say
 from drbo.errors import SettingsError
+from drbo.progress import under_way
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,7 +143,8 @@ def read_frame(path: Path, options: Mapping[str, Any], *, quiet: bool = False) -
     marks = {name: known.get(options[name] or "", options[name]) for name, known in words.items()}
     assumed, notes = list[str](), list[str]()
     given = {name: options[name] for name in ("encoding", "sheet", "max_input")}
-    frame = read_table(path, header=not options["no_header"], notes=assumed, **marks, **given)
+    with under_way(f"reading {path}", quiet=quiet, tell=say):
+        frame = read_table(path, header=not options["no_header"], notes=assumed, **marks, **given)
     chosen = {name: listed(options[name] or "") for name in ("columns", "drop")}
     if chosen["columns"]:  # and what is no variable
         chosen["columns"] += [options[name] for name in NOT_VARIABLES if options.get(name)]

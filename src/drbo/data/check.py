@@ -8,7 +8,7 @@ import numpy.typing as npt
 from drbo.data.columns import Column, is_constant, read_column, read_numbers, shortened
 from drbo.data.dependence import find_dependent, find_relabelled, rank_is_telling
 from drbo.data.frames import as_frame
-from drbo.data.lines import MAX_COLUMNS
+from drbo.data.lines import check_width
 from drbo.data.missing import complete_rows, missing_cells, note, refuse
 from drbo.data.table import Table, is_large
 from drbo.data.weights import checked_weights
@@ -154,10 +154,7 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def _check_shape(n_rows: int, n_columns: int) -> None:
-    if n_columns > MAX_COLUMNS:
-        raise DataError(
-            f"the table has {n_columns} columns, but at most {MAX_COLUMNS} are allowed", hint="select fewer columns"
-        )
+    check_width(n_columns, "the table")
     for count, least, what in ((n_rows, MIN_ROWS, "sample"), (n_columns, MIN_COLUMNS, "feature")):
         if count < least:  # the sentence that scikit-learn uses
             raise DataError(

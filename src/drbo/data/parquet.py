@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from drbo.data.lines import MAX_COLUMNS
+from drbo.data.lines import check_width
 from drbo.data.packed import InputLimit
 from drbo.errors import DataError, ResultError
 
@@ -45,14 +45,7 @@ class _Chunk(NamedTuple):
 
 def read_parquet(path: Path, limit: InputLimit) -> Any:
     """Return the table of a Parquet file as a pyarrow table; one that unpacks to too much is refused before."""
-    try:
-        pyarrow: Any = import_module("pyarrow")
-        parquet: Any = import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise DataError(
-            f"file '{path}': reading Parquet needs pyarrow, which is not installed",
-            hint="pip install drbo[parquet]",
-        ) from error
+    pyarrow, parquet = load_pyarrow(path, "parquet")
     try:
         table = _table(pyarrow, parquet, path, limit)
         pyarrow.default_memory_pool().release_unused()
@@ -61,17 +54,24 @@ def read_parquet(path: Path, limit: InputLimit) -> Any:
         raise DataError(f"file '{path}' is not a complete Parquet file", hint="write it again") from error
 
 
+def load_pyarrow(path: Path, module: str) -> tuple[Any, Any]:
+    """Return pyarrow and one of its modules."""
+    try:
+        return import_module("pyarrow"), import_module(f"pyarrow.{module}")
+    except ImportError as error:
+        raise DataError(
+            f"file '{path}': reading it needs pyarrow, which is not installed",
+            hint="pip install drbo[parquet]",
+        ) from error
+
+
 def _table(pyarrow: Any, parquet: Any, path: Path, limit: InputLimit) -> Any:
     """Return the table; repeated texts are stored once, and once they stay until their full size is known."""
     packed, what = path.stat().st_size, f"file '{path}'"
     with path.open("rb") as stream:
         footer = _footer(stream, packed, what)
         schema = parquet.read_schema(path)
-        if len(schema) > MAX_COLUMNS:
-            raise DataError(
-                f"{what} has {len(schema)} columns, but at most {MAX_COLUMNS} are allowed", hint="select fewer columns"
-            )
-        check_types(pyarrow, schema, what)
+        check_schema(pyarrow, schema, what)
         chunks = list(_chunks(footer, what))
         widths = [_width(pyarrow, field.type) for field in schema]
         cells = sum(chunk.n_cells * widths[min(chunk.column, len(widths) - 1)] for chunk in chunks)
@@ -102,8 +102,9 @@ def _width(pyarrow: Any, kind: Any) -> int:
     return -(-kind.byte_width // _CELL_BYTES) if pyarrow.types.is_fixed_size_binary(kind) else 1
 
 
-def check_types(pyarrow: Any, schema: Any, what: str) -> None:
-    """Refuse columns whose cells are lists, structs and the like."""
+def check_schema(pyarrow: Any, schema: Any, what: str) -> None:
+    """Refuse too many columns, and columns whose cells are lists, structs and the like."""
+    check_width(len(schema), what)
     for field in schema:
         kind = field.type.value_type if pyarrow.types.is_dictionary(field.type) else field.type
         wide = pyarrow.types.is_fixed_size_binary(kind) and kind.byte_width > MAX_CELL

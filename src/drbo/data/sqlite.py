@@ -11,7 +11,7 @@ from drbo.data.files import BYTES_PER_TEXT
 from drbo.data.lines import MAX_COLUMNS
 from drbo.data.packed import InputLimit
 from drbo.data.rows import columns_as_frame
-from drbo.errors import DataError
+from drbo.errors import DataError, name_hint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,14 +48,14 @@ def read_sqlite(path: Path, table: str, limit: InputLimit, notes: list[str]) -> 
 
 
 def _chosen(tables: list[str], wanted: str, what: str, notes: list[str]) -> str:
-    listed = ", ".join(tables) or "none"
     if wanted in tables:
         return wanted
-    if wanted:
-        raise DataError(f"{what} has no table '{wanted:.80}'", hint=f"its tables are {listed:.300}")
+    if wanted and tables:
+        raise DataError(f"{what} has no table '{wanted:.80}'", hint=name_hint(wanted, tables, "tables"))
     if len(tables) != 1:
         raise DataError(
-            f"{what} has {len(tables)} tables: {listed:.300}", hint="name one after two colons, as in data.db::patients"
+            f"{what} has {len(tables)} tables: {', '.join(tables) or 'none':.300}",
+            hint="name one after two colons, as in data.db::patients",
         )
     notes.append(f"table '{tables[0]}'")
     return tables[0]

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from drbo.data.experiments import Experiments
 from drbo.data.moments import Moments, complete_moments, moments
 from drbo.deadline import current
+from drbo.errors import DataError, name_hint
 
 Kind = Literal["numeric", "categorical"]
 
@@ -76,6 +77,12 @@ class Table:
     def n_columns(self) -> int:
         """Number of columns."""
         return int(self.values.shape[1])
+
+    def index(self, name: str) -> int:
+        """Return the place of the column of this name."""
+        if name not in self.names:
+            raise DataError(f"there is no variable '{name}'", hint=name_hint(name, self.names, "variables"))
+        return self.names.index(name)
 
     @cached_property
     def incomplete(self) -> bool:

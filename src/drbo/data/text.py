@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: A number as text; also what :mod:`drbo.data.check` calls a number.
-NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*")
 #: Threads that parse blocks: each holds one, and what it becomes.
 PARSING_THREADS = 2
 

@@ -76,9 +76,7 @@ def effects_of(
     result: "Result", answer: BoolMatrix, X: Any, source: str | None, target: str | None, missing: str
 ) -> effects.Effects:
     """Estimate the effects of a source on a target, or of all columns, in the graphs of a class."""
-    frame = as_frame(X)
-    table = _table(result, frame, missing).control_rows
-    basis = effects.SEEN if has_seen(result, frame) else effects.HELD_OUT
+    table, basis = _rows(result, X, missing)
     pairs = _asked_pairs(result, source, target)
     found = effects.effects(answer, table, basis=basis, pairs=pairs, assumed=_assumed(result))
     if source is not None and target is not None:
@@ -99,13 +97,12 @@ def pag_effects_of(
     result: "HiddenResult", X: Any, source: str | None, target: str | None, missing: str
 ) -> pag_effects.PagEffects:
     """Estimate the effects of a source on a target, or of all columns, that a class with hidden causes identifies."""
-    frame = as_frame(X)
-    basis = effects.SEEN if has_seen(result, frame) else effects.HELD_OUT
+    table, basis = _rows(result, X, missing)
     pairs = _asked_pairs(result, source, target)
     found = pag_effects.pag_effects(
         result.pag,
         result.mag,
-        _table(result, frame, missing),
+        table,
         basis=basis,
         pairs=pairs,
         supported=result.supported_marks,
@@ -121,11 +118,16 @@ def probabilities_of(
     result: "Result", answer: BoolMatrix, X: Any, do: tuple[str, str], target: str, missing: str
 ) -> interventions.Probabilities:
     """Return the distribution of a column if another one were set to a level, in the graphs of a class."""
-    frame = as_frame(X)
-    basis = effects.SEEN if has_seen(result, frame) else effects.HELD_OUT
+    table, basis = _rows(result, X, missing)
     return interventions.probabilities(
-        answer, _table(result, frame, missing), *do, target, basis=basis, assumed=_assumed(result), seed=result.seed
+        answer, table, *do, target, basis=basis, assumed=_assumed(result), seed=result.seed
     )
+
+
+def _rows(result: "Result", X: Any, missing: str) -> tuple["Table", str]:
+    """Return the rows to estimate effects from, and whether the graph was learned from them, in words."""
+    frame = as_frame(X)
+    return _table(result, frame, missing).control_rows, effects.SEEN if has_seen(result, frame) else effects.HELD_OUT
 
 
 def _assumed(result: "Result") -> BoolMatrix:
