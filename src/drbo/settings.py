@@ -44,7 +44,9 @@ class Parts(Checked):
         True, "bound the predictions of the surrogate by scored families, if a larger parent set never fits worse"
     )
     parent_sets: bool = setting(
-        True, "score whole parent sets that explain a node together, as ranked by a forest of randomised trees"
+        True,
+        "score whole parent sets that explain a node together, as ranked by a Gaussian process of all columns, and by "
+        "forests of randomised trees",
     )
     first_design: int | None = setting(
         None,

@@ -60,10 +60,10 @@ def test_a_set_that_gains_only_together_is_found_and_reduced():
 
 def test_a_search_finds_what_no_single_edge_leads_to():
     settings = Settings(max_evals=60)
-    with_sets = new_search(Together(table()), settings, screen=Ranked()).run()
+    with_sets = new_search(Together(table()), settings, screens=[Ranked()]).run()
     assert with_sets.best.scores[0] == 47.0
     assert set(np.flatnonzero(with_sets.best.dags[0][:, 0])) == set(TEAM)
-    without = new_search(Together(table()), settings.with_(parent_sets=False), screen=Ranked()).run()
+    without = new_search(Together(table()), settings.with_(parent_sets=False), screens=[Ranked()]).run()
     assert without.best.scores[0] == 0.0
 
 

@@ -1,5 +1,6 @@
 """The search loop for expensive scores: propose, evaluate, learn (paper, Algorithm 1)."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -81,7 +82,7 @@ class ProposalSearch(Search):
         proposer: Proposer,
         rng: np.random.Generator,
         start: npt.NDArray[np.bool_] | None = None,  # (d, d) a DAG that is scored first and improved from there
-        screen: Screen | None = None,  # proposes whole parent sets
+        screens: Sequence[Screen] = (),  # propose whole parent sets: the first one from the beginning, all in a stall
     ) -> None:
         super().__init__(evaluator, settings, constraints)
         d = evaluator.score.n_nodes
@@ -93,7 +94,7 @@ class ProposalSearch(Search):
         self.proposer, self.rng = proposer, rng
         self.promotion = Promotion(evaluator)
         self.recombiner = Recombiner(evaluator) if settings.parts.recombine else None
-        self.screen = screen if settings.parts.recombine and settings.parts.parent_sets else None
+        self.screens = tuple(screens) if settings.parts.recombine and settings.parts.parent_sets else ()
         self.found_by = "first design"
         self.stalled = 0  # iterations without a better score
         self.empty = 0  # iterations in a row that evaluated nothing
@@ -158,18 +159,22 @@ class ProposalSearch(Search):
         with them if a random design holds such sets anyway, with few nodes, or if the score judges a family by a level
         that is not known yet.
         """
-        if self.screen is None or self.recombiner is None:
+        if not self.screens or self.recombiner is None:
             return False
         score, ordered = self.evaluator.score, self.best is not None
         best = self.best or self.evaluator.evaluate_one(self.constraints.required)
         if self.rounds == 0 and (score.n_nodes <= EXACT_NODES or score.level_of(best.local[0]) is not None):
             return False
-        while True:
-            enough = try_parent_sets(best, self.promotion, self.constraints, self.screen, ordered)
+        waiting = list(self.screens if ordered else self.screens[:1])
+        while waiting:
+            enough = try_parent_sets(best, self.promotion, self.constraints, waiting[0], ordered)
             self._take(self.recombiner.best(best, self.rng), "parent sets")
-            if not enough or self.best is best or self.best is None:
+            if not enough or self.best is None:
                 return enough
+            if self.best is best:
+                waiting.pop(0)
             best, ordered = self.best, True
+        return True
 
     def learn(self, batch: Evaluated) -> None:
         """Tell the proposer what its proposals were worth."""
