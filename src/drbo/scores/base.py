@@ -1,4 +1,7 @@
-"""The score interface."""
+"""The score interface.
+
+The module is long because every score shares its options, and their checks are here.
+"""
 
 import inspect
 from collections.abc import Callable, Sequence
