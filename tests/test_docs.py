@@ -194,3 +194,21 @@ def test_the_figures_of_the_readme_are_those_of_the_generated_tables():
     assert len({row[0] for row in null if not row[0].startswith("auto")}) == 9
     assert max(float(row[6]) for row in null if row[3] == "20") == 0.25
     assert "found at most 0.25 edges on average" in opening
+
+
+def test_the_method_links_ten_files_at_most_in_the_order_in_which_they_run():
+    """The steps of the package in the order of its imports, the pipeline that runs them first."""
+    linked = re.findall(r"\(\.\./src/drbo/([\w/]+\.py)\)", TEXTS["method.md"])
+    assert 0 < len(linked) <= 10
+    assert len(set(linked)) == len(linked)
+    assert linked[0] == "pipeline.py"
+    rooms = [name.split("/")[0] for name in linked[1:]]
+    order = ["data", "scores", "constraints.py", "search", "claims", "result"]
+    assert sorted(rooms, key=order.index) == rooms
+
+
+def test_at_most_36_000_words_are_written_by_hand():
+    """Generated tables, and the pages of results and faults, which are generated whole, do not count."""
+    made = re.compile(r"<!-- ([\w ]+): start -->.*?<!-- \1: end -->", re.DOTALL)
+    by_hand = {page: text for page, text in TEXTS.items() if not page.startswith("results/") and page != "faults.md"}
+    assert sum(len(made.sub("", text).split()) for text in by_hand.values()) <= 36_000

@@ -73,6 +73,26 @@ def core(rows: list[Row]) -> str:
     return markdown(["search", "threads", "before", "now", "times less"], lines)
 
 
+def passes(rows: list[Row]) -> str:
+    """Return what a pass over a file takes, by program."""
+    lines: list[list[object]] = []
+    for row in sorted(rows, key=lambda r: (int(r["rows"]), float(r["cpu_seconds"]))):
+        rate = float(row["megabytes"]) / float(row["cpu_seconds"])
+        size = f"{int(row['rows']):,} x {row['columns']}"
+        lines.append([size, row["megabytes"], row["method"], row["cpu_seconds"], f"{rate:.0f}", row["gib"]])
+    return markdown(["rows x columns", "MB", "program", "CPU s", "MB per CPU s", "GiB, at most"], lines)
+
+
+def strength(rows: list[Row]) -> str:
+    """Return the mean number of edges as rows are added, with and without a least strength."""
+    lines: list[list[object]] = []
+    for count in sorted({int(row["rows"]) for row in rows}):
+        some = [row for row in rows if int(row["rows"]) == count]
+        means = [np.mean([float(row[name]) for row in some]) for name in ("edges", "edges_without", "true_edges")]
+        lines.append([f"{count:,}", len(some), *(f"{mean:.1f}" for mean in means)])
+    return markdown(["rows", "tables", "edges, by default", "edges without a least strength", "true edges"], lines)
+
+
 def nodes(rows: list[Row]) -> str:
     """Return how an iteration grows with the nodes."""
     return growth(rows, "nodes")

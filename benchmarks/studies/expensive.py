@@ -17,13 +17,15 @@ import numpy as np
 from benchmarks.methods.metrics import dag_score
 from benchmarks.parameters import Device, Names, Numbers, SampleSize, Seeds
 from benchmarks.rows import Row
-from benchmarks.studies.study import DEVICE, study
+from benchmarks.studies.study import best_device, study
 from drbo import DrBO
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.metrics import shd
 from drbo.scores.gp import GpScore
 from drbo.settings import Settings
+
+DEVICE = best_device()
 
 
 @study("expensive", "graph n seed surrogate device", nodes=(5,), degree=1, rows=60, local=10)

@@ -151,13 +151,18 @@ class ListedClimb : public ListedOrder {
 class Chain : public ListedOrder {
  public:
   Chain(const ListedFamilies& families, const int64_t* start, Watch& watch)
-      : ListedOrder(families, start, watch), new_(families.d) {
+      : ListedOrder(families, start, watch), new_(families.d), first_block_(families.d) {
+    for (size_t node = 0; node < families.d; ++node) list_blocks(node);
     set_values(0, families.d - 1, value_);
   }
 
-  // Writes the mean over the second half of the steps of the probability of each edge. A step has random numbers: the
-  // node to move, how far, and one in [0, 1).
-  void run(size_t steps, const int64_t* moved, const int64_t* length, const double* uniform, double* edges) {
+  // How many orders a chain looks at: one every d steps of the second half.
+  static size_t samples(size_t steps, size_t d) { return steps ? (steps - 1) / d + 1 - ((steps + 1) / 2 + d - 1) / d : 0; }
+
+  // Writes these orders, and the mean over them of the probability of each edge. A step has random numbers: the node to
+  // move, how far, and one in [0, 1).
+  void run(size_t steps, const int64_t* moved, const int64_t* length, const double* uniform, double* edges,
+           int64_t* orders) {
     const size_t d = families_.d;
     size_t samples = 0;
     std::fill_n(edges, d * d, 0.0);
@@ -165,6 +170,7 @@ class Chain : public ListedOrder {
       take_step(moved[step], length[step], uniform[step]);
       if (2 * step >= steps && step % d == 0) {
         collect(edges);
+        orders = std::copy(order_.begin(), order_.end(), orders);
         ++samples;
       }
     }
@@ -186,28 +192,45 @@ class Chain : public ListedOrder {
       move(there, here);
   }
 
+  // Notes which families of a node have each other node as a parent, as one bit each, 64 families to a block.
+  void list_blocks(size_t node) {
+    const size_t d = families_.d, start = families_.starts[node], end = families_.starts[node + 1];
+    first_block_[node] = with_.size() / d;
+    with_.resize(with_.size() + (end - start + 63) / 64 * d);
+    for (size_t row = start; row < end; ++row) {
+      uint64_t* with = with_.data() + (first_block_[node] + (row - start) / 64) * d;
+      for (size_t word = 0; word < families_.n_words; ++word)
+        for (Set left = families_.words[row * families_.n_words + word]; left; left &= left - 1)
+          with[64 * word + lowest(left)] |= singleton((row - start) % 64);
+    }
+  }
+
   // Fills in the totals of the nodes at places low to high.
   void set_values(int64_t low, int64_t high, vector<double>& value) {
-    clear();
-    for (int64_t place = 0; place <= high; ++place) {
-      if (place >= low) value[order_[place]] = total(order_[place]);
-      add(order_[place]);
+    for (int64_t place = high; place >= low; --place) {
+      outside_.assign(order_.begin() + place + 1, order_.end());
+      value[order_[place]] = total(order_[place]);
     }
     watch_.check(2 * high);
   }
 
   // The log of the summed weight of a node's families with parents inside before_.
   double total(int64_t node) {
+    const int64_t start = families_.starts[node], end = families_.starts[node + 1];
     double top = NEVER, sum = 0.0;
-    int64_t row = families_.starts[node];
-    for (; row < families_.starts[node + 1]; ++row) {
-      const double weight = families_.values[row];
-      if (weight < top - NEGLIGIBLE) break;
-      if (!fits(row)) continue;
-      if (top == NEVER) top = weight;
-      sum += std::exp(weight - top);
+    int64_t row = start;
+    for (; row < end && families_.values[row] >= top - NEGLIGIBLE; row += 64) {
+      uint64_t left = end - row < 64 ? singleton(end - row) - 1 : ~uint64_t{0};
+      const uint64_t* with = with_.data() + (first_block_[node] + (row - start) / 64) * families_.d;
+      for (const int64_t other : outside_) left &= ~with[other];
+      for (; left; left &= left - 1) {
+        const double weight = families_.values[row + lowest(left)];
+        if (weight < top - NEGLIGIBLE) break;
+        if (top == NEVER) top = weight;
+        sum += std::exp(weight - top);
+      }
     }
-    watch_.check(4 * (row - families_.starts[node]));
+    watch_.check((row - start) / 16);
     return sum > 0 ? top + std::log(sum) : NEVER;
   }
 
@@ -230,6 +253,9 @@ class Chain : public ListedOrder {
   }
 
   vector<double> new_;
+  vector<uint64_t> with_;       // (blocks, d) the families of a block that have a node as a parent
+  vector<size_t> first_block_;  // (d,) of each node
+  vector<int64_t> outside_;     // the nodes after the one that is looked at
 };
 
 std::tuple<Result<int64_t, 1>, Result<int64_t, 1>, double> climb_known(const Ints& order, const In<uint64_t, 2>& words,
@@ -244,27 +270,32 @@ std::tuple<Result<int64_t, 1>, Result<int64_t, 1>, double> climb_known(const Int
   return {to_numpy(climb->order()), to_numpy(climb->chosen()), climb->total()};
 }
 
-Result<double, 3> edge_chains(const Ints2& starts, const In<uint64_t, 2>& words, const Row& logs, const Ints& bounds,
-                              const Ints2& moved, const Ints2& length, const Table& uniform, int threads) {
+std::tuple<Result<double, 3>, Result<int64_t, 3>> order_chains(const Ints2& starts, const In<uint64_t, 2>& words,
+                                                               const Row& logs, const Ints& bounds, const Ints2& moved,
+                                                               const Ints2& length, const Table& uniform, int threads) {
   const size_t chains = starts.shape(0), d = starts.shape(1), steps = moved.shape(1);
   const ListedFamilies families(words, logs, bounds, d);
   require_shape({chains, steps}, "moved, length and uniform", moved, length, uniform);
   require_range(moved.data(), chains * steps, 0, whole(d), "moved");
   require_range(length.data(), chains * steps, -whole(d), whole(d) + 1, "length");
   for (size_t chain = 0; chain < chains; ++chain) require_order(starts.data() + chain * d, d);
+  const size_t kept = Chain::samples(steps, d);
   Owned<double, 3> edges({chains, d, d});
+  Owned<int64_t, 3> orders({chains, kept, d});
   in_parts(chains, threads, [&](int64_t chain, Watch& watch) {
     const size_t at = chain * steps;
     Chain walk(families, starts.data() + chain * d, watch);
-    walk.run(steps, moved.data() + at, length.data() + at, uniform.data() + at, edges.data() + chain * d * d);
+    walk.run(steps, moved.data() + at, length.data() + at, uniform.data() + at, edges.data() + chain * d * d,
+             orders.data() + chain * kept * d);
   });
-  return edges.give();
+  return {edges.give(), orders.give()};
 }
 }  // namespace
 
 void bind_listed(nb::module_& m) {
   m.def("climb_known", &climb_known,
         "Move nodes to their best places until none gains; return the order, each node's family and the total.");
-  m.def("edge_chains", &edge_chains, "Return the probability of each edge that each chain saw in its second half.");
+  m.def("order_chains", &order_chains,
+        "Return the probability of each edge over the orders that each chain saw in its second half, and the orders.");
 }
 }  // namespace drbo

@@ -802,7 +802,7 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def main() -> int:
+def main(words: list[str] | None = None) -> int:
     """Fuzz readers, one after the other, and print each outcome as a line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("readers", choices=list(READERS), nargs="+", metavar="reader")
@@ -811,7 +811,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1e9, help="stop earlier")
     parser.add_argument("--keep", action="store_true", help="add inputs with new answers to the corpus")
     parser.add_argument("--guided", action="store_true", help="let atheris choose inputs by the branches they reach")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     signal.signal(signal.SIGALRM, _ring)
     if options.guided:
         fuzz_guided(lambda: Fuzzer(options.readers[0], keep=options.keep), options.cases, options.seed)

@@ -119,7 +119,7 @@ def test_what_is_no_score_is_refused(table, own_module, spec, options, kind, mes
 def test_an_unknown_option_is_answered_with_the_known_ones(table):
     with pytest.raises(SettingsError) as caught:
         build_score("bic-ev", table, {"alpha": 1})
-    assert caught.value.hint == "its options are penalty, edge_prior, gamma"
+    assert caught.value.hint == "its options are penalty, edge_prior, gamma, min_strength"
     with pytest.raises(SettingsError) as caught:
         build_score(Own, table, {"alpha": 1})
     assert caught.value.hint == "its options are power"

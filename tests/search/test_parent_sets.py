@@ -119,7 +119,7 @@ def test_a_search_with_parent_sets_resumes_to_the_same_end(tmp_path):
 
     values = np.random.default_rng(1).normal(size=(120, 14))
     values[:, 0] += 2 * values[:, 3] * values[:, 7]
-    options = {"score": "splines", "settings": Settings(max_evals=60, route="surrogate"), "random_state": 0}
+    options = {"score": "splines", "settings": Settings(max_evals=30, route="surrogate"), "random_state": 0}
     whole = DrBO(**options).fit(values).result_
     for stop in (1, 2):
         rounds, folder = iter(range(100)), tmp_path / str(stop)

@@ -208,6 +208,10 @@ class HiddenResult(Result):
         """Refuse: effects are not estimated where causes may be hidden."""
         self.refuse("effects()")
 
+    def next_experiments(self, X: Any = None, **options: Any) -> NoReturn:
+        """Refuse: experiments are ranked over DAGs."""
+        self.refuse("next_experiments()")
+
     def refuse(self, what: str) -> NoReturn:
         """Refuse what is made for DAGs."""
         raise ResultError(

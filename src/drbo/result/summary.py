@@ -53,7 +53,8 @@ def rows_in_words(result: "Result") -> str:
     """Return how many rows the graph was learned from, and the groups that they belong to."""
     table = result.table
     if not table.n_groups:
-        return f"{table.n_rows} rows"
+        counted = f" that count as {table.n_effective:.6g}" if table.n_effective > table.n_rows else ""
+        return f"{table.n_rows} rows{counted}"
     by = f" by '{printable(table.groups)}'" if table.groups else ""
     return f"{table.n_rows} rows in {table.n_groups} groups{by} (worth {table.n_effective:.0f} rows)"
 

@@ -43,6 +43,9 @@ class Score:
     edge_prior : (d, d) log-odds of each edge i -> j, added on the scale of the log evidence.
     targets : (n, d) True where a node was set by intervention in a row; the score of that node ignores the row.
     gamma : weight of ``ln d`` in the penalty ``"ebic"``; no other penalty has it.
+    min_strength : share s of what the other parents leave unexplained that a parent must explain at least (partial R2).
+        A parameter costs ``-n ln(1 - s)`` if that is more than the penalty: with many rows the smallest misfit is
+        significant, and graphs fill up. The best DAG of a linear score then has no weaker edge, unless it is required.
 
     Examples
     --------
@@ -90,15 +93,18 @@ class Score:
         edge_prior: npt.ArrayLike | None = None,
         targets: npt.ArrayLike | None = None,
         gamma: float = EBIC_GAMMA,
+        min_strength: float = 0.0,
     ) -> None:
         self.names = table.names
         self.n_nodes = table.n_columns
         self.gamma = _check_gamma(gamma)
+        self.min_strength = _check_strength(min_strength)
         self.gain: float | Floats = 1.0  # d(score) / d(local), above 0: a number or (d,)
         self._prior = _check_prior(edge_prior, self.n_nodes)
         self.targets = _check_targets(targets, table.n_rows, self.n_nodes)
         if table.weights is None and self.targets is None:
-            self._set_rows(np.full(self.n_nodes, table.n_rows), penalty)
+            known = table.n_rows if table.totals is None else table.totals.moments.n
+            self._set_rows(np.full(self.n_nodes, known), penalty)
             return
         times = np.ones(table.n_rows) if table.weights is None else table.weights
         counted = np.ones((table.n_rows, self.n_nodes), dtype=bool) if self.targets is None else ~self.targets
@@ -120,7 +126,8 @@ class Score:
         self.n_rows = n_rows.astype(np.float64)  # (d,)
         self.penalty = _check_penalty(penalty)
         factor = 1.0 if isinstance(self.penalty, str) else self.penalty
-        self.parameter_price: Floats = factor * np.log(self.n_rows)  # (d,)
+        least = -self.n_rows * np.log1p(-self.min_strength)
+        self.parameter_price: Floats = np.maximum(factor * np.log(self.n_rows), least)  # (d,)
         self.evidence_price: Floats = np.log(self.n_rows)  # (d,) what a parameter costs in a log evidence
         self.edge_price = 0.0
         if self.penalty == "ebic":  # 4 gamma ln d per edge on the scale of a BIC, which is 2 log evidences
@@ -233,6 +240,15 @@ def _check_gamma(gamma: Any) -> float:
     if not isinstance(gamma, (int, float, np.number)) or not 0 <= gamma <= LARGEST:
         raise SettingsError(f"gamma must be a number >= 0, got {gamma!r}", hint="0.5 is usual; 1 gives fewer edges")
     return float(gamma)
+
+
+def _check_strength(strength: Any) -> float:
+    if not isinstance(strength, (int, float, np.number)) or not 0 <= strength < 1:
+        raise SettingsError(
+            f"min_strength must be at least 0 and below 1, got {strength!r}",
+            hint="0.001 leaves out edges that explain less than 0.1% of what the other causes leave unexplained",
+        )
+    return float(strength)
 
 
 def _check_prior(prior: npt.ArrayLike | None, d: int) -> Floats | None:

@@ -1,7 +1,16 @@
 import numpy as np
 import pytest
 
-from benchmarks.studies.interventions import available, simulated, simulated_tables, target_counts
+from benchmarks.gran_dag import Unavailable
+from benchmarks.studies import interventions
+from benchmarks.studies.interventions import (
+    CONDITIONS,
+    available,
+    sachs_conditions,
+    simulated,
+    simulated_tables,
+    target_counts,
+)
 
 
 @pytest.mark.parametrize("kind", ["hard", "shift", "coefficients", "nothing"])
@@ -26,8 +35,16 @@ def test_targets_are_counted():
     assert target_counts([], true)["right_of_first_30"] == 0
 
 
-def test_a_row_says_how_far_the_graph_is():
+def test_a_row_says_how_far_the_graph_is(monkeypatch):
+    monkeypatch.setattr(interventions, "D", 8)
+    monkeypatch.setattr(interventions, "EXPERIMENTS", 4)
     assert "unknown" in available(("unknown",))
     row = next(iter(simulated_tables(seeds=[100], methods=("unknown",), kinds=("shift",))))
     assert row["targets_right"] >= 0.9 * row["targets_true"]
     assert row["shd"] <= 4
+
+
+def test_conditions_of_the_proteins(tmp_path):
+    assert sum(size for _, size, _ in CONDITIONS) == 7466
+    with pytest.raises(Unavailable, match="--file with the wheel"):
+        sachs_conditions(tmp_path / "cdt.whl")

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -63,9 +64,7 @@ def rendered(template: str, programs: tuple[str, ...], styles: tuple[str, ...] =
     styles : texts of styles that a program adds.
     """
     style, texts = _source("report.css"), {name: _source(name) for name in programs}
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters["bars"] = _bars
-    return environment.from_string(_source(template)).render(
+    return _template(template).render(
         policy=_policy([style, *styles], list(texts.values())),
         style=Markup(style),
         programs={name: Markup(text) for name, text in texts.items()},
@@ -76,9 +75,8 @@ def rendered(template: str, programs: tuple[str, ...], styles: tuple[str, ...] =
 def notebook_html(result: Result) -> str:
     """Return the graph and the first edges for a notebook: static, light, without a program."""
     content = content_of(result)
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    page = environment.from_string(_source("notebook.html.jinja"))
-    return page.render(graph=Markup(Drawing.of(result).svg(content.headline)), content=content, most=NOTEBOOK_EDGES)
+    graph = Markup(Drawing.of(result).svg(content.headline))
+    return _template("notebook.html.jinja").render(graph=graph, content=content, most=NOTEBOOK_EDGES)
 
 
 def embedded(value: Any) -> str:
@@ -165,6 +163,15 @@ def _bars(counts: list[int]) -> Markup:
     return Markup(f'<svg class="bars" viewBox="0 0 {6 * len(counts)} 20" aria-hidden="true">{bars}</svg>')
 
 
+@cache
+def _template(name: str) -> jinja2.Template:
+    """Return a template; most of the time of a small report is spent on compiling it."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters["bars"] = _bars
+    return environment.from_string(_source(name))
+
+
+@cache
 def _source(name: str) -> str:
     return HERE.joinpath(name).read_text(encoding="utf-8")
 
