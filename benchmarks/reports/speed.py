@@ -190,6 +190,13 @@ def workers(rows: list[Row]) -> str:
             f"\nWhere scores are cheap, an executor costs {share:.2f}% more instructions, counted by callgrind over "
             f"the evaluation of {what} with {counted['nodes']} nodes (`bic-nv`), the search around it left out.\n"
         )
+    waited = [row for row in rows if row["where"].startswith("waiting") and row["where"] != "waiting 1"]
+    for row in waited:
+        tail += (
+            f"\nWith a score that waits {float(row['wait']):g} s for each family ({row['n_local']} families, "
+            f"{row['graph']}), {row['where'].split()[1]} workers are {row['speedup']} times as quick as one, and the "
+            "result is the same.\n"
+        )
     return f"{head}\n\n{lines}{tail}"
 
 

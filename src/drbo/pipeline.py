@@ -215,6 +215,7 @@ def _search_record(problem: Problem, outcome: Outcome) -> SearchRecord:
         stopped=_stopped(outcome.stopped, current().reason),
         n_evals=outcome.n_evals,
         n_local=outcome.n_local,
+        fidelities=outcome.fidelities,
         seconds=recorder.seconds,
         trace=Trace(**course),
     )

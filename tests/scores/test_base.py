@@ -169,3 +169,27 @@ def test_no_edge_of_the_optimum_is_weaker_than_asked_for(score):
 def test_a_strength_is_a_share(table, strength):
     with pytest.raises(SettingsError, match="min_strength must be at least 0 and below 1"):
         BicNV(table, min_strength=strength)
+
+
+class ByRows(Score):
+    """Minus the variance of what a mean leaves, on the rows it is told to use."""
+
+    def __init__(self, table):
+        super().__init__(table)
+        self.values = table.values
+
+    def local_one(self, node, parents, rows):
+        return -float(np.var(self.values[rows, node])) - len(parents)
+
+
+def test_a_score_that_takes_rows_has_a_relative_on_a_quarter_of_them(rng):
+    values = rng.normal(size=(100, 3))
+    score, families = ByRows(Table.from_array(values)), Families.from_sets(3, [(0, ()), (2, (0, 1))])
+    assert score.local(families) == pytest.approx(-np.var(values[:, [0, 2]], axis=0) - [0, 2])
+    (relative,) = score.relatives()
+    assert relative.cost == 0.25
+    assert relative.score.name == "custom on 25 rows"
+    rows = relative.score._rows
+    assert len(np.unique(rows)) == 25
+    assert relative.score.local(families) == pytest.approx(-np.var(values[rows][:, [0, 2]], axis=0) - [0, 2])
+    assert ByRows(Table.from_array(values[:50])).relatives() == ()  # a quarter would be too few rows

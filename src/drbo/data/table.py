@@ -189,28 +189,29 @@ class Table:
     def canonical_order(self, seed: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Return the rows and columns in an order that depends on the content and the seed alone.
 
-        Columns are ordered by a digest of the seed and their sorted values in standard units, so that neither the
-        position nor the name nor the unit of a column can decide a tie. Columns with equal sorted values are told apart
-        by what stands beside them in the rows; names only separate columns that the whole table cannot tell apart. Rows
-        are then sorted by value. Where only a sample of the rows is here, or none, the correlations of all rows stand
-        in for the values.
+        Columns are ordered by a digest of the seed and their sorted values in standard units, of which a column and its
+        negative have the same, so that neither the position nor the name nor the unit nor the sign of a column can
+        decide a tie. Columns with equal digests are told apart by what stands beside them in the rows; names only
+        separate columns that the whole table cannot tell apart. Rows are then sorted by value, or by the negative of it
+        where the digest is that of the negative. Where only a sample of the rows is here, or none, the sizes of the
+        correlations of all rows stand in for the values.
         """
         if (known := self._orders.get(seed)) is not None:
             return known
-        content = self.values if self.totals is None else np.round(self.totals.moments.correlation, UNIT_DIGITS)
-        digests = _column_digests(content, seed)
+        content = self.values if self.totals is None else np.abs(np.round(self.totals.moments.correlation, UNIT_DIGITS))
+        digests, signs = _column_digests(content, seed)
         colours = np.zeros(self.n_columns, dtype=np.uint64)
         if len(set(digests)) < self.n_columns:
             first = np.array([int.from_bytes(digest[:8]) for digest in digests], np.uint64)
             standard = np.empty(content.shape)
             for part in _slabs(*content.shape):
-                standard[:, part] = unit_free(np.ascontiguousarray(content[:, part])) + 0.0
+                standard[:, part] = _one_pattern(unit_free(np.ascontiguousarray(content[:, part])) * signs[part])
             colours = _refined(standard, first)
         keys = sorted(zip(digests, colours.tolist(), self.names, range(self.n_columns), strict=True))
         columns = np.array([j for *_, j in keys], dtype=np.intp)
         last = [] if self.weights is None else [self.weights]  # rows are told apart by it only if they are equal
         last += [] if self.experiments is None else [self.experiments.codes.astype(np.float64)]
-        rows = _row_order(self.n_rows, chain((self.values[:, j] for j in columns), last))
+        rows = _row_order(self.n_rows, chain((self.values[:, j] * signs[j] for j in columns), last))
         self._orders[seed] = rows, columns
         return rows, columns
 
@@ -266,19 +267,29 @@ def by_columns(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return copy
 
 
-def _column_digests(values: npt.NDArray[np.float64], seed: int) -> list[bytes]:
-    """Return a digest of the seed and of the sorted values of each column in standard units."""
+def _column_digests(values: npt.NDArray[np.float64], seed: int) -> tuple[list[bytes], npt.NDArray[np.float64]]:
+    """Return a digest of the seed and of the sorted values of each column in standard units, up to their sign.
 
-    def of_slab(columns: npt.NDArray[np.intp]) -> list[bytes]:
+    The signs (d,) tell whether a column (1) or its negative (-1) has that digest.
+    """
+
+    def of_slab(columns: npt.NDArray[np.intp]) -> list[tuple[bytes, float]]:
         slab = np.ascontiguousarray(np.sort(values[:, columns], axis=0))
-        standard = unit_free(slab) + 0.0  # + 0.0: -0.0 and 0.0 are one value
-        return [hashlib.sha256(str(seed).encode() + column.tobytes()).digest() for column in standard.T]
+        standard = _one_pattern(unit_free(slab))
+        mirrored = _one_pattern(np.sort(-standard[::-1], axis=0, kind="stable"))  # in order, but for missing cells
+        found = []
+        for one, other in zip(standard.T, mirrored.T, strict=True):
+            content, sign = min((one.tobytes(), 1.0), (other.tobytes(), -1.0))
+            found.append((hashlib.sha256(str(seed).encode() + content).digest(), sign))
+        return found
 
     slabs = _slabs(*values.shape)
     if len(slabs) == 1:
-        return of_slab(slabs[0])
-    with ThreadPoolExecutor(SORTING_THREADS) as pool:
-        return list(chain.from_iterable(pool.map(of_slab, slabs)))
+        keys = of_slab(slabs[0])
+    else:
+        with ThreadPoolExecutor(SORTING_THREADS) as pool:
+            keys = list(chain.from_iterable(pool.map(of_slab, slabs)))
+    return [digest for digest, _ in keys], np.array([sign for _, sign in keys])
 
 
 def _slabs(n_rows: int, n_columns: int) -> list[npt.NDArray[np.intp]]:
@@ -346,6 +357,11 @@ def _refined(
         if len(np.unique(finer)) <= len(np.unique(colours)):
             return finer
         colours = finer
+
+
+def _one_pattern(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the same numbers, zero and missing cells without a sign: their bytes tell whether they are equal."""
+    return np.where(np.isnan(values), np.nan, values + 0.0)
 
 
 def _mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
