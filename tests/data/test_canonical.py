@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from drbo.data import table as tables
+from drbo.data import blocks
 from drbo.data.canonical import Canonical, checked_matrix
 from drbo.data.table import Table
 from drbo.errors import SettingsError
@@ -49,7 +49,7 @@ def test_a_wrong_shape_is_named():
 
 
 def test_a_large_table_that_must_not_move_is_not_copied(rng, monkeypatch):
-    monkeypatch.setattr(tables, "LARGE_CELLS", 50)
+    monkeypatch.setattr(blocks, "LARGE_CELLS", 50)
     table = Table.from_array(rng.normal(size=(20, 4)), list("abcd"))
     job = Canonical(table, list("abcd"), seed=0, movable=False)
     assert job.table is table

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import minimize
 
-from drbo.data.table import unit_free
+from drbo.data.units import unit_free
 from drbo.deadline import current
 from drbo.threads import one_blas_thread
 
