@@ -167,8 +167,6 @@ def unfollowed(
     record = experiment_record(score, table, dag)
     if record is None or table.experiments is None:
         return {}
-    from scipy.stats import ks_2samp  # takes half a second to load
-
     assert isinstance(score, ExperimentBIC)
     weights, place = shared_weights(score, dag)[0], {name: j for j, name in enumerate(table.names)}
     control, found, followed = table.values[table.experiments.control], dict[tuple[str, str], str](), set[Any]()
