@@ -6,7 +6,7 @@ COVERAGE_FLOOR = 98
 # environment says otherwise: dozens of processes import the package.
 RUN_TESTS = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: audit demo lock sbom soak test test-cpus test-faults test-handover test-hidden test-install test-light test-lower test-sanitize test-slow docs lint type wheel bench bench-quick clean
+.PHONY: audit axe demo lock pictures sbom soak test test-cpus test-faults test-handover test-hidden test-install test-light test-lower test-release test-sanitize test-slow docs lint type wheel bench bench-quick clean
 
 # Every file is checked against its hash, but that of torch (.ci/lock says why). The lock is for Python 3.11 on Linux;
 # elsewhere: make LOCKED= ...
@@ -149,6 +149,13 @@ test-install: .venv/ready  ## wheel and sdist, each installed into a clean envir
 wheel: .venv/ready  ## the wheel of this machine with a manylinux tag, tried where there is no compiler: build/wheel/dist
 	.ci/wheel $(BIN)/python
 
+test-release: wheel  ## is the wheel ready for PyPI? twine reads it, pipx and uvx run the demo from it
+	$(PYTHON) -m venv build/release
+	build/release/bin/$(PIP) twine pipx uv
+	build/release/bin/twine check --strict build/wheel/dist/*.whl
+	cd build/release && PIPX_HOME=$(CURDIR)/build/release/pipx bin/pipx run --spec $(CURDIR)/build/wheel/dist/*.whl drbo demo
+	cd build/release && bin/uvx --from $(CURDIR)/build/wheel/dist/*.whl drbo demo --force
+
 # torch is the pinned one: PyPI has its older versions for Linux with CUDA alone, gigabytes that a test need not load.
 # Where an index offers them for the CPU: make test-lower LOWER_TORCH=torch==2.11.0
 # The README's commands meet every library; what an old version warns of is its own affair.
@@ -167,6 +174,15 @@ test-lower: ## the core tests with the oldest versions that pyproject.toml allow
 
 docs: .venv/ready  ## the site in build/docs; runs the examples; a warning is an error
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+
+pictures: .venv/ready  ## the screenshots in docs/images; needs Chromium
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks pages --part pictures
+
+# axe-core is not a part of drbo: it is taken from npm, at this version.
+AXE = 4.14.0
+axe: docs  ## look for barriers on every page of the site and in the reports; needs Chromium and npm
+	npm install --silent --no-save --prefix build/axe axe-core@$(AXE)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks pages --part axe --library build/axe/node_modules/axe-core/axe.min.js
 
 lint: .venv/ready
 	$(BIN)/ruff check .

@@ -63,7 +63,7 @@ KINDS: dict[str, tuple[Callable[[str], Job], str]] = {
     "orders": (_orders, "8ER2"),
     "discrete": (_discrete, "asia"),
     "splines": (_splines, "6ER2"),
-    "surrogate": (_surrogates, "8ER2"),
+    "surrogate": (_surrogates, "5ER1"),
     "exact": (_exact, "6ER2"),
 }
 

@@ -121,13 +121,14 @@ def test_every_module_has_a_room():
     assert all(len(path.parts) <= 3 for path in MODULES)  # at most two levels of folders
 
 
-@pytest.mark.parametrize("path", MODULES, ids=str)
-def test_imports_point_one_way(path):
-    room = path.parts[0].removesuffix(".py")
-    if room == FRONT_DOOR:
-        return
-    behind = {other for other in _imports(path) - {room, FRONT_DOOR} if PLACE[other] >= PLACE[room]}
-    assert not behind, f"{path} is in front of {', '.join(sorted(behind))} and must not import from there"
+def test_imports_point_one_way():
+    wrong = []
+    for path in MODULES:
+        room = path.parts[0].removesuffix(".py")
+        if room != FRONT_DOOR:
+            behind = {other for other in _imports(path) - {room, FRONT_DOOR} if PLACE[other] >= PLACE[room]}
+            wrong += [f"{path} is in front of {other} and must not import from there" for other in sorted(behind)]
+    assert not wrong
 
 
 def test_every_module_of_search_has_a_room():
@@ -135,15 +136,14 @@ def test_every_module_of_search_has_a_room():
     assert {path.parts[1].removesuffix(".py") for path in inside} == set(SEARCH_PLACE)
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in MODULES if path.parts[0] == "search" and len(path.parts) > 1], ids=str
-)
-def test_imports_inside_search_point_one_way(path):
-    room = path.parts[1].removesuffix(".py")
-    if room == FRONT_DOOR:
-        return
-    behind = {other for other in _search_rooms(path) - {room} if SEARCH_PLACE[other] >= SEARCH_PLACE[room]}
-    assert not behind, f"{path} is in front of {', '.join(sorted(behind))} and must not import from there"
+def test_imports_inside_search_point_one_way():
+    wrong = []
+    for path in MODULES:
+        room = path.parts[1].removesuffix(".py") if path.parts[0] == "search" else FRONT_DOOR
+        if room != FRONT_DOOR:
+            behind = {other for other in _search_rooms(path) - {room} if SEARCH_PLACE[other] >= SEARCH_PLACE[room]}
+            wrong += [f"{path} is in front of {other} and must not import from there" for other in sorted(behind)]
+    assert not wrong
 
 
 def test_only_the_choice_of_the_search_opens_the_door_of_the_paper():
@@ -297,28 +297,35 @@ def test_public_names():
 MOST_LINES, MANY_LINES, LONGEST_FUNCTION = 400, 300, 60
 
 
-@pytest.mark.parametrize("path", MODULES, ids=str)
-def test_modules_and_functions_are_short_or_say_why_not(path):
-    text = (SOURCE / path).read_text(encoding="utf-8")
-    (tree, *nodes), lines = _nodes(path), len(text.splitlines())
-    assert lines <= MOST_LINES, f"{path} has {lines} lines"
-    if lines > MANY_LINES:
-        assert "The module is long because" in (ast.get_docstring(tree) or ""), f"{path} has {lines} lines"
-    for node in nodes:
-        if isinstance(node, ast.FunctionDef):
-            words = ast.get_docstring(node) or ""
-            length = node.end_lineno - node.lineno + 1 - len(words.splitlines())
-            reason = "The function is long because" in words
-            assert length <= LONGEST_FUNCTION or reason, f"{path}: {node.name} has {length} lines"
+def _lines(path: Path) -> int:
+    return len((SOURCE / path).read_text(encoding="utf-8").splitlines())
+
+
+def test_modules_and_functions_are_short_or_say_why_not():
+    long = []
+    for path in MODULES:
+        (tree, *nodes), lines = _nodes(path), _lines(path)
+        explained = "The module is long because" in (ast.get_docstring(tree) or "")
+        if lines > (MOST_LINES if explained else MANY_LINES):
+            long.append(f"{path} has {lines} lines")
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef):
+                words = ast.get_docstring(node) or ""
+                length = node.end_lineno - node.lineno + 1 - len(words.splitlines())
+                if length > LONGEST_FUNCTION and "The function is long because" not in words:
+                    long.append(f"{path}: {node.name} has {length} lines")
+    assert not long
 
 
 #: Where the tests of a package's own module are.
 OF_PACKAGES = {"__init__.py": "test_architecture.py", "cli/__init__.py": "cli/test_program.py"}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=str)
-def test_every_module_has_a_mirror_test(path):
-    if len((SOURCE / path).read_text(encoding="utf-8").splitlines()) <= 20:
-        return
-    mirror = TESTS / OF_PACKAGES.get(path.as_posix(), path.with_name(f"test_{path.name}"))
-    assert mirror.is_file(), f"{mirror.relative_to(TESTS.parent)} is missing"
+def test_every_module_has_a_mirror_test():
+    mirrors = [
+        TESTS / OF_PACKAGES.get(path.as_posix(), path.with_name(f"test_{path.name}"))
+        for path in MODULES
+        if _lines(path) > 20
+    ]
+    missing = [str(mirror.relative_to(TESTS.parent)) for mirror in mirrors if not mirror.is_file()]
+    assert not missing

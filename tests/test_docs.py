@@ -135,6 +135,22 @@ def test_links_lead_to_files(page):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+@pytest.mark.parametrize(
+    ("query", "page"),
+    [
+        ("custom score", "own-score.md"),
+        ("Excel", "getting-started.md"),
+        ("verbose", "getting-started.md"),
+        ("GPU", "getting-started.md"),
+        ("categorical", "scores.md"),
+    ],
+)
+def test_a_search_of_the_site_finds_the_page_to_read(query, page):
+    """A search finds the pages that have all of its words."""
+    words = set(re.findall(r"[a-z]+", TEXTS[page].lower()))
+    assert {word.rstrip("s") for word in query.lower().split()} <= {word.rstrip("s") for word in words}
+
+
 def _rows(page: str, mark: str) -> list[list[str]]:
     """Return the cells of the generated table between the marks of a page, without its head."""
     table = TEXTS[page].partition(f"<!-- {mark}: start -->")[2].partition(f"<!-- {mark}: end -->")[0]
@@ -161,3 +177,21 @@ def test_the_figures_of_the_readme_are_those_of_the_generated_tables():
     assert len({row[0] for row in null if not row[0].startswith("auto")}) == 9
     assert max(float(row[6]) for row in null if row[3] == "20") == 0.25
     assert "found at most 0.25 edges on average" in opening
+
+
+def test_the_method_links_ten_files_at_most_in_the_order_in_which_they_run():
+    """The steps of the package in the order of its imports, the pipeline that runs them first."""
+    linked = re.findall(r"\(\.\./src/drbo/([\w/]+\.py)\)", TEXTS["method.md"])
+    assert 0 < len(linked) <= 10
+    assert len(set(linked)) == len(linked)
+    assert linked[0] == "pipeline.py"
+    rooms = [name.split("/")[0] for name in linked[1:]]
+    order = ["data", "scores", "constraints.py", "search", "claims", "result"]
+    assert sorted(rooms, key=order.index) == rooms
+
+
+def test_at_most_36_000_words_are_written_by_hand():
+    """Generated tables, and the pages of results and faults, which are generated whole, do not count."""
+    made = re.compile(r"<!-- ([\w ]+): start -->.*?<!-- \1: end -->", re.DOTALL)
+    by_hand = {page: text for page, text in TEXTS.items() if not page.startswith("results/") and page != "faults.md"}
+    assert sum(len(made.sub("", text).split()) for text in by_hand.values()) <= 36_000

@@ -37,3 +37,9 @@ def test_all_errors_are_of_one_family():
     raised = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     assert raised == KINDS
     assert len(KINDS) > 5
+
+
+def test_the_hint_for_a_name_is_the_nearest_one_or_the_list():
+    assert errors.name_hint("hieght", ["weight", "height"]) == "did you mean 'height'?"
+    assert errors.name_hint(7, ["dose", 12], "levels") == "the levels are dose, 12"
+    assert len(errors.name_hint("?", [f"column {k}" for k in range(1_000)])) == 300

@@ -1,12 +1,14 @@
 """What is shown while a search runs."""
 
 import sys
+import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from drbo import DrBO
-from drbo.progress import BarWatch, LineWatch, Watch, clock_time, counting, watch_for
+from drbo.progress import BarWatch, LineWatch, Watch, clock_time, counting, under_way, watch_for
 from drbo.search.outcome import Progress
 from drbo.settings import Settings
 
@@ -63,10 +65,47 @@ def test_a_line_every_few_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        "search: 150 of 1,000 evaluations, best score -2.38, 3 s so far",
-        "search: 300 of 1,000 evaluations, best score -1.19, 6 s so far",
-        "search: 450 of 1,000 evaluations, best score -0.79, 9 s so far",
+        "search: 100 of 1,000 evaluations, best score -3.56, 2 s so far",
+        "search: 250 of 1,000 evaluations, best score -1.43, 5 s so far",
+        "search: 400 of 1,000 evaluations, best score -0.89, 8 s so far",
     ]
+
+
+def test_a_long_iteration_shows_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SILENCE", "LINE_SECONDS", "LOOKS"):
+        monkeypatch.setattr(f"drbo.progress.{name}", 0.01)
+    told: list[str] = []
+    with LineWatch(Settings(max_evals=1_000), tell=told.append) as watch:
+        _wait_for(lambda: told)
+        assert told[0] == "search: evaluating the first graphs, 0 s so far"
+        watch(_progress(1, 64))
+        _wait_for(lambda: len([line for line in told if "64 of" in line]) > 2)
+    count = len(told)
+    time.sleep(0.05)
+    assert len(told) == count
+
+
+def test_work_that_takes_long_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    with under_way("reading table.csv", tell=told.append):
+        pass
+    assert told == []
+    monkeypatch.setattr("drbo.progress.SILENCE", 0.01)
+    monkeypatch.setattr("drbo.progress.AGAIN_SECONDS", 0.01)
+    with under_way("reading table.csv", tell=told.append):
+        _wait_for(lambda: len(told) > 1)
+    assert set(told) == {"reading table.csv: 0 s so far"}
+    told.clear()
+    with under_way("reading table.csv", quiet=True, tell=told.append):
+        time.sleep(0.05)
+    assert told == []
+
+
+def _wait_for(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
 
 
 def test_a_proof_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:

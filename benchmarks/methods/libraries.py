@@ -10,7 +10,6 @@ from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from benchmarks.methods.base import Graph, Learn, Task
 from drbo.data.table import Table
@@ -122,6 +121,7 @@ def dagma_linear(task: Task) -> Learn:
 
 def dagma_nonlinear(task: Task, hidden: int, lambda1: float, lambda2: float) -> Learn:
     """DAGMA with one hidden layer; the rest at its defaults, the threshold of 0.3 too."""
+    import torch
     from dagma.nonlinear import DagmaMLP, DagmaNonlinear
 
     def learn() -> Any:

@@ -6,7 +6,6 @@ import numpy as np
 
 from benchmarks.methods.base import Found, Graph, Learn, Task
 from benchmarks.methods.libraries import as_text
-from benchmarks.methods.variants import VARIANTS
 from drbo.claims.prune import prune
 from drbo.scores.registry import build_score
 from drbo.search.loop import ProposalSearch
@@ -62,6 +61,8 @@ def paper_loop(task: Task, preset: str, evals: int, variant: str = "", **setting
         state = new_search(score, settings, seed=seed, device=task.device)
         assert isinstance(state, ProposalSearch)
         if variant:
+            from benchmarks.methods.variants import VARIANTS  # imports torch, which no other method needs
+
             parts = (state.evaluator, settings, state.constraints, state.rng, state.proposer.generator)
             state.proposer = VARIANTS[variant](*parts)
         return state

@@ -46,7 +46,7 @@ def page(made: str) -> str:
     text += "".join(
         _line(words, method, [row for row in rows if row["method"] == method]) for method, words in REPLACED.items()
     )
-    text += "\n![SHD by knob](ablations.svg)\n" if picture() else ""
+    text += "\n![SHD by knob](ablations.svg)\n" if rows else ""
     text += "\nWhat the paper reads off its own figures, most of them without numbers:\n\n"
     return text + "".join(f"- {knob}: {words}\n" for knob, words in SAID.items()) + unique_table()
 

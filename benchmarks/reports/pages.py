@@ -22,6 +22,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/experiments.md", "next replay", "next_replay", interventions.next_replay),
     ("docs/efficiency.md", "efficiency", "efficiency", searches.efficiency),
     ("docs/efficiency.md", "expensive", "expensive", searches.expensive),
+    ("docs/efficiency.md", "gp evidence", "gp_evidence", scores.gp_evidence),
     ("docs/own-score.md", "own score", "own_score", searches.own_score),
     ("docs/exact.md", "certify", "exact", searches.certify),
     ("docs/exact.md", "large", "exact", searches.large),
@@ -39,8 +40,13 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/speed.md", "nodes", "speed_growth", speed.nodes),
     ("docs/speed.md", "evaluations", "speed_growth", speed.evaluations),
     ("docs/speed.md", "curves", "speed_curves", speed.curves),
+    ("docs/speed.md", "startup", "startup", speed.startup),
+    ("docs/speed.md", "estimates", "estimates", speed.estimates),
+    ("docs/big-tables.md", "passes", "big_passes", speed.passes),
+    ("docs/big-tables.md", "strength", "big_strength", speed.strength),
     ("docs/scaling-out.md", "workers", "workers", speed.workers),
     ("docs/report.md", "pages", "pages", speed.pages),
+    ("docs/report.md", "axe", "axe", speed.axe),
 )
 #: Pictures beside those of docs/results: name, rows, drawing.
 DRAWN: tuple[tuple[str, str, Callable[[list[Row]], bytes]], ...] = (

@@ -79,7 +79,7 @@ def group_page(name: str) -> str:
     """Return a page of tables."""
     title, opening, experiments = GROUPS[name]
     sections = "\n".join(filter(None, (tables.section(experiment) for experiment in experiments)))
-    pictures = "![SHD by sample size](sizes.svg)\n" if name == "linear" and sizes_figure() else ""
+    pictures = "![SHD by sample size](sizes.svg)\n" if name == "linear" and tables.rows_of("sizes") else ""
     return f"# {title}\n\n{MADE}[How to read it](index.md). {opening}\n\n{sections}{pictures}".replace(" \n\n", "\n\n")
 
 

@@ -124,6 +124,22 @@ def gp_fits(rows: list[Row]) -> str:
     return text
 
 
+def gp_evidence(rows: list[Row]) -> str:
+    """Return the error of the log evidence, and what relatives cost and are worth."""
+    text = header(
+        "rows | families | log evidence - that of a slow search | CPU ms | random features: share of that, declared "
+        "| correlation, typical error | splines: CPU ms | correlation, typical error"
+    )
+    for row in sorted(rows, key=lambda row: int(row["n"])):
+        seconds, share = float(row["milliseconds"]), float(row["random-features milliseconds"])
+        text += f"| {int(row['n']):,} | {row['families']}, {row['checked']} of them compared "
+        text += f"| {float(row['lowest']):.3f} to {float(row['highest']):.3f} | {seconds:.1f} "
+        text += f"| {share / seconds:.3f}, {row['random-features cost']} "
+        text += f"| {row['random-features correlation']}, {row['random-features error']} "
+        text += f"| {row['splines milliseconds']} | {row['splines correlation']}, {row['splines error']} |\n"
+    return text
+
+
 def gp(rows: list[Row]) -> str:
     """Return how often the optimum is reached, with the errors and the time."""
     text = header(

@@ -5,6 +5,8 @@ import numpy as np
 from benchmarks.reports.tables import header
 from benchmarks.rows import Row
 from benchmarks.studies.core_speed import JOBS
+from benchmarks.studies.estimates import SIZES, errors
+from benchmarks.studies.startup import STARTS
 from benchmarks.studies.workers import PLACES
 
 #: The authors' program: milliseconds an iteration at C = 100,000 (its own setting), on a 2-core machine and an H200.
@@ -69,6 +71,26 @@ def core(rows: list[Row]) -> str:
         mean = geometric_mean([float(row["cpu_ratio"]) for row in rows])
         lines.append(["geometric mean", "", "", "", f"**{mean:.2f}**"])
     return markdown(["search", "threads", "before", "now", "times less"], lines)
+
+
+def passes(rows: list[Row]) -> str:
+    """Return what a pass over a file takes, by program."""
+    lines: list[list[object]] = []
+    for row in sorted(rows, key=lambda r: (int(r["rows"]), float(r["cpu_seconds"]))):
+        rate = float(row["megabytes"]) / float(row["cpu_seconds"])
+        size = f"{int(row['rows']):,} x {row['columns']}"
+        lines.append([size, row["megabytes"], row["method"], row["cpu_seconds"], f"{rate:.0f}", row["gib"]])
+    return markdown(["rows x columns", "MB", "program", "CPU s", "MB per CPU s", "GiB, at most"], lines)
+
+
+def strength(rows: list[Row]) -> str:
+    """Return the mean number of edges as rows are added, with and without a least strength."""
+    lines: list[list[object]] = []
+    for count in sorted({int(row["rows"]) for row in rows}):
+        some = [row for row in rows if int(row["rows"]) == count]
+        means = [np.mean([float(row[name]) for row in some]) for name in ("edges", "edges_without", "true_edges")]
+        lines.append([f"{count:,}", len(some), *(f"{mean:.1f}" for mean in means)])
+    return markdown(["rows", "tables", "edges, by default", "edges without a least strength", "true edges"], lines)
 
 
 def nodes(rows: list[Row]) -> str:
@@ -168,14 +190,79 @@ def workers(rows: list[Row]) -> str:
             f"\nWhere scores are cheap, an executor costs {share:.2f}% more instructions, counted by callgrind over "
             f"the evaluation of {what} with {counted['nodes']} nodes (`bic-nv`), the search around it left out.\n"
         )
+    waited = [row for row in rows if row["where"].startswith("waiting") and row["where"] != "waiting 1"]
+    for row in waited:
+        tail += (
+            f"\nWith a score that waits {float(row['wait']):g} s for each family ({row['n_local']} families, "
+            f"{row['graph']}), {row['where'].split()[1]} workers are {row['speedup']} times as quick as one, and the "
+            "result is the same.\n"
+        )
     return f"{head}\n\n{lines}{tail}"
+
+
+def startup(rows: list[Row]) -> str:
+    """Return the CPU seconds of starts, warm and cold, beside the yardstick."""
+    found = {row["start"]: row for row in rows}
+    lines: list[list[object]] = [
+        [start]
+        + [found[start].get(f"{word}_{figure}", "") for word in ("warm", "cold") for figure in ("seconds", "ratio")]
+        for start in STARTS
+        if start in found
+    ]
+    return markdown(["start", "warm", "of the yardstick", "cold", "of the yardstick"], lines)
+
+
+def estimates(rows: list[Row]) -> str:
+    """Return how often the seconds of a fit could be told within a factor of 2, before it and after its first round."""
+    lines: list[list[object]] = []
+    missed: dict[bool, list[float]] = {False: [], True: []}
+    for route in SIZES:
+        own = [row for row in rows if row["route"] == route]
+        if not own:
+            continue
+        line: list[object] = [route, f"{min(map(_cpu, own)):.2f} to {max(map(_cpu, own)):.2f} s"]
+        for after in (False, True):
+            found = errors(own, after=after)
+            missed[after] += found
+            line += [_within(found), f"{np.quantile(found, 0.9):.1f}"]
+        lines.append(line)
+    every = [
+        part for after in (False, True) for part in (_within(missed[after]), f"{np.quantile(missed[after], 0.9):.1f}")
+    ]
+    lines.append(["all", "", *every])
+    titles = ["route or score", "fits take", "before: within 2", "nine of ten within"]
+    return markdown([*titles, "after the first round: within 2", "nine of ten within"], lines)
+
+
+def _cpu(row: Row) -> float:
+    return float(row["cpu_seconds"])
+
+
+def _within(factors: list[float]) -> str:
+    return f"{sum(factor <= 2 for factor in factors)} of {len(factors)}"
 
 
 def pages(rows: list[Row]) -> str:
     """Return how large reports are and how long they take to open."""
-    text = header("report of | variables | edges | size | opens in | longest of five | machine")
+    text = header("report of | variables | edges | size | opens in | longest of five | labels at 1400 px | on a phone")
     for row in rows:
-        size, opens, longest = int(row["bytes"]) / 1e6, float(row["median_seconds"]), float(row["longest_seconds"])
+        size, opens, longest = (
+            int(row["bytes"]) / 1e6,
+            float(row["median_cpu_seconds"]),
+            float(row["longest_cpu_seconds"]),
+        )
         text += f"| {row['data']} | {row['nodes']} | {row['edges']} | {size:.2f} MB | {opens:.2f} s | {longest:.2f} s "
-        text += f"| {row['machine']} |\n"
+        text += "".join(f"| {_labels(row, device)} " for device in ("desktop", "phone")) + "|\n"
     return text
+
+
+def axe(rows: list[Row]) -> str:
+    """Return on how many pages axe-core finds nothing to complain about, and the others."""
+    bad = [f"{row['page']}: {row['rules']}" for row in rows if row["violations"] != "0"]
+    others = "".join(f"; {one}" for one in bad)
+    return f"axe-core finds no violation on {len(rows) - len(bad)} of {len(rows)} pages{others}.\n"
+
+
+def _labels(row: Row, device: str) -> str:
+    """Return the height of labels when a report opens, and how much of the graph is seen then."""
+    return f"{row[f'{device}_label_pixels']} px, {'all' if row[f'{device}_whole'] == 'True' else 'a part'}"

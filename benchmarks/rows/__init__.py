@@ -5,11 +5,10 @@ import os
 import platform
 import tempfile
 from collections.abc import Iterable
+from importlib.metadata import version
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
-
-import torch
 
 import drbo
 
@@ -22,6 +21,8 @@ Row = dict[str, Any]
 def machine(device: str) -> str:
     """Return the machine in words: the GPU's name, or the number of cores."""
     if device == "cuda":
+        import torch
+
         return torch.cuda.get_device_name()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()  # taskset counts
     return f"{cores} cores {platform.machine()}"
@@ -29,7 +30,7 @@ def machine(device: str) -> str:
 
 def stamp(device: str) -> Row:
     """Return the columns that every row has."""
-    return {"device": device, "machine": machine(device), "torch": torch.__version__, "drbo": drbo.__version__}
+    return {"device": device, "machine": machine(device), "torch": version("torch"), "drbo": drbo.__version__}
 
 
 def save(path: Path, rows: Iterable[Row], key: tuple[str, ...]) -> None:

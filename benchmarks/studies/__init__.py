@@ -2,12 +2,14 @@
 
 #: Modules of this folder, and what they ask.
 STUDIES = {
+    "big_tables": "one pass over a long table beside NumPy and DuckDB, and edges as rows are added",
     "bootstrap": "cost of a bootstrap, and warm against cold starts",
     "calibration": "probabilities and bootstrap frequencies of links and arrows against the truth",
     "core_speed": "searches by the compiled core against an earlier version of drbo, in turn",
     "dependent_rows": "panels and series: false edges and errors with and without groups and effective rows",
     "directions": "how many directions are supported, on which ground, and how many of them are right",
     "efficiency": "how few local scores a search needs, and what each of its parts is worth",
+    "estimates": "CPU seconds of fits of all routes: could they have been told in advance?",
     "exact": "the optimum proved up to 20 columns and beyond, and the search against it",
     "expensive": "Gaussian-process data with 20 to 50 nodes, score gp: local scores with and without a surrogate",
     "false_edges": "independent columns: false edges of every score, and the choice of the penalty",
@@ -29,6 +31,7 @@ STUDIES = {
     "real_tables": "real tables with a known graph: what auto takes, beside every numeric score",
     "solution": "linear and nonlinear data: seconds to a given SHD",
     "speed": "iteration times beside the bare matrix product, their growth, and learning curves of the fast rules",
+    "startup": "CPU seconds of import, help, check and a first fit, warm and cold, beside importing numpy and pandas",
     "unique": "different DAGs among random vectors, by the rank of the search space",
     "workers": "what other processes gain for an expensive score, and what an executor costs a cheap one",
 }

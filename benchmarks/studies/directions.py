@@ -176,8 +176,11 @@ def read_pairs(path: Path) -> dict[int, Floats]:
     """Return the Tuebingen pairs by their numbers in cdt, from its CSV file or from the package as downloaded."""
     name = "cdt/data/resources/Tuebingen_pairs.csv"
     text = zipfile.ZipFile(path).read(name).decode() if path.suffix == ".whl" else path.read_text()
-    csv.field_size_limit(2**28)
-    found = csv.DictReader(io.StringIO(text))
+    before = csv.field_size_limit(2**28)
+    try:
+        found = list(csv.DictReader(io.StringIO(text)))
+    finally:
+        csv.field_size_limit(before)
     return {int(row["SampleID"][4:]): np.array([row["A"].split(), row["B"].split()], float).T for row in found}
 
 

@@ -22,7 +22,7 @@ import torch
 from benchmarks.methods.metrics import dag_score
 from benchmarks.parameters import Device, Graphs, Names, Numbers, Seeds, Workers
 from benchmarks.rows import Row
-from benchmarks.studies.study import DEVICE, in_parallel, study
+from benchmarks.studies.study import best_device, in_parallel, study
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.scores.linear import BicEV
@@ -33,6 +33,7 @@ from drbo.search.stopping import Limits, Recorder
 from drbo.search.strategy import new_search
 from drbo.settings import Settings
 
+DEVICE = best_device()
 RULES = {"fast": {"masks": "shared", "batch_norm": "training"}, "paper": {}}
 #: (graph, candidates) of the iteration table; the graph decides only what the scores look like.
 CASES = ("10ER2:10000", "30ER8:10000", "30ER8:100000", "100ER2:10000", "100ER2:100000")

@@ -1,18 +1,24 @@
 """What a study is, and what several of them need."""
 
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from types import ModuleType
 from typing import Any, NamedTuple
 
-import torch
 from threadpoolctl import threadpool_limits
 
 from benchmarks.parameters import Device
 from benchmarks.rows import Row
 
-DEVICE: Device = "cuda" if torch.cuda.is_available() else "cpu"
+
+def best_device() -> Device:
+    """Return the GPU, where there is one."""
+    import torch  # not for a worker whose study has no use for it
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 class Study(NamedTuple):
@@ -57,5 +63,7 @@ def in_parallel(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], w
 
 
 def _one_thread() -> None:
-    torch.set_num_threads(1)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+    os.environ["OMP_NUM_THREADS"] = "1"  # of torch, where it is imported later
     threadpool_limits(1)

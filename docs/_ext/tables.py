@@ -9,6 +9,7 @@ from sphinx.transforms import SphinxTransform
 
 SPREAD = re.compile(r" \+- ")
 WIDE = 5  # columns of a table that the usual width cannot hold
+FEW = 2  # titles on a page, its own counted, that need no list
 
 
 class Spreads(SphinxTransform):
@@ -24,10 +25,13 @@ class Spreads(SphinxTransform):
 
 
 def widen(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
-    """Leave out the list of sections beside a page with a wide table; the style then gives it the room."""
+    """Put the list of sections above a page with a wide table, not beside it; the style then gives it the room."""
     columns = [group["cols"] for group in doctree.findall(nodes.tgroup)] if doctree else []
     if max(columns, default=0) >= WIDE and page != "api":
         context["meta"] = {**(context.get("meta") or {}), "hide-toc": True}
+        if context.get("toc", "").count("<li>") > FEW:
+            sections = f'<nav class="sections" aria-label="Sections of this page">{context["toc"]}</nav>'
+            context["body"] = context["body"].replace("</h1>", f"</h1>\n{sections}", 1)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -63,14 +63,13 @@ def _problem(value: Any, limits: Mapping[str, Any]) -> str | None:
         return None if value in limits["options"] else f"one of {', '.join(limits['options'])}"
     if kind is bool:
         return None if isinstance(value, bool) else "True or False"
-    words = _range_words(low, high, below)
-    noun = "a whole number" if kind is int else "a finite number"
     allowed = Integral if kind is int else Real
     is_number = isinstance(value, allowed) and not isinstance(value, bool)
     if not is_number or value != value or value in (inf, -inf):
-        return f"{noun} {words}".rstrip()
+        noun = "a whole number" if kind is int else "a finite number"
+        return f"{noun} {_range_words(low, high, below)}".rstrip()
     inside = (low is None or value >= low) and (high is None or value <= high) and (below is None or value < below)
-    return None if inside else words
+    return None if inside else _range_words(low, high, below)
 
 
 def _range_words(low: float | None, high: float | None, below: float | None) -> str:

@@ -1,6 +1,8 @@
 """Every error that drbo raises on purpose, each with a hint on how to solve it."""
 
 import errno
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class DrboError(Exception):
@@ -63,6 +65,21 @@ class LockError(DrboError):
 
 class WorkerError(DrboError):
     """The processes or machines that compute scores are lost."""
+
+
+def name_hint(given: object, known: Iterable[object], kind: str = "columns") -> str:
+    """Return the hint for a name that does not exist: the nearest one that does, or the first of all.
+
+    Examples
+    --------
+    >>> name_hint("wieght", ["age", "weight"])
+    "did you mean 'weight'?"
+    >>> name_hint("dose", ["age", "weight"])
+    'the columns are age, weight'
+    """
+    names = [str(name) for name in known]
+    close = get_close_matches(str(given), names, n=1, cutoff=0.7)
+    return f"did you mean '{close[0]}'?" if close else f"the {kind} are {', '.join(names)}"[:300]
 
 
 def write_hint(error: BaseException, otherwise: str) -> str:

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -60,6 +61,7 @@ NO_CHECKPOINT = "the search was not saved: time ran out before it began"
 NO_TIME_FOR_A_BOUND = "no bound was found before time ran out; raise time_limit"
 NO_PRUNING = "weak edges were not removed: time ran out before they were tested"
 NO_NOISE_CHECK = "the directions of edges were not checked against the residuals: time ran out"
+NO_ROWS = "directions rest on the equivalence class: residuals cannot be checked, because only moments are known"
 NO_AUDIT = "the table was not audited: time ran out"
 #: What a run says that was asked for a proof and has none.
 NO_BOUND = (
@@ -181,8 +183,8 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
         ),
         knowledge=request.knowledge,
         table=TableRecord(
-            n_rows=table.n_rows,
-            n_effective=0.0 if table.weights is None else float(table.weights.sum()),
+            n_rows=table.n_all,
+            n_effective=_worth(table),
             groups=request.choices.group_column,
             n_groups=0 if table.groups is None else len(np.unique(table.groups)),
             sha256="" if unhashed else job.digest(),
@@ -213,6 +215,7 @@ def _search_record(problem: Problem, outcome: Outcome) -> SearchRecord:
         stopped=_stopped(outcome.stopped, current().reason),
         n_evals=outcome.n_evals,
         n_local=outcome.n_local,
+        fidelities=outcome.fidelities,
         seconds=recorder.seconds,
         trace=Trace(**course),
     )
@@ -265,6 +268,9 @@ def _noise_checks(
     """Check the directions of the edges against the residuals; return the checks, and what there is to say."""
     table, columns, seed = problem.job.table.control_rows, problem.job.columns, problem.request.seed
     dag = dag[np.ix_(columns, columns)]
+    if not table.n_rows:
+        hidden = [(table.names[i], table.names[j]) for i, j in np.argwhere(suspected(problem.score, dag, seed))]
+        return with_doubts((), hidden, problem.table.names), (NO_ROWS,)
     try:
         with finishing():
             found = noise_checks(table, dag, seed, problem.score.regression or "splines")
@@ -280,7 +286,13 @@ def _noise_checks(
 def versions() -> dict[str, str]:
     """Return the versions that decide the numbers of a result."""
     found = {"drbo": drbo.__version__, "python": platform.python_version(), "numpy": np.__version__}
-    return found | ({"torch": metadata.version("torch")} if has_torch() else {})
+    return found | ({"torch": _torch_version()} if has_torch() else {})
+
+
+@cache
+def _torch_version() -> str:
+    """Return the version of torch without importing it: a search in many files, which small fits would notice."""
+    return metadata.version("torch")
 
 
 def _stopped(search: str, run: str | None) -> str:
@@ -299,6 +311,12 @@ def _audited(table: Table, dag: npt.NDArray[np.bool_], is_class: bool, late: boo
     found = audit(table, independent=independent)
     settled = dag_to_cpdag(dag) if is_class else dag
     return replace(found, findings=(*found.findings, *audit_arrows(table, dag, settled & ~settled.T)))
+
+
+def _worth(table: Table) -> float:
+    """Return what rows that do not count as one each are worth together; 0: each counts as one."""
+    each = table.weights is None if table.totals is None else table.totals.worth == 1
+    return 0.0 if each else table.n_counted
 
 
 def _plain_options(options: dict[str, Any]) -> dict[str, Any]:

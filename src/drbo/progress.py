@@ -7,6 +7,7 @@ because it ends when nothing better turns up.
 import math
 import os
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     from drbo.search.outcome import Progress
     from drbo.settings import Settings
 
+SILENCE = 2.0  # seconds after which something is said
 LINE_SECONDS = 3.0  # between two lines where there is no terminal
+AGAIN_SECONDS = 10.0  # between two lines about work that cannot be counted
+LOOKS = 0.25  # seconds between two looks at the clock
 BAR_WIDTH = 24
 STOPPING = "interrupted: finishing with the best graph so far; press Ctrl-C again to stop immediately"
 
@@ -98,22 +102,67 @@ def counting(
     yield say
 
 
+@contextmanager
+def under_way(what: str, *, quiet: bool = False, tell: Tell = tell_stderr) -> Iterator[None]:
+    """Say what is under way if it takes longer than a moment, and again every few seconds."""
+    start, ended = time.monotonic(), threading.Event()
+
+    def say() -> None:
+        pause = SILENCE
+        while not ended.wait(pause):
+            tell(f"{what}: {clock_time(time.monotonic() - start)} so far")
+            pause = AGAIN_SECONDS
+
+    thread = threading.Thread(target=say, daemon=True)
+    if not quiet:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if not quiet:
+            thread.join()
+
+
 class LineWatch(Watch):
-    """Prints a line every few seconds."""
+    """Prints a line every few seconds, also while an iteration takes longer or the result is being examined."""
 
     def __init__(
         self, settings: "Settings", clock: Callable[[], float] = time.monotonic, tell: Tell = tell_stderr
     ) -> None:
         super().__init__(settings, clock, tell)
-        self._due = self._start + LINE_SECONDS
+        self._due = self._start + min(SILENCE, LINE_SECONDS)
+        self._last: Progress | None = None
+        self._ended = threading.Event()
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_details: object) -> None:
+        self._ended.set()
+        self._thread.join()
 
     def __call__(self, progress: "Progress") -> None:
         """Print a line if it is time for one."""
         super().__call__(progress)
-        now = self._clock()
-        if now >= self._due:
+        self._last = progress
+        self._line()
+
+    def _look(self) -> None:
+        while not self._ended.wait(LOOKS):
+            self._line()
+
+    def _line(self) -> None:
+        with self._lock:
+            now = self._clock()
+            if now < self._due:
+                return
             self._due = now + LINE_SECONDS
-            self._tell(f"search: {self.words(progress)}")
+            elapsed = f"evaluating the first graphs, {clock_time(now - self._start)} so far"
+            self._tell(f"search: {elapsed if self._last is None else self.words(self._last)}")
 
 
 class BarWatch(Watch):

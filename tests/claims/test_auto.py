@@ -152,8 +152,7 @@ class TestInTheEstimator:
         for seed in range(3 if kind == "numbers" else 2):
             values = np.random.default_rng(seed).normal(size=(100, 20)) * np.logspace(-2, 2, 20)
             values = values if kind == "numbers" else (values > 0) * 1.0
-            evals = None if kind == "numbers" else 40
-            usual = {"max_evals": evals, "random_state": 0, "exact": False}  # a proof would take most of the time
+            usual = {"random_state": 0, "exact": False}  # a proof would take most of the time
             found.append(DrBO(**usual).fit(values).adjacency_.sum())
             plain = DrBO(**usual, score_options={"penalty": 1}, prune="none")
             unguarded.append(plain.fit(values).adjacency_.sum())

@@ -126,3 +126,18 @@ def test_a_run_equals_itself_whatever_is_open(run: Run, chain: Path, fast: Fast)
     refused = run("compare", "out", "fewer")
     assert refused.exit_code == 2
     assert "the tables of out and fewer have different columns" in refused.stderr
+
+
+def test_two_runs_side_by_side(run: Run, chain: Path, fast: Fast, truth: Path) -> None:
+    run("fit", chain, *fast, "-o", "run1")
+    run("fit", chain, *fast, "-o", "run2", "--score", "bic-ev")
+    done = run("compare", "run1", "run2", "--report", "compare.html")
+    assert done.exit_code == 0
+    assert "wrote compare.html" in done.stderr
+    page = Path("compare.html").read_text(encoding="utf-8")
+    assert "<h1>run1 and run2 side by side</h1>" in page
+    assert "direction less sure in run1" in page
+    refused = run("compare", "run1", truth, "--report", "other.html")
+    assert refused.exit_code == 2
+    assert "--report compares two runs, but" in refused.stderr
+    assert not Path("other.html").exists()

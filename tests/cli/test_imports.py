@@ -18,7 +18,7 @@ import drbo
 at_import = sorted(set(sys.modules) - before)
 from drbo.cli import main
 try:
-    main(["fit", sys.argv[1], "-q", "--max-evals", "5", "-o", "out"])
+    main(sys.argv[1:])
 except SystemExit as end:
     assert not end.code
 found = {name.partition(".")[0] for name in set(sys.modules) - before}
@@ -26,11 +26,23 @@ print("MODULES", json.dumps([at_import, sorted(found - set(sys.stdlib_module_nam
 """
 
 
-def test_a_plain_fit_imports_only_what_it_uses(chain: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", PROBE, str(chain)], capture_output=True, text=True, check=True)
+def _modules(*command: str) -> tuple[list[str], list[str], list[str]]:
+    """Return the modules that 'import drbo' loads, the packages that a command needs, and all of its modules."""
+    done = subprocess.run([sys.executable, "-c", PROBE, *command], capture_output=True, text=True, check=True)
     (line,) = (line for line in done.stdout.splitlines() if line.startswith("MODULES "))
     at_import, found, modules = json.loads(line.removeprefix("MODULES "))
+    return at_import, found, modules
+
+
+def test_a_plain_fit_imports_only_what_it_uses(chain: Path) -> None:
+    at_import, found, modules = _modules("fit", str(chain), "-q", "--max-evals", "5", "-o", "out")
     assert {name.partition(".")[0] for name in at_import} <= {"drbo", *sys.stdlib_module_names}
     assert {name for name in found if not name.startswith("_")} <= ALLOWED
     for absent in ("torch", "matplotlib", "rich", "polars", "python_calamine", "sqlite3", "distributed"):
         assert absent not in modules, absent
+
+
+def test_a_check_does_without_the_slowest_imports(chain: Path) -> None:
+    _, found, modules = _modules("check", str(chain))
+    assert not {"sklearn", "networkx", "torch", "rich"} & set(found)
+    assert "scipy.stats" not in modules

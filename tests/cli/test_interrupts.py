@@ -99,8 +99,8 @@ PROGRAM = """if True:
         {work}
         print("over" if run.deadline.over() else "not over", flush=True)
 """
-#: One call of a compiled function, which hears no signal: half a minute, or a few seconds.
-LONG, SHORT = (f"hashlib.pbkdf2_hmac('sha256', b'', b'', {count})" for count in (60_000_000, 4_000_000))
+#: One call of a compiled function, which hears no signal: half a minute, or a second.
+LONG, SHORT = (f"hashlib.pbkdf2_hmac('sha256', b'', b'', {count})" for count in (60_000_000, 2_000_000))
 
 
 def _started(answer: bool, work: str) -> "subprocess.Popen[str]":
@@ -108,7 +108,7 @@ def _started(answer: bool, work: str) -> "subprocess.Popen[str]":
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    time.sleep(0.2)
+    time.sleep(0.1)
     return process
 
 
@@ -136,7 +136,7 @@ def test_the_second_signal_ends_the_program_inside_a_compiled_function(answer: b
     with _started(answer=answer, work=LONG) as process:
         start = time.monotonic()
         process.send_signal(signal.SIGINT)
-        time.sleep(0.2)
+        time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         process.communicate()
     assert process.returncode == INTERRUPTED

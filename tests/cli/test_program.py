@@ -1,10 +1,12 @@
 """The program as a whole: help, version, exit codes, errors, streams."""
 
 import os
+import resource
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 import click
@@ -14,6 +16,7 @@ from click.testing import CliRunner, Result
 import drbo
 from drbo.cli import Program, main
 from drbo.errors import DataError
+from tests.forked import forked
 
 Run = Callable[..., Result]
 
@@ -129,21 +132,23 @@ def test_a_closed_pipe_ends_the_program_without_noise() -> None:
 FAST = "--max-evals 12 --set batch_size=4 --set n_candidates=50 -q"
 
 
-#: Runs many commands in one process, and prints their exit codes at the end. Numbers before them limit the size of the
-#: files that each may write.
-MANY = """
-import resource, sys
-from drbo.cli import main
-codes, limits = [], [int(word) for word in sys.argv[1:] if word.isdigit()]
-hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-for words in sys.argv[1 + len(limits):]:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limits.pop(0) if limits else hard, hard))
-    try:
-        main(words.split(), prog_name="drbo")
-    except SystemExit as end:
-        codes.append(end.code)
-print(codes)
-"""
+def _many(commands: Sequence[str], limits: Sequence[int] = ()) -> tuple[str, str]:
+    """Run commands in one process; return their exit codes, and what they told. Limits are on the size of files."""
+
+    def work() -> None:
+        codes, hard = list[object](), resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        for words, limit in zip_longest(commands, limits, fillvalue=hard):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), hard))
+            try:
+                main(str(words).split(), prog_name="drbo")
+            except SystemExit as end:
+                codes.append(end.code)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        print(codes)
+
+    done = forked(work)
+    assert done.code == 0, done.err
+    return done.out.splitlines()[-1], done.err
 
 
 def _shell(words: str) -> subprocess.CompletedProcess[str]:
@@ -191,9 +196,9 @@ def test_a_result_is_saved_with_all_streams_closed_and_nothing_else_gets_into_it
 def test_a_limit_on_the_size_of_files_is_named(chain: Path) -> None:
     limits = [1_024, 15_360, 30_720]  # bytes; too low for the data, the picture, the report
     words = [f"fit {chain} {FAST} -o run{limit}" for limit in limits]
-    done = subprocess.run([sys.executable, "-c", MANY, *map(str, limits), *words], capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] in ("[2, 1, 1]", "[1, 1, 1]")
-    told = done.stderr.split("error: ")[1:]
+    codes, words_told = _many(words, limits)
+    assert codes in ("[2, 1, 1]", "[1, 1, 1]")
+    told = words_told.split("error: ")[1:]
     assert len(told) == len(limits)
     for each in told:
         assert "File too large" in each
@@ -214,9 +219,9 @@ def test_names_of_files_that_are_no_utf8(chain: Path) -> None:
         *(f"init x.toml --data {odd}", f"fit {odd[:-5]}", f"fit {odd} --start {odd}"),
         *(f"fit {odd} --knowledge {odd}", f"fit {odd} --require {odd}"),
     ]
-    done = subprocess.run([sys.executable, "-c", MANY, *accepted, *refused], capture_output=True, check=True)
-    assert os.fsdecode(done.stdout).splitlines()[-1] == str([0] * len(accepted) + [2] * len(refused))
-    assert b"internal error" not in done.stderr
+    codes, told = _many([*accepted, *refused])
+    assert codes == str([0] * len(accepted) + [2] * len(refused))
+    assert "internal error" not in told
     call = drbo.Result.load(odd[:-4]).call
     assert "fit $'caf\\xe9.csv' --max-evals 12" in call
     again = subprocess.run(["bash", "-c", call.replace("drbo", f"{sys.executable} -m drbo", 1)], check=False)

@@ -1,18 +1,22 @@
 import json
+import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from drbo import Result
+from drbo.claims import resampling
+from drbo.cli import main
 from drbo.data.lock import locked
 from tests.cli.conftest import Run
 from tests.cli.test_fit import INTERRUPTING_SCORE
+from tests.forked import Forked, forked
 
 OWN = ("--score", "interrupting:Score")
 SMALL = ("--max-evals", "12", "--set", "batch_size=3", "--set", "n_candidates=100")
@@ -122,23 +126,16 @@ def test_a_run_that_is_not_finished_is_not_replaced_unseen(run: Run, interrupted
     assert "interrupting" not in Path("fresh/checkpoint/checkpoint.json").read_text()
 
 
-KILLED = """
-import importlib, os, sys
-setattr(importlib.import_module("{module}"), "{name}", lambda *_arguments, **_options: os._exit(9))
-from drbo.cli import main
-sys.argv[0] = "drbo"
-main()
-"""
-
-
 def _killed(place: str, *words: Any) -> None:
     """Run a command that is killed when it comes to a place."""
-    module, _, name = place.rpartition(".")
-    program = KILLED.format(module=module, name=name)
-    done = subprocess.run(
-        [sys.executable, "-c", program, *map(str, words)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 9, done.stderr
+
+    def command() -> None:
+        module, _, name = place.rpartition(".")
+        setattr(import_module(module), name, lambda *_arguments, **_options: os._exit(9))
+        main([str(word) for word in words], prog_name="drbo")
+
+    done = forked(command)
+    assert done.code == 9, done.err
 
 
 @pytest.mark.filterwarnings("default")  # the lock is taken over
@@ -244,17 +241,18 @@ def test_the_lock_of_a_killed_run_is_taken_over_in_words(run: Run, chain: Path) 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_releases_the_lock_and_the_resamples_go_on(run: Run, chain: Path, number: int) -> None:
-    words = ["fit", str(chain), "--score", "bic-nv", "-o", "run", "-q"]
-    often = "import sys; from drbo.claims import resampling; resampling.SAVE_SECONDS = 0.1"  # so that it takes no 5 s
-    program = f"{often}; from drbo.cli import main; sys.argv[0] = 'drbo'; main()"
-    command = [sys.executable, "-c", program, *words, "--bootstrap", "100000"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    words = ["fit", str(chain), "--score", "bic-nv", "-o", "run", "-q", "--bootstrap", "100000"]
+
+    def command() -> None:
+        resampling.SAVE_SECONDS = 0.1  # so that it takes no 5 s
+        main(words, prog_name="drbo")
+
+    process = Forked(command)
     deadline = time.monotonic() + 120
     while not Path("run/resamples.json").exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
+        time.sleep(0.02)
     assert Path("run/drbo.lock").exists()
-    process.send_signal(number)
-    assert process.wait(60) in (0, 130)
+    assert process.end(number).code in (0, 130)
     assert not list(Path("run").rglob("drbo.lock"))
     done = len(json.loads(Path("run/resamples.json").read_text())["graphs"])
     plan = json.loads(Path("run/run.json").read_text())

@@ -2,6 +2,7 @@
 
 import datetime
 import pickle
+import time
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -208,3 +209,10 @@ def test_complex_cells() -> None:
 
 def test_categories_that_read_the_same() -> None:
     assert "the same text" in refused(pd.Categorical([1, "1", 2, 2, 1, 1, 2, 2])).message
+
+
+@pytest.mark.parametrize("cell", ["9" * 100_000 + "x", "2020-01-01 1:" + " " * 100_000 + "\nx"])
+def test_long_cells_take_time_in_proportion(cell: str) -> None:
+    begin = time.process_time()
+    check_table(pd.DataFrame({"a": [cell, "b"] * 10, "c": np.arange(20.0) ** 2}))
+    assert time.process_time() - begin < 5  # many minutes if the time grew with the square

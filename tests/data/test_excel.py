@@ -22,7 +22,7 @@ def test_the_first_sheet_or_the_one_asked_for(tmp_path):
         assert read_table(path, sheet=sheet).to_dict("list") == {"a": [1, 3], "b": [2, 4]}
     with pytest.raises(DataError, match="no sheet 'third'") as caught:
         read_table(path, sheet="third")
-    assert caught.value.hint == "its sheets are people, other"
+    assert caught.value.hint == "the sheets are people, other"
 
 
 def test_titles_empty_rows_errors_and_numbers_as_text(tmp_path):

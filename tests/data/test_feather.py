@@ -61,7 +61,7 @@ def test_without_pyarrow(tmp_path, monkeypatch):
     def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr("drbo.data.feather.import_module", missing)
+    monkeypatch.setattr("drbo.data.parquet.import_module", missing)
     (tmp_path / "t.feather").write_bytes(b"ARROW1")
     with pytest.raises(DataError, match="needs pyarrow"):
         read_table(tmp_path / "t.feather")

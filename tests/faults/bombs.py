@@ -143,7 +143,7 @@ BOMBS: dict[str, dict[str, Callable[[], bytes]]] = {
     "csv": {
         "gzip of 204 MB": lambda: _packed_text(b"a,b\n", b"1,2\n", 51_000_000),
         "gzip of one line": lambda: _packed_text(b"a,b\n1,", b"9" * 100, 10_000_000),
-        "gzip of quotes": lambda: _packed_text(b"a,b\n", b'"1","2"\n', 8_000_000),
+        "gzip of quotes": lambda: _packed_text(b"a,b\n", b'"1","2"\n', 4_000_000),
         "gzip of blank lines": lambda: _packed_text(b"a,b\n1,2\n", b"\n", 400_000_000),
         "gzip of countless members": lambda: (
             gzip.compress(b"a,b\n1,2\n", mtime=0) + gzip.compress(b"", mtime=0) * 200_000
@@ -219,7 +219,7 @@ def outcome(reader: str, name: str, folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def main() -> None:
+def main(words: list[str] | None = None) -> None:
     """Read the bombs of some readers, each in a process whose memory no bomb of another reader has touched."""
     import drbo.estimator  # noqa: F401 - once for all of them
 
@@ -227,7 +227,7 @@ def main() -> None:
     parser.add_argument("readers", choices=list(BOMBS), nargs="+", metavar="reader")
     signal.signal(signal.SIGALRM, fuzz._ring)
     fuzz.CASE_SECONDS = 120  # the seconds of CPU are what counts
-    for reader in parser.parse_args().readers:
+    for reader in parser.parse_args(words).readers:
         if (child := os.fork()) == 0:
             for name in BOMBS[reader]:
                 with tempfile.TemporaryDirectory() as folder:

@@ -26,7 +26,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
@@ -37,6 +36,7 @@ import numpy as np
 
 from tests.faults.limits import limits
 from tests.faults.repeats import repeats
+from tests.forked import Forked, forked
 
 TRIALS = ["kills", "fuzz", "forged", "repeats", "dask", "size", "overhead", "limits"]
 GUIDED = 5  # one guided case for so many at random: each takes several times as long
@@ -47,8 +47,8 @@ PAGE = ROOT / "docs" / "faults.md"
 
 #: Searches that are killed, one for each route.
 SEARCHES: dict[str, dict[str, Any]] = {
-    "orders": {"score": "bic-nv", "settings": {"order_patience": 60, "route": "orders"}},
-    "surrogate": {"score": "bge", "settings": {"max_evals": 150, "route": "surrogate"}},
+    "orders": {"score": "bic-nv", "settings": {"order_patience": 30, "route": "orders"}},
+    "surrogate": {"score": "bge", "settings": {"max_evals": 60, "route": "surrogate"}},
     "paper": {"score": "bic-ev", "preset": "paper", "settings": {"max_evals": 200, "n_candidates": 2_000}},
 }
 
@@ -100,21 +100,6 @@ def everything(name: str, folder: Path) -> str:
     return fingerprint(fit(name, folder)) + state_digest(folder)
 
 
-def in_child(work: Callable[[], str], answer: Path) -> int:
-    """Do work in a forked process that writes its answer into a file; return its number."""
-    child = os.fork()
-    if child:
-        return child
-    code = 1
-    try:
-        answer.write_text(work())
-        code = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(code)
-
-
 def kill_once(name: str, folder: Path, seconds: float) -> str:
     """Start a search, kill it after some time, go on with it; return its fingerprint and how often it was started."""
     from drbo import DrBO
@@ -152,7 +137,7 @@ def bootstrapped(command: str, folder: Path) -> str:
 
     np.save(folder / "table.npy", table())
     run = str(folder / "run")
-    words = ["fit", str(folder / "table.npy"), "-o", run, "--bootstrap", "60", "--seed", "1", "-q"]
+    words = ["fit", str(folder / "table.npy"), "-o", run, "--bootstrap", "30", "--seed", "1", "-q"]
     with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
         main(words if command == "fit" else ["resume", run, "-q"])
     if not Path(run, "result.json").exists():
@@ -167,13 +152,12 @@ def bootstrapped(command: str, folder: Path) -> str:
 
 def _killed(start: Callable[[], str], go_on: Callable[[], str], folder: Path, seconds: float) -> str:
     """Start work in a process, kill it after some time, go on with it in another one; return its answer."""
-    child = in_child(start, folder / "first")
+    first = Forked(start)
     time.sleep(seconds)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    child = in_child(go_on, folder / "second")
-    os.waitpid(child, 0)
-    return (folder / "second").read_text() if (folder / "second").exists() else ""
+    first.end(signal.SIGKILL)
+    second = forked(lambda: (folder / "answer").write_text(go_on()))
+    print(second.err, end="", file=sys.stderr)
+    return (folder / "answer").read_text() if second.code == 0 else ""
 
 
 def kills(times: int, seed: int = 0) -> list[dict[str, Any]]:

@@ -33,6 +33,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tests.faults import fuzz_tables
+
 CORPUS = Path(__file__).parent / "corpus"
 KEPT = 40  # inputs per reader
 KEPT_BYTES = 6_000
@@ -175,6 +177,20 @@ def _csv_mutant(raw: bytes, pool: list[bytes], rng: random.Random) -> bytes:
         except Exception:
             return _mutated_bytes(raw, pool, rng)
     return _mutated_bytes(raw, pool, rng)
+
+
+def _page_mutant(raw: bytes, pool: list[bytes], rng: random.Random) -> bytes:
+    """Change bytes where they are, so that the pages of a database stay where they are."""
+    if rng.random() < 0.2 or not raw:
+        return _mutated_bytes(raw, pool, rng)
+    data = bytearray(raw)
+    for _ in range(rng.choice((1, 1, 2, 4, 16))):
+        token = rng.choice(
+            (*TOKENS, bytes([rng.randrange(256)]), struct.pack(">I", rng.choice((0, 1, 2**31, 2**32 - 1))))
+        )
+        at = rng.randrange(len(data))
+        data[at : at + len(token)] = token[: len(data) - at]
+    return bytes(data)
 
 
 def _result_mutant(raw: bytes, pool: list[bytes], rng: random.Random) -> bytes:
@@ -625,6 +641,11 @@ Mutator = Callable[[bytes, list[bytes], random.Random], bytes]
 READERS: dict[str, tuple[Callable[[], list[bytes]], Mutator, Callable[[bytes, Path], None]]] = {
     "csv": (_csv_seeds, _csv_mutant, _read_csv),
     "parquet": (_parquet_seeds, _mutated_bytes, _read_parquet),
+    "excel": (fuzz_tables.excel_seeds, _zip_mutant, fuzz_tables.read_excel),
+    "feather": (fuzz_tables.feather_seeds, _mutated_bytes, fuzz_tables.read_feather),
+    "sqlite": (fuzz_tables.sqlite_seeds, _page_mutant, fuzz_tables.read_sqlite),
+    "encodings": (fuzz_tables.encoding_seeds, _mutated_bytes, fuzz_tables.read_encodings),
+    "stdin": (fuzz_tables.stdin_seeds, _csv_mutant, fuzz_tables.read_stdin),
     "npz": (_npz_seeds, _zip_mutant, _read_npz),
     "graph": (
         _graph_seeds,
@@ -781,7 +802,7 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def main() -> int:
+def main(words: list[str] | None = None) -> int:
     """Fuzz readers, one after the other, and print each outcome as a line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("readers", choices=list(READERS), nargs="+", metavar="reader")
@@ -790,7 +811,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1e9, help="stop earlier")
     parser.add_argument("--keep", action="store_true", help="add inputs with new answers to the corpus")
     parser.add_argument("--guided", action="store_true", help="let atheris choose inputs by the branches they reach")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     signal.signal(signal.SIGALRM, _ring)
     if options.guided:
         fuzz_guided(lambda: Fuzzer(options.readers[0], keep=options.keep), options.cases, options.seed)

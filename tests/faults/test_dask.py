@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -56,12 +55,12 @@ def client():
         yield found
 
 
-@contextmanager
-def _scheduler(folder, *options, environment=None):
-    """Start a scheduler in a process of its own, which can be killed; yield the process and its address."""
-    place = folder / "scheduler.json"
-    words = ["scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(place), "--host", *options]
-    process = _dask(words, environment)
+@pytest.fixture
+def scheduler(tmp_path):
+    """A scheduler in a process of its own, which can be killed, and its address."""
+    place = tmp_path / "scheduler.json"
+    words = ["scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(place), "--host", "127.0.0.1"]
+    process = _dask(words)
     try:
         yield process, _once(lambda: place.exists() and json.loads(place.read_text() or "{}").get("address"))
     finally:
@@ -69,15 +68,18 @@ def _scheduler(folder, *options, environment=None):
         process.wait()
 
 
-def _dask(words, environment=None):
-    command, quiet = [sys.executable, "-m", "dask", *words], subprocess.DEVNULL
-    return subprocess.Popen(command, stdout=quiet, stderr=quiet, env={**os.environ, **(environment or {})})
+def _dask(words):
+    return subprocess.Popen(
+        [sys.executable, "-m", "dask", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
 
 
-@pytest.fixture
-def scheduler(tmp_path):
-    with _scheduler(tmp_path, "127.0.0.1") as found:
-        yield found
+def _cluster_here(n_workers, protocol="tcp"):
+    """Start a scheduler and workers as threads of this process: they speak through sockets as others do."""
+    place = {"host": "127.0.0.1", "protocol": protocol, "security": distributed.Security(), "dashboard": False}
+    worker = {"cls": distributed.Worker, "options": {**place, "nthreads": 1}}
+    scheduler = {"cls": distributed.Scheduler, "options": {**place, "port": 0}}
+    return distributed.SpecCluster(dict.fromkeys(range(n_workers), worker), scheduler, security=place["security"])
 
 
 def _once(found, seconds=60.0):
@@ -88,8 +90,8 @@ def _once(found, seconds=60.0):
     return value
 
 
-def _worker(address, environment=None):
-    return _dask(["worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny"], environment)
+def _worker(address):
+    return _dask(["worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny"])
 
 
 def _scores_held():
@@ -150,10 +152,10 @@ def test_a_dead_scheduler_is_an_error_in_words_and_the_run_goes_on_later(schedul
     assert _fingerprint(DrBO.resume(tmp_path / "run")) == alone
 
 
-def test_a_scheduler_without_workers_is_not_waited_for_for_ever(scheduler, monkeypatch):
+def test_a_scheduler_without_workers_is_not_waited_for_for_ever(monkeypatch):
     monkeypatch.setattr(dispatch, "ASK_SECONDS", 0.2)
     monkeypatch.setattr(dispatch, "NO_WORKER_SECONDS", 1.0)
-    with distributed.Client(scheduler[1], timeout=5, set_as_default=False) as client:
+    with _cluster_here(0) as cluster, distributed.Client(cluster, set_as_default=False) as client:
         executor = client.get_executor(pure=False)
         with pytest.raises(WorkerError, match="has had no worker for 1 s"):
             DrBO(executor=executor, **OPTIONS).fit(X)
@@ -195,23 +197,19 @@ def _certificates(folder):
 def test_a_cluster_over_tls(alone, tmp_path):
     """The command of docs/scaling-out.md: Dask's own settings name the certificates."""
     settings = _certificates(tmp_path)
-    variables = {name: name.upper().replace(".", "__").replace("-", "_") for name in settings}
-    environment = {f"DASK_{variables[name]}": str(value) for name, value in settings.items()}
     pd.DataFrame(X).to_csv(tmp_path / "t.csv", index=False, header=list("abcde"))
-    with _scheduler(tmp_path, "127.0.0.1", "--protocol", "tls", environment=environment) as (_, address):
+    with dask.config.set(settings):
+        cluster = _cluster_here(1, protocol="tls")
+    with cluster:
+        address = cluster.scheduler_address
         assert address.startswith("tls://")
-        worker = _worker(address, environment)
         words = ["fit", tmp_path / "t.csv", "--score", "splines", "--max-evals", "30", "--seed", "1", "-q", "--json"]
         command = [*map(str, words), "--dask", address]
-        try:
-            stranger = CliRunner().invoke(main, command)
-            with dask.config.set(settings):
-                trusted = CliRunner().invoke(main, command)
-                with dask.config.set({"distributed.comm.tls.client.key": str(tmp_path / "none.pem")}):
-                    careless = CliRunner().invoke(main, command)
-        finally:
-            worker.kill()
-            worker.wait()
+        stranger = CliRunner().invoke(main, command)
+        with dask.config.set(settings):
+            trusted = CliRunner().invoke(main, command)
+            with dask.config.set({"distributed.comm.tls.client.key": str(tmp_path / "none.pem")}):
+                careless = CliRunner().invoke(main, command)
     assert (stranger.exit_code, trusted.exit_code, careless.exit_code) == (2, 0, 2), trusted.output
     assert json.loads(trusted.stdout)["score"] == pytest.approx(json.loads(alone)[0], rel=1e-12)
     assert "requires TLS certificates, but Dask's configuration names none" in stranger.stderr

@@ -25,7 +25,7 @@ from tests.faults.repeats import KERNELS, repeats, tables
 
 #: Score and budget that take each of the routes of the default preset, and an expensive score.
 ROUTES = {
-    "surrogate": {"score": "bic-nv", "max_evals": 50},
+    "surrogate": {"score": "bic-nv", "max_evals": 20},
     "orders": {"score": "bic-nv"},
     "gp": {"score": "gp", "max_evals": 6},
 }
@@ -206,7 +206,7 @@ def test_chunks_of_the_networks():
     """Less memory means smaller chunks and the same draws."""
     found = {
         _fingerprint(
-            DrBO(random_state=1, score="bic-nv", settings=Settings(max_evals=60, max_memory=room)).fit(_frame())
+            DrBO(random_state=1, score="bic-nv", settings=Settings(max_evals=20, max_memory=room)).fit(_frame())
         )
         for room in (0.02, 0.05, 4.0)
     }
@@ -217,7 +217,7 @@ def test_chunks_of_the_networks():
 #: show that a longer surrogate search, which is the same for all of them, depends on no order.
 LONGER = ("bic-nv", "mixed")
 CASES = [
-    *((score, "surrogate", {"max_evals": 30 if score in LONGER else 6, "score": score}) for score in SCORES),
+    *((score, "surrogate", {"max_evals": 15 if score in LONGER else 6, "score": score}) for score in SCORES),
     *((score, "orders", {"score": score}) for score in SCORES if score not in KERNELS),
 ]
 

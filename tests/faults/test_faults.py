@@ -27,7 +27,7 @@ PLAIN = Settings().with_(parent_sets=False)
 
 
 def _fit(folder=None, **options):
-    usual = {"score": "bge", "max_evals": 24, "random_state": 1, "settings": PLAIN, "checkpoint": folder}
+    usual = {"score": "bge", "max_evals": 14, "random_state": 1, "settings": PLAIN, "checkpoint": folder}
     return DrBO(**usual | options).fit(NUMBERS)
 
 

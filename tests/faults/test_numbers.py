@@ -155,7 +155,7 @@ def test_more_parent_states_than_an_integer_counts(name):
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # some of these tables look like a series
 @pytest.mark.parametrize("what", list(TABLES))
-@pytest.mark.parametrize("options", [{}, {"max_evals": 40}, {"score": "gp", "max_evals": 6}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"max_evals": 15}, {"score": "gp", "max_evals": 6}], ids=str)
 def test_a_whole_fit(what, options):
     try:
         model = DrBO(random_state=0, on_collinear="keep", on_constant="drop", **options).fit(TABLES[what])

@@ -5,10 +5,8 @@ import io
 import json
 import os
 import signal
-import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,9 +21,9 @@ from drbo.errors import DataError, DrboError, ResultError
 from drbo.result.export import read_graph, write_graph
 from drbo.settings import PAPER_NAMES
 from tests.faults import bombs, fuzz
+from tests.forked import forked
 from tests.results import make_result
 
-ROOT = Path(__file__).parents[2]
 CASES = int(os.environ.get("DRBO_FUZZ_CASES", "50"))  # per reader; make test-faults asks for 10,000
 HOSTILE_NAMES = [
     *("../../etc/passwd", "/dev/null", "a\0b", "\x1b[31mred", "=cmd|' /C calc'!A0", "<script>alert(1)</script>"),
@@ -64,10 +62,9 @@ def test_the_corpus_is_refused_or_read(reader, tmp_path):
 @pytest.fixture(scope="module")
 def fuzzed():
     """What became of the mutants of every reader, in one process whose memory is limited."""
-    command = [sys.executable, "-m", "tests.faults.fuzz", *fuzz.READERS, "--cases", str(CASES), "--seed", "7"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    outcomes = [json.loads(line) for line in done.stdout.splitlines()]
-    return {outcome["reader"]: outcome for outcome in outcomes}, done.stderr
+    done = forked(lambda: fuzz.main([*fuzz.READERS, "--cases", str(CASES), "--seed", "7"]))
+    outcomes = [json.loads(line) for line in done.out.splitlines()]
+    return {outcome["reader"]: outcome for outcome in outcomes}, done.err
 
 
 @pytest.mark.parametrize("reader", list(fuzz.READERS))
@@ -84,10 +81,9 @@ def test_mutants_are_refused_or_read(reader, fuzzed):
 @pytest.fixture(scope="module")
 def bombed():
     """What became of all bombs."""
-    command = [sys.executable, "-m", "tests.faults.bombs", *bombs.BOMBS]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+    done = forked(lambda: bombs.main(list(bombs.BOMBS)))
+    assert done.code == 0, done.out + done.err
+    return [json.loads(line) for line in done.out.splitlines()], done.err
 
 
 @pytest.mark.parametrize("reader", list(bombs.BOMBS))

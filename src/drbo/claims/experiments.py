@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import ks_2samp
 
 from drbo.claims.prune import linear_weights
 from drbo.claims.record import CheckedEdge, ExperimentRecord, Target
@@ -179,7 +178,7 @@ def unfollowed(
             i = place[target.column]
             for j in np.flatnonzero(dag[i] & (np.abs(weights[i]) * moved[i] >= CLEAR_SHIFT * error)).tolist():
                 arrow = (target.column, table.names[j])
-                if ks_2samp(own[:, j], control[:, j], method="asymp").pvalue > LEVEL:
+                if _compared(own[:, j], control[:, j]).pvalue > LEVEL:
                     found.setdefault(arrow, label)
                 else:
                     followed.add(arrow)
@@ -221,9 +220,16 @@ def describe(table: Table) -> list[Described]:
     control, found = table.values[experiments.control], []
     for code, label in enumerate(experiments.labels[1:], start=1):
         own = table.values[experiments.codes == code]
-        tests = [ks_2samp(column, other, method="asymp") for column, other in zip(own.T, control.T, strict=True)]
+        tests = [_compared(column, other) for column, other in zip(own.T, control.T, strict=True)]
         apart = np.array([float(test.statistic) for test in tests])
         moved = [j for j in np.argsort(-apart, kind="stable").tolist() if tests[j].pvalue < LEVEL / table.n_columns]
         suspected = tuple(one.column for one in record.targets if one.experiment == label)
         found.append(Described(label, len(own), tuple(table.names[j] for j in moved), suspected))
     return found
+
+
+def _compared(sample: Floats, control: Floats) -> Any:
+    """Return the two-sample test of Kolmogorov and Smirnov."""
+    from scipy.stats import ks_2samp  # takes half a second to load
+
+    return ks_2samp(sample, control, method="asymp")

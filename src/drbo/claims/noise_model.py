@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from drbo.claims.residual_tests import Regression, ResidualTests, Sample
 from drbo.data.table import Table
@@ -118,7 +118,7 @@ def family_level(n_families: int) -> float:
     if n_families == 0:
         return FAMILY_LEVEL
     too_many = n_families - ceil(PASSING_SHARE * n_families) + 1
-    return min(FAMILY_LEVEL, float(beta.ppf(TABLE_LEVEL, too_many, n_families - too_many + 1)))
+    return min(FAMILY_LEVEL, float(betaincinv(too_many, n_families - too_many + 1, TABLE_LEVEL)))
 
 
 def _rows(table: Table) -> Table:

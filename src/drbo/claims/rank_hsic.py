@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaincc, ndtri
-from scipy.stats import rankdata
 
 Floats = npt.NDArray[np.float64]
 
@@ -103,7 +102,9 @@ def normal_scores(column: npt.ArrayLike) -> Floats:
     [-0.967, 0.967, 0.0]
     """
     x = np.asarray(column, dtype=np.float64)
-    scores: Floats = ndtri((rankdata(x) - 0.5) / len(x))
+    _, place, counts = np.unique(x, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2  # the mean rank of each value
+    scores: Floats = ndtri((ranks[place] - 0.5) / len(x))
     return scores
 
 

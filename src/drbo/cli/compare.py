@@ -10,7 +10,8 @@ import click
 
 from drbo.cli.messages import plain, say, show
 from drbo.cli.options import FILE, json_option
-from drbo.errors import DataError
+from drbo.cli.output import writing
+from drbo.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,8 +39,9 @@ KINDS = {
 @click.command(short_help="Compare a learned graph with the true one.")
 @click.argument("learned", metavar="EST", type=FILE)
 @click.argument("truth", metavar="TRUTH", type=FILE)
+@click.option("--report", type=FILE, metavar="FILE", help="Write an HTML page that shows two runs side by side.")
 @json_option
-def compare(learned: Path, truth: Path, as_json: bool) -> None:
+def compare(learned: Path, truth: Path, report: Path | None, as_json: bool) -> None:
     """Compare the learned graph EST with the true graph TRUTH.
 
     Each can be a folder that 'drbo fit -o' wrote, an edge list (CSV with the columns source,target), an adjacency
@@ -49,10 +51,14 @@ def compare(learned: Path, truth: Path, as_json: bool) -> None:
     If the score of a result cannot determine all directions, its equivalence class is compared; its edges.csv is only
     one DAG of that class. Of two results, directions that are open in both count as equal.
 
+    With --report, EST and TRUTH are two runs of the same columns, such as two seeds, scores or samples. The page shows
+    both graphs with every variable at the same place, the links that differ, the scores and the settings.
+
     \b
     Examples:
       drbo compare result truth.csv
       drbo compare result/edges.csv truth.csv
+      drbo compare run1 run2 --report compare.html
     """
     from drbo import metrics
     from drbo.graph import check_dag, check_pdag
@@ -60,6 +66,12 @@ def compare(learned: Path, truth: Path, as_json: bool) -> None:
     from drbo.result.result import Result
 
     typed = (str(learned), str(truth))
+    for path in (learned, truth) if report else ():
+        if not path.is_dir():
+            raise SettingsError(
+                f"--report compares two runs, but '{path}' is not a folder",
+                hint="give two folders that 'drbo fit -o' wrote",
+            )
     found, other = _read_learned(learned), read_graph(truth)
     if learned.is_dir() and truth.is_dir():
         if set(found[1]) != set(other[1]):
@@ -73,6 +85,12 @@ def compare(learned: Path, truth: Path, as_json: bool) -> None:
     comparison = metrics.compare(estimate, check_dag(true, names))
     text = comparison_as_json(comparison, names) if as_json else comparison_text(comparison, names, typed)
     show(text, machine=as_json)
+    if report is not None:
+        from drbo.result.report.comparison import write_comparison
+
+        with writing(report):
+            write_comparison((Result.load(learned), Result.load(truth)), typed, report)
+        say(f"wrote {report}")
 
 
 def _as_in(found: "Graph", other: "Graph", result: "Result") -> "Graph":

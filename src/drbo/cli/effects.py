@@ -10,7 +10,7 @@ from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, json_option, quiet_option
 from drbo.cli.table_options import data_options, read_frame
 from drbo.errors import SettingsError
-from drbo.progress import counting
+from drbo.progress import counting, under_way
 
 
 @click.command(short_help="Estimate effects, given a graph.")
@@ -57,10 +57,12 @@ def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -
     result = Result.load(run)
     frame = read_frame(data, options)
     found: Any
-    if do is not None:
-        found = result.probabilities(frame, *do, target, missing=options["missing"])
-    elif options["bootstrap"] is None:
-        found = result.effects(frame, source, target, missing=options["missing"])
+    if options["bootstrap"] is None:
+        with under_way("estimating", quiet=quiet, tell=say):
+            if do is not None:
+                found = result.probabilities(frame, *do, target, missing=options["missing"])
+            else:
+                found = result.effects(frame, source, target, missing=options["missing"])
     else:
         from drbo.estimator import DrBO
 
@@ -69,8 +71,10 @@ def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -
                 "--bootstrap estimates a single effect, so it needs both --from and --to", hint="add --from A --to B"
             )
         model = DrBO.like(result, missing=options["missing"])
+        with under_way("fitting", quiet=quiet, tell=say):
+            model.fit(frame)
         with counting("resamples", quiet=quiet, tell=say) as progress:
-            found = model.fit(frame).effects(frame, source, target, n=options["bootstrap"], progress=progress)
+            found = model.effects(frame, source, target, n=options["bootstrap"], progress=progress)
     if not quiet and found.basis.startswith("conditional"):
         say("note: the graph was learned from these rows, so the intervals are too narrow; use new rows or --bootstrap")
     show(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else found.summary(), machine=as_json)

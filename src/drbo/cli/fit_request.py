@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from drbo.cli.experiments import experiments_of
 from drbo.cli.options import parse_settings
 from drbo.cli.table_options import groups_of
-from drbo.errors import SettingsError
+from drbo.errors import SettingsError, name_hint
 from drbo.settings import Settings
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
         arguments |= budget
     if options["penalty"] is not None:
         arguments["score_options"] = {"penalty": options["penalty"]}
+    if options["min_strength"] is not None:
+        arguments["score_options"] = arguments.get("score_options", {}) | {"min_strength": options["min_strength"]}
     if options["no_other_targets"]:
         if options["targets"] is None:
             raise SettingsError("--no-other-targets requires --targets", hint="add --targets FILE")
@@ -79,9 +81,7 @@ def weights_of(frame: "pd.DataFrame", column: str | None) -> tuple["pd.DataFrame
     if column is None:
         return frame, None
     if column not in frame:
-        raise SettingsError(
-            f"--weights: there is no column '{column}'", hint=f"the columns are {', '.join(map(str, frame))}"[:300]
-        )
+        raise SettingsError(f"--weights: there is no column '{column}'", hint=name_hint(column, frame))
     return frame.drop(columns=column), frame[column].to_numpy()
 
 
@@ -96,9 +96,7 @@ def resampling_of(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple["pd.D
     if n is None:
         raise SettingsError("--clusters requires --bootstrap", hint="add --bootstrap 100")
     if column not in frame:
-        raise SettingsError(
-            f"--clusters: there is no column '{column}'", hint=f"the columns are {', '.join(map(str, frame))}"[:300]
-        )
+        raise SettingsError(f"--clusters: there is no column '{column}'", hint=name_hint(column, frame))
     clusters = frame[column].astype(str).to_numpy()
     wish = {"n": n, "kind": "cluster", "clusters": clusters}
     return frame.drop(columns=column), wish

@@ -12,6 +12,7 @@ from drbo.cli.options import FILE, duration, json_option, score_choice, score_op
 from drbo.cli.table_options import data_options, group_option, read_frame
 from drbo.deadline import Deadline, current
 from drbo.errors import SettingsError
+from drbo.progress import under_way
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,11 +110,12 @@ def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "J
             choice = score_of_file(result.score_name, None, f"the result in {graph}"), result.scoring.plain_options
     if result is not None and (found := result.claims.experiments) is not None:
         frame = found.asked.of_control(frame)  # its independences hold in the control
-    return judged(
-        dag, frame, names=names, score=choice[0], score_options=choice[1], test=options["test"],
-        n_random=options["n_random"], n_permutations=options["n_permutations"], path=not options["no_path"],
-        seed=options["seed"], groups=groups,
-    )  # fmt: skip
+    with under_way("judging", tell=say):
+        return judged(
+            dag, frame, names=names, score=choice[0], score_options=choice[1], test=options["test"],
+            n_random=options["n_random"], n_permutations=options["n_permutations"], path=not options["no_path"],
+            seed=options["seed"], groups=groups,
+        )  # fmt: skip
 
 
 def _complete(frame: "pd.DataFrame", options: dict[str, Any]) -> "pd.DataFrame":
@@ -201,7 +203,8 @@ def _fitted_again(result: "Result", frame: "pd.DataFrame", score: dict[str, str]
         found = result.claims.experiments
         columns = [*result.names, *([result.table.groups] if result.table.groups else [])]
         columns += [] if found is None else [found.column]
-        again: Result = DrBO.like(result, exact=False, **score).fit(frame[columns]).result_
+        with under_way("fitting half of the rows", tell=say):
+            again: Result = DrBO.like(result, exact=False, **score).fit(frame[columns]).result_
     say(
         f"note: the graph learned from half of the rows has {int(again.dag.sum())} edges, the original graph "
         f"{int(result.dag.sum())}"

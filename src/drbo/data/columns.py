@@ -27,7 +27,7 @@ RELATIVE_SPREAD = 1e-13
 MANY_LEVELS = 50
 
 _COMMA_NUMBER = re.compile(r"\s*[+-]?[\d.]*\d,\d+\s*")
-_DATE = re.compile(r"\s*(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})([ T]\d{1,2}:.*)?\s*")
+_DATE = re.compile(r"\s*(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})([ T]\d{1,2}:(?s:.*)|\s*)")
 
 
 class CellTypeError(DataError, TypeError):

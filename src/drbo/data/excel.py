@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from drbo.data.packed import InputLimit, open_zip
 from drbo.data.rows import cells_as_frame
-from drbo.errors import DataError
+from drbo.errors import DataError, name_hint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,8 +67,7 @@ def _sheet(path: Path, names: list[str], wanted: str | None, notes: list[str]) -
         return wanted
     if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
         return names[int(wanted) - 1]
-    listed = ", ".join(names)
-    raise DataError(f"file '{path}' has no sheet '{wanted:.80}'", hint=f"its sheets are {listed:.300}")
+    raise DataError(f"file '{path}' has no sheet '{wanted:.80}'", hint=name_hint(wanted, names, "sheets"))
 
 
 def _check_size(stream: IO[bytes], what: str, limit: InputLimit) -> None:

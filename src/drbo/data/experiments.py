@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from drbo.errors import DataError, SettingsError
+from drbo.errors import DataError, SettingsError, name_hint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,10 +145,7 @@ def split_experiments(
 ) -> tuple["pd.DataFrame", Experiments]:
     """Return the table without the column of experiments, and the experiments."""
     if not isinstance(column, str) or column not in frame:
-        raise SettingsError(
-            f"there is no column {column!r} that names experiments",
-            hint=f"the columns are {', '.join(map(str, frame))}"[:300],
-        )
+        raise SettingsError(f"there is no column {column!r} that names experiments", hint=name_hint(column, frame))
     given, rest = frame[column], frame.drop(columns=column)
     if (missing := given.isna().to_numpy()).any():
         raise DataError(
@@ -200,12 +197,12 @@ def known_targets(targets: Any, labels: Iterable[str], names: list[str]) -> tupl
         if one.experiment not in others:
             raise SettingsError(
                 f"targets names the experiment '{one.experiment}', which no row has",
-                hint=f"the experiments are {', '.join(others)}"[:300],
+                hint=name_hint(one.experiment, others, "experiments"),
             )
         if one.column not in names:
             raise SettingsError(
                 f"'{one.column}', a target of experiment '{one.experiment}', is not a column of the table",
-                hint=f"the columns are {', '.join(names)}"[:300],
+                hint=name_hint(one.column, names),
             )
         if one.kind not in KINDS:
             raise SettingsError(

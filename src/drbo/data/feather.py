@@ -7,13 +7,11 @@ begins with the size that it unpacks to (https://arrow.apache.org/docs/format/Co
 import os
 import struct
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from drbo.data.lines import MAX_COLUMNS
 from drbo.data.packed import InputLimit
-from drbo.data.parquet import check_types
+from drbo.data.parquet import check_schema, load_pyarrow
 from drbo.errors import DataError
 
 MAX_FOOTER = 2**25
@@ -30,24 +28,13 @@ _CELL_BYTES = 8
 
 def read_feather(path: Path, limit: InputLimit) -> Any:
     """Return the table of a Feather file as a pyarrow table; one that unpacks to too much is refused before."""
-    try:
-        pyarrow: Any = import_module("pyarrow")
-        ipc: Any = import_module("pyarrow.ipc")
-    except ImportError as error:
-        raise DataError(
-            f"file '{path}': reading Feather needs pyarrow, which is not installed", hint="pip install drbo[parquet]"
-        ) from error
+    pyarrow, ipc = load_pyarrow(path, "ipc")
     what = f"file '{path}'"
     try:
         with path.open("rb") as stream:
             _check_size(stream, what, limit)
         with ipc.open_file(str(path)) as reader:
-            if len(reader.schema) > MAX_COLUMNS:
-                raise DataError(
-                    f"{what} has {len(reader.schema)} columns, but at most {MAX_COLUMNS} are allowed",
-                    hint="select fewer columns",
-                )
-            check_types(pyarrow, reader.schema, what)
+            check_schema(pyarrow, reader.schema, what)
             table = reader.read_all()
         table.validate(full=True)
         return table

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from drbo.data.check import OnCollinear, OnConstant, apply_policy, without_collinear
 from drbo.data.columns import is_constant
 from drbo.data.table import Table
-from drbo.errors import DataError, SettingsError
+from drbo.errors import DataError, SettingsError, name_hint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,10 +44,7 @@ def split_groups(frame: "pd.DataFrame", groups: Any) -> tuple["pd.DataFrame", Co
         return frame, None
     if isinstance(groups, str):
         if groups not in frame:
-            raise SettingsError(
-                f"there is no column '{groups}' to group rows by",
-                hint=f"the columns are {', '.join(map(str, frame))}"[:300],
-            )
+            raise SettingsError(f"there is no column '{groups}' to group rows by", hint=name_hint(groups, frame))
         frame, labels, what = frame.drop(columns=groups), frame[groups], f"column '{groups}'"
     else:
         if np.shape(groups) != (len(frame),):

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from drbo.errors import DataError, SettingsError
+from drbo.errors import DataError, SettingsError, name_hint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,9 +39,7 @@ def lagged(
         raise SettingsError(f"lags must be a whole number of at least 1, got {lags!r}", hint="1 or 2 lags are usual")
     for word, name in (("time", time), ("group", group)):
         if name is not None and name not in frame:
-            raise DataError(
-                f"there is no {word} column '{name}'", hint=f"the columns are {', '.join(map(str, frame))}"[:300]
-            )
+            raise DataError(f"there is no {word} column '{name}'", hint=name_hint(name, frame))
     rows, notes = _in_order(frame, time, group)
     series = [rows] if group is None else [part for _, part in rows.groupby(group, sort=False)]
     names = [str(name) for name in frame if name not in (time, group)]

@@ -28,6 +28,14 @@ class NotUtf8Error(DataError):
     damaged = False
 
 
+def check_width(n_columns: int, what: str) -> None:
+    """Refuse a table that is too wide."""
+    if n_columns > MAX_COLUMNS:
+        raise DataError(
+            f"{what} has {n_columns} columns, but at most {MAX_COLUMNS} are allowed", hint="select fewer columns"
+        )
+
+
 def pieces_of(path: Path, zipped: bool, limit: InputLimit) -> Iterator[bytes]:
     """Yield the text of a file in pieces of at most a block, unpacked."""
     with path.open("rb") as stream:
@@ -121,11 +129,7 @@ class Lines:
                 f"file '{self.path}' has only one column, {self.first[0]!r:.300}, when split at {self.separator!r}",
                 hint="a table needs at least 2 columns; if the file uses another separator, give separator=...",
             )
-        if len(self.first) > MAX_COLUMNS:
-            raise DataError(
-                f"file '{self.path}' has {len(self.first)} columns, but at most {MAX_COLUMNS} are allowed",
-                hint="select fewer columns",
-            )
+        check_width(len(self.first), f"file '{self.path}'")
         return True
 
     def _cells(self, raw: bytes) -> list[str]:

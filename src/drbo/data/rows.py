@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from drbo.data.lines import MAX_COLUMNS
+from drbo.data.lines import check_width
 from drbo.data.text import check_unique, numbered
 from drbo.errors import DataError
 
@@ -33,8 +33,7 @@ def cells_as_frame(
     start = next((k for k, row in enumerate(filled) if sum(cell is not None for cell in row) > 1), None)
     if start is None:
         raise DataError(f"{what} has no table", hint="a table needs at least 2 columns and 3 rows")
-    if len(used) > MAX_COLUMNS:
-        raise DataError(f"{what} has {len(used)} columns, but at most {MAX_COLUMNS} are allowed", hint="select fewer")
+    check_width(len(used), what)
     if header and start:
         notes.append(f"{start} line{'s' * (start > 1)} above the column names ignored")
     names = [str(filled[start][j] if filled[start][j] is not None else "").strip() for j in used]

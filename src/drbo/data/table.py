@@ -17,7 +17,9 @@ import numpy.typing as npt
 
 from drbo.data.experiments import Experiments
 from drbo.data.moments import Moments, complete_moments, moments
+from drbo.data.table_moments import TableMoments
 from drbo.deadline import current
+from drbo.errors import DataError, name_hint
 
 Kind = Literal["numeric", "categorical"]
 
@@ -58,6 +60,7 @@ class Table:
     weights: npt.NDArray[np.float64] | None = None  # (n,) > 0
     groups: npt.NDArray[np.intp] | None = None  # (n,) numbers of groups whose means were removed
     experiments: Experiments | None = None  # which experiment each row comes from
+    totals: TableMoments | None = None  # of all rows; ``values`` then holds a random sample of them, or none
 
     @classmethod
     def from_array(cls, values: npt.ArrayLike, names: Sequence[str] | None = None) -> "Table":
@@ -69,13 +72,31 @@ class Table:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
+        """Number of rows that are here."""
         return int(self.values.shape[0])
+
+    @property
+    def n_all(self) -> int:
+        """Number of rows that the table was learned from: more than are here where only their sums are."""
+        return self.n_rows if self.totals is None else self.totals.n
+
+    @property
+    def n_counted(self) -> float:
+        """Number of rows that all rows count as."""
+        if self.totals is not None:
+            return self.totals.moments.n
+        return float(self.n_rows if self.weights is None else self.weights.sum())
 
     @property
     def n_columns(self) -> int:
         """Number of columns."""
         return int(self.values.shape[1])
+
+    def index(self, name: str) -> int:
+        """Return the place of the column of this name."""
+        if name not in self.names:
+            raise DataError(f"there is no variable '{name}'", hint=name_hint(name, self.names, "variables"))
+        return self.names.index(name)
 
     @cached_property
     def incomplete(self) -> bool:
@@ -101,12 +122,14 @@ class Table:
 
     @property
     def by_moments(self) -> bool:
-        """Whether rows are weighted or incomplete, so that :attr:`moments` stand for them."""
-        return self.weights is not None or self.incomplete
+        """Whether rows are weighted, incomplete or only summed, so that :attr:`moments` stand for them."""
+        return self.weights is not None or self.totals is not None or self.incomplete
 
     @cached_property
     def moments(self) -> Moments | None:
-        """Mean and covariance of rows that are weighted or incomplete; None: the rows themselves say it."""
+        """Mean and covariance of rows that are weighted, incomplete or summed; None: the rows themselves say it."""
+        if self.totals is not None:
+            return self.totals.moments
         return moments(self.values, self.weights, self.names) if self.by_moments else None
 
     def adopt_moments(self, ordered: "Table", columns: npt.NDArray[np.intp]) -> None:
@@ -160,6 +183,7 @@ class Table:
             None if self.weights is None else self.weights[rows],
             None if self.groups is None else self.groups[rows],
             None if self.experiments is None else self.experiments.take(rows),
+            None if self.totals is None else self.totals.take(columns),
         )
 
     def canonical_order(self, seed: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -168,17 +192,19 @@ class Table:
         Columns are ordered by a digest of the seed and their sorted values in standard units, so that neither the
         position nor the name nor the unit of a column can decide a tie. Columns with equal sorted values are told apart
         by what stands beside them in the rows; names only separate columns that the whole table cannot tell apart. Rows
-        are then sorted by value.
+        are then sorted by value. Where only a sample of the rows is here, or none, the correlations of all rows stand
+        in for the values.
         """
         if (known := self._orders.get(seed)) is not None:
             return known
-        digests = self._column_digests(seed)
+        content = self.values if self.totals is None else np.round(self.totals.moments.correlation, UNIT_DIGITS)
+        digests = _column_digests(content, seed)
         colours = np.zeros(self.n_columns, dtype=np.uint64)
         if len(set(digests)) < self.n_columns:
             first = np.array([int.from_bytes(digest[:8]) for digest in digests], np.uint64)
-            standard = np.empty(self.values.shape)
-            for part in _slabs(*self.values.shape):
-                standard[:, part] = unit_free(np.ascontiguousarray(self.values[:, part])) + 0.0
+            standard = np.empty(content.shape)
+            for part in _slabs(*content.shape):
+                standard[:, part] = unit_free(np.ascontiguousarray(content[:, part])) + 0.0
             colours = _refined(standard, first)
         keys = sorted(zip(digests, colours.tolist(), self.names, range(self.n_columns), strict=True))
         columns = np.array([j for *_, j in keys], dtype=np.intp)
@@ -196,20 +222,6 @@ class Table:
     def _orders(self) -> dict[int, tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
         return {}
 
-    def _column_digests(self, seed: int) -> list[bytes]:
-        """Return a digest of the seed and of the sorted values of each column in standard units."""
-
-        def of_slab(columns: npt.NDArray[np.intp]) -> list[bytes]:
-            slab = np.ascontiguousarray(np.sort(self.values[:, columns], axis=0))
-            standard = unit_free(slab) + 0.0  # + 0.0: -0.0 and 0.0 are one value
-            return [hashlib.sha256(str(seed).encode() + column.tobytes()).digest() for column in standard.T]
-
-        slabs = _slabs(*self.values.shape)
-        if len(slabs) == 1:
-            return of_slab(slabs[0])
-        with ThreadPoolExecutor(SORTING_THREADS) as pool:
-            return list(chain.from_iterable(pool.map(of_slab, slabs)))
-
     def digest(self) -> str:
         """Return a hash of names, kinds and values, not of weights; the order of rows and columns does not matter."""
         return self._digest
@@ -220,6 +232,10 @@ class Table:
         of_columns = [tuple(part[j] for j in columns) for part in (self.names, self.kinds, self.levels)]
         content = hashlib.sha256(repr(tuple(of_columns)).encode())
         in_order = all((part[1:] > part[:-1]).all() for part in (rows, columns))
+        if self.totals is not None:
+            found = self.totals.take(columns)
+            content.update(f"{found.n}".encode() + found.mean.tobytes() + found.products.tobytes())
+            return content.hexdigest()
         for part in row_blocks(self.n_rows):
             block = self.values[part] if in_order else self.values[np.ix_(rows[part], columns)]
             content.update((block + 0.0).tobytes())
@@ -250,6 +266,21 @@ def by_columns(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return copy
 
 
+def _column_digests(values: npt.NDArray[np.float64], seed: int) -> list[bytes]:
+    """Return a digest of the seed and of the sorted values of each column in standard units."""
+
+    def of_slab(columns: npt.NDArray[np.intp]) -> list[bytes]:
+        slab = np.ascontiguousarray(np.sort(values[:, columns], axis=0))
+        standard = unit_free(slab) + 0.0  # + 0.0: -0.0 and 0.0 are one value
+        return [hashlib.sha256(str(seed).encode() + column.tobytes()).digest() for column in standard.T]
+
+    slabs = _slabs(*values.shape)
+    if len(slabs) == 1:
+        return of_slab(slabs[0])
+    with ThreadPoolExecutor(SORTING_THREADS) as pool:
+        return list(chain.from_iterable(pool.map(of_slab, slabs)))
+
+
 def _slabs(n_rows: int, n_columns: int) -> list[npt.NDArray[np.intp]]:
     """Return the columns of a table, some at a time.
 
@@ -277,6 +308,8 @@ def _row_order(n_rows: int, keys: Iterable[npt.NDArray[np.float64]]) -> npt.NDAr
     Only rows that are still equal are sorted by a further key: in a table of numbers these are few.
     """
     order = np.arange(n_rows)
+    if not n_rows:
+        return order
     equal, group = np.arange(n_rows), np.zeros(n_rows, dtype=np.intp)  # places of rows that are equal so far
     for key in keys:
         cells = key[order[equal]]

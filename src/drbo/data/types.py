@@ -3,13 +3,12 @@
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from drbo.data.columns import is_number_text, shortened
 from drbo.data.missing import missing_cells
 from drbo.data.number_text import written_numbers
-from drbo.errors import DataError, SettingsError
+from drbo.errors import DataError, SettingsError, name_hint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,9 +116,7 @@ def typed(frame: "pd.DataFrame", types: Mapping[str, str] | None, notes: list[st
 
 def _check_name(name: str, names: list[str], option: str) -> None:
     if name not in names:
-        close = get_close_matches(name, names, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"the columns are {', '.join(names)}"[:300]
-        raise SettingsError(f"{option}: there is no column '{name:.80}'", hint=hint)
+        raise SettingsError(f"{option}: there is no column '{name:.80}'", hint=name_hint(name, names))
 
 
 def _numbers(name: str, column: "pd.Series[Any]", notes: list[str]) -> "pd.Series[Any]":

@@ -247,25 +247,20 @@ def resampled_effects(
 
 
 def _pairs(pairs: list[tuple[str, str]] | None, table: Table) -> list[tuple[int, int]]:
-    names, numeric = (
-        table.names,
-        [name for name, levels in zip(table.names, table.levels, strict=True) if levels is None],
-    )
     if pairs is None:
-        return [(i, names.index(name)) for i in range(len(names)) for name in numeric if names[i] != name]
-    for name in (name for pair in pairs for name in pair):
-        if name not in names:
-            raise DataError(f"there is no variable '{name}'", hint=f"the variables are {', '.join(names)}"[:300])
-    same = next((a for a, b in pairs if a == b), None)
-    if same is not None:
-        raise DataError(f"'{same}' is both the source and the target", hint="name two variables")
-    category = next((b for _, b in pairs if b not in numeric), None)
-    if category is not None:
-        raise DataError(
-            f"column '{category}' is categorical, but linear effects need a numeric outcome",
-            hint=f"for probabilities, use --do 'COLUMN=LEVEL' --to {category!r} or result.probabilities(...)",
-        )
-    return [(names.index(a), names.index(b)) for a, b in pairs]
+        numeric = [j for j, levels in enumerate(table.levels) if levels is None]
+        return [(i, j) for i in range(table.n_columns) for j in numeric if i != j]
+    found = [(table.index(a), table.index(b)) for a, b in pairs]
+    for source, target in found:
+        name = table.names[target]
+        if source == target:
+            raise DataError(f"'{name}' is both the source and the target", hint="name two variables")
+        if table.levels[target] is not None:
+            raise DataError(
+                f"column '{name}' is categorical, but linear effects need a numeric outcome",
+                hint=f"for probabilities, use --do 'COLUMN=LEVEL' --to {name!r} or result.probabilities(...)",
+            )
+    return found
 
 
 def _effects(

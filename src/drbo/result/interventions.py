@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.table import Table
-from drbo.errors import DataError
+from drbo.errors import DataError, name_hint
 from drbo.graph import check_pdag, descendants
 from drbo.result.adjustment import member_dags, optimal_set, with_flips
 
@@ -153,21 +153,20 @@ def _strata(table: Table, columns: list[int], source: str) -> npt.NDArray[np.int
 
 
 def _category(table: Table, name: str) -> int:
-    if name not in table.names:
-        raise DataError(f"there is no variable '{name}'", hint=f"the variables are {', '.join(table.names)}"[:300])
-    if table.levels[table.names.index(name)] is None:
+    column = table.index(name)
+    if table.levels[column] is None:
         raise DataError(
             f"column '{name}' is numeric, but probabilities need categories",
             hint="estimate a linear effect with --from and --to",
         )
-    return table.names.index(name)
+    return column
 
 
 def _code(table: Table, column: int, level: str) -> int:
     levels = _levels(table, column)
     if level not in levels:
         raise DataError(
-            f"column '{table.names[column]}' has no level '{level}'", hint=f"its levels are {', '.join(levels)}"[:300]
+            f"column '{table.names[column]}' has no level '{level}'", hint=name_hint(level, levels, "levels")
         )
     return levels.index(level)
 

@@ -85,9 +85,7 @@ def effects_of(
     result: "Result", answer: BoolMatrix, X: Any, source: str | None, target: str | None, missing: str
 ) -> effects.Effects:
     """Estimate the effects of a source on a target, or of all columns, in the graphs of a class."""
-    frame = as_frame(X)
-    table = _table(result, frame, missing).control_rows
-    basis = effects.SEEN if has_seen(result, frame) else effects.HELD_OUT
+    table, basis = _rows(result, X, missing)
     pairs = None
     if source is not None or target is not None:
         sources = result.names if source is None else (source,)
@@ -103,11 +101,16 @@ def probabilities_of(
     result: "Result", answer: BoolMatrix, X: Any, do: tuple[str, str], target: str, missing: str
 ) -> interventions.Probabilities:
     """Return the distribution of a column if another one were set to a level, in the graphs of a class."""
-    frame = as_frame(X)
-    basis = effects.SEEN if has_seen(result, frame) else effects.HELD_OUT
+    table, basis = _rows(result, X, missing)
     return interventions.probabilities(
-        answer, _table(result, frame, missing), *do, target, basis=basis, assumed=_assumed(result), seed=result.seed
+        answer, table, *do, target, basis=basis, assumed=_assumed(result), seed=result.seed
     )
+
+
+def _rows(result: "Result", X: Any, missing: str) -> tuple["Table", str]:
+    """Return the rows to estimate effects from, and whether the graph was learned from them, in words."""
+    frame = as_frame(X)
+    return _table(result, frame, missing).control_rows, effects.SEEN if has_seen(result, frame) else effects.HELD_OUT
 
 
 def _assumed(result: "Result") -> BoolMatrix:

@@ -51,17 +51,17 @@ def test_the_temperature_and_the_steps_are_those_that_are_asked_for(monkeypatch)
 def test_a_sparse_linear_graph_is_found_and_recorded():
     data = simulate("5ER1", seed=100)
     steps = []
-    found = cosmo.learn(data.X, seed=0, max_steps=2_000, record=lambda step, graph: steps.append(step))
+    found = cosmo.learn(data.X, seed=0, max_steps=1_000, record=lambda step, graph: steps.append(step))
     assert is_acyclic(found)
     assert shd(found, data.dag) <= 1
-    assert steps == list(range(100, 2_001, 100))
+    assert steps == list(range(100, 1_001, 100))
 
 
 def test_networks_find_what_linear_weights_cannot():
     rng = np.random.default_rng(0)
     cause = rng.normal(size=500)
     values = np.column_stack([np.sin(2 * cause) * 2 + 0.3 * rng.normal(size=500), cause])
-    found = cosmo.learn(values, seed=0, nonlinear=True, max_steps=1_000, learning_rate=0.01)
+    found = cosmo.learn(values, seed=0, nonlinear=True, max_steps=500, learning_rate=0.01)
     assert found.astype(int).tolist() == [[0, 0], [1, 0]]
     first, second = (cosmo.learn(values, seed=0, nonlinear=True, max_steps=100) for _ in range(2))
     assert np.array_equal(first, second)

@@ -45,7 +45,7 @@ def test_a_nonlinear_pair_is_ordered_and_linked():
     rng = np.random.default_rng(0)
     cause = rng.normal(size=600)
     values = np.column_stack([np.cos(2 * cause) + 0.4 * rng.normal(size=600), cause])
-    graph = diffan.learn(values, seed=0, epochs=600, inner=64, time_scale=1.0)
+    graph = diffan.learn(values, seed=0, epochs=200, inner=64, time_scale=1.0)
     assert graph.astype(int).tolist() == [[0, 0], [1, 0]]
 
 

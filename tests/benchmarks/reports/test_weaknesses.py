@@ -1,22 +1,7 @@
 """Every table in which another method does better is found."""
 
 from benchmarks.reports import tables, weaknesses
-
-
-def row(method, shd, seed=0, **changes):
-    figures_ = {
-        "shd": str(shd),
-        "shd_c": str(shd),
-        "shd_gcastle": str(shd),
-        "cpu_seconds": "1.0",
-        "note": "",
-        "seconds": "1",
-    }
-    return {"data": "10ER2 raw", "method": method, "seed": str(seed), **figures_, **changes}
-
-
-def rows(method, *distances, **changes):
-    return [row(method, shd, seed, **changes) for seed, shd in enumerate(distances)]
+from tests.benchmarks.reports.test_tables import rows
 
 
 def test_weaknesses_are_found_where_a_rival_is_nearer(monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from benchmarks import core_jobs
@@ -33,10 +34,17 @@ def test_a_version_that_fails_says_why(tmp_path):
 
 @pytest.mark.parametrize("kind", core_jobs.KINDS)
 def test_every_kind_of_job_runs(kind):
-    _, small = core_jobs.KINDS[kind]
-    found = core_jobs.measure(f"{kind} {small}", 1)
+    make, small = core_jobs.KINDS[kind]
+    wall, cpu, score = core_jobs.fit(make(small))
+    assert wall > 0
+    assert cpu > 0
+    assert np.isfinite(score)
+
+
+def test_a_job_is_measured_in_numbers_that_json_holds():
+    found = core_jobs.measure("exact 6ER2", 1)
     assert found["seconds"] > 0
-    assert json.dumps(found)
+    assert json.loads(json.dumps(found)) == found
 
 
 def test_every_job_is_of_a_known_kind():

@@ -8,8 +8,7 @@ import pytest
 
 from drbo.knowledge import Knowledge
 from drbo.result.layout import layered_routes
-from drbo.result.records import Trace
-from drbo.result.report.drawing import HEAD_LENGTH, Drawing, _ticks, convergence_svg, tiers_of
+from drbo.result.report.drawing import HEAD_LENGTH, Drawing, tiers_of
 from tests.results import make_result
 
 
@@ -84,24 +83,3 @@ def test_tiers_that_leave_variables_out_are_not_drawn():
 def test_a_layout_with_tiers_refuses_an_edge_back():
     with pytest.raises(ValueError, match="earlier tier"):
         layered_routes([[0, 1], [0, 0]], tiers=[1, 0])
-
-
-def test_the_curve_ends_at_the_best_score():
-    trace = {
-        "n_evals": [1, 2, 3, 9],
-        "n_local": [1, 2, 3, 4],
-        "seconds": [0, 1, 2, 3],
-        "best": [-9.0, -9.0, -5.0, -5.0],
-    }
-    root = ET.fromstring(convergence_svg(Trace(**{name: np.array(values) for name, values in trace.items()})))
-    line = next(element for element in root if element.get("class") == "course")
-    heights = [float(point.split(",")[1]) for point in line.get("points").split()]
-    assert heights == sorted(heights, reverse=True)
-    assert convergence_svg(Trace()) == ""
-
-
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (-12345, -12000), (1, 2e6), (0.001, 0.0012)])
-def test_ticks_are_few_and_inside(low, high):
-    ticks = _ticks(low, high)
-    assert 2 <= len(ticks) <= 7
-    assert all(low - 1e-9 <= tick <= high + 1e-9 * abs(high) for tick in ticks)

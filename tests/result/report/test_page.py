@@ -286,6 +286,13 @@ class TestInTheBrowser:
         browser.open(write_report(a_result(), tmp_path / "report.html"), width=width)
         assert browser.run("document.documentElement.scrollWidth") == width
 
+    def test_the_frame_takes_the_height_of_the_graph(self, browser, tmp_path):
+        path = write_report(a_result(), tmp_path / "report.html")
+        for width in (390, 1400):
+            browser.open(path, width=width)
+            frame, graph = browser.run("[drbo.cy.height(), drbo.cy.elements().renderedBoundingBox().h]")
+            assert frame == pytest.approx(max(220, graph + 36), abs=2)
+
     def test_dark_and_print_have_their_own_colours(self, browser, tmp_path):
         path = write_report(a_result(), tmp_path / "report.html")
         ground = "getComputedStyle(document.body).backgroundColor"
@@ -311,6 +318,10 @@ class TestInTheBrowser:
         assert time.perf_counter() - start < 10  # 0.5 s on an idle machine; a busy one must not fail
         assert browser.run("drbo.cy.nodes().length") == 100
         assert browser.run("10.5 * drbo.cy.zoom()") >= 9  # pixels of a label
+        box = browser.run("drbo.cy.elements().renderedBoundingBox()")
+        size = browser.run("[drbo.cy.width(), drbo.cy.height()]")
+        for low, high, room in ((box["x1"], box["x2"], size[0]), (box["y1"], box["y2"], size[1])):
+            assert (low < 20 and high > room - 20) or abs(low + high - room) < 2  # no room is left empty on one side
         browser.run("void drbo.cy.getElementById('n50').emit('tap')")
         browser.run("document.getElementById('near').click()")
         near = 1 + int((dag | dag.T)[50].sum())

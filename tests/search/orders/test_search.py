@@ -244,14 +244,15 @@ def test_fewer_rows_than_columns_start_without_a_warning():
         assert sorted(search.first_order(0, np.random.default_rng(0)).tolist()) == list(range(20))
 
 
-@pytest.mark.parametrize("units", ["powers of two", "any"])
-def test_the_same_graph_in_all_units(units):
+def test_the_same_graph_in_all_units():
     """Equivalent graphs tie: the last bits of their scores, which depend on the units, must not choose among them."""
     rng = np.random.default_rng(8)
     x = rng.normal(size=(200, 30)) @ np.linalg.inv(np.eye(30) - np.triu(rng.normal(size=(30, 30)), 1) / 6)
-    scale = 2.0 ** rng.integers(-20, 21, size=30) if units == "powers of two" else 10 ** rng.uniform(-6, 6, size=30)
-    one, other = (DrBO(score="bic-nv", random_state=0, exact=False).fit(values).result_ for values in (x, x * scale))
+    model = DrBO(score="bic-nv", random_state=0, exact=False)
+    one = model.fit(x).result_
     assert one.dag.sum() > 15
     assert (one.undirected | one.undirected.T).any()  # there are ties
-    assert (one.dag == other.dag).all()
-    assert other.n_local == one.n_local  # the search took the same way
+    for scale in (2.0 ** rng.integers(-20, 21, size=30), 10 ** rng.uniform(-6, 6, size=30)):
+        other = model.fit(x * scale).result_
+        assert (one.dag == other.dag).all()
+        assert other.n_local == one.n_local  # the search took the same way

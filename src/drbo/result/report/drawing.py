@@ -1,4 +1,4 @@
-"""The graph and the course of the search as SVG: what the report shows without a line of JavaScript.
+"""The graph as SVG: what the report shows without a line of JavaScript.
 
 Colours come from the style sheet, by class; nothing here carries a style of its own, so that the page can forbid them.
 """
@@ -6,7 +6,6 @@ Colours come from the style sheet, by class; nothing here carries a style of its
 from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +13,8 @@ from scipy.interpolate import CubicHermiteSpline
 
 from drbo.deadline import current
 from drbo.knowledge import Knowledge
-from drbo.result.hidden import HiddenResult
+from drbo.result.hidden import HiddenResult, Look
 from drbo.result.layout import layered_routes
-from drbo.result.records import Trace
 from drbo.result.result import Result
 from drbo.result.routes import BOX_HEIGHT, BOX_ROUND, LAYER, box_widths, knots, label, with_ports
 
@@ -26,9 +24,6 @@ BAND_NAME = 40.0  # room at the left for the name of a tier
 HEAD_LENGTH, HEAD_WIDTH = 7.0, 6.0
 THIN, THICK = 1.0, 3.4  # lines of standardised weight 0 and 1
 PIECE_POINTS = 5  # of each cubic piece, for the interactive graph
-CURVE_WIDTH, CURVE_HEIGHT = 640.0, 240.0
-CURVE_LEFT, CURVE_RIGHT, CURVE_TOP, CURVE_BOTTOM = 78.0, 16.0, 14.0, 42.0
-MAX_STEPS = 400  # points of the curve that are drawn
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,7 +45,7 @@ class Line:
     down: Floats
     slopes: Floats
     head: str  # solid, hollow or none: the direction is supported, assumed or open; or circle
-    sign: str  # plain, positive or negative
+    sign: str  # plain, positive or negative; beside another run: how the edge differs
     width: float
     weak: bool = False  # it may not be there
     start: str = "none"  # the mark at the cause, likewise
@@ -119,20 +114,16 @@ class Drawing:
         labels = [label(name) for name in result.names]
         widths = box_widths(labels)
         tiers = tiers_of(result.knowledge, result.names)
-        drawn, ends = (result.drawn, result.ends) if isinstance(result, HiddenResult) else (result.dag, {})
-        layout = layered_routes(drawn, widths / LAYER, tiers)
+        layout = layered_routes(result.drawn if isinstance(result, HiddenResult) else result.dag, widths / LAYER, tiers)
         centres = layout.positions * LAYER * (1, -1)
-        undirected, assumed, weak, weights = result.undirected, result.assumed, result.weak, result.standardised_weights
+        ends, weak, weights = ends_of(result), result.weak, result.standardised_weights
         lines, deadline = [], current()
         for (i, j), route in zip(layout.edges.tolist(), with_ports(layout, widths), strict=True):
             deadline.check()
             weight = 0.0 if weights is None else float(weights[i, j])
-            strength = 0.25 if weights is None else min(1.0, abs(weight))
             sign = "plain" if weight == 0 else "positive" if weight > 0 else "negative"
-            width = THIN + (THICK - THIN) * strength
-            head = "none" if undirected[i, j] else "hollow" if assumed[i, j] else "solid"
-            start, head = ends.get((i, j), ("none", head))
-            lines.append(Line(i, j, *knots(route), head, sign, width, bool(weak[i, j]), start))
+            start, head = ends[i, j]
+            lines.append(Line(i, j, *knots(route), head, sign, line_width(result, i, j), bool(weak[i, j]), start))
         return cls(labels, result.names, centres, widths, lines, _bands(tiers, centres))
 
     @property
@@ -171,15 +162,42 @@ class Drawing:
 
     def _edge(self, line: Line) -> str:
         notes = {"hollow": ("→", " (direction assumed)"), "none": ("—", " (direction open)")}
-        mark, note = notes.get(line.head, ("→", ""))
-        if line.start != "none" or line.head == "circle":
+        ends, head = (line.source, line.target), line.head
+        if head == "none" and line.start in ("solid", "hollow"):  # an arrow that points upwards
+            ends, head = ends[::-1], line.start
+        mark, note = notes.get(head, ("→", ""))
+        if (head == line.head and line.start != "none") or head == "circle":
             mark, note = _sign(line), ""
-        words = f"{self.names[line.source]} {mark} {self.names[line.target]}{note}"
+        words = f"{self.names[ends[0]]} {mark} {self.names[ends[1]]}{note}"
         kinds = f"{line.sign} {'hollow' if 'hollow' in (line.start, line.head) else line.head}{' weak' * line.weak}"
         return (
             f'<g class="edge {kinds}"><title>{escape(words)}</title>'
             f'<path d="{line.path}" fill="none" stroke-width="{line.width:.3g}"/>{line.marks}</g>'
         )
+
+
+def ends_of(result: Result) -> dict[tuple[int, int], tuple[Look, Look]]:
+    """Return how both ends of each drawn edge look, that of the cause first.
+
+    Examples
+    --------
+    >>> from drbo.result.records import Scoring, SearchRecord
+    >>> dag = [[0, 1], [0, 0]]
+    >>> ends_of(Result(names=("a", "b"), dag=dag, pruned_score=0.0, search=SearchRecord(dag=dag, score=0.0),
+    ...     scoring=Scoring(name="bic-nv", equivalent=True)))
+    {(0, 1): ('none', 'none')}
+    """
+    if isinstance(result, HiddenResult):
+        return result.ends
+    looks: dict[str, Look] = {"supported": "solid", "assumed": "hollow", "open": "none"}
+    edges = np.argwhere(result.dag).tolist()
+    return {(i, j): ("none", looks[one.direction]) for (i, j), one in zip(edges, result.directions, strict=True)}
+
+
+def line_width(result: Result, i: int, j: int) -> float:
+    """Return the width of an edge: its standardised weight, where that is known."""
+    weights = result.standardised_weights
+    return THIN + (THICK - THIN) * (0.25 if weights is None else min(1.0, abs(float(weights[i, j]))))
 
 
 def _sign(line: Line) -> str:
@@ -213,88 +231,3 @@ def _bands(tiers: npt.NDArray[np.intp] | None, centres: Floats) -> list[tuple[st
     bottoms = [*tops[1:], spans[-1][1] + reach]
     words = [f"tier {tier + 1}" for tier in found]
     return [(word, float(a), float(b)) for word, a, b in zip(words, tops, bottoms, strict=True)]
-
-
-def convergence_svg(trace: Trace) -> str:
-    """Return the best score against the evaluations as SVG, or an empty text where nothing was recorded."""
-    evaluations, best = trace.n_evals, trace.best
-    known = np.isfinite(best)
-    if known.sum() < 2:
-        return ""
-    x, y = evaluations[known].astype(np.float64), best[known]
-    changed = np.r_[True, np.diff(y) != 0]
-    changed[-1] = True
-    x, y = x[changed], y[changed]
-    if len(x) > MAX_STEPS:
-        some = np.unique(np.linspace(0, len(x) - 1, MAX_STEPS).astype(np.intp))
-        x, y = x[some], y[some]
-    low, high = float(np.quantile(y, 0.02)), float(y.max())  # the first random graphs would flatten the rest
-    if low == high:
-        low, high = low - 1.0, high + 1.0
-    across = _scale(float(x.min()), float(x.max()), CURVE_LEFT, CURVE_WIDTH - CURVE_RIGHT)
-    upward = _scale(low, high, CURVE_HEIGHT - CURVE_BOTTOM, CURVE_TOP)
-    points = [(across(float(x[0])), upward(max(low, float(y[0]))))]
-    for a, b in zip(x[1:], y[1:], strict=True):
-        points += [(across(float(a)), points[-1][1]), (across(float(a)), upward(max(low, float(b))))]
-    line = " ".join(f"{a:.5g},{b:.5g}" for a, b in points)
-    return _axes(x, (low, high), across, upward) + (
-        f'<polyline class="course" points="{line}"/>'
-        f'<circle class="course-end" cx="{points[-1][0]:.5g}" cy="{points[-1][1]:.5g}" r="3.5"/></svg>'
-    )
-
-
-def _scale(low: float, high: float, start: float, end: float) -> Any:
-    span = high - low or 1.0
-    return lambda value: start + (value - low) / span * (end - start)
-
-
-def _axes(x: Floats, limits: tuple[float, float], across: Any, upward: Any) -> str:
-    right, bottom = CURVE_WIDTH - CURVE_RIGHT, CURVE_HEIGHT - CURVE_BOTTOM
-    parts = [
-        f'<svg class="curve" xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {CURVE_WIDTH:g} '
-        f'{CURVE_HEIGHT:g}" aria-label="Best score against the number of evaluated graphs">'
-    ]
-    for tick in _ticks(*limits):
-        y = upward(tick)
-        parts.append(
-            f'<line class="grid" x1="{CURVE_LEFT:g}" x2="{right:g}" y1="{y:.5g}" y2="{y:.5g}"/>'
-            f'<text class="tick" x="{CURVE_LEFT - 8:g}" y="{y + 4:.5g}" text-anchor="end" font-size="11">'
-            f"{_short(tick)}</text>"
-        )
-    for tick in _ticks(float(x.min()), float(x.max())):
-        parts.append(
-            f'<text class="tick" x="{across(tick):.5g}" y="{bottom + 18:g}" text-anchor="middle" font-size="11">'
-            f"{_short(tick)}</text>"
-        )
-    parts.append(f'<line class="axis" x1="{CURVE_LEFT:g}" x2="{right:g}" y1="{bottom:g}" y2="{bottom:g}"/>')
-    parts.append(
-        f'<text class="tick" x="{(CURVE_LEFT + right) / 2:g}" y="{CURVE_HEIGHT - 6:g}" text-anchor="middle" '
-        'font-size="11">evaluated graphs</text>'
-    )
-    return "".join(parts)
-
-
-def _ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Return round numbers between two limits."""
-    if high <= low:
-        return [low]
-    raw = (high - low) / most
-    unit = 10.0 ** np.floor(np.log10(raw))
-    step = unit * next(factor for factor in (1, 2, 2.5, 5, 10) if factor * unit >= raw)
-    first = np.ceil(low / step) * step
-    return [float(tick) for tick in np.arange(first, high + 1e-9 * step, step)]
-
-
-def _short(value: float) -> str:
-    """Return a number for a tick: thousands and millions by letter.
-
-    Examples
-    --------
-    >>> _short(-12500.0), _short(2.5), _short(3e6)
-    ('−12.5k', '2.5', '3M')
-    """
-    size = abs(value)
-    for limit, letter in ((1e6, "M"), (1e4, "k")):
-        if size >= limit:
-            return f"{value / (1e6 if letter == 'M' else 1e3):.6g}{letter}".replace("-", "−")
-    return f"{value:.6g}".replace("-", "−")

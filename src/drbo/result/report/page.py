@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from markupsafe import Markup
 from drbo.data.files import write_file
 from drbo.deadline import current
 from drbo.result.report.content import Content
-from drbo.result.report.drawing import Drawing, convergence_svg
+from drbo.result.report.curve import convergence_svg
+from drbo.result.report.drawing import Drawing
 from drbo.result.report.experiments import matrix
 from drbo.result.report.hidden_content import content_of
 from drbo.result.result import Result
@@ -38,15 +40,10 @@ def report_html(result: Result) -> str:
     """Return the report as a text: complete, offline, and forbidden by its own policy to load or send anything."""
     drawing, content = Drawing.of(result), content_of(result)
     current().check(WRITING_SECONDS * (len(drawing.labels) + len(drawing.lines)))
-    style, program, library = (_source(name) for name in ("report.css", "report.js", LIBRARY))
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters["bars"] = _bars
-    page = environment.from_string(_source("report.html.jinja"))
-    return page.render(
-        policy=_policy([style, LIBRARY_STYLE], [library, program]),
-        style=Markup(style),
-        library=Markup(library),
-        program=Markup(program),
+    return rendered(
+        "report.html.jinja",
+        ("report.js", LIBRARY),
+        (LIBRARY_STYLE,),
         data=Markup(embedded(graph_data(drawing, content))),
         graph=Markup(drawing.svg(f"The graph: {content.headline}")),
         curve=Markup(convergence_svg(result.search.trace)),
@@ -57,12 +54,29 @@ def report_html(result: Result) -> str:
     )
 
 
+def rendered(template: str, programs: tuple[str, ...], styles: tuple[str, ...] = (), **parts: Any) -> str:
+    """Return a page in the style of the report, with a policy that allows its own style and programs alone.
+
+    Parameters
+    ----------
+    template : its file; what it shows is escaped unless it is Markup.
+    programs : files of JavaScript. The page finds their texts in ``programs``, by file.
+    styles : texts of styles that a program adds.
+    """
+    style, texts = _source("report.css"), {name: _source(name) for name in programs}
+    return _template(template).render(
+        policy=_policy([style, *styles], list(texts.values())),
+        style=Markup(style),
+        programs={name: Markup(text) for name, text in texts.items()},
+        **parts,
+    )
+
+
 def notebook_html(result: Result) -> str:
     """Return the graph and the first edges for a notebook: static, light, without a program."""
     content = content_of(result)
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    page = environment.from_string(_source("notebook.html.jinja"))
-    return page.render(graph=Markup(Drawing.of(result).svg(content.headline)), content=content, most=NOTEBOOK_EDGES)
+    graph = Markup(Drawing.of(result).svg(content.headline))
+    return _template("notebook.html.jinja").render(graph=graph, content=content, most=NOTEBOOK_EDGES)
 
 
 def embedded(value: Any) -> str:
@@ -149,6 +163,15 @@ def _bars(counts: list[int]) -> Markup:
     return Markup(f'<svg class="bars" viewBox="0 0 {6 * len(counts)} 20" aria-hidden="true">{bars}</svg>')
 
 
+@cache
+def _template(name: str) -> jinja2.Template:
+    """Return a template; most of the time of a small report is spent on compiling it."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters["bars"] = _bars
+    return environment.from_string(_source(name))
+
+
+@cache
 def _source(name: str) -> str:
     return HERE.joinpath(name).read_text(encoding="utf-8")
 

@@ -62,12 +62,12 @@ def _says(result: Result, edges: list[EdgeDirection]) -> tuple[str, ...]:
         which = ":" if len(links) <= NAMED else "; the strongest links are"
         pairs = d * (d - 1) // 2
         words = [
-            f"{len(links):,} of the {pairs:,} pairs of variables are directly linked{which} {_listed(links[:NAMED])}."
+            f"{len(links):,} of the {pairs:,} pairs of variables are directly linked{which} {listed(links[:NAMED])}."
         ]
     words += _arrows(edges)
     alone = [printable(result.names[k]) for k in np.flatnonzero(~(result.dag | result.dag.T).any(axis=0))]
     if alone:
-        words.append(f"Nothing in the table is directly linked to {_listed(alone)}.")
+        words.append(f"Nothing in the table is directly linked to {listed(alone)}.")
     return tuple(words)
 
 
@@ -81,7 +81,7 @@ def _arrows(edges: list[EdgeDirection]) -> list[str]:
             if one.direction == "supported" and (one.ground == "given") == given
         ]
         if found:
-            words.append(f"{who} {_listed(found)}.")
+            words.append(f"{who} {listed(found)}.")
     unknown = [one for one in edges if one.direction != "supported"]
     if not unknown:
         return words
@@ -133,12 +133,12 @@ def _next(result: Result, edges: list[EdgeDirection]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _listed(parts: list[str]) -> str:
+def listed(parts: list[str]) -> str:
     """Return parts as one phrase, the later ones only counted.
 
     Examples
     --------
-    >>> _listed(["a", "b"]), _listed(["a", "b", "c", "d", "e"])
+    >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
     ('a and b', 'a, b, c and 2 more')
     """
     shown, more = parts[:NAMED], len(parts) - NAMED

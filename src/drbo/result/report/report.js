@@ -7,6 +7,7 @@
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const HEIGHT = 22, LABEL = 10.5;
   const READABLE = 9 / LABEL;  // the smallest zoom at which labels can be read
+  const LARGEST = 1.8, MARGIN = 18;
 
   // A line through points, as cytoscape wants it: shares along and distances beside the straight way between the ends.
   function segments(points) {
@@ -87,15 +88,30 @@
     userZoomingEnabled: false, userPanningEnabled: !matchMedia("(pointer: coarse)").matches,
   });
   const fit = () => {
-    cy.fit(cy.elements(":visible"), 18);
-    if (cy.zoom() > 1.8) { cy.zoom(1.8); cy.center(); }
+    cy.fit(cy.elements(":visible"), MARGIN);
+    if (cy.zoom() > LARGEST) { cy.zoom(LARGEST); cy.center(); }
   };
-  // A large graph opens at a size that can be read, around the variable with most links.
+  // The frame takes the height of the graph, as far as the window allows; a wide graph has the whole width for itself.
+  function frame() {
+    const box = cy.elements().boundingBox(), canvas = byId("canvas");
+    const zoom = () => Math.min(LARGEST, (canvas.clientWidth - 2 * MARGIN) / box.w);
+    document.body.classList.remove("large");
+    document.body.classList.toggle("large", zoom() < READABLE);
+    const height = box.h * Math.max(READABLE, zoom()) + 2 * MARGIN;
+    canvas.style.height = `${Math.max(220, Math.min(height, 0.8 * innerHeight))}px`;
+    cy.resize();
+  }
+  // A large graph opens at a size that can be read, around the variable with most links, and no room is left empty.
   function open() {
+    frame();
     fit();
     if (cy.zoom() >= READABLE) return;
     cy.zoom(READABLE);
     cy.center(cy.nodes(".variable").max((node) => node.degree()).ele);
+    const box = cy.elements().renderedBoundingBox();
+    const shift = (low, high, size) =>
+      high - low + 2 * MARGIN <= size ? (size - low - high) / 2 : Math.min(0, MARGIN - low) + Math.max(0, size - MARGIN - high);
+    cy.panBy({ x: shift(box.x1, box.x2, cy.width()), y: shift(box.y1, box.y2, cy.height()) });
     byId("details-hint").textContent = "The graph is larger than its frame: drag it, or select a variable and then Neighbours.";
   }
   open();
@@ -167,10 +183,10 @@
   function zoom(factor) {
     cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
   }
-  let width = 0;
+  let width = byId("canvas").clientWidth;
   new ResizeObserver(() => {
     const now = byId("canvas").clientWidth;
-    if (now !== width) { width = now; cy.resize(); open(); }
+    if (now !== width) { open(); width = byId("canvas").clientWidth; }
   }).observe(byId("canvas"));
 
   byId("names").replaceChildren(...data.nodes.map((node) => {

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from drbo.graph import topological_order
 from drbo.search.ancestral.mag import ARROW, CIRCLE, NO_EDGE, Bools, Marks
@@ -51,7 +51,7 @@ class PartialCorrelations:
         scale = np.sqrt(np.maximum(inverse[:, 0, 0] * inverse[:, 1, 1], np.finfo(float).tiny))
         partial = np.clip(-inverse[:, 0, 1] / scale, -1 + 1e-12, 1 - 1e-12)
         statistic = np.abs(np.arctanh(partial)) * np.sqrt(max(1.0, self._n_rows - k - 3))
-        return np.asarray(2 * norm.sf(statistic))
+        return np.asarray(2 * ndtr(-statistic))
 
     def strongest(self, i: int, j: int, candidates: list[int]) -> list[int]:
         """Return the candidates that are most correlated with the pair, in order of their number."""
