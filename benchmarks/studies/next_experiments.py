@@ -125,7 +125,7 @@ def classes(
 
 @study("next_replay", "order step", slow=True)
 def replay(
-    orders: Annotated[Names, "orders: information, or random followed by a seed"] = ("information", "random 0"),
+    orders: Annotated[Names, "orders: information, or random followed by a seed"] = ("information",),
     steps: Annotated[int, "experiments"] = 8,
 ) -> Iterator[Row]:
     """Yield the fit of the light tunnel after each of its experiments, in the order chosen."""
