@@ -76,7 +76,7 @@ def _dask(words):
 
 def _cluster_here(n_workers, protocol="tcp"):
     """Start a scheduler and workers as threads of this process: they speak through sockets as others do."""
-    place = {"host": "127.0.0.1", "protocol": protocol, "security": distributed.Security(), "dashboard": False}
+    place = {"host": "127.0.0.1", "protocol": protocol, "security": distributed.Security(), "dashboard_address": ":0"}
     worker = {"cls": distributed.Worker, "options": {**place, "nthreads": 1}}
     scheduler = {"cls": distributed.Scheduler, "options": {**place, "port": 0}}
     return distributed.SpecCluster(dict.fromkeys(range(n_workers), worker), scheduler, security=place["security"])
