@@ -32,7 +32,8 @@ from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.data.simulate import simulate
-from drbo.data.table import Table, unit_free
+from drbo.data.table import Table
+from drbo.data.units import unit_free
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.scores.gp import NOISE_RANGE, SCALE_RANGE, GpScore

@@ -4,6 +4,8 @@
 // by bidirected edges) given their parents; a district of several nodes is fitted by residual iterative conditional
 // fitting (Drton, Eichler & Richardson 2009), and its value is kept under its nodes, their parents and their bidirected
 // edges.
+#include <nanobind/stl/pair.h>
+
 #include <map>
 
 #include "arrays.h"
@@ -314,6 +316,8 @@ class District {
 
 // ---- the border ----
 
+using Listed = std::pair<Result<std::uint8_t, 2>, Result<double, 1>>;
+
 class AncestralScore {
  public:
   AncestralScore(const Table& correlation, double rows, double price, int largest, const Flags& never, double tolerance)
@@ -361,9 +365,76 @@ class AncestralScore {
     return found.give();
   }
 
+  // Every legal graph with the required arrows that is worth at least so much: the edge of each pair i < j, row by row
+  // (0 none, 1 ->, 2 <-, 3 <->), and the scores. losses (d, d): what the likelihood loses at least where a pair has no
+  // edge. The likelihood of no graph exceeds that of all edges.
+  Listed listed(const Flags& required, const Table& losses, double least) {
+    require(d_ <= MOST_LISTED, "too many columns to list all graphs");
+    require_shape({d_, d_}, "required", required);
+    require_shape({d_, d_}, "losses", losses);
+    std::vector<std::uint8_t> kinds;
+    std::vector<double> found;
+    watched([&](Watch& watch) {
+      Solver all;
+      if (!all.factorise(correlation_, d_)) return 0;
+      Listing listing{flags(required), losses.data(), least, Mixed(d_), {}, kinds, found, watch};
+      list(listing, 0, 1, -rows_ * all.log_determinant(), 0.0);
+      return 0;
+    });
+    const std::size_t pairs = d_ * (d_ - 1) / 2;
+    Owned<std::uint8_t, 2> edges({found.size(), pairs});
+    for (std::size_t k = 0; k < kinds.size(); ++k) edges[k] = kinds[k];
+    return {edges.give(), to_numpy(found)};
+  }
+
   std::size_t known() const { return known_.size(); }
 
  private:
+  struct Listing {
+    const std::uint8_t* required;
+    const double* losses;
+    double least;
+    Mixed graph;
+    std::vector<std::uint8_t> chosen;  // the edges of the pairs so far
+    std::vector<std::uint8_t>& kinds;
+    std::vector<double>& scores;
+    Watch& watch;
+  };
+
+  // Choose the edge of the pair i < j and of all pairs after it. `bound` is above the score of every graph with the
+  // edges so far if no edge follows, but for `lost`, which is lost to pairs without an edge.
+  void list(Listing& all, std::size_t i, std::size_t j, double bound, double lost) {
+    if (j == d_) ++i, j = i + 1;
+    if (j >= d_) {
+      all.watch.check(2000);
+      if (!legal(all.graph)) return;
+      double sum = 0.0;
+      for (const Members& district : all.graph.districts(everything())) sum += value(all.graph, district, all.watch);
+      if (!(sum >= all.least)) return;
+      all.kinds.insert(all.kinds.end(), all.chosen.begin(), all.chosen.end());
+      all.scores.push_back(sum);
+      return;
+    }
+    const bool forward = all.required[i * d_ + j], backward = all.required[j * d_ + i];
+    for (int kind = forward ? 1 : backward ? 2 : 0; kind <= (forward ? 1 : backward ? 2 : 3); ++kind) {
+      const double left = bound - (kind ? price_ : 0.0), gone = kind ? lost : std::max(lost, all.losses[i * d_ + j]);
+      if (left - gone < all.least) continue;
+      all.graph.put(static_cast<int>(i), static_cast<int>(j), kind);
+      all.chosen.push_back(static_cast<std::uint8_t>(kind));
+      if (!kind || ancestral(all.graph, ancestors_of(all.graph))) list(all, i, j + 1, left, gone);
+      all.chosen.pop_back();
+    }
+    all.graph.put(static_cast<int>(i), static_cast<int>(j), 0);
+  }
+
+  // No directed cycle, no spouse or forbidden node among the ancestors: no further edge mends a graph that is not.
+  bool ancestral(const Mixed& graph, const std::vector<NodeSet>& ancestors) const {
+    if (ancestors.empty()) return d_ == 0;
+    for (std::size_t node = 0; node < d_; ++node)
+      if (ancestors[node].meets(graph.spouses[node]) || ancestors[node].meets(never_[node])) return false;
+    return true;
+  }
+
   Members everything() const {
     Members all(d_);
     std::iota(all.begin(), all.end(), 0);
@@ -389,9 +460,7 @@ class AncestralScore {
 
   bool legal(const Mixed& graph) const {
     const std::vector<NodeSet> ancestors = ancestors_of(graph);
-    if (ancestors.empty()) return d_ == 0;
-    for (std::size_t node = 0; node < d_; ++node)
-      if (ancestors[node].meets(graph.spouses[node]) || ancestors[node].meets(never_[node])) return false;
+    if (!ancestral(graph, ancestors)) return false;
     for (const Members& district : graph.districts(everything()))
       if (static_cast<int>(district.size()) > largest_ || !is_maximal(graph, ancestors, district)) return false;
     return true;
@@ -437,6 +506,7 @@ class AncestralScore {
   }
 
   static constexpr int MOST_ROUNDS = 500;
+  static constexpr std::size_t MOST_LISTED = 5;  // columns: 4^10 graphs before the bound
   std::size_t d_;
   double rows_, price_;
   int largest_;
@@ -460,6 +530,7 @@ void bind_ancestral(nb::module_& m) {
           },
           "Return whether a graph is ancestral, maximal, with small districts and no forbidden ancestor.")
       .def("gains", &AncestralScore::gains, "Return what changing one edge adds to the score.")
+      .def("listed", &AncestralScore::listed, "Return every legal graph that is worth at least so much, with its score.")
       .def_prop_ro("known", &AncestralScore::known, "Number of districts with a known value.");
 }
 

@@ -66,11 +66,14 @@ class ListedOrder {
 };
 
 // A node goes to its best place, each node having its best listed family.
+//
+// The family of a node changes only where it loses one of its parents, or gains a member of a better listed family.
 class ListedClimb : public ListedOrder {
  public:
   ListedClimb(const ListedFamilies& families, const int64_t* order, Watch& watch)
-      : ListedOrder(families, order, watch), chosen_(families.d) {
-    refresh();
+      : ListedOrder(families, order, watch), chosen_(families.d), better_(families.d * families.n_words),
+        own_better_(families.n_words) {
+    refresh(0, whole(families.d) - 1);
   }
 
   double total() const { return total_; }
@@ -86,7 +89,7 @@ class ListedClimb : public ListedOrder {
         work_ = 0;
         if (gain > 0.0) {
           move(here, place);
-          refresh();
+          refresh(std::min(here, place), std::max(here, place));
           improved = true;
         }
       }
@@ -94,26 +97,46 @@ class ListedClimb : public ListedOrder {
   }
 
  private:
-  int64_t first_inside(int64_t node) {
+  static bool holds(const uint64_t* words, int64_t node) { return words[node / 64] >> (node % 64) & 1; }
+  const uint64_t* parents(int64_t row) const { return families_.words + row * families_.n_words; }
+  bool has_parent(int64_t row, int64_t node) const { return row >= 0 && holds(parents(row), node); }
+  double share(int64_t row) const { return row >= 0 ? families_.values[row] : NEVER; }
+
+  // The first of a node's families from a row on with parents inside before_; -1: none.
+  int64_t first_inside(int64_t node, int64_t first) {
     const int64_t end = families_.starts[node + 1];
-    int64_t row = families_.starts[node];
+    int64_t row = first;
     if (families_.n_words == 1) {
       const uint64_t outside = ~before_[0];
       while (row < end && (families_.words[row] & outside)) ++row;
     } else {
       while (row < end && !fits(row)) ++row;
     }
-    work_ += row - families_.starts[node];
+    work_ += row - first;
     return row < end ? row : -1;
   }
+  int64_t first_inside(int64_t node) { return first_inside(node, families_.starts[node]); }
 
-  double share(int64_t row) const { return row >= 0 ? families_.values[row] : NEVER; }
+  // Collects the members of the families of a node that are better than one of them; -1: of all.
+  void collect_better(int64_t node, int64_t row, uint64_t* members) {
+    std::fill_n(members, families_.n_words, 0);
+    const int64_t first = families_.starts[node], end = row < 0 ? families_.starts[node + 1] : row;
+    for (int64_t k = first; k < end; ++k)
+      for (size_t word = 0; word < families_.n_words; ++word) members[word] |= parents(k)[word];
+    work_ += end - first;
+  }
 
-  void refresh() {
+  // Chooses again for the nodes at places low to high, the only ones with other nodes before them than they had.
+  void refresh(int64_t low, int64_t high) {
     clear();
-    for (const int64_t node : order_) {
-      chosen_[node] = first_inside(node);
-      value_[node] = share(chosen_[node]);
+    for (int64_t place = 0; place <= high; ++place) {
+      const int64_t node = order_[place];
+      if (place >= low) {
+        const int64_t row = first_inside(node);
+        chosen_[node] = row;
+        value_[node] = share(row);
+        collect_better(node, row, better_.data() + node * families_.n_words);
+      }
       add(node);
     }
     total_ = 0.0;
@@ -129,19 +152,36 @@ class ListedClimb : public ListedOrder {
       clear();  // predecessors of the node at its trial place
       for (int64_t k = 0; k < here; ++k) add(order_[k]);
       double shift = 0.0;
+      int64_t own = chosen_[node];
+      std::copy_n(better_.data() + node * families_.n_words, families_.n_words, own_better_.data());
       for (int64_t place = here + direction; place >= 0 && place < whole(families_.d); place += direction) {
         const int64_t other = order_[place];
-        if (direction < 0) remove(other), add(node);
-        shift += share(first_inside(other)) - value_[other];
-        direction < 0 ? remove(node) : add(other);
-        const double gain = shift + share(first_inside(node)) - value_[node];
+        if (direction < 0) {
+          remove(other);
+          if (holds(better_.data() + other * families_.n_words, node)) {
+            add(node);
+            shift += share(first_inside(other)) - value_[other];
+            remove(node);
+          }
+          if (has_parent(own, other)) own = first_inside(node, own + 1);
+        } else {
+          if (has_parent(chosen_[other], node)) shift += share(first_inside(other, chosen_[other] + 1)) - value_[other];
+          add(other);
+          if (holds(own_better_.data(), other)) {
+            own = first_inside(node);
+            collect_better(node, own, own_better_.data());
+          }
+        }
+        const double gain = shift + share(own) - value_[node];
         if (gain > best_gain + rounding) best = place, best_gain = gain;
       }
     }
     return {best, best_gain};
   }
 
-  vector<int64_t> chosen_;  // the family of each node; -1: there is none inside its predecessors
+  vector<int64_t> chosen_;       // the family of each node; -1: there is none inside its predecessors
+  vector<uint64_t> better_;      // (d, n_words) the members of the families of each node that are better than its own
+  vector<uint64_t> own_better_;  // (n_words,) the same of the node that moves, at its trial place
   double total_ = 0.0;
   int64_t work_ = 0;  // families looked at since the watch was
 };

@@ -474,5 +474,12 @@ class AncestralScore:
         moves: Ints,  # (m, 3) two nodes, and their edge: 0 none, 1 ->, 2 <-, 3 <->
         /,
     ) -> Floats: ...
+    def listed(
+        self,
+        required: Flags,  # (d, d) arrows of every graph
+        losses: Floats,  # (d, d) what the likelihood loses at least where a pair has no edge
+        least: float,
+        /,
+    ) -> tuple[npt.NDArray[np.uint8], Floats]: ...  # (m, pairs i < j) edges as in moves; (m,) scores
     @property
     def known(self) -> int: ...

@@ -146,7 +146,6 @@ class Choices:
         for what, given, hint in (
             ("a preset of the paper", self.preset in PAPER_CHOICES, "omit preset"),
             (f"prune={self.prune!r}", self.prune not in ("auto", "none"), "omit prune"),
-            ("missing='impute'", self.missing == "impute", "use missing='em' or 'drop'"),
             ("experiments", self.experiment is not None, "omit experiment"),
         ):
             if given:
@@ -163,10 +162,6 @@ class Choices:
             raise SettingsError(
                 f"{what} cannot be combined with missing='impute', which reports edge frequencies itself",
                 hint="use missing='em' or 'drop'",
-            )
-        if self.hidden:
-            raise SettingsError(
-                f"{what} does not support hidden causes yet", hint="omit hidden, or fit several samples of the rows"
             )
 
     @property

@@ -36,6 +36,7 @@ from drbo.problem import request_of
 from drbo.progress import watch_for
 from drbo.refitting import FittedModel, over_seeds, parameters_like
 from drbo.result.effects import Effects
+from drbo.result.pag_effects import PagEffects
 from drbo.result.result import Result
 from drbo.scores.named import score_of_file
 from drbo.search.checkpoint.saver import Saved
@@ -277,7 +278,9 @@ class DrBO(BaseEstimator):
         self.result_ = replace(self.result_, confidence=found)
         return found
 
-    def effects(self, X: Any, source: str, target: str, n: int = 100, *, progress: Progress | None = None) -> Effects:
+    def effects(
+        self, X: Any, source: str, target: str, n: int = 100, *, progress: Progress | None = None
+    ) -> Effects | PagEffects:
         """Estimate a linear effect over the graphs of n bootstrap resamples of the table that was fitted.
 
         A graph is learned from each resample, so the interval accounts for the selection of the graph; the model stays

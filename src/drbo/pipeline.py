@@ -22,7 +22,7 @@ from drbo.claims.ancestral import ancestral_answer
 from drbo.claims.collider_check import collider_doubts
 from drbo.claims.experiments import experiment_record, shared_weights, unfollowed, with_unfollowed
 from drbo.claims.findings import Findings, claims_of, look_back
-from drbo.claims.hidden_check import suspected, with_doubts
+from drbo.claims.hidden_check import Suspects, suspected, with_doubts
 from drbo.claims.noise_check import noise_checks
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
 from drbo.claims.record import CheckedEdge
@@ -268,19 +268,20 @@ def _noise_checks(
     """Check the directions of the edges against the residuals; return the checks, and what there is to say."""
     table, columns, seed = problem.job.table.control_rows, problem.job.columns, problem.request.seed
     dag = dag[np.ix_(columns, columns)]
-    if not table.n_rows:
-        hidden = [(table.names[i], table.names[j]) for i, j in np.argwhere(suspected(problem.score, dag, seed))]
-        return with_doubts((), hidden, problem.table.names), (NO_ROWS,)
+    found: tuple[CheckedEdge, ...] = ()
+    doubts: dict[tuple[str, str], str] = {}
     try:
         with finishing():
-            found = noise_checks(table, dag, seed, problem.score.regression or "splines")
-            doubts = collider_doubts(table, dag, seed)
-            hidden = [(table.names[i], table.names[j]) for i, j in np.argwhere(suspected(problem.score, dag, seed))]
+            if table.n_rows:
+                found = noise_checks(table, dag, seed, problem.score.regression or "splines")
+                doubts = collider_doubts(table, dag, seed)
+            suspects = suspected(problem.score, dag, seed)
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)
     found = tuple(replace(one, doubt=doubts.get((one.cause, one.effect), "")) for one in found)
     found = with_unfollowed(found, unfollowed(problem.score, problem.job.table, dag))
-    return with_doubts(found, hidden, problem.table.names), ()
+    suspects = Suspects(*map(problem.job.restored, suspects))
+    return with_doubts(found, suspects, problem.table.names), () if table.n_rows else (NO_ROWS,)
 
 
 def versions() -> dict[str, str]:

@@ -398,9 +398,27 @@ def test_hidden_causes_are_allowed_saved_and_exported(run: Run, folder: Path) ->
     assert edges["b", "c"] == "arrow"
     assert "something not in the table is involved" in (folder / "run" / "report.html").read_text()
     assert run("export", "run", "graph.pcalg").exit_code == 0
-    for words in (("judge", "table.csv", "run"), ("compare", "run", "run"), ("effects", "run", "table.csv")):
-        refused = run(*words)
-        assert refused.exit_code != 0
-        assert "does not support results with hidden causes" in refused.stderr
-    for option in ("--bootstrap", "--seeds"):
-        assert f"--hidden cannot be combined with {option}" in run("fit", "table.csv", "--hidden", option, 5).stderr
+    effects = run("effects", "run", "table.csv", "--from", "b", "--to", "e")
+    assert "adjusted for   nothing" in effects.stdout
+    judged = run("judge", "table.csv", "run", "--random", "19", "--permutations", "19")
+    assert judged.exit_code == 0, judged.stderr
+    assert "each two columns without an edge" in judged.stdout
+    assert run("judge", "table.csv", "run", "--score", "bge").exit_code == 2
+    often = run("fit", "table.csv", "--hidden", "--bootstrap", "2", "-q")
+    assert "of 2 resamples" in often.stdout
+
+
+def test_graphs_with_hidden_causes_are_compared_by_their_marks(run: Run, folder: Path) -> None:
+    confounded_table().to_csv("table.csv", index=False)
+    run("fit", "table.csv", "--hidden", "-o", "run", "-q")
+    Path("truth.csv").write_text("source,target\na,b\nH,b\nH,c\nd,c\nb,e\n")
+    found = json.loads(run("compare", "run", "truth.csv", "--json").stdout)
+    assert found["equal"]
+    assert found["two_headed"] == {"right": 1, "claimed": 1, "true": 1, "precision": 1.0, "recall": 1.0}
+    assert "same           4" in run("compare", "run", "run").stdout
+    assert "hidden causes" in run("compare", "run", "run", "--report", "page.html").stderr
+    confounded_table().drop(columns="e").to_csv("less.csv", index=False)
+    run("fit", "less.csv", "--hidden", "-o", "less", "-q")
+    assert "have different columns" in run("compare", "run", "less").stderr
+    run("fit", "table.csv", "--score", "bic-nv", "-o", "plain", "-q")
+    assert "as partial ancestral graphs" in run("compare", "plain", "run").stdout

@@ -111,9 +111,9 @@ def test_files_with_other_graphs_are_refused(directed, bidirected, second, words
         _with(directed, bidirected, second)
 
 
-@pytest.mark.parametrize("what", ["judge", "effects", "to_pgmpy"])
+@pytest.mark.parametrize("what", ["probabilities", "to_pgmpy"])
 def test_what_is_made_for_dags_is_refused_in_words(result, what):
-    arguments = () if what == "to_pgmpy" else (confounded_table(),)
+    arguments = () if what == "to_pgmpy" else (confounded_table(), "a", "low", "b")
     with pytest.raises(ResultError, match="does not support results with hidden causes"):
         getattr(result, what)(*arguments)
 
@@ -125,7 +125,6 @@ def test_what_is_made_for_dags_is_refused_in_words(result, what):
         ({"score": "bic-ev"}, "linear score"),
         ({"prune": "f-test"}, "prune"),
         ({"preset": "paper"}, "preset"),
-        ({"missing": "impute"}, "impute"),
         ({"score_options": {"targets": np.eye(5)}}, "targets"),
     ],
 )
@@ -134,14 +133,51 @@ def test_choices_that_cannot_be_combined_with_it_are_refused(given, words):
         DrBO(hidden=True, **given).fit(confounded_table())
 
 
-def test_resamples_are_refused():
-    for call in (
-        lambda model: model.bootstrap(confounded_table(), n=2),
-        lambda model: model.stability(confounded_table(), seeds=2),
-        lambda model: model.effects(confounded_table(), "a", "b", n=2),
-    ):
-        with pytest.raises(SettingsError, match="hidden causes"):
-            call(hidden_model())
+def test_a_bootstrap_counts_the_marks_of_both_ends(tmp_path):
+    model = DrBO(hidden=True, random_state=0).fit(confounded_table())
+    found = model.bootstrap(confounded_table(), n=4, keep=tmp_path / "kept.json")
+    assert found.n == 4
+    again = model.bootstrap(confounded_table(), n=4, keep=tmp_path / "kept.json")
+    np.testing.assert_array_equal(again.marks.arrow, found.marks.arrow)
+    table = model.result_.edges()
+    for end in ("source", "target"):
+        total = table[[f"{end}_tail", f"{end}_arrow", f"{end}_circle"]].sum(axis=1)
+        np.testing.assert_allclose(total, table["link_frequency"])
+    row = table[(table["source"] == "b") & (table["target"] == "c")].iloc[0]
+    assert row["source_arrow"] >= 0.5
+    assert row["link_frequency"] == 1.0
+    assert "% (" in model.result_.summary()
+    assert not model.result_.weak.any()
+    back = Result.load(model.result_.save(tmp_path / "saved"))
+    assert back.edges().equals(table)
+    assert "arrow at one end" in model.result_.report(tmp_path / "report.html").read_text()
+
+
+def test_a_resample_is_fitted_as_the_table_is(result):
+    model = DrBO(hidden=True, random_state=0).fit(confounded_table())
+    refit = model._fitted_model()._refit(
+        model._preparation.again(confounded_table(), result.names), list("abcde"), True
+    )
+    assert (result.marks_of(refit(np.arange(1500), 0)) == result.pag).all()
+
+
+def test_seeds_and_imputed_tables_count_marks():
+    seeds = DrBO(hidden=True, random_state=0).fit(confounded_table()).stability(confounded_table(), seeds=2)
+    assert seeds.marks.arrow.max() == 1.0
+    table = confounded_table().copy()
+    table.iloc[:10, 0] = np.nan
+    result = DrBO(hidden=True, random_state=0, missing="impute", imputations=2).fit(table).result_
+    assert result.confidence.kind == "imputation"
+    assert result.confidence.marks is not None
+    assert "imputed tables" in result.summary()
+
+
+def test_few_columns_are_compared_with_all_graphs(result):
+    assert result.hidden.lead > 0
+    assert "every other class scores at least" in result.summary()
+    behind = replace(result, hidden=replace(result.hidden, lead=-1.0))
+    assert "another class scores 1 higher" in behind.summary()
+    assert "proof" not in replace(result, hidden=replace(result.hidden, lead=None)).summary()
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ class TestHostileFiles:
     @pytest.mark.parametrize("key", [*ENTRIES, "arrays", "trace_length", "sha256"])
     def test_mistyped_entry(self, folder, key):
         for value in (None, [True] * 4):
-            optional = (*OPTIONAL, "confidence", "scoring.evidence_scale", "scoring.regression")
+            optional = (*OPTIONAL, "confidence", "confidence.marks", "scoring.evidence_scale", "scoring.regression")
             if value is None and key in optional:
                 continue
             forge(folder, lambda content, value=value: part(content, key).update({key.rpartition(".")[2]: value}))

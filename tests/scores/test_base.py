@@ -165,12 +165,6 @@ def test_no_edge_of_the_optimum_is_weaker_than_asked_for(score):
     assert plain.family_price(pair)[0] - weak.family_price(pair)[0] == pytest.approx(more / scale)
 
 
-@pytest.mark.parametrize("strength", [-0.1, 1.0, "much", np.nan])
-def test_a_strength_is_a_share(table, strength):
-    with pytest.raises(SettingsError, match="min_strength must be at least 0 and below 1"):
-        BicNV(table, min_strength=strength)
-
-
 class ByRows(Score):
     """Minus the variance of what a mean leaves, on the rows it is told to use."""
 

@@ -1,18 +1,28 @@
 """The answer of a search that allows hidden causes: an ancestral graph, and what tests say about its marks."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from drbo.claims.record import AncestralRecord
 from drbo.constraints import Constraints
+from drbo.deadline import OutOfTimeError
 from drbo.errors import KnowledgeError
 from drbo.graph import descendants
 from drbo.scores.base import Score
-from drbo.search.ancestral.climb import climb
+from drbo.search.ancestral.climb import LEAST_GAIN, WALKS, Climbed, climb
 from drbo.search.ancestral.gfci import second_opinion
-from drbo.search.ancestral.mag import Bools
+from drbo.search.ancestral.listing import MOST_COLUMNS, REACH, proved
+from drbo.search.ancestral.mag import CIRCLE, NO_EDGE, Bools, Marks
+from drbo.search.ancestral.pag import pag_of
 from drbo.search.ancestral.ricf import DistrictScores
+from drbo.search.ancestral.rivals import losses_of_marks
+
+#: Tests at both levels must find a mark that is called supported, and other marks must cost half the price of an edge.
+#: On tables of the study ``hidden`` with other seeds 96% of the supported causes are true with 500 rows, and 98% with
+#: 2,000; by tests alone 92% and 96%, by tests at the second level alone 88% and 94%.
+LEVELS = (0.001, 0.01)
 
 
 def known_causes(constraints: Constraints) -> tuple[Bools, Bools]:
@@ -42,8 +52,50 @@ def known_causes(constraints: Constraints) -> tuple[Bools, Bools]:
     return never, constraints.required
 
 
+@dataclass(frozen=True, eq=False)
+class Ancestral:
+    """A maximal ancestral graph that was found from a DAG, and with which scores."""
+
+    scores: DistrictScores
+    found: Climbed
+    lead: float | None  # of few columns: every graph of another class scores at least so much less
+
+
+def ancestral_graph(
+    score: Score,
+    dag: Bools,
+    constraints: Constraints,
+    seed: int,
+    walks: int = WALKS,
+    least: float = LEAST_GAIN,
+    reach: float = 0.0,
+) -> Ancestral:
+    """Climb from the best DAG to a maximal ancestral graph; on few columns, compare it with all others.
+
+    ``least`` and ``reach`` are those of :func:`drbo.search.ancestral.listing.proved`.
+
+    Examples
+    --------
+    >>> from drbo.scores.linear import BicNV
+    >>> score = BicNV.from_covariance([[1.0, 0.8], [0.8, 1.0]], 100)
+    >>> found = ancestral_graph(score, np.array([[False, True], [False, False]]), Constraints.none(2), 0)
+    >>> found.found.gain, round(found.lead, 2)
+    (0.0, 0.0)
+    """
+    never, required = known_causes(constraints)
+    scores = DistrictScores.of(score, never)
+    found = climb(scores, dag, seed, required=required, walks=walks)
+    if len(dag) > MOST_COLUMNS or not found.whole:
+        return Ancestral(scores, found, None)
+    try:
+        best = proved(scores, found.graph, required, least, reach)
+    except OutOfTimeError:
+        return Ancestral(scores, found, None)
+    return Ancestral(scores, replace(found, graph=best.graph, gain=found.gain + best.gain), best.lead)
+
+
 def ancestral_answer(score: Score, dag: Bools, constraints: Constraints, seed: int) -> AncestralRecord:
-    """Climb from the best DAG to a maximal ancestral graph, and ask a second method about its marks.
+    """Find a maximal ancestral graph, and ask a second method about its marks.
 
     Examples
     --------
@@ -53,13 +105,28 @@ def ancestral_answer(score: Score, dag: Bools, constraints: Constraints, seed: i
     >>> found.gain, found.second.tolist()
     (0.0, [[0, 1], [1, 0]])
     """
-    never, required = known_causes(constraints)
-    scores = DistrictScores.of(score, never)
-    found = climb(scores, dag, seed, required=required)
+    answer = ancestral_graph(score, dag, constraints, seed, reach=REACH)
+    graph, scores, required = answer.found.graph, answer.scores, constraints.required
+    opinions = [second_opinion(dag, scores.correlation, scores.n_rows, alpha) for alpha in LEVELS]
     return AncestralRecord(
-        directed=found.graph.directed,
-        bidirected=found.graph.bidirected,
-        gain=found.gain,
-        second=second_opinion(dag, scores.correlation, scores.n_rows),
-        whole=found.whole,
+        directed=graph.directed,
+        bidirected=graph.bidirected,
+        gain=answer.found.gain,
+        second=common_marks(opinions),
+        whole=answer.found.whole,
+        lead=answer.lead,
+        close=losses_of_marks(scores, graph, pag_of(graph), required) < LEAST_GAIN * scores.price,
     )
+
+
+def common_marks(opinions: Sequence[Marks]) -> Marks:
+    """Return the marks on which all agree; a circle where they do not, and no edge where one has none.
+
+    Examples
+    --------
+    >>> common_marks([np.array([[0, 2], [3, 0]]), np.array([[0, 2], [2, 0]])]).tolist()
+    [[0, 2], [1, 0]]
+    """
+    first, stack = opinions[0], np.stack(opinions)
+    agreed = np.where((stack == first).all(axis=0), first, CIRCLE)
+    return np.where((stack != NO_EDGE).all(axis=0), agreed, NO_EDGE).astype(np.int8)

@@ -5,7 +5,7 @@ similar data.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +15,22 @@ from drbo.claims.record import Matrix, TargetShare
 from drbo.data.names import check_names
 from drbo.errors import DataError
 from drbo.graph import descendants
+from drbo.search.ancestral.mag import ARROW, CIRCLE, NO_EDGE, TAIL
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MarkShares:
+    """How often the edge between i and j has a mark at j, where causes may be hidden, as matrices [i, j]."""
+
+    arrow: Matrix
+    tail: Matrix
+    circle: Matrix
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -43,6 +53,7 @@ class Confidence:
     seed: int = 0
     targets: tuple[TargetShare, ...] = ()  # of experiments, where there are some
     asked: int = 0  # how many graphs were asked for, where that is more than n: the time was over before
+    marks: MarkShares | None = None  # of graphs with hidden causes, where ``directed`` counts arrows with a tail
 
     @classmethod
     def of(
@@ -61,10 +72,45 @@ class Confidence:
         means = {name: part.mean(axis=0) for name, part in shares.items()}
         return cls(names=labels, **means, n=len(stack), kind=kind, seed=seed, asked=asked if asked > len(stack) else 0)
 
+    @classmethod
+    def of_marks(
+        cls, graphs: Iterable[npt.NDArray[np.int8]], names: Any, kind: str = "bootstrap", seed: int = 0, asked: int = 0
+    ) -> "Confidence":
+        """Count the marks of PAGs; an arrow with a tail at its other end is a directed edge, all else undirected.
+
+        Examples
+        --------
+        >>> found = Confidence.of_marks([np.array([[0, 2], [3, 0]]), np.array([[0, 2], [2, 0]])], names=["a", "b"])
+        >>> found.directed[0, 1].item(), found.marks.arrow.tolist()
+        (0.5, [[0.0, 1.0], [0.5, 0.0]])
+        """
+        stack = np.stack(list(graphs))
+        other = stack.transpose(0, 2, 1)
+        links = (stack != NO_EDGE) & ~((stack == TAIL) & (other == ARROW))
+        found = cls.of(links, names, kind, seed, asked)
+        shares = {"arrow": ARROW, "tail": TAIL, "circle": CIRCLE}
+        marks = MarkShares(**{name: (stack == mark).mean(axis=0) for name, mark in shares.items()})
+        return replace(found, marks=marks)
+
     @property
     def count(self) -> str:
         """The number of graphs that were counted, in words: 100, or 37 of 100."""
         return f"{self.n} of {self.asked}" if self.asked else str(self.n)
+
+    def at_ends(self, source: npt.NDArray[np.intp], target: npt.NDArray[np.intp]) -> dict[str, Floats]:
+        """Return the shares of edges, and of every mark at both of their ends, by name.
+
+        Examples
+        --------
+        >>> found = Confidence.of_marks([np.array([[0, 2], [1, 0]], dtype=np.int8)], names=["a", "b"])
+        >>> {name: share.tolist() for name, share in found.at_ends(np.array([0]), np.array([1])).items() if share[0]}
+        {'link_frequency': [1.0], 'source_circle': [1.0], 'target_arrow': [1.0]}
+        """
+        columns = {"link_frequency": self.adjacent[source, target]}
+        if self.marks is not None:
+            for end, place in (("source", (target, source)), ("target", (source, target))):
+                columns |= {f"{end}_{mark}": share[place] for mark, share in vars(self.marks).items()}
+        return columns
 
     @property
     def adjacent(self) -> Floats:

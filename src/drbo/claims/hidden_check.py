@@ -1,26 +1,30 @@
 """Where is a hidden cause likely? Cheap signs in the best DAG of a linear score.
 
 Two signs. The score rises when an edge becomes two-headed and the rest of the graph adapts
-(:func:`drbo.search.ancestral.climb.climb`, without its walks). And one hidden factor explains four columns that are all
-linked to each other about as well as their six edges do. Both are silent on most tables without a hidden cause, and
-both miss many hidden causes: silence proves nothing.
+(:func:`drbo.claims.ancestral.ancestral_graph`, with few walks on many columns). And one hidden factor explains four
+columns that are all linked to each other about as well as their six edges do. Both are silent on most tables without a
+hidden cause, and both miss many hidden causes: silence proves nothing.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations, islice
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from drbo.claims.ancestral import ancestral_graph
 from drbo.claims.record import CheckedEdge
+from drbo.constraints import Constraints
 from drbo.errors import ScoreError
 from drbo.scores.base import Score
-from drbo.search.ancestral.climb import climb
+from drbo.search.ancestral.climb import LEAST_GAIN, WALKS
 from drbo.search.ancestral.mag import Bools
 from drbo.search.ancestral.ricf import DistrictScores
 
-#: Larger tables are not looked at: the check must stay a fraction of the fit.
+#: Larger tables are not looked at, and this many columns get one walk of the climb: the check must stay a fraction of
+#: the fit.
 MOST_COLUMNS = 100
 #: Sets of four linked columns that are looked at.
 MOST_CLIQUES = 200
@@ -28,56 +32,68 @@ MOST_CLIQUES = 200
 FEWER_PARAMETERS = 2
 #: What is said about an edge at which a hidden cause is likely.
 DOUBT = "The class has this direction, but a hidden cause is likely here: with one, the score is higher."
+#: What is said where a graph with a hidden cause is hardly better.
+POSSIBLE = "The class has this direction, but a graph with a hidden cause here fits as well."
 
 Floats = npt.NDArray[np.float64]
+
+
+class Suspects(NamedTuple):
+    """The edges of a DAG at which there may be a hidden cause."""
+
+    likely: Bools  # (d, d) the score gains at least half the price of an edge
+    possible: Bools  # (d, d) it gains, but less than that
 
 
 def suspected(
     score: Score,
     dag: Bools,  # (d, d) the best DAG
     seed: int,
-) -> Bools:
-    """Return (d, d) the edges of a DAG at which a hidden cause is likely; none where the score cannot tell.
+) -> Suspects:
+    """Return the edges of a DAG at which a hidden cause is likely, or possible; none where the score cannot tell.
 
     Examples
     --------
     >>> from drbo.scores.linear import BicNV
     >>> score = BicNV.from_covariance([[1.0, 0.8], [0.8, 1.0]], 100)
-    >>> bool(suspected(score, np.array([[False, True], [False, False]]), 0).any())
+    >>> bool(suspected(score, np.array([[False, True], [False, False]]), 0).likely.any())
     False
     """
-    found = np.zeros_like(dag)
+    found, none = np.zeros_like(dag), np.zeros_like(dag)
     if len(dag) > MOST_COLUMNS or not dag.any():
-        return found
+        return Suspects(found, none)
     try:
-        scores = DistrictScores.of(score)
-        graph = climb(scores, dag, seed, walks=0).graph
+        walks = min(WALKS, MOST_COLUMNS // len(dag))
+        answer = ancestral_graph(score, dag, Constraints.none(len(dag)), seed, walks, least=0.0)
     except ScoreError:  # no linear score, or collinear columns
-        return found
-    if graph.bidirected.any():
-        found = dag & (graph.bidirected | ~graph.adjacent)
+        return Suspects(found, none)
+    scores, graph = answer.scores, answer.found.graph
+    other = dag & (graph.bidirected | ~graph.adjacent) if graph.bidirected.any() else none
+    is_likely = answer.found.gain > LEAST_GAIN * scores.price
+    found = other.copy() if is_likely else found
     linked = dag | dag.T
     for clique in islice(_cliques(linked), MOST_CLIQUES):
         if _is_one_factor(scores, dag, clique):
             found[np.ix_(clique, clique)] |= dag[np.ix_(clique, clique)]
-    return found
+    return Suspects(found, other & ~found)
 
 
-def with_doubts(
-    checks: Iterable[CheckedEdge], edges: Sequence[tuple[str, str]], names: Sequence[str]
-) -> tuple[CheckedEdge, ...]:
-    """Return the checks of edges, with a doubt at those where a hidden cause is likely, in the order of the columns.
+def with_doubts(checks: Iterable[CheckedEdge], suspects: Suspects, names: Sequence[str]) -> tuple[CheckedEdge, ...]:
+    """Return the checks of edges, with a doubt where there may be a hidden cause, in the order of the columns.
 
     Examples
     --------
-    >>> with_doubts([], [("a", "b")], ["a", "b"])[0].confounded
+    >>> edge = np.array([[False, True], [False, False]])
+    >>> with_doubts([], Suspects(edge, ~edge & False), ["a", "b"])[0].confounded
     True
     """
     place = {name: k for k, name in enumerate(names)}
     found = {(one.cause, one.effect): one for one in checks}
-    for cause, effect in edges:
+    for i, j in np.argwhere(suspects.likely | suspects.possible).tolist():
+        cause, effect, likely = names[i], names[j], bool(suspects.likely[i, j])
         one = found.get((cause, effect), CheckedEdge(cause=cause, effect=effect))
-        found[cause, effect] = replace(one, doubt=one.doubt or DOUBT, confounded=True)
+        doubt = one.doubt or (DOUBT if likely else POSSIBLE)
+        found[cause, effect] = replace(one, doubt=doubt, confounded=likely)
     return tuple(found[edge] for edge in sorted(found, key=lambda edge: (place[edge[0]], place[edge[1]])))
 
 

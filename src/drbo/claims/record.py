@@ -133,11 +133,14 @@ class AncestralRecord:
     gain: float  # of its score over that of the best DAG
     second: MarkMatrix  # (d, d) the marks that tests on the edges of the best DAG give
     whole: bool = True  # False: the time was over before the climb ended
+    close: Graph | None = None  # (d, d) edges whose marks could be others at less than half the price of an edge
+    lead: float | None = None  # of few columns: every other class scores at least so much less; negative: one more
 
     def rearranged(self, arrange: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> "AncestralRecord":
         """Return the record over columns in another order."""
-        parts: dict[str, Any] = {name: arrange(getattr(self, name)) for name in ("directed", "bidirected", "second")}
-        return replace(self, **parts)
+        parts = {name: getattr(self, name) for name in ("directed", "bidirected", "second", "close")}
+        arranged: dict[str, Any] = {name: arrange(part) for name, part in parts.items() if part is not None}
+        return replace(self, **arranged)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from drbo.claims.ancestral import ancestral_graph
 from drbo.claims.experiments import interventional_class
 from drbo.claims.prune import BY_MOMENTS, prune
 from drbo.claims.why import mpdag
@@ -53,14 +54,17 @@ class TableRefit:
     columns: npt.NDArray[np.intp]  # (d,) the place of each column of the table in the answer
     start: npt.NDArray[np.bool_] | None = None  # (d, d) where a warm search begins; None: cold
     device: str = "cpu"
+    hidden: bool = False  # allow hidden causes
 
     def __call__(self, rows: npt.NDArray[np.intp], seed: int) -> npt.NDArray[np.bool_]:
         """Return the equivalence class under the knowledge, or the DAG where the score tells its members apart.
 
-        Below it there is a row for each experiment beside the control, with the columns that it changes.
+        Below it there is a row for each experiment beside the control, with the columns that it changes. Where causes
+        may be hidden: the directed edges of a maximal ancestral graph, and its bidirected edges below them.
         """
         score, table = self._scored(rows)
-        return self._graph(score, table, self._search(score, table, seed).run([Limits(self.settings)]))
+        outcome = self._search(score, table, seed).run([Limits(self.settings)])
+        return self._ancestral(score, outcome, seed) if self.hidden else self._graph(score, table, outcome)
 
     def _search(self, score: Score, table: Table, seed: int) -> Search:
         settings, limits = self.settings, self.constraints
@@ -74,6 +78,15 @@ class TableRefit:
     def _scored(self, rows: npt.NDArray[np.intp]) -> tuple[Score, Table]:
         table = self.table.take(rows, np.arange(self.table.n_columns))
         return build_score(self.name, table, self.options), table
+
+    def _ancestral(self, score: Score, outcome: Outcome, seed: int) -> npt.NDArray[np.bool_]:
+        """Climb from the best DAG to a maximal ancestral graph."""
+        current().check()
+        if outcome.stopped == "interrupted":
+            raise KeyboardInterrupt
+        graph = ancestral_graph(score, outcome.best.dags[0], self.constraints, seed).found.graph
+        current().check()
+        return np.vstack([self._given(graph.directed), self._given(graph.bidirected)])
 
     def _graph(self, score: Score, table: Table, outcome: Outcome) -> npt.NDArray[np.bool_]:
         """Prune what was found and put its columns back into their places."""

@@ -26,7 +26,8 @@ KINDS: tuple[str, ...] = get_args(ResamplingKind)
 SAVE_SECONDS = 5.0  # between two writes of finished resamples
 Rows = npt.NDArray[np.intp]
 #: Fits one resample: rows and a seed in, a DAG or PDAG (d, d) out; below it, a row for each experiment beside the
-#: control says which columns it changes. With an executor it must pickle.
+#: control says which columns it changes. Where causes may be hidden: directed edges, and bidirected ones below them.
+#: With an executor it must pickle.
 Refit = Callable[[Rows, int], Bools]
 #: Called with the number of finished resamples and the number that was asked for.
 Progress = Callable[[int, int], None]
@@ -189,9 +190,9 @@ class Kept:
     path: Path
     key: str  # of all that decides the graphs; a file with another key is not used
 
-    def load(self, d: int, n_experiments: int = 0) -> list[Bools]:
-        """Return the graphs of the file, none where it is not there or belongs to another run."""
-        rows = d + n_experiments
+    def load(self, d: int, more: int = 0) -> list[Bools]:
+        """Return the graphs of the file, with so many rows below; none if it is not there or of another run."""
+        rows = d + more
         if not self.path.exists():
             return []
         with refusing(self.path):
@@ -222,6 +223,7 @@ def bootstrap(
     progress: Progress | None = None,
     kept: Kept | None = None,
     experiments: Sequence[str] = (),
+    marks: Callable[[Bools], npt.NDArray[np.int8]] | None = None,
 ) -> Confidence:
     """Refit resamples of the rows and count what was found.
 
@@ -233,6 +235,7 @@ def bootstrap(
     executor : computes resamples in parallel; None: one after the other.
     kept : a file that finished resamples are written to and read from.
     experiments : beside the control, of which resamples also find the targets.
+    marks : where causes may be hidden, turns the graph of a resample into the marks of its class.
 
     Examples
     --------
@@ -241,7 +244,7 @@ def bootstrap(
     1.0
     """
     draws = plan.draws(n_rows, seed)
-    graphs = [] if kept is None else kept.load(len(names), len(experiments))[: plan.n]
+    graphs = [] if kept is None else kept.load(len(names), len(names) if marks else len(experiments))[: plan.n]
     done, saved, deadline = len(graphs), time.monotonic(), current()
     try:
         for graph in _refitted(refit, draws.after(done), executor):
@@ -262,6 +265,8 @@ def bootstrap(
     finally:  # also what was done before workers were lost
         if kept is not None and len(graphs) > done:
             kept.save(graphs)
+    if marks is not None:
+        return Confidence.of_marks(map(marks, graphs), names, plan.kind, seed, asked=plan.n)
     d = len(names)
     found = Confidence.of([graph[:d] for graph in graphs], names, plan.kind, seed, asked=plan.n)
     changed = np.mean([graph[d:] for graph in graphs], axis=0)

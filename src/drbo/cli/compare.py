@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from drbo.metrics import Comparison
+    from drbo.result.pag_compare import PagComparison
     from drbo.result.result import Result
 
     Graph = tuple[npt.NDArray[np.bool_], tuple[str, ...]]
@@ -51,6 +52,9 @@ def compare(learned: Path, truth: Path, report: Path | None, as_json: bool) -> N
     If the score of a result cannot determine all directions, its equivalence class is compared; its edges.csv is only
     one DAG of that class. Of two results, directions that are open in both count as equal.
 
+    If one of the two is the result of a fit with --hidden, links and marks are compared. Nodes of TRUTH that EST does
+    not have count as hidden.
+
     With --report, EST and TRUTH are two runs of the same columns, such as two seeds, scores or samples. The page shows
     both graphs with every variable at the same place, the links that differ, the scores and the settings.
 
@@ -72,6 +76,11 @@ def compare(learned: Path, truth: Path, report: Path | None, as_json: bool) -> N
                 f"--report compares two runs, but '{path}' is not a folder",
                 hint="give two folders that 'drbo fit -o' wrote",
             )
+    if (marks := _marks_compared(learned, truth)) is not None:
+        if report is not None:
+            raise SettingsError("--report does not show graphs with hidden causes", hint="omit --report")
+        show(marks.to_json() if as_json else marks.text(typed), machine=as_json)
+        return
     found, other = _read_learned(learned), read_graph(truth)
     if learned.is_dir() and truth.is_dir():
         if set(found[1]) != set(other[1]):
@@ -93,6 +102,33 @@ def compare(learned: Path, truth: Path, report: Path | None, as_json: bool) -> N
         say(f"wrote {report}")
 
 
+def _marks_compared(learned: Path, truth: Path) -> "PagComparison | None":
+    """Return the comparison of links and marks where one of two graphs allows hidden causes; None: none does."""
+    from drbo.result.export import read_graph
+    from drbo.result.hidden import HiddenResult
+    from drbo.result.pag_compare import compare_pags, pag_of_dag
+    from drbo.result.result import Result
+
+    results = [Result.load(path) if path.is_dir() else None for path in (learned, truth)]
+    if not any(isinstance(result, HiddenResult) for result in results):
+        return None
+    columns = read_graph(learned)[1] if results[0] is None else results[0].names
+    marks = []
+    for path, result in zip((learned, truth), results, strict=True):
+        if isinstance(result, HiddenResult):
+            if set(result.names) != set(columns):
+                raise DataError(
+                    f"the tables of {learned} and {truth} have different columns",
+                    hint=f"compare results of the same columns; these have {_few(columns)} and {_few(result.names)}",
+                )
+            place = [result.names.index(name) for name in columns]
+            marks.append(result.pag[place][:, place])
+        else:
+            dag, names = read_graph(path)
+            marks.append(pag_of_dag(dag, names, columns))
+    return compare_pags(marks[0], marks[1], columns)
+
+
 def _as_in(found: "Graph", other: "Graph", result: "Result") -> "Graph":
     """Return the graph of a run in which directions that another run leaves open, too, are as in that one's DAG."""
     import numpy as np
@@ -106,14 +142,11 @@ def _as_in(found: "Graph", other: "Graph", result: "Result") -> "Graph":
 
 def _read_learned(path: Path) -> "Graph":
     from drbo.result.export import read_graph
-    from drbo.result.hidden import HiddenResult
     from drbo.result.result import Result
 
     if not path.is_dir():
         return read_graph(path)
     result = Result.load(path)
-    if isinstance(result, HiddenResult):
-        result.refuse("drbo compare")
     if result.score_equivalent:
         say(f"note: {CLASS_NOTE}")
     return answer(result), result.names

@@ -62,9 +62,6 @@ def check_combinations(options: dict[str, Any]) -> None:
         raise SettingsError(
             f"--seeds cannot be combined with {other}: both report edge frequencies", hint="remove one of them"
         )
-    if options["hidden"] and (options["bootstrap"] is not None or options["seeds"] is not None):
-        other = "--bootstrap" if options["bootstrap"] is not None else "--seeds"
-        raise SettingsError(f"--hidden cannot be combined with {other} yet", hint="remove one of them")
     if options["missing"] != "impute":
         if options["imputations"] is not None:
             raise SettingsError("--imputations requires --missing impute", hint="add --missing impute")

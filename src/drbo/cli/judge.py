@@ -17,6 +17,7 @@ from drbo.progress import under_way
 if TYPE_CHECKING:
     import pandas as pd
 
+    from drbo.result.hidden import HiddenResult
     from drbo.result.judgement import Judgement
     from drbo.result.result import Result
 
@@ -95,14 +96,14 @@ def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "J
     rows = read_frame(data, options)
     frame = _complete(as_frame(rows), options)
     result = Result.load(graph) if graph.is_dir() else None
-    if isinstance(result, HiddenResult):
-        result.refuse("drbo judge")
     groups = options["groups"] or (result and result.table.groups) or None
     if result is None:
         dag, names, choice = _from_file(frame, graph, options)
     else:
         if result.has_seen(rows):
             result, frame = _unseen(result, frame, _own_score(result, options), as_is=as_is, seed=options["seed"])
+        if isinstance(result, HiddenResult):
+            return _judged_with_hidden(result, frame, options, groups)
         dag, names = result.dag, result.names
         if options["score"] != "auto" or options["penalty"] is not None:
             choice = _asked(frame[[*names, *([groups] if groups else [])]], options, groups)
@@ -116,6 +117,22 @@ def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "J
             n_random=options["n_random"], n_permutations=options["n_permutations"], path=not options["no_path"],
             seed=options["seed"], groups=groups,
         )  # fmt: skip
+
+
+def _judged_with_hidden(
+    result: "HiddenResult", frame: "pd.DataFrame", options: dict[str, Any], groups: str | None
+) -> "Judgement":
+    """Judge a graph that allows hidden causes, with its own score."""
+    from drbo.result.pag_judge import judge_mag
+
+    if options["score"] not in ("auto", result.score_name):
+        raise SettingsError(f"--score {options['score']} cannot judge a graph with hidden causes", hint="omit --score")
+    penalty = {} if options["penalty"] is None else {"penalty": options["penalty"]}
+    return judge_mag(
+        result.mag, frame, names=result.names, score_options=result.scoring.plain_options | penalty,
+        test=options["test"], n_random=options["n_random"], n_permutations=options["n_permutations"],
+        seed=options["seed"], groups=groups,
+    )  # fmt: skip
 
 
 def _complete(frame: "pd.DataFrame", options: dict[str, Any]) -> "pd.DataFrame":
@@ -206,7 +223,7 @@ def _fitted_again(result: "Result", frame: "pd.DataFrame", score: dict[str, str]
         with under_way("fitting half of the rows", tell=say):
             again: Result = DrBO.like(result, exact=False, **score).fit(frame[columns]).result_
     say(
-        f"note: the graph learned from half of the rows has {int(again.dag.sum())} edges, the original graph "
-        f"{int(result.dag.sum())}"
+        f"note: the graph learned from half of the rows has {len(again.directions)} edges, the original graph "
+        f"{len(result.directions)}"
     )
     return again

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from drbo.data.blocks import is_large
 from drbo.data.columns import Column, is_constant, read_column, read_numbers, shortened
 from drbo.data.dependence import find_dependent, find_relabelled, rank_is_telling
 from drbo.data.frames import as_frame
 from drbo.data.lines import check_width
 from drbo.data.missing import complete_rows, missing_cells, note, refuse
-from drbo.data.table import Table, is_large
+from drbo.data.table import Table
 from drbo.data.weights import checked_weights
 from drbo.deadline import current
 from drbo.errors import DataError, SettingsError

@@ -4,8 +4,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import qr
 
+from drbo.data.blocks import row_blocks
 from drbo.data.moments import complete_moments
-from drbo.data.table import Table, row_blocks
+from drbo.data.table import Table
 from drbo.data.table_moments import TableMoments
 from drbo.threads import one_blas_thread
 

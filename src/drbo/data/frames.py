@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.table import by_columns, is_large
+from drbo.data.blocks import by_columns, is_large
 from drbo.data.table_moments import TableMoments
 from drbo.data.text import check_unique, is_unicode, numbered
 from drbo.errors import DataError

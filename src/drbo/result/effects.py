@@ -7,7 +7,7 @@ graph, or a bootstrap that repeats the selection.
 The module is long because it holds the estimates, their intervals over resamples, and their summary in words.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -181,7 +181,7 @@ def effects(
     ([1.0, 0.0], False)
     """
     given = check_pdag(graph, table.names)
-    slopes, wanted = Slopes(table), _pairs(pairs, table)
+    slopes, wanted = Slopes(table), column_pairs(pairs, table)
     members: dict[int, list[Member]] = {}
 
     def dags(node: int) -> list[Member]:
@@ -214,22 +214,12 @@ def resampled_effects(
     """
     ranges: dict[tuple[str, str, str], list[list[float]]] = {}
     done = 0
-    try:
-        plan = Resampling(n).of_experiments(None if table.experiments is None else table.experiments.codes)
-        for k, (rows, _) in enumerate(plan.draws(table.n_rows, seed)):
-            current().check()
-            graph = refit(rows, int(np.random.default_rng([seed, k]).integers(2**31)))
-            drawn = table.take(rows, np.arange(table.n_columns)).control_rows
-            part = effects(graph[: table.n_columns], drawn, basis="", pairs=pairs)
-            for one in part.effects:
-                values = [min(one.total), max(one.total), min(one.direct), max(one.direct), one.least]
-                ranges.setdefault((one.source, one.target, one.contrast), []).append(values)
-            done = k + 1
-            if progress is not None:
-                progress(done, n)
-    except OutOfTimeError as late:
-        if not done:
-            raise TimeLimitError(f"no resample was finished: {late}", hint="raise time_limit") from late
+    for graph, drawn in resampled_graphs(refit, table, n=n, seed=seed, progress=progress):
+        part = effects(graph[: table.n_columns], drawn, basis="", pairs=pairs)
+        for one in part.effects:
+            values = [min(one.total), max(one.total), min(one.direct), max(one.direct), one.least]
+            ranges.setdefault((one.source, one.target, one.contrast), []).append(values)
+        done += 1
     found = []
     for (source, target, contrast), sets in ranges.items():
         spread = np.array(sets)
@@ -246,7 +236,41 @@ def resampled_effects(
     return Effects(effects=tuple(found), basis=f"over the graphs of {count} bootstrap resamples", n_rows=table.n_rows)
 
 
-def _pairs(pairs: list[tuple[str, str]] | None, table: Table) -> list[tuple[int, int]]:
+def resampled_graphs(
+    refit: Refit, table: Table, *, n: int, seed: int, progress: Callable[[int, int], None] | None = None
+) -> Iterator[tuple[Bools, Table]]:
+    """Yield the graph of each bootstrap resample and its rows of the control, until the time is over.
+
+    Examples
+    --------
+    >>> table = Table.from_array(np.arange(20.0).reshape(10, 2) ** 2)
+    >>> found = resampled_graphs(lambda rows, seed: np.zeros((2, 2), dtype=bool), table, n=2, seed=0)
+    >>> [drawn.n_rows for _, drawn in found]
+    [10, 10]
+    """
+    done = 0
+    try:
+        plan = Resampling(n).of_experiments(None if table.experiments is None else table.experiments.codes)
+        for k, (rows, _) in enumerate(plan.draws(table.n_rows, seed)):
+            current().check()
+            graph = refit(rows, int(np.random.default_rng([seed, k]).integers(2**31)))
+            yield graph, table.take(rows, np.arange(table.n_columns)).control_rows
+            done = k + 1
+            if progress is not None:
+                progress(done, n)
+    except OutOfTimeError as late:
+        if not done:
+            raise TimeLimitError(f"no resample was finished: {late}", hint="raise time_limit") from late
+
+
+def column_pairs(pairs: list[tuple[str, str]] | None, table: Table) -> list[tuple[int, int]]:
+    """Return the places of named sources and targets, or of all pairs with a numeric target.
+
+    Examples
+    --------
+    >>> column_pairs([("x1", "x0")], Table.from_array(np.eye(2)))
+    [(1, 0)]
+    """
     if pairs is None:
         numeric = [j for j, levels in enumerate(table.levels) if levels is None]
         return [(i, j) for i in range(table.n_columns) for j in numeric if i != j]

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
+    from drbo.result.judgement import Judgement
+    from drbo.result.pag_effects import PagEffects
+
 #: How the end of an edge is drawn.
 Look = Literal["none", "circle", "solid", "hollow"]
 #: The marks of edges(), by their numbers in the PAG.
@@ -70,10 +73,21 @@ class HiddenResult(Result):
     def _pag(self) -> Marks:
         return pag_of(self.mag, *known_causes(self._constraints))
 
+    def marks_of(self, graph: Bools) -> Marks:
+        """Return the PAG, under this knowledge, of directed edges (d, d) with bidirected ones below them."""
+        d = len(self.names)
+        return pag_of(Mag.of(graph[:d], graph[d:]), *known_causes(self._constraints))
+
     @property
     def pag(self) -> Marks:
         """(d, d) ``pag[i, j]``: the mark at j of the edge between i and j; 0 none, 1 circle, 2 arrow, 3 tail."""
         return self._pag.copy()
+
+    @property
+    def supported_marks(self) -> Marks:
+        """``pag`` with circles at the edges whose marks tests do not confirm."""
+        assumed = self.assumed | self.assumed.T
+        return np.where(assumed, CIRCLE, self._pag).astype(np.int8)
 
     @cached_property
     def drawn(self) -> Bools:
@@ -95,6 +109,7 @@ class HiddenResult(Result):
             ground: Ground = ""
             if marks != (CIRCLE, CIRCLE):
                 agreed = all(mark in (CIRCLE, other) for mark, other in zip(marks, second, strict=True))
+                agreed &= self.hidden.close is None or not self.hidden.close[i, j]
                 given = always[i, j] or always[j, i] or never[i, j] or never[j, i]
                 ground = "given" if given else "tests" if agreed else ""
                 direction = "supported" if ground else "assumed"
@@ -107,12 +122,16 @@ class HiddenResult(Result):
 
         ``mark_source`` and ``mark_target`` are tail, arrow or circle. A tail at the source and an arrow at the target:
         the source is a cause of the target. Two arrows: neither causes the other. A circle: the data do not tell. An
-        arrow that is ``visible`` has no hidden cause of both ends. ``direction`` is supported where the knowledge, or
-        tests on the edges of the best DAG, give the same marks; assumed where they do not; open for two circles.
+        arrow that is ``visible`` has no hidden cause of both ends. ``direction`` is supported where the knowledge gives
+        the marks, or tests on the edges of the best DAG find them and the score does not do nearly as well with
+        others; assumed elsewhere; open for two circles. After
+        a bootstrap, ``link_frequency`` is the share of resamples with an edge, and ``source_arrow`` and the like are
+        the shares with this mark at this end.
         """
         import pandas as pd
 
         source, target = np.nonzero(self.drawn)
+        shares = {} if self.confidence is None else self.confidence.at_ends(source, target)
         return pd.DataFrame(
             {
                 "source": pd.Series([self.names[i] for i in source], dtype=str),
@@ -122,6 +141,7 @@ class HiddenResult(Result):
                 "direction": [one.direction for one in self.directions],
                 "ground": [one.ground for one in self.directions],
                 "reason": [one.sentence for one in self.directions],
+                **shares,
             }
         )
 
@@ -154,8 +174,9 @@ class HiddenResult(Result):
 
     @property
     def weak(self) -> Bools:
-        """(d, d) no edge is called weak."""
-        return np.zeros_like(self.dag)
+        """(d, d) True for the edges of ``drawn`` with a frequency below the threshold of a bootstrap."""
+        found = self.confidence
+        return np.zeros_like(self.dag) if found is None else self.drawn & (found.adjacent < found.cut)
 
     @property
     def undirected(self) -> Bools:
@@ -200,13 +221,23 @@ class HiddenResult(Result):
         del as_class  # a PAG is a class
         return pag_files.hand_over(path, self)
 
-    def judge(self, X: Any, **options: Any) -> NoReturn:
-        """Refuse: a PAG cannot be judged yet."""
-        self.refuse("judge()")
+    def judge(self, X: Any, **options: Any) -> "Judgement":
+        """Judge the graph on rows that it was not learned from; see :mod:`drbo.result.pag_judge`."""
+        from drbo.result.on_data import pag_judgement_of
 
-    def effects(self, X: Any, source: str | None = None, target: str | None = None, **options: Any) -> NoReturn:
-        """Refuse: effects are not estimated where causes may be hidden."""
-        self.refuse("effects()")
+        return pag_judgement_of(self, X, options)
+
+    def effects(  # type: ignore[override]  # a class with hidden causes gives an effect or none, never a set of values
+        self, X: Any, source: str | None = None, target: str | None = None, *, missing: str = "error"
+    ) -> "PagEffects":
+        """Return linear effects that are the same in every graph of the class; see :mod:`drbo.result.pag_effects`."""
+        from drbo.result.on_data import pag_effects_of
+
+        return pag_effects_of(self, X, source, target, missing)
+
+    def probabilities(self, X: Any, source: str, level: str, target: str, *, missing: str = "error") -> NoReturn:
+        """Refuse: a table with hidden causes has no categories."""
+        self.refuse("probabilities()")
 
     def next_experiments(self, X: Any = None, **options: Any) -> NoReturn:
         """Refuse: experiments are ranked over DAGs."""

@@ -6,9 +6,10 @@ equivalence class, and graphs with hidden common causes, can pass every test.
 The module is long because it combines several tests, each with its own sampling.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,9 @@ from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -87,12 +91,13 @@ def judge(
     >>> judge(truth[np.ix_(shuffled, shuffled)], x, score="bic-nv").falsified
     True
     """
-    _check_counts(n_random, n_permutations, time_limit)
+    check_counts(n_random, n_permutations, time_limit)
     with Deadline(time_limit):
         return _judged(graph, X, names, score, score_options, test, n_random, n_permutations, path, seed, groups)
 
 
-def _check_counts(n_random: int, n_permutations: int | None, time_limit: float | None) -> None:
+def check_counts(n_random: int, n_permutations: int | None, time_limit: float | None) -> None:
+    """Refuse numbers of graphs that cannot tell anything."""
     for name, value in (
         ("n_random", n_random),
         ("n_permutations", LEAST if n_permutations is None else n_permutations),
@@ -135,10 +140,10 @@ def _judged(
     evaluator = Evaluator(made, Settings(max_evals=2**62))
     scores = _scores(evaluator, dag, n_random, rng)
     n_permutations = n_permutations or PERMUTATIONS.get(kind, LEAST)  # an unknown test is refused below
-    facts = _tests(kind, table, dag, n_permutations, rng)
+    facts = facts_of(lambda: _tested(independence_test(kind, table), dag, table.names, n_permutations, rng))
     cheap = path and isinstance(made, BicNV | BGe | DiscreteBIC | BDeu)
     penalties, last = _path(name, table, score_options or {}, dag, seed) if cheap else ((), PENALTIES[-1])
-    late = _left_out(len(scores["random_scores"]), n_random, facts, n_permutations, last)
+    late = left_out(len(scores["random_scores"]), n_random, facts, n_permutations, last)
     return Judgement(
         names=table.names,
         n_rows=table.n_rows,
@@ -148,11 +153,11 @@ def _judged(
         test=kind,
         **facts,
         penalties=penalties,
-        notes=(*_notes(kind, table), *late),
+        notes=(*notes_on_tests(kind, table), *late),
     )
 
 
-def _left_out(
+def left_out(
     n_random: int, all_random: int, facts: dict[str, Any], all_permutations: int, last: float | None
 ) -> list[str]:
     """Return what the time did not suffice for, in words."""
@@ -170,6 +175,12 @@ def _left_out(
             else f"no search with penalties above {last:g} was made"
         )
     return [f"time ran out: {'; '.join(left)}"] if left else []
+
+
+def read_table(X: Any, names: list[str]) -> tuple[Table, "pd.DataFrame"]:
+    """Return the checked columns of these names, and the whole frame."""
+    frame = as_frame(X)
+    return _table(frame, names, len(names)), frame
 
 
 def _table(frame: Any, names: list[str], d: int) -> Table:
@@ -202,18 +213,23 @@ def _scores(evaluator: Evaluator, dag: Bools, n: int, rng: np.random.Generator) 
     with suppress(OutOfTimeError):
         for _ in range(n):
             current().check()
-            graph = _random_dag(len(dag), int(dag.sum()), rng)
+            graph = random_dag(len(dag), int(dag.sum()), rng)
             found.append(float(evaluator.evaluate(graph[None]).scores[0]))
-    as_good = sum(score >= own for score in found)
+    return scored(own, empty, found)
+
+
+def scored(own: float, empty: float, random: list[float]) -> dict[str, Any]:
+    """Return the fields of a judgement about scores."""
+    as_good = sum(score >= own for score in random)
     return {
         "score": own,
         "empty_score": empty,
-        "random_scores": tuple(found),
-        "random_share": (1 + as_good) / (1 + len(found)),
+        "random_scores": tuple(random),
+        "random_share": (1 + as_good) / (1 + len(random)),
     }
 
 
-def _random_dag(d: int, n_edges: int, rng: np.random.Generator) -> Bools:
+def random_dag(d: int, n_edges: int, rng: np.random.Generator) -> Bools:
     """Return a DAG with so many edges, all pairs and orders equally likely."""
     first, second = np.triu_indices(d, 1)
     chosen = rng.choice(len(first), size=n_edges, replace=False)
@@ -223,31 +239,44 @@ def _random_dag(d: int, n_edges: int, rng: np.random.Generator) -> Bools:
     return dag
 
 
-def _tests(kind: str, table: Table, dag: Bools, n: int, rng: np.random.Generator) -> dict[str, Any]:
-    """Test what the graph claims, and what it claims with its nodes permuted."""
+def facts_of(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return the fields of a judgement that tests give, or those that say that there was no time for them."""
     try:
         current().check()
-        test = independence_test(kind, table)
-        return _markov(test, dag, table.names) | _permuted(test, dag, n, rng)
+        return run()
     except OutOfTimeError:
         counts = dict.fromkeys(("n_claims", "n_violations", "n_discoveries", "n_permutations"), 0)
         nothing = {"tested": False, "worst": (), "permuted_violations": (), "markov_share": 1.0, "class_share": 1.0}
         return counts | nothing
 
 
-def _markov(test: Independence, dag: Bools, names: tuple[str, ...], shown: int = 5) -> dict[str, Any]:
-    """Test what the graph claims."""
+def _tested(test: Independence, dag: Bools, names: tuple[str, ...], n: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Test what the graph claims, and what it claims with its nodes permuted."""
     p_values = markov_p_values(test, dag)
+
+    def permuted(order: npt.NDArray[np.intp]) -> tuple[Floats, bool]:
+        moved = dag[np.ix_(order, order)]
+        return markov_p_values(test, moved), markov_equivalent(dag, moved)
+
+    return violations(
+        p_values, lambda node, _: np.flatnonzero(dag[:, node]).tolist(), names
+    ) | permutations(p_values, permuted, len(dag), n, rng)  # fmt: skip
+
+
+def violations(
+    p_values: Floats, given: Callable[[int, int], list[int]], names: tuple[str, ...], shown: int = 5
+) -> dict[str, Any]:
+    """Return the fields of a judgement about claims (d, d), NaN where there is none; ``given`` returns their sets."""
     claims = np.argwhere(~np.isnan(p_values))
     found = p_values[tuple(claims.T)]
-    worst: dict[tuple[frozenset[int], bytes], dict[str, Any]] = {}  # a claim and its mirror image are one
+    worst: dict[tuple[frozenset[int], tuple[int, ...]], dict[str, Any]] = {}  # a claim and its mirror image are one
     for k in np.argsort(found, kind="stable").tolist():
         if found[k] >= LEVEL or len(worst) == shown:
             break
         node, other = claims[k].tolist()
-        parents = [names[i] for i in np.flatnonzero(dag[:, node])]
-        claim = {"node": names[node], "other": names[other], "given": parents, "p": float(found[k])}
-        worst.setdefault((frozenset((node, other)), dag[:, node].tobytes()), claim)
+        held = given(node, other)
+        claim = {"node": names[node], "other": names[other], "given": [names[i] for i in held], "p": float(found[k])}
+        worst.setdefault((frozenset((node, other)), tuple(held)), claim)
     adjusted = false_discovery_control(found) if len(found) else found
     return {
         "tested": True,
@@ -258,18 +287,22 @@ def _markov(test: Independence, dag: Bools, names: tuple[str, ...], shown: int =
     }
 
 
-def _permuted(test: Independence, dag: Bools, n: int, rng: np.random.Generator) -> dict[str, Any]:
-    """Compare the violations of the graph with those of the graph with its nodes permuted."""
-    own = int((markov_p_values(test, dag) < LEVEL).sum())
+def permutations(
+    p_values: Floats,
+    permuted: Callable[[npt.NDArray[np.intp]], tuple[Floats, bool]],
+    d: int,
+    n: int,
+    rng: np.random.Generator,
+) -> dict[str, Any]:
+    """Compare the violations of a graph with those with its nodes permuted, which may be of the same class."""
+    own = int((p_values < LEVEL).sum())
     counts, same = [], 0
     with suppress(OutOfTimeError):
         for _ in range(n):
             current().check()
-            order = rng.permutation(len(dag))
-            moved = dag[np.ix_(order, order)]
-            count = int((markov_p_values(test, moved) < LEVEL).sum())
-            same += markov_equivalent(dag, moved)
-            counts.append(count)
+            moved, is_same = permuted(rng.permutation(d))
+            same += is_same
+            counts.append(int((moved < LEVEL).sum()))
     return {
         "n_permutations": len(counts),
         "permuted_violations": tuple(counts),
@@ -315,7 +348,8 @@ def _path(
     return lives, last
 
 
-def _notes(kind: str, table: Table) -> tuple[str, ...]:
+def notes_on_tests(kind: str, table: Table) -> tuple[str, ...]:
+    """Return what the tests cannot tell, in words."""
     notes = [
         "these tests cannot distinguish graphs of the same equivalence class, and hidden common causes can mislead "
         "all of them"

@@ -44,6 +44,7 @@ class Judgement:
     class_share: float  # permuted graphs in the same equivalence class
     penalties: tuple[dict[str, Any], ...]  # per edge: up to which penalty it is found again
     notes: tuple[str, ...] = ()
+    by_pairs: bool = False  # of graphs with hidden causes: the claims are about pairs without an edge
 
     @property
     def beats_random(self) -> bool:
@@ -105,6 +106,8 @@ class Judgement:
 
     def _markov_lines(self) -> list[str]:
         lines = [f"Local Markov tests ({self.test}): each node against its non-descendants, given its parents"]
+        if self.by_pairs:
+            lines = [f"Tests ({self.test}): each two columns without an edge, given what separates them in the graph"]
         if not self.tested:
             return [*lines, "  not tested: time ran out"]
         if not self.n_claims:

@@ -15,8 +15,9 @@ from drbo.data.frames import as_frame
 from drbo.data.prepare import Preparation
 from drbo.errors import DataError
 from drbo.graph import BoolMatrix, check_dag
-from drbo.result import effects, interventions, judge
+from drbo.result import effects, interventions, judge, pag_effects
 from drbo.result.judgement import Judgement
+from drbo.result.pag_judge import judge_mag
 from drbo.scores.named import score_of_file
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from drbo.data.table import Table
+    from drbo.result.hidden import HiddenResult
     from drbo.result.result import Result
 
 
@@ -70,8 +72,7 @@ def drawn_classes(result: "Result", X: Any, count: int) -> tuple[list[tuple[floa
 
 def judgement_of(result: "Result", X: Any, options: dict[str, Any]) -> Judgement:
     """Judge the graph of a result on a table."""
-    if has_seen(result, X):
-        warnings.warn("the graph was learned from these rows, so the judgement is too favourable", stacklevel=3)
+    _warn_if_seen(result, X)
     if (found := result.claims.experiments) is not None:
         X = found.asked.of_control(as_frame(X))
     own = {"score_options": result.scoring.plain_options, "seed": result.seed, "groups": result.table.groups or None}
@@ -81,20 +82,59 @@ def judgement_of(result: "Result", X: Any, options: dict[str, Any]) -> Judgement
     return judge.judge(result.dag, X, names=result.names, **given)
 
 
+def pag_judgement_of(result: "HiddenResult", X: Any, options: dict[str, Any]) -> Judgement:
+    """Judge the graph of a result with hidden causes on a table."""
+    _warn_if_seen(result, X)
+    own = {"score_options": result.scoring.plain_options, "seed": result.seed, "groups": result.table.groups or None}
+    given: dict[str, Any] = own | options
+    return judge_mag(result.mag, X, names=result.names, **given)
+
+
+def _warn_if_seen(result: "Result", X: Any) -> None:
+    if has_seen(result, X):
+        warnings.warn("the graph was learned from these rows, so the judgement is too favourable", stacklevel=4)
+
+
 def effects_of(
     result: "Result", answer: BoolMatrix, X: Any, source: str | None, target: str | None, missing: str
 ) -> effects.Effects:
     """Estimate the effects of a source on a target, or of all columns, in the graphs of a class."""
     table, basis = _rows(result, X, missing)
-    pairs = None
-    if source is not None or target is not None:
-        sources = result.names if source is None else (source,)
-        targets = result.names if target is None else (target,)
-        pairs = [(a, b) for a in sources for b in targets if a != b or source == target]
+    pairs = _asked_pairs(result, source, target)
     found = effects.effects(answer, table, basis=basis, pairs=pairs, assumed=_assumed(result))
     if source is not None and target is not None:
         return found
     return replace(found, effects=tuple(one for one in found.effects if any(one.total)))
+
+
+def _asked_pairs(result: "Result", source: str | None, target: str | None) -> list[tuple[str, str]] | None:
+    """Return the pairs of a source and a target of which one or both may be left open; None: all."""
+    if source is None and target is None:
+        return None
+    sources = result.names if source is None else (source,)
+    targets = result.names if target is None else (target,)
+    return [(a, b) for a in sources for b in targets if a != b or source == target]
+
+
+def pag_effects_of(
+    result: "HiddenResult", X: Any, source: str | None, target: str | None, missing: str
+) -> pag_effects.PagEffects:
+    """Estimate the effects of a source on a target, or of all columns, that a class with hidden causes identifies."""
+    table, basis = _rows(result, X, missing)
+    pairs = _asked_pairs(result, source, target)
+    found = pag_effects.pag_effects(
+        result.pag,
+        result.mag,
+        table,
+        basis=basis,
+        pairs=pairs,
+        supported=result.supported_marks,
+    )
+    if source is not None and target is not None:
+        return found
+    return replace(
+        found, effects=tuple(one for one in found.effects if one.total is None or one.adjust_for is not None)
+    )
 
 
 def probabilities_of(

@@ -41,6 +41,8 @@ def summary(result: "HiddenResult") -> str:
         f"score        {result.score:.6f} of the best DAG, {result.hidden.gain:.6f} more with hidden causes",
         f"search       {result.n_evals} evaluations, {result.n_local} local scores, {result.seconds:.1f} s",
         *fidelity_lines(result.search),
+        *_proof_lines(result),
+        *_frequency_lines(result),
         f"assumptions  {ASSUMED}",
         *([f"{'':<12} {KNOWLEDGE}"] if result.knowledge.to_mapping() else []),
         f"stopped      {printable(result.stopped) or 'not recorded'}",
@@ -75,7 +77,35 @@ def _edge_lines(result: "HiddenResult") -> list[str]:
     lines = []
     for head, row in zip(heads, rows, strict=False):
         words = {"tests": "supported: tests agree", "given": "supported: given"}.get(row["ground"], row["direction"])
-        lines.append(f"  {head:<{width}}  {words}{' (visible)' if row['visible'] else ''}")
+        seen = ""
+        if "link_frequency" in row:
+            ends = [row[f"{end}_{row[f'mark_{end}']}"] for end in ("source", "target")]
+            seen = f"  {row['link_frequency']:.0%} ({ends[0]:.0%}, {ends[1]:.0%})"
+        lines.append(f"  {head:<{width}}  {words}{' (visible)' if row['visible'] else ''}{seen}")
     if len(rows) > SHOWN_EDGES:
         lines.append(f"  ... and {len(rows) - SHOWN_EDGES} more: see edges()")
     return lines
+
+
+def _proof_lines(result: "HiddenResult") -> list[str]:
+    """Return how far behind all other graphs are, where these were compared."""
+    lead = result.hidden.lead
+    if lead is None:
+        return []
+    if lead >= 0:
+        return [f"proof        all graphs were compared: every other class scores at least {lead:.6g} lower"]
+    return [
+        f"proof        all graphs were compared: another class scores {-lead:.6g} higher, less than half the price of "
+        "an edge"
+    ]
+
+
+def _frequency_lines(result: "HiddenResult") -> list[str]:
+    """Return what the frequencies of edges and marks come from, and how to read them."""
+    if (found := result.confidence) is None:
+        return []
+    what = {"imputation": "imputed tables", "seeds": "seeds"}.get(found.kind, "resamples")
+    return [
+        f"frequencies  of {found.count} {what}: the share with the edge (with its left mark, with its right mark); all "
+        "marks: see edges()"
+    ]

@@ -1,4 +1,7 @@
-"""The score interface."""
+"""The score interface.
+
+The module is long because every score shares its options, and their checks are here.
+"""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -10,8 +13,9 @@ import numpy.typing as npt
 
 from drbo.data.table import Table
 from drbo.deadline import current
-from drbo.errors import ScoreError, SettingsError
+from drbo.errors import ScoreError
 from drbo.scores.families import Families
+from drbo.scores.options import checked_gamma, checked_penalty, checked_prior, checked_strength, checked_targets
 from drbo.scores.sums import sum_nodes
 
 Floats = npt.NDArray[np.float64]
@@ -19,8 +23,6 @@ Floats = npt.NDArray[np.float64]
 #: Weight of ln d per edge (Foygel & Drton 2010). With 0.5 every score whose edges are not tested after the search finds
 #: at most half an edge, on average, among 20 independent columns (benchmarks/studies/false_edges.py).
 EBIC_GAMMA = 0.5
-#: The largest penalty, and log-odds of an edge: with larger ones scores are no longer finite.
-LARGEST = 1e100
 #: A score that can be told which rows to use is tried on one of so many parts of them, if that has so many rows.
 ROWS_PART, LEAST_ROWS = 4, 20
 #: Bytes of one batch of families that are fitted together.
@@ -103,11 +105,11 @@ class Score:
         self.names = table.names
         self._n_table_rows = table.n_rows
         self.n_nodes = table.n_columns
-        self.gamma = _check_gamma(gamma)
-        self.min_strength = _check_strength(min_strength)
+        self.gamma = checked_gamma(gamma)
+        self.min_strength = checked_strength(min_strength)
         self.gain: float | Floats = 1.0  # d(score) / d(local), above 0: a number or (d,)
-        self._prior = _check_prior(edge_prior, self.n_nodes)
-        self.targets = _check_targets(targets, table.n_rows, self.n_nodes)
+        self._prior = checked_prior(edge_prior, self.n_nodes)
+        self.targets = checked_targets(targets, table.n_rows, self.n_nodes)
         if table.weights is None and self.targets is None:
             known = table.n_rows if table.totals is None else table.totals.moments.n
             self._set_rows(np.full(self.n_nodes, known), penalty)
@@ -130,7 +132,7 @@ class Score:
                 hint="drop the node, or mark fewer of its rows as targets",
             )
         self.n_rows = n_rows.astype(np.float64)  # (d,)
-        self.penalty = _check_penalty(penalty)
+        self.penalty = checked_penalty(penalty)
         factor = 1.0 if isinstance(self.penalty, str) else self.penalty
         least = -self.n_rows * np.log1p(-self.min_strength)
         self.parameter_price: Floats = np.maximum(factor * np.log(self.n_rows), least)  # (d,)
@@ -262,54 +264,3 @@ class Relative(NamedTuple):
 
     score: Score
     cost: float  # of one family, as a share of the cost of its true local score: from 0 to less than 1
-
-
-def _check_penalty(penalty: Any) -> float | Literal["ebic"]:
-    if penalty == "ebic":
-        return "ebic"
-    if not isinstance(penalty, (int, float, np.number)) or not np.isfinite(penalty) or penalty < 0:
-        raise SettingsError(
-            f"penalty must be a number >= 0 or 'ebic', got {penalty!r}", hint="1 is the usual BIC; 2 gives fewer edges"
-        )
-    if penalty > LARGEST:
-        raise SettingsError(
-            f"penalty must be at most {LARGEST:g}, got {penalty:g}", hint="1 is the usual BIC; 2 gives fewer edges"
-        )
-    return float(penalty)
-
-
-def _check_gamma(gamma: Any) -> float:
-    if not isinstance(gamma, (int, float, np.number)) or not 0 <= gamma <= LARGEST:
-        raise SettingsError(f"gamma must be a number >= 0, got {gamma!r}", hint="0.5 is usual; 1 gives fewer edges")
-    return float(gamma)
-
-
-def _check_strength(strength: Any) -> float:
-    if not isinstance(strength, (int, float, np.number)) or not 0 <= strength < 1:
-        raise SettingsError(
-            f"min_strength must be at least 0 and below 1, got {strength!r}",
-            hint="0.001 leaves out edges that explain less than 0.1% of what the other causes leave unexplained",
-        )
-    return float(strength)
-
-
-def _check_prior(prior: npt.ArrayLike | None, d: int) -> Floats | None:
-    if prior is None:
-        return None
-    matrix = np.asarray(prior, dtype=np.float64)
-    if matrix.shape != (d, d) or not (np.abs(matrix) <= LARGEST).all():
-        raise SettingsError(
-            f"edge_prior must be a finite ({d}, {d}) matrix of log-odds of size at most {LARGEST:g}, got shape "
-            f"{matrix.shape}",
-            hint="to forbid or require an edge, use knowledge instead of an infinite prior",
-        )
-    return matrix
-
-
-def _check_targets(targets: npt.ArrayLike | None, n: int, d: int) -> npt.NDArray[np.bool_] | None:
-    if targets is None:
-        return None
-    mask = np.asarray(targets)
-    if mask.shape != (n, d) or not np.isin(mask, (0, 1)).all():
-        raise SettingsError(f"targets must be a boolean ({n}, {d}) array, got shape {mask.shape}")
-    return mask.astype(bool) if mask.any() else None

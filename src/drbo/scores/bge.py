@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from drbo.data.table import Table, unit_free
+from drbo.data.table import Table
+from drbo.data.units import unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import BATCH_BYTES, Score
 from drbo.scores.families import Families, row_groups

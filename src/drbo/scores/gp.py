@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from drbo.data.table import Table, unit_free
+from drbo.data.table import Table
+from drbo.data.units import unit_free
 from drbo.scores.base import Relative
 from drbo.scores.families import Families
 from drbo.scores.gp_kernels import Floats, KernelData, KernelScore, ParentSets, factorize, invert, solved

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from drbo.data.table import Table, unit_free
+from drbo.data.table import Table
+from drbo.data.units import unit_free
 from drbo.deadline import current
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups

@@ -262,12 +262,11 @@ class Content:
             "imputation": "imputed copies of the table",
             "seeds": "searches on the same table with different seeds",
         }
-        weak = int((found.adjacent[self.result.dag] < found.cut).sum())
         return (
             f"Frequencies come from the graphs that the same fit finds on {found.count} "
             f"{ways.get(found.kind, found.kind)}. Edges with a frequency below {found.cut:.2f} cannot be "
-            f"distinguished from noise (threshold of Scutari & Nagarajan 2013): {weak} of the {self.n_edges} edges "
-            "here. A frequency shows how stable an edge is, not how likely it is to be true."
+            f"distinguished from noise (threshold of Scutari & Nagarajan 2013): {self.n_weak} of the {self.n_edges} "
+            "edges here. A frequency shows how stable an edge is, not how likely it is to be true."
         )
 
     @property

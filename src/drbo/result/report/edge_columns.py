@@ -43,6 +43,12 @@ COLUMNS = {
     ),
     "link_frequency": Column("linked", "share of resamples that contain the edge in either direction", ".2f", bar=True),
     "frequency": Column("as drawn", "share of resamples that contain the edge exactly as drawn", ".2f"),
+    "source_tail": Column("tail at one end", "share of resamples with a tail there", ".2f"),
+    "source_arrow": Column("arrow at one end", "share of resamples with an arrow there", ".2f"),
+    "source_circle": Column("circle at one end", "share of resamples with a circle there", ".2f"),
+    "target_tail": Column("tail at other end", "share of resamples with a tail there", ".2f"),
+    "target_arrow": Column("arrow at other end", "share of resamples with an arrow there", ".2f"),
+    "target_circle": Column("circle at other end", "share of resamples with a circle there", ".2f"),
     "p_link": Column("p link", "probability that the two are linked at all, in either direction", ".2f", bar=True),
     "p_forward": Column(
         "p forward", "probability of an arrow as drawn; empty where the data say nothing valid about it", ".2f"

@@ -14,11 +14,15 @@ import numpy.typing as npt
 from drbo.deadline import OutOfTimeError
 from drbo.errors import ScoreError
 from drbo.graph import descendants
-from drbo.search.ancestral.mag import Bools, Mag
+from drbo.search.ancestral.mag import ARROW, Bools, Mag
+from drbo.search.ancestral.pag import pag_of
 from drbo.search.ancestral.ricf import BACKWARD, BOTH, FORWARD, NONE, DistrictScores, changed
 
-#: A step must gain more than this share of the price of an edge, so that chance does not decide it.
-LEAST_GAIN = 0.5
+#: A step that saves an edge may cost at most this much of twice the log likelihood, which one in ten costs by chance if
+#: the edge is not there; and it must gain more than this share of the price of an edge.
+MOST_COST, LEAST_GAIN = 2.71, 0.5
+#: Each further two-headed edge that a step brings to the PAG, beyond one, must be paid with so many prices of an edge.
+MORE_HEADS = 0.3
 #: Two steps at once begin with one that loses at most so many prices of an edge.
 MOST_LOSS = 3.0
 #: Walks without a gain after which the climb ends.
@@ -103,12 +107,10 @@ def _step(scores: DistrictScores, graph: Mag, required: Bools) -> tuple[Mag, flo
     """Return the graph after the best step and what it gains, or None."""
     adjacent = graph.adjacent
     near = adjacent | (adjacent.astype(np.int64) @ adjacent > 0)
-    moves = _moves(graph, np.triu(near, 1) & ~(required | required.T))
+    moves = other_edges(graph, np.triu(near, 1) & ~(required | required.T))
     gains = scores.gains(graph, moves)
-    least = LEAST_GAIN * scores.price
-    if len(gains) and gains.max() > least:
-        best = int(np.argmax(gains))
-        return changed(graph, *moves[best].tolist()), float(gains[best])
+    if (step := _best_of(scores, graph, graph, moves, gains)) is not None:
+        return step
     retyped = adjacent[moves[:, 0], moves[:, 1]] & (moves[:, 2] != NONE) & (gains > -MOST_LOSS * scores.price)
     order = np.flatnonzero(retyped)[np.argsort(-gains[retyped], kind="stable")]
     for first, so_far in zip(moves[order].tolist(), gains[order].tolist(), strict=True):
@@ -117,15 +119,48 @@ def _step(scores: DistrictScores, graph: Mag, required: Bools) -> tuple[Mag, flo
         beside[first[:2]] = adjacent[first[:2]]
         beside |= beside.T
         beside[first[0], first[1]] = beside[first[1], first[0]] = False
-        seconds = _moves(middle, np.triu(beside, 1) & ~(required | required.T))
+        seconds = other_edges(middle, np.triu(beside, 1) & ~(required | required.T))
         more = scores.gains(middle, seconds) + so_far
-        if len(more) and more.max() > least:
-            best = int(np.argmax(more))
-            return changed(middle, *seconds[best].tolist()), float(more[best])
+        if (step := _best_of(scores, graph, middle, seconds, more)) is not None:
+            return step
     return None
 
 
-def _moves(graph: Mag, pairs: Bools) -> Moves:
+def _best_of(
+    scores: DistrictScores, graph: Mag, middle: Mag, moves: Moves, gains: npt.NDArray[np.float64]
+) -> tuple[Mag, float] | None:
+    """Return what the best of some moves from a graph in the middle makes of it, if it gains enough, or None."""
+    for k in np.argsort(-gains, kind="stable").tolist():
+        if not gains[k] > _least(scores):
+            return None
+        found = changed(middle, *moves[k].tolist())
+        if _is_enough(scores, graph, found, float(gains[k])):
+            return found, float(gains[k])
+    return None
+
+
+def _is_enough(scores: DistrictScores, before: Mag, after: Mag, gain: float) -> bool:
+    """Tell whether a gain is large enough to replace one graph by another."""
+    if not gain > _least(scores):
+        return False
+    more = _two_headed(after) - _two_headed(before) - 1
+    return gain > _least(scores) + MORE_HEADS * scores.price * max(0, more)
+
+
+def _least(scores: DistrictScores) -> float:
+    """Return what every step must gain."""
+    return max(scores.price - MOST_COST, LEAST_GAIN * scores.price)
+
+
+def _two_headed(graph: Mag) -> int:
+    """Return the number of two-headed edges of the PAG of a graph."""
+    if not graph.bidirected.any():
+        return 0
+    arrow = pag_of(graph) == ARROW
+    return int((arrow & arrow.T).sum()) // 2
+
+
+def other_edges(graph: Mag, pairs: Bools) -> Moves:
     """Return every other edge that these pairs could have."""
     found = np.argwhere(pairs)
     now = np.select(

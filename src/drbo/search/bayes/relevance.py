@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import minimize
 
-from drbo.data.table import unit_free
+from drbo.data.units import unit_free
 from drbo.deadline import current
 from drbo.threads import one_blas_thread
 
@@ -66,7 +66,8 @@ class RelevanceScreen:
                 found[inputs] = relevance(self._values[:, inputs], self._values[:, node])
             self._found[key] = found
         kept: Floats = np.where(candidates, self._found[key], 0.0)
-        return kept / max(kept.sum(), np.finfo(float).tiny)
+        kept /= max(kept.sum(), np.finfo(float).tiny)
+        return kept
 
 
 def relevance(

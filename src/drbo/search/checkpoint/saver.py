@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from drbo.data.blocks import is_large
 from drbo.data.check import recheck
 from drbo.data.experiments import Experiments, KnownTarget, known_targets, plain_known
 from drbo.data.files import MAX_ARRAY_BYTES, file_digest, read_bytes, read_member, refusing, stored_archive, write_file
 from drbo.data.moments_file import moments_bytes, moments_of_bytes
 from drbo.data.prepare import Prepared
-from drbo.data.table import Table, is_large
+from drbo.data.table import Table
 from drbo.data.table_moments import TableMoments
 from drbo.errors import CheckpointError, DataError, DrboError, ResultError
 from drbo.knowledge import Knowledge

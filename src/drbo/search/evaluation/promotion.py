@@ -2,13 +2,14 @@
 
 What a family is worth is predicted from its cheaper value v by a Gaussian process over parent sets and fidelities:
 
-    true(node, x) = level(node) + slope v(node, x) + rest(node, x),
+    true(node, x) = level(node) + slope(node) v(node, x) + rest(node, x),
 
-with one slope for all nodes, and a rest that is alike for parent sets x of one node that differ little: its covariance
-is exp(-theta |x - x'|) (Kennedy & O'Hagan 2000, "Predicting the output from a complex computer code when fast
-approximations are available"). Slope, theta and scale follow from the families of which both values are known, so
-under a version of the score that says little, everything may matter and is promoted. Nothing here has a state: what
-is predicted follows from what the evaluator knows.
+with slopes that vary around a common one, and a rest that is alike for parent sets x of one node that differ little:
+its covariance is (1 + |x|) (1 + |x'|) exp(-theta |x - x'|), larger for larger sets (after Kennedy & O'Hagan 2000,
+"Predicting the output from a complex computer code when fast approximations are available"). The common slope, theta,
+the scale and how far slopes vary follow from the families of which both values are known, so under a version of the
+score that says little, everything may matter and is promoted. Nothing here has a state: what is predicted follows from
+what the evaluator knows.
 """
 
 from collections.abc import Callable

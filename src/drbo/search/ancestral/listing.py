@@ -1,0 +1,85 @@
+"""All maximal ancestral graphs on a few columns, as far as they can score: a proof of what a climb has found."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.search.ancestral.climb import LEAST_GAIN, NEUTRAL
+from drbo.search.ancestral.mag import Bools, Mag
+from drbo.search.ancestral.ricf import BACKWARD, BOTH, FORWARD, DistrictScores
+
+#: Tables with more columns have too many graphs.
+MOST_COLUMNS = 5
+#: Graphs that score up to so many prices of an edge less are compared with the best one.
+REACH = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Proved:
+    """The answer among all graphs, and how far behind the others are."""
+
+    graph: Mag
+    gain: float  # over the graph that was given
+    lead: float  # every graph of another class scores at least so much less; negative: one scores more
+
+
+def proved(
+    scores: DistrictScores, graph: Mag, required: Bools, least: float = LEAST_GAIN, reach: float = REACH
+) -> Proved:
+    """Compare a graph on few columns with all others; the best replaces it if it gains ``least`` prices of an edge.
+
+    Graphs that score up to ``reach`` prices less are looked at, so that no lead is larger.
+
+    Examples
+    --------
+    >>> scores = DistrictScores(np.array([[1.0, 0.6], [0.6, 1.0]]), n_rows=100, price=np.log(100))
+    >>> found = proved(scores, Mag.of([[0, 0], [0, 0]]), np.zeros((2, 2), dtype=bool))
+    >>> found.graph.n_edges, round(found.gain, 2), round(found.lead, 2)
+    (1, 40.02, 4.61)
+    """
+    own, gain = scores.total(graph), 0.0
+    losses = scores.n_rows * least_losses(scores.correlation)
+    edges, values = scores.listed(required, losses, own - reach * scores.price)
+    if len(values):
+        best = int(np.argmax(values))
+        if values[best] - own > max(least * scores.price, NEUTRAL):
+            graph, gain = _graph(edges[best], len(graph.directed)), float(values[best] - own)
+    own += gain
+    linked = graph.adjacent[np.triu_indices(len(graph.directed), 1)]
+    # Members of a class tie, up to the rounding of their fits; no other graph with the same links does.
+    others = values[((edges > 0) != linked).any(axis=1) | (np.abs(values - own) > NEUTRAL)]
+    return Proved(graph, gain, float(own - max(others.max(initial=-np.inf), own - reach * scores.price)))
+
+
+def least_losses(correlation: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return (d, d) what twice the log likelihood per row loses at least where some set separates two columns.
+
+    Examples
+    --------
+    >>> chain = np.array([[1.0, 0.6, 0.36], [0.6, 1.0, 0.6], [0.36, 0.6, 1.0]])
+    >>> least_losses(chain).round(3).tolist()
+    [[0.0, 0.307, 0.0], [0.307, 0.0, 0.307], [0.0, 0.307, 0.0]]
+    """
+    d = len(correlation)
+    losses = np.zeros((d, d))
+    for i, j in combinations(range(d), 2):
+        others = [node for node in range(d) if node not in (i, j)]
+        sets = [list(given) for size in range(d - 1) for given in combinations(others, size)]
+        losses[i, j] = losses[j, i] = min(_information(correlation, i, j, given) for given in sets)
+    return losses
+
+
+def _information(correlation: npt.NDArray[np.float64], i: int, j: int, given: list[int]) -> float:
+    """Return -ln(1 - r^2) of the partial correlation r."""
+    inverse = np.linalg.pinv(correlation[np.ix_([i, j, *given], [i, j, *given])], hermitian=True)
+    squared = inverse[0, 1] ** 2 / max(inverse[0, 0] * inverse[1, 1], np.finfo(float).tiny)
+    return float(-np.log1p(-min(squared, 1 - 1e-12)))
+
+
+def _graph(kinds: npt.NDArray[np.uint8], d: int) -> Mag:
+    """Return the graph with these edges of the pairs i < j."""
+    found = np.zeros((d, d), dtype=np.uint8)
+    found[np.triu_indices(d, 1)] = kinds
+    return Mag.of((found == FORWARD) | (found == BACKWARD).T, (found == BOTH) | (found == BOTH).T)
