@@ -4,6 +4,7 @@ They are read from the folder that DRBO_DATA names. With all local scores in a t
 """
 
 import os
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.table import Table
-from drbo.scores.base import Score
+from drbo.scores.base import Relative, Score
 from drbo.scores.families import Families
 from drbo.scores.splines import SplineScore
 from drbo.search.subset_dp import best_dag
@@ -72,9 +73,9 @@ class TableScore(Score):
         found: Floats = self.values[families.nodes, families.parents @ (1 << np.arange(self.n_nodes))]
         return -found
 
-    def relative(self) -> Score:
+    def relatives(self) -> Sequence[Relative]:
         """Additive splines, as for the score whose table this is."""
-        return SplineScore(self.data)
+        return (Relative(SplineScore(self.data), 0.0),)
 
     def parameters(self, families: Families) -> npt.NDArray[np.intp]:
         """Return the number of parents: each has one weight, as in the paper."""

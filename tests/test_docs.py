@@ -3,6 +3,7 @@
 import ast
 import re
 import shlex
+import sys
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -92,6 +93,22 @@ def test_the_commands_of_the_first_five_minutes_run():
     for line in ran:
         done = CliRunner().invoke(main, shlex.split(line)[1:])
         assert done.exit_code == 0, f"{line}: {done.output}"
+
+
+@pytest.mark.usefixtures("table")
+def test_the_page_about_own_scores_works_from_an_empty_folder(monkeypatch):
+    """The class of the page is saved as the page says, and its commands are typed as they stand there."""
+    code = next(code for kind, code in FENCE.findall(TEXTS["own-score.md"]) if "class AbsoluteError" in code)
+    Path("my_score.py").write_text(code.partition("\nx = ")[0], encoding="utf-8")
+    pd.read_csv("table.csv").iloc[:60, :3].to_csv("table.csv", index=False)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    commands = [command for command in _commands(TEXTS["own-score.md"]) if "my_score:" in command]
+    assert [command.split()[1] for command in commands] == ["fit", "resume"]
+    for command in commands:
+        done = CliRunner().invoke(main, shlex.split(command)[1:])
+        assert done.exit_code == 0, f"{command}: {done.output}"
+    assert Path("run/report.html").exists()
+    sys.modules.pop("my_score", None)
 
 
 @cache

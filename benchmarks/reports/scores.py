@@ -124,6 +124,22 @@ def gp_fits(rows: list[Row]) -> str:
     return text
 
 
+def gp_evidence(rows: list[Row]) -> str:
+    """Return the error of the log evidence, and what relatives cost and are worth."""
+    text = header(
+        "rows | families | log evidence - that of a slow search | CPU ms | random features: share of that, declared "
+        "| correlation, typical error | splines: CPU ms | correlation, typical error"
+    )
+    for row in sorted(rows, key=lambda row: int(row["n"])):
+        seconds, share = float(row["milliseconds"]), float(row["random-features milliseconds"])
+        text += f"| {int(row['n']):,} | {row['families']}, {row['checked']} of them compared "
+        text += f"| {float(row['lowest']):.3f} to {float(row['highest']):.3f} | {seconds:.1f} "
+        text += f"| {share / seconds:.3f}, {row['random-features cost']} "
+        text += f"| {row['random-features correlation']}, {row['random-features error']} "
+        text += f"| {row['splines milliseconds']} | {row['splines correlation']}, {row['splines error']} |\n"
+    return text
+
+
 def gp(rows: list[Row]) -> str:
     """Return how often the optimum is reached, with the errors and the time."""
     text = header(
@@ -292,6 +308,41 @@ def real_tables(rows: list[Row]) -> str:
             spread([float(row[name]) for row in part], 2) for name in ("f1", "f1_half", "f1_skeleton")
         )
         text += f"| {table} | {int(n):,} | {len(part)} | `{score}`{taken} | {distances} | {claims} |\n"
+    return text
+
+
+#: Edges of the known network of Sachs et al.
+SACHS_EDGES = 17
+
+
+def halves(rows: list[Row]) -> str:
+    """Return F1 on random halves of one table by score, the links that are known, and how many are directed right."""
+    text = header(
+        "score | halves | F1, open ones half | edges | of these known links | of these directed right, open ones half"
+    )
+    order = sorted(rows, key=lambda row: (row["score"] != "auto", row["score"]))
+    for (score,), part in grouped(order, "score").items():
+        edges = np.array([float(row["edges"]) for row in part])
+        both = edges + SACHS_EDGES
+        links = [
+            np.mean(np.array([float(row[name]) for row in part]) * both / 2) for name in ("f1_skeleton", "f1_half")
+        ]
+        found = f"{np.mean(edges):.1f} | {links[0]:.1f} | {links[1]:.1f} ({links[1] / links[0]:.0%})"
+        text += f"| `{score}` | {len(part)} | {spread([float(row['f1_half']) for row in part], 2)} | {found} |\n"
+    return text
+
+
+def repeats(rows: list[Row]) -> str:
+    """Return how many searches of the same tables ended at the best score seen, with their CPU seconds."""
+    text = header("network | tables | searches | at the best score seen | same DAG in other units | CPU seconds")
+    for (network,), part in grouped(rows, "network").items():
+        best = {
+            number: max(float(row["score"]) for row in group) for (number,), group in grouped(part, "table").items()
+        }
+        ended = sum(float(row["score"]) >= best[row["table"]] - 1e-9 * abs(best[row["table"]]) for row in part)
+        same = sum(str(row["same_in_other_units"]) == "True" for row in part)
+        seconds = np.mean([float(row["cpu_seconds"]) for row in part])
+        text += f"| {network} | {len(best)} | {len(part)} | {ended} | {same} of {len(part)} | {seconds:.2f} |\n"
     return text
 
 

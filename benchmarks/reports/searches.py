@@ -36,14 +36,19 @@ def efficiency(rows: list[Row]) -> str:
 
 
 #: What the searches of an expensive score leave out.
-EXPENSIVE = {"gp": "everything", "single": "single edges only", "none": "single edges only, no surrogate"}
+EXPENSIVE = {
+    "gp": "everything",
+    "full": "no cheaper versions of the score",
+    "single": "single edges only, no cheaper versions",
+    "none": "single edges only, no cheaper versions, no surrogate",
+}
 
 
 def expensive(rows: list[Row]) -> str:
     """Return local scores and seconds to the best known graph of each data set; scores are those before pruning."""
     text = header(
         "data | search | score - best known | local scores to the best known | seconds to it | local scores in all "
-        "| seconds in all | score - true graph's | SHD after pruning | machine"
+        "| cost in all | seconds in all | score - true graph's | SHD after pruning | machine"
     )
     best = {key: max(float(row["score"]) for row in part) for key, part in grouped(rows, "graph", "seed").items()}
     for row in sorted(rows, key=lambda row: (int(row["graph"].split("ER")[0]), int(row["seed"]), row["surrogate"])):
@@ -52,7 +57,8 @@ def expensive(rows: list[Row]) -> str:
         to_best = next(((local, seconds) for local, seconds, value in steps if value >= top - SAME), None)
         reached = f"{to_best[0]:.0f} | {to_best[1]:.1f}" if to_best else "not reached | "
         text += f"| {row['graph']}, seed {row['seed']} | {EXPENSIVE[row['surrogate']]} | {score - top:.2f} | {reached} "
-        text += f"| {row['n_local']} | {row['seconds']} | {score - float(row['true_score']):.2f} "
+        cost = row.get("cost") or row["n_local"]
+        text += f"| {row['n_local']} | {cost} | {row['seconds']} | {score - float(row['true_score']):.2f} "
         text += f"| {row['shd']} | {row['machine']} |\n"
     return text
 

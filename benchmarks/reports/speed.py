@@ -73,6 +73,26 @@ def core(rows: list[Row]) -> str:
     return markdown(["search", "threads", "before", "now", "times less"], lines)
 
 
+def passes(rows: list[Row]) -> str:
+    """Return what a pass over a file takes, by program."""
+    lines: list[list[object]] = []
+    for row in sorted(rows, key=lambda r: (int(r["rows"]), float(r["cpu_seconds"]))):
+        rate = float(row["megabytes"]) / float(row["cpu_seconds"])
+        size = f"{int(row['rows']):,} x {row['columns']}"
+        lines.append([size, row["megabytes"], row["method"], row["cpu_seconds"], f"{rate:.0f}", row["gib"]])
+    return markdown(["rows x columns", "MB", "program", "CPU s", "MB per CPU s", "GiB, at most"], lines)
+
+
+def strength(rows: list[Row]) -> str:
+    """Return the mean number of edges as rows are added, with and without a least strength."""
+    lines: list[list[object]] = []
+    for count in sorted({int(row["rows"]) for row in rows}):
+        some = [row for row in rows if int(row["rows"]) == count]
+        means = [np.mean([float(row[name]) for row in some]) for name in ("edges", "edges_without", "true_edges")]
+        lines.append([f"{count:,}", len(some), *(f"{mean:.1f}" for mean in means)])
+    return markdown(["rows", "tables", "edges, by default", "edges without a least strength", "true edges"], lines)
+
+
 def nodes(rows: list[Row]) -> str:
     """Return how an iteration grows with the nodes."""
     return growth(rows, "nodes")
@@ -169,6 +189,13 @@ def workers(rows: list[Row]) -> str:
         tail = (
             f"\nWhere scores are cheap, an executor costs {share:.2f}% more instructions, counted by callgrind over "
             f"the evaluation of {what} with {counted['nodes']} nodes (`bic-nv`), the search around it left out.\n"
+        )
+    waited = [row for row in rows if row["where"].startswith("waiting") and row["where"] != "waiting 1"]
+    for row in waited:
+        tail += (
+            f"\nWith a score that waits {float(row['wait']):g} s for each family ({row['n_local']} families, "
+            f"{row['graph']}), {row['where'].split()[1]} workers are {row['speedup']} times as quick as one, and the "
+            "result is the same.\n"
         )
     return f"{head}\n\n{lines}{tail}"
 

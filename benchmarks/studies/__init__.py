@@ -2,6 +2,7 @@
 
 #: Modules of this folder, and what they ask.
 STUDIES = {
+    "big_tables": "one pass over a long table beside NumPy and DuckDB, and edges as rows are added",
     "bootstrap": "cost of a bootstrap, and warm against cold starts",
     "calibration": "probabilities and bootstrap frequencies of links and arrows against the truth",
     "core_speed": "searches by the compiled core against an earlier version of drbo, in turn",
@@ -17,6 +18,7 @@ STUDIES = {
     "hidden": "hidden causes: the PAG of a fit beside FCI, GFCI-like tests and the PAG of the best DAG",
     "gp_speed": "seconds for a batch of GP families against scikit-learn",
     "interventions": "tables from several experiments, real and simulated, beside context columns and GIES",
+    "next_experiments": "how many experiments settle a class, chosen by what they are expected to tell",
     "judge": "how often true, learned and wrong graphs pass the tests on held-out rows",
     "knowledge": "every scored graph obeys the knowledge, contradictions are refused first, tiers save evaluations",
     "missing": "what each policy for missing values costs in edges",

@@ -28,6 +28,7 @@ from drbo.metrics import shd
 from drbo.scores.base import Score
 from drbo.scores.linear import BicEV
 from drbo.search.bayes.forest import ForestScreen
+from drbo.search.bayes.relevance import RelevanceScreen
 from drbo.search.outcome import Progress
 from drbo.search.strategy import new_search
 from drbo.settings import Settings
@@ -85,7 +86,9 @@ def one_run(data: str, part: str, budget: int, seed: int) -> Row:
     else:
         settings = Settings(max_evals=10**6, max_local=budget * d).with_(**SWITCHED[part][1])
     wall, cpu = time.perf_counter(), time.process_time()
-    outcome = new_search(score, settings, seed=seed, screen=ForestScreen(values, seed)).run([watch])
+    outcome = new_search(
+        score, settings, seed=seed, screens=[RelevanceScreen(values, seed), ForestScreen(values, seed)]
+    ).run([watch])
     return {
         "data": data,
         "part": part,

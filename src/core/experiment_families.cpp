@@ -6,6 +6,10 @@
 // which is ln v above f, a family with p parents is worth
 //   - N g(shared residual) - c (p + 2) ln N - sum over e in S of (n_e g(own residual) + c (p_e + 2) ln n_e + price),
 // N the rows outside S, and S is the best found by exact single changes from "none changed" and "all changed".
+//
+// With drift r, the intercept of the shared regression has a normal deviation in every experiment, with r times the
+// residual variance. The mean of an experiment then counts as n_e / (1 + r n_e) rows, and each experiment outside S
+// costs ln(1 + r n_e): the likelihood of that model with the deviations integrated out.
 #include <nanobind/stl/pair.h>
 
 #include "arrays.h"
@@ -23,7 +27,7 @@ struct Moments {
   Row rows;                    // (E,)
   Row floors;                  // (d,)
   In<std::int64_t, 2> states;  // (E, d)
-  double charge, price, collinear;
+  double charge, price, collinear, drift;
 
   std::size_t experiments() const { return means.shape(0); }
   std::size_t columns() const { return means.shape(1); }
@@ -69,7 +73,7 @@ class Fit {
     size_ = count + 1;
     floor_ = data_.floors.data()[node];
     covariance_.resize(experiments * size_ * size_), mean_.resize(experiments * size_);
-    own_.resize(experiments), state_.resize(experiments), total_.resize(size_ * size_), sum_.resize(size_);
+    own_.resize(experiments), state_.resize(experiments);
     work_.resize(size_ * size_), weights_.resize(size_);
     for (std::size_t e = 0; e < experiments; ++e) {
       for (std::size_t i = 0; i < size_; ++i) {
@@ -122,39 +126,50 @@ class Fit {
     return a[size_ * size_ - 1];
   }
 
+  // Sums over the experiments that share one mechanism.
+  struct Sums {
+    std::vector<double> products, means;
+    double rows = 0.0, weight = 0.0, cost = 0.0;  // weight: of the means, as a number of rows; cost: of their drift
+
+    void clear(std::size_t size) { products.assign(size * size, 0.0), means.assign(size, 0.0), rows = weight = cost = 0.0; }
+  };
+
+  // What a row counts where means are compared: all of it without drift.
+  double steadiness(std::size_t e) const { return 1.0 / (1.0 + data_.drift * rows(e)); }
+
   // Adds an experiment to the shared sums, or with sign -1 takes it away.
-  void add(std::size_t e, double sign, std::vector<double>& total, std::vector<double>& sum, double& count) const {
-    const double n = sign * rows(e);
+  void add(std::size_t e, double sign, Sums& to) const {
+    const double n = sign * rows(e), steady = steadiness(e);
     const double *own = covariance(e), *at = mean(e);
     for (std::size_t i = 0; i < size_; ++i) {
-      sum[i] += n * at[i];
-      for (std::size_t j = 0; j < size_; ++j) total[i * size_ + j] += n * (own[i * size_ + j] + at[i] * at[j]);
+      to.means[i] += n * steady * at[i];
+      for (std::size_t j = 0; j < size_; ++j)
+        to.products[i * size_ + j] += n * (own[i * size_ + j] + steady * at[i] * at[j]);
     }
-    count += n;
+    to.rows += n, to.weight += n * steady, to.cost -= sign * std::log(steady);
   }
 
   // What the experiments that share one mechanism are worth, given their sums.
-  double shared_worth(const std::vector<double>& total, const std::vector<double>& sum, double count) {
+  double shared_worth(const Sums& of) {
     pooled_.resize(size_ * size_);
     for (std::size_t i = 0; i < size_; ++i)
       for (std::size_t j = 0; j < size_; ++j)
-        pooled_[i * size_ + j] = total[i * size_ + j] / count - sum[i] / count * (sum[j] / count);
+        pooled_[i * size_ + j] = of.products[i * size_ + j] / of.rows - of.means[i] / of.weight * (of.means[j] / of.rows);
     variance_ = residual(pooled_.data());
-    return -count * log_variance(variance_, floor_) - data_.charge * (size_ + 1.0) * std::log(count);
+    return -of.rows * log_variance(variance_, floor_) - data_.charge * (size_ + 1.0) * std::log(of.rows) - of.cost;
   }
 
   // The worth of the present S, with sums in a fixed order.
   double worth() {
-    std::fill(total_.begin(), total_.end(), 0.0), std::fill(sum_.begin(), sum_.end(), 0.0);
-    count_ = 0.0;
+    shared_.clear(size_);
     double own = 0.0;
     for (std::size_t e = 0; e < changed.size(); ++e) {
       if (changed[e])
         own += own_[e];
       else
-        add(e, 1.0, total_, sum_, count_);
+        add(e, 1.0, shared_);
     }
-    return own + shared_worth(total_, sum_, count_);
+    return own + shared_worth(shared_);
   }
 
   // Improves S until no change of one experiment pays.
@@ -176,12 +191,11 @@ class Fit {
       moved = false;
       for (std::size_t e = 0; e < changed.size(); ++e) {
         if (state_[e] != FREE) continue;
-        trial_ = total_, trial_sum_ = sum_;
-        double count = count_;
-        add(e, changed[e] ? 1.0 : -1.0, trial_, trial_sum_, count);
+        trial_ = shared_;
+        add(e, changed[e] ? 1.0 : -1.0, trial_);
         double own = changed[e] ? 0.0 : own_[e];
         for (std::size_t k = 0; k < changed.size(); ++k) own += changed[k] && k != e ? own_[k] : 0.0;
-        if (!(own + shared_worth(trial_, trial_sum_, count) > value + tolerance(value))) continue;
+        if (!(own + shared_worth(trial_) > value + tolerance(value))) continue;
         changed[e] ^= 1;
         value = worth();
         moved = true;
@@ -193,8 +207,8 @@ class Fit {
   void reassign() {
     const double most = std::max(variance_, floor_);
     const std::size_t last = size_ - 1;
-    double intercept = sum_[last] / count_;
-    for (std::size_t k = 0; k < last; ++k) intercept -= weights_[k] * (sum_[k] / count_);
+    double intercept = shared_.means[last] / shared_.weight;
+    for (std::size_t k = 0; k < last; ++k) intercept -= weights_[k] * (shared_.means[k] / shared_.weight);
     const std::vector<double> weights = weights_;
     for (std::size_t e = 0; e < changed.size(); ++e) {
       if (state_[e] != FREE) continue;
@@ -205,16 +219,19 @@ class Fit {
         spread -= 2 * weights[i] * own[i * size_ + last];
         for (std::size_t j = 0; j < last; ++j) spread += weights[i] * weights[j] * own[i * size_ + j];
       }
-      const double shared = -rows(e) * (std::log(most) + (spread + shift * shift) / most - 1.0);
+      const double steady = steadiness(e);
+      const double shared =
+          -rows(e) * (std::log(most) + (spread + steady * shift * shift) / most - 1.0) + std::log(steady);
       changed[e] = own_[e] > shared;
     }
   }
 
   const Moments& data_;
   std::size_t size_ = 0;
-  double floor_ = 0.0, count_ = 0.0, variance_ = 0.0;
+  double floor_ = 0.0, variance_ = 0.0;
   std::vector<std::int64_t> state_;
-  std::vector<double> covariance_, mean_, own_, total_, sum_, trial_, trial_sum_, pooled_, work_, weights_;
+  std::vector<double> covariance_, mean_, own_, pooled_, work_, weights_;
+  Sums shared_, trial_;
 };
 
 // ---- the border ----
@@ -223,8 +240,9 @@ using Found = std::pair<Result<double, 1>, Result<bool, 2>>;
 
 Found experiment_families(const In<double, 2>& means, const In<double, 3>& covariances, const Row& rows,
                           const Row& floors, const In<std::int64_t, 2>& states, double charge, double price,
-                          double collinear, const Ints& nodes, const Ints& starts, const Ints& members, int threads) {
-  const Moments data{means, covariances, rows, floors, states, charge, price, collinear};
+                          double collinear, double drift, const Ints& nodes, const Ints& starts, const Ints& members,
+                          int threads) {
+  const Moments data{means, covariances, rows, floors, states, charge, price, collinear, drift};
   const std::size_t experiments = data.experiments(), d = data.columns(), m = nodes.shape(0);
   require(experiments >= 1 && d >= 1, "there must be an experiment and a column");
   require_shape({experiments, d, d}, "covariances", covariances);
@@ -233,7 +251,7 @@ Found experiment_families(const In<double, 2>& means, const In<double, 3>& covar
   require_shape({experiments, d}, "states", states);
   require_range(states.data(), experiments * d, SHARED, HARD + 1, "states");
   require_range(states.data(), d, SHARED, SHARED + 1, "states of the control");
-  require(collinear > 0 && charge >= 0 && price >= 0, "collinear must be above 0; charge and price at least 0");
+  require(collinear > 0 && charge >= 0 && price >= 0 && drift >= 0, "collinear must be above 0, the others at least 0");
   for (std::size_t e = 0; e < experiments; ++e) require(rows.data()[e] > 1, "rows must be above 1");
   for (std::size_t j = 0; j < d; ++j) require(floors.data()[j] > 0, "floors must be above 0");
   require_starts(starts, m, members.shape(0));

@@ -66,11 +66,14 @@ class ListedOrder {
 };
 
 // A node goes to its best place, each node having its best listed family.
+//
+// The family of a node changes only where it loses one of its parents, or gains a member of a better listed family.
 class ListedClimb : public ListedOrder {
  public:
   ListedClimb(const ListedFamilies& families, const int64_t* order, Watch& watch)
-      : ListedOrder(families, order, watch), chosen_(families.d) {
-    refresh();
+      : ListedOrder(families, order, watch), chosen_(families.d), better_(families.d * families.n_words),
+        own_better_(families.n_words) {
+    refresh(0, whole(families.d) - 1);
   }
 
   double total() const { return total_; }
@@ -86,7 +89,7 @@ class ListedClimb : public ListedOrder {
         work_ = 0;
         if (gain > 0.0) {
           move(here, place);
-          refresh();
+          refresh(std::min(here, place), std::max(here, place));
           improved = true;
         }
       }
@@ -94,26 +97,46 @@ class ListedClimb : public ListedOrder {
   }
 
  private:
-  int64_t first_inside(int64_t node) {
+  static bool holds(const uint64_t* words, int64_t node) { return words[node / 64] >> (node % 64) & 1; }
+  const uint64_t* parents(int64_t row) const { return families_.words + row * families_.n_words; }
+  bool has_parent(int64_t row, int64_t node) const { return row >= 0 && holds(parents(row), node); }
+  double share(int64_t row) const { return row >= 0 ? families_.values[row] : NEVER; }
+
+  // The first of a node's families from a row on with parents inside before_; -1: none.
+  int64_t first_inside(int64_t node, int64_t first) {
     const int64_t end = families_.starts[node + 1];
-    int64_t row = families_.starts[node];
+    int64_t row = first;
     if (families_.n_words == 1) {
       const uint64_t outside = ~before_[0];
       while (row < end && (families_.words[row] & outside)) ++row;
     } else {
       while (row < end && !fits(row)) ++row;
     }
-    work_ += row - families_.starts[node];
+    work_ += row - first;
     return row < end ? row : -1;
   }
+  int64_t first_inside(int64_t node) { return first_inside(node, families_.starts[node]); }
 
-  double share(int64_t row) const { return row >= 0 ? families_.values[row] : NEVER; }
+  // Collects the members of the families of a node that are better than one of them; -1: of all.
+  void collect_better(int64_t node, int64_t row, uint64_t* members) {
+    std::fill_n(members, families_.n_words, 0);
+    const int64_t first = families_.starts[node], end = row < 0 ? families_.starts[node + 1] : row;
+    for (int64_t k = first; k < end; ++k)
+      for (size_t word = 0; word < families_.n_words; ++word) members[word] |= parents(k)[word];
+    work_ += end - first;
+  }
 
-  void refresh() {
+  // Chooses again for the nodes at places low to high, the only ones with other nodes before them than they had.
+  void refresh(int64_t low, int64_t high) {
     clear();
-    for (const int64_t node : order_) {
-      chosen_[node] = first_inside(node);
-      value_[node] = share(chosen_[node]);
+    for (int64_t place = 0; place <= high; ++place) {
+      const int64_t node = order_[place];
+      if (place >= low) {
+        const int64_t row = first_inside(node);
+        chosen_[node] = row;
+        value_[node] = share(row);
+        collect_better(node, row, better_.data() + node * families_.n_words);
+      }
       add(node);
     }
     total_ = 0.0;
@@ -129,19 +152,36 @@ class ListedClimb : public ListedOrder {
       clear();  // predecessors of the node at its trial place
       for (int64_t k = 0; k < here; ++k) add(order_[k]);
       double shift = 0.0;
+      int64_t own = chosen_[node];
+      std::copy_n(better_.data() + node * families_.n_words, families_.n_words, own_better_.data());
       for (int64_t place = here + direction; place >= 0 && place < whole(families_.d); place += direction) {
         const int64_t other = order_[place];
-        if (direction < 0) remove(other), add(node);
-        shift += share(first_inside(other)) - value_[other];
-        direction < 0 ? remove(node) : add(other);
-        const double gain = shift + share(first_inside(node)) - value_[node];
+        if (direction < 0) {
+          remove(other);
+          if (holds(better_.data() + other * families_.n_words, node)) {
+            add(node);
+            shift += share(first_inside(other)) - value_[other];
+            remove(node);
+          }
+          if (has_parent(own, other)) own = first_inside(node, own + 1);
+        } else {
+          if (has_parent(chosen_[other], node)) shift += share(first_inside(other, chosen_[other] + 1)) - value_[other];
+          add(other);
+          if (holds(own_better_.data(), other)) {
+            own = first_inside(node);
+            collect_better(node, own, own_better_.data());
+          }
+        }
+        const double gain = shift + share(own) - value_[node];
         if (gain > best_gain + rounding) best = place, best_gain = gain;
       }
     }
     return {best, best_gain};
   }
 
-  vector<int64_t> chosen_;  // the family of each node; -1: there is none inside its predecessors
+  vector<int64_t> chosen_;       // the family of each node; -1: there is none inside its predecessors
+  vector<uint64_t> better_;      // (d, n_words) the members of the families of each node that are better than its own
+  vector<uint64_t> own_better_;  // (n_words,) the same of the node that moves, at its trial place
   double total_ = 0.0;
   int64_t work_ = 0;  // families looked at since the watch was
 };
@@ -151,13 +191,18 @@ class ListedClimb : public ListedOrder {
 class Chain : public ListedOrder {
  public:
   Chain(const ListedFamilies& families, const int64_t* start, Watch& watch)
-      : ListedOrder(families, start, watch), new_(families.d) {
+      : ListedOrder(families, start, watch), new_(families.d), first_block_(families.d) {
+    for (size_t node = 0; node < families.d; ++node) list_blocks(node);
     set_values(0, families.d - 1, value_);
   }
 
-  // Writes the mean over the second half of the steps of the probability of each edge. A step has random numbers: the
-  // node to move, how far, and one in [0, 1).
-  void run(size_t steps, const int64_t* moved, const int64_t* length, const double* uniform, double* edges) {
+  // How many orders a chain looks at: one every d steps of the second half.
+  static size_t samples(size_t steps, size_t d) { return steps ? (steps - 1) / d + 1 - ((steps + 1) / 2 + d - 1) / d : 0; }
+
+  // Writes these orders, and the mean over them of the probability of each edge. A step has random numbers: the node to
+  // move, how far, and one in [0, 1).
+  void run(size_t steps, const int64_t* moved, const int64_t* length, const double* uniform, double* edges,
+           int64_t* orders) {
     const size_t d = families_.d;
     size_t samples = 0;
     std::fill_n(edges, d * d, 0.0);
@@ -165,6 +210,7 @@ class Chain : public ListedOrder {
       take_step(moved[step], length[step], uniform[step]);
       if (2 * step >= steps && step % d == 0) {
         collect(edges);
+        orders = std::copy(order_.begin(), order_.end(), orders);
         ++samples;
       }
     }
@@ -186,28 +232,45 @@ class Chain : public ListedOrder {
       move(there, here);
   }
 
+  // Notes which families of a node have each other node as a parent, as one bit each, 64 families to a block.
+  void list_blocks(size_t node) {
+    const size_t d = families_.d, start = families_.starts[node], end = families_.starts[node + 1];
+    first_block_[node] = with_.size() / d;
+    with_.resize(with_.size() + (end - start + 63) / 64 * d);
+    for (size_t row = start; row < end; ++row) {
+      uint64_t* with = with_.data() + (first_block_[node] + (row - start) / 64) * d;
+      for (size_t word = 0; word < families_.n_words; ++word)
+        for (Set left = families_.words[row * families_.n_words + word]; left; left &= left - 1)
+          with[64 * word + lowest(left)] |= singleton((row - start) % 64);
+    }
+  }
+
   // Fills in the totals of the nodes at places low to high.
   void set_values(int64_t low, int64_t high, vector<double>& value) {
-    clear();
-    for (int64_t place = 0; place <= high; ++place) {
-      if (place >= low) value[order_[place]] = total(order_[place]);
-      add(order_[place]);
+    for (int64_t place = high; place >= low; --place) {
+      outside_.assign(order_.begin() + place + 1, order_.end());
+      value[order_[place]] = total(order_[place]);
     }
     watch_.check(2 * high);
   }
 
   // The log of the summed weight of a node's families with parents inside before_.
   double total(int64_t node) {
+    const int64_t start = families_.starts[node], end = families_.starts[node + 1];
     double top = NEVER, sum = 0.0;
-    int64_t row = families_.starts[node];
-    for (; row < families_.starts[node + 1]; ++row) {
-      const double weight = families_.values[row];
-      if (weight < top - NEGLIGIBLE) break;
-      if (!fits(row)) continue;
-      if (top == NEVER) top = weight;
-      sum += std::exp(weight - top);
+    int64_t row = start;
+    for (; row < end && families_.values[row] >= top - NEGLIGIBLE; row += 64) {
+      uint64_t left = end - row < 64 ? singleton(end - row) - 1 : ~uint64_t{0};
+      const uint64_t* with = with_.data() + (first_block_[node] + (row - start) / 64) * families_.d;
+      for (const int64_t other : outside_) left &= ~with[other];
+      for (; left; left &= left - 1) {
+        const double weight = families_.values[row + lowest(left)];
+        if (weight < top - NEGLIGIBLE) break;
+        if (top == NEVER) top = weight;
+        sum += std::exp(weight - top);
+      }
     }
-    watch_.check(4 * (row - families_.starts[node]));
+    watch_.check((row - start) / 16);
     return sum > 0 ? top + std::log(sum) : NEVER;
   }
 
@@ -230,6 +293,9 @@ class Chain : public ListedOrder {
   }
 
   vector<double> new_;
+  vector<uint64_t> with_;       // (blocks, d) the families of a block that have a node as a parent
+  vector<size_t> first_block_;  // (d,) of each node
+  vector<int64_t> outside_;     // the nodes after the one that is looked at
 };
 
 std::tuple<Result<int64_t, 1>, Result<int64_t, 1>, double> climb_known(const Ints& order, const In<uint64_t, 2>& words,
@@ -244,27 +310,32 @@ std::tuple<Result<int64_t, 1>, Result<int64_t, 1>, double> climb_known(const Int
   return {to_numpy(climb->order()), to_numpy(climb->chosen()), climb->total()};
 }
 
-Result<double, 3> edge_chains(const Ints2& starts, const In<uint64_t, 2>& words, const Row& logs, const Ints& bounds,
-                              const Ints2& moved, const Ints2& length, const Table& uniform, int threads) {
+std::tuple<Result<double, 3>, Result<int64_t, 3>> order_chains(const Ints2& starts, const In<uint64_t, 2>& words,
+                                                               const Row& logs, const Ints& bounds, const Ints2& moved,
+                                                               const Ints2& length, const Table& uniform, int threads) {
   const size_t chains = starts.shape(0), d = starts.shape(1), steps = moved.shape(1);
   const ListedFamilies families(words, logs, bounds, d);
   require_shape({chains, steps}, "moved, length and uniform", moved, length, uniform);
   require_range(moved.data(), chains * steps, 0, whole(d), "moved");
   require_range(length.data(), chains * steps, -whole(d), whole(d) + 1, "length");
   for (size_t chain = 0; chain < chains; ++chain) require_order(starts.data() + chain * d, d);
+  const size_t kept = Chain::samples(steps, d);
   Owned<double, 3> edges({chains, d, d});
+  Owned<int64_t, 3> orders({chains, kept, d});
   in_parts(chains, threads, [&](int64_t chain, Watch& watch) {
     const size_t at = chain * steps;
     Chain walk(families, starts.data() + chain * d, watch);
-    walk.run(steps, moved.data() + at, length.data() + at, uniform.data() + at, edges.data() + chain * d * d);
+    walk.run(steps, moved.data() + at, length.data() + at, uniform.data() + at, edges.data() + chain * d * d,
+             orders.data() + chain * kept * d);
   });
-  return edges.give();
+  return {edges.give(), orders.give()};
 }
 }  // namespace
 
 void bind_listed(nb::module_& m) {
   m.def("climb_known", &climb_known,
         "Move nodes to their best places until none gains; return the order, each node's family and the total.");
-  m.def("edge_chains", &edge_chains, "Return the probability of each edge that each chain saw in its second half.");
+  m.def("order_chains", &order_chains,
+        "Return the probability of each edge over the orders that each chain saw in its second half, and the orders.");
 }
 }  // namespace drbo

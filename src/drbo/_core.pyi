@@ -112,6 +112,7 @@ def experiment_families(
     charge: float,  # of ln n, per parameter
     price: float,  # of a change that was not known before
     collinear: float,
+    drift: float,  # variance of intercepts between experiments, relative to that of the noise
     nodes: Ints,  # (m,)
     starts: Ints,  # (m + 1,) where the parents of a family begin
     members: Ints,  # parents, one family after the other
@@ -152,7 +153,7 @@ class NoiseRows:
 def climb_known(
     order: Ints, words: Masks, shares: Floats, starts: Ints, visits: Ints, /
 ) -> tuple[Ints, Ints, float]: ...
-def edge_chains(
+def order_chains(
     starts: Ints,
     words: Masks,
     logs: Floats,
@@ -162,7 +163,7 @@ def edge_chains(
     uniform: Floats,
     threads: int,
     /,
-) -> Floats: ...
+) -> tuple[Floats, Ints]: ...
 
 # linear_parents.cpp
 def linear_parent_sets(

@@ -38,6 +38,9 @@ EDGE_TESTS = ("f-test", "odds", "cam", "cam-sequential", "kci")
 #: With fewer rows than this many times the columns, or where more than so many columns would be parents of an unrelated
 #: one by chance, penalty 1 fits noise before a test can see it (docs/scores.md).
 FEW_ROWS, CHANCE_PARENTS = 2, 1.0
+#: With more rows than these, a parent must explain so large a share of what the other parents leave unexplained.
+MANY_ROWS, LEAST_STRENGTH = 100_000, 0.001
+SLIGHT = "any misfit is significant, so the score leaves out"
 BY_CHANCE = "independent columns like these would get edges by chance"
 
 
@@ -64,7 +67,7 @@ def chance_parents(table: Table) -> float:
     >>> [round(chance_parents(Table.from_array(rng.normal(size=(400, d)))), 1) for d in (10, 100)]
     [0.1, 1.4]
     """
-    return float((table.n_columns - 1) * chdtrc(1, np.log(table.n_rows)))
+    return float((table.n_columns - 1) * chdtrc(1, np.log(table.n_all)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,15 +229,19 @@ class Choices:
                     given["gamma"] = gamma
                     reason = f"penalty ebic with gamma {gamma:g}: with less, {BY_CHANCE}"
             reasons = (*reasons, reason)
+            if "min_strength" not in given and issubclass(kind, BicNV | BGe) and table.n_counted > MANY_ROWS:
+                given["min_strength"] = LEAST_STRENGTH
+                what = f"edges that explain less than {LEAST_STRENGTH:.1%} of what other causes leave unexplained"
+                reasons = (*reasons, f"min_strength {LEAST_STRENGTH:g}: with over {MANY_ROWS:,} rows {SLIGHT} {what}")
         return ScoreChoice(choice, given, reasons)
 
     def penalty(self, kind: type[Score], table: Table) -> tuple[float | str, str]:
         """Return the penalty that leaves at most half an edge, on average, among independent columns, and why."""
         tested = self.pruner(kind) in EDGE_TESTS
-        chance = not tested and not table.incomplete and issubclass(kind, BicNV)
+        chance = not tested and not table.incomplete and table.totals is None and issubclass(kind, BicNV)
         if chance and (penalty := chance_penalty(table.values, table.weights)) is not None:
             return penalty, f"penalty {penalty:g}: with less, {BY_CHANCE}"
-        if issubclass(kind, BicNV) and table.n_rows < FEW_ROWS * table.n_columns:
+        if issubclass(kind, BicNV) and table.n_all < FEW_ROWS * table.n_columns:
             return (
                 "ebic",
                 f"penalty ebic: there are fewer than {FEW_ROWS} rows per column, so chance associations fit well",

@@ -68,7 +68,7 @@ class DrBO(BaseEstimator):
     executor : a ``concurrent.futures.Executor`` that computes local scores; None: this process.
     settings : all other settings. Keyword arguments override them, and they override the preset.
     exact : True: prove optimality, or bound the gap, as far as ``time_limit`` and ``max_memory`` allow; False: never;
-        ``"auto"``: if it takes seconds; None: as in the settings, whose default is ``"auto"``. See docs/exact.md.
+        ``"auto"``: within a budget; None: as in the settings, whose default is ``"auto"``. See docs/exact.md.
     score_options : options of the score: ``penalty``, ``edge_prior``, and those of the particular score.
     on_constant, on_collinear : what to do with columns that are constant, or determined by other columns.
     experiment, control : a column (not a variable) that names the experiment of each row, and the label of rows without
@@ -167,7 +167,7 @@ class DrBO(BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) table.
+        X : (n, d) table, or a :class:`~drbo.data.table_moments.TableMoments` in its place, for linear scores.
         y : ignored.
         sample_weight : (n,) a row of weight w counts as w equal rows, for linear scores and BGe and, with integer
             weights, for discrete scores. Rows of weight 0 are ignored.

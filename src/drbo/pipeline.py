@@ -20,7 +20,7 @@ import drbo
 from drbo.choices import ScoreChoice
 from drbo.claims.ancestral import ancestral_answer
 from drbo.claims.collider_check import collider_doubts
-from drbo.claims.experiments import experiment_record, shared_weights
+from drbo.claims.experiments import experiment_record, shared_weights, unfollowed, with_unfollowed
 from drbo.claims.findings import Findings, claims_of, look_back
 from drbo.claims.hidden_check import Suspects, suspected, with_doubts
 from drbo.claims.noise_check import noise_checks
@@ -61,6 +61,7 @@ NO_CHECKPOINT = "the search was not saved: time ran out before it began"
 NO_TIME_FOR_A_BOUND = "no bound was found before time ran out; raise time_limit"
 NO_PRUNING = "weak edges were not removed: time ran out before they were tested"
 NO_NOISE_CHECK = "the directions of edges were not checked against the residuals: time ran out"
+NO_ROWS = "directions rest on the equivalence class: residuals cannot be checked, because only moments are known"
 NO_AUDIT = "the table was not audited: time ran out"
 #: What a run says that was asked for a proof and has none.
 NO_BOUND = (
@@ -182,8 +183,8 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
         ),
         knowledge=request.knowledge,
         table=TableRecord(
-            n_rows=table.n_rows,
-            n_effective=0.0 if table.weights is None else float(table.weights.sum()),
+            n_rows=table.n_all,
+            n_effective=_worth(table),
             groups=request.choices.group_column,
             n_groups=0 if table.groups is None else len(np.unique(table.groups)),
             sha256="" if unhashed else job.digest(),
@@ -214,6 +215,7 @@ def _search_record(problem: Problem, outcome: Outcome) -> SearchRecord:
         stopped=_stopped(outcome.stopped, current().reason),
         n_evals=outcome.n_evals,
         n_local=outcome.n_local,
+        fidelities=outcome.fidelities,
         seconds=recorder.seconds,
         trace=Trace(**course),
     )
@@ -266,16 +268,20 @@ def _noise_checks(
     """Check the directions of the edges against the residuals; return the checks, and what there is to say."""
     table, columns, seed = problem.job.table.control_rows, problem.job.columns, problem.request.seed
     dag = dag[np.ix_(columns, columns)]
+    found: tuple[CheckedEdge, ...] = ()
+    doubts: dict[tuple[str, str], str] = {}
     try:
         with finishing():
-            found = noise_checks(table, dag, seed, problem.score.regression or "splines")
-            doubts = collider_doubts(table, dag, seed)
+            if table.n_rows:
+                found = noise_checks(table, dag, seed, problem.score.regression or "splines")
+                doubts = collider_doubts(table, dag, seed)
             suspects = suspected(problem.score, dag, seed)
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)
     found = tuple(replace(one, doubt=doubts.get((one.cause, one.effect), "")) for one in found)
+    found = with_unfollowed(found, unfollowed(problem.score, problem.job.table, dag))
     suspects = Suspects(*map(problem.job.restored, suspects))
-    return with_doubts(found, suspects, problem.table.names), ()
+    return with_doubts(found, suspects, problem.table.names), () if table.n_rows else (NO_ROWS,)
 
 
 def versions() -> dict[str, str]:
@@ -306,6 +312,12 @@ def _audited(table: Table, dag: npt.NDArray[np.bool_], is_class: bool, late: boo
     found = audit(table, independent=independent)
     settled = dag_to_cpdag(dag) if is_class else dag
     return replace(found, findings=(*found.findings, *audit_arrows(table, dag, settled & ~settled.T)))
+
+
+def _worth(table: Table) -> float:
+    """Return what rows that do not count as one each are worth together; 0: each counts as one."""
+    each = table.weights is None if table.totals is None else table.totals.worth == 1
+    return 0.0 if each else table.n_counted
 
 
 def _plain_options(options: dict[str, Any]) -> dict[str, Any]:

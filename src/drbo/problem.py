@@ -25,10 +25,12 @@ from drbo.scores.named import score_label
 from drbo.scores.registry import build_score, score_class
 from drbo.search.bayes.first_design import repaired
 from drbo.search.bayes.forest import ForestScreen
+from drbo.search.bayes.relevance import RelevanceScreen
 from drbo.search.bayes.screen import screened
 from drbo.search.checkpoint.saver import Course, Saved
 from drbo.search.exact.proof import check_size
 from drbo.search.outcome import Callback
+from drbo.search.parent_sets import Screen
 from drbo.search.stopping import Limits, Recorder
 from drbo.search.strategy import choose_route, new_search
 from drbo.settings import Settings
@@ -125,7 +127,7 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
         limits = screened(job.table.complete_rows.values, settings.candidate_parents, limits)
     state = new_search(
         score, settings, constraints=limits, seed=request.seed, device=request.device, executor=request.executor,
-        start=_start(request, data, job, limits), screen=_screen(job.table, route, request.seed),
+        start=_start(request, data, job, limits), screens=_screens(job.table, route, request.seed),
     )  # fmt: skip
     course = Course(state, Recorder(), Limits(settings))
     return Problem(
@@ -159,12 +161,14 @@ def _start(request: Request, data: Prepared, job: Canonical, limits: Constraints
     return repaired(dag[np.ix_(places, places)], limits)
 
 
-def _screen(table: Table, route: str, seed: int) -> ForestScreen | None:
+def _screens(table: Table, route: str, seed: int) -> tuple[Screen, ...]:
     """Return what proposes whole parent sets to the search of an expensive score."""
-    if route != "surrogate" or not len(table.complete_rows.values):
-        return None
+    values = table.complete_rows.values
+    if route != "surrogate" or not len(values):
+        return ()
     categorical = [column for column, levels in enumerate(table.levels) if levels is not None]
-    return ForestScreen(table.complete_rows.values, seed, categorical)
+    forest = ForestScreen(values, seed, categorical)
+    return (forest,) if categorical else (RelevanceScreen(values, seed), forest)
 
 
 def where(name: Any, device: str, settings: Settings) -> dict[str, Any]:

@@ -36,11 +36,17 @@ class Parts(Checked):
         True, "let a Gaussian process predict local scores; False: evaluate changes of the best DAG without ranking"
     )
     relative: bool = setting(True, "let the surrogate also learn from a cheap proxy of the score, if the score has one")
+    fidelities: bool = setting(
+        True,
+        "score families by cheaper versions of the score first, if it has some, and promote those that could matter",
+    )
     bounds: bool = setting(
         True, "bound the predictions of the surrogate by scored families, if a larger parent set never fits worse"
     )
     parent_sets: bool = setting(
-        True, "score whole parent sets that explain a node together, as ranked by a forest of randomised trees"
+        True,
+        "score whole parent sets that explain a node together, as ranked by a Gaussian process of all columns, and by "
+        "forests of randomised trees",
     )
     first_design: int | None = setting(
         None,

@@ -46,8 +46,9 @@ def _design(seed):
 
 def test_a_step_changes_inverse_and_coefficients_as_a_fresh_inverse_does():
     design, basis, y = _design(3)
-    projections, ridge, block = basis.T @ y / 200, design.ridge.copy(), design.blocks[1]
-    step = _Step(design.inverse, design.inverse @ projections, projections, 1.0, ridge, block)
+    start = [2, 3, 1, 0]
+    projections, ridge, block = basis.T @ y / 200, design.ridge(start), design.blocks[1]
+    step = _Step(design.inverse(start), design.inverse(start) @ projections, projections, 1.0, ridge, block)
     penalties = LEAST_VARIANCE + design.terms[1].strengths[:, None] * design.terms[1].penalty
     criteria, inverses = step.gcv(penalties, 200)
     for penalty, criterion, own in zip(penalties, criteria, inverses, strict=True):

@@ -2,8 +2,11 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from drbo import DrBO
+from drbo.claims.directions import edge_directions
 from drbo.claims.experiments import (
     class_of,
     describe,
@@ -11,8 +14,10 @@ from drbo.claims.experiments import (
     interventional_class,
     shared_weights,
     shown_arrows,
+    unfollowed,
+    with_unfollowed,
 )
-from drbo.claims.record import ExperimentRecord, Target
+from drbo.claims.record import CheckedEdge, ExperimentRecord, Margins, Target
 from drbo.constraints import Constraints
 from drbo.data.experiments import Experiments, KnownTarget
 from drbo.data.table import Table
@@ -136,3 +141,47 @@ def test_experiments_are_described():
     assert (hot.label, hot.rows, hot.suspected) == ("hot", 150, ("a",))
     assert set(hot.moved) == {"a", "b", "c"}
     assert loud.suspected == ("c",)
+
+
+def twins(seed=0, n=400):
+    """Two sensors of one hidden source; 'first' and 'second' shift one sensor each."""
+    rng, codes = np.random.default_rng(seed), np.repeat([0, 1, 2], n)
+    source = rng.normal(size=3 * n)
+    sensors = source[:, None] + 0.5 * rng.normal(size=(3 * n, 2))
+    sensors[codes == 1, 0] += 3.0
+    sensors[codes == 2, 1] += 3.0
+    table = Table.from_array(sensors, ["one", "two"])
+    return replace(table, experiments=Experiments(codes, ("plain", "first", "second"), (), "run"))
+
+
+def test_an_effect_that_does_not_follow_speaks_against_the_arrow():
+    arrow = np.array([[0, 1], [0, 0]], dtype=bool)
+    table = twins()
+    found = unfollowed(ExperimentBIC(table), table, arrow)
+    assert found == {("one", "two"): "first"}
+    (edge,) = with_unfollowed([CheckedEdge(cause="one", effect="two")], found)
+    assert edge.doubt.startswith("Experiment 'first' changes 'one', but 'two' stays as it is")
+    shown = {("one", "two"): "Experiment 'second' changes 'two', and 'one' stays as it is."}
+    told = {"score_equivalent": True, "check_families": False, "experiments": shown, "known_class": arrow}
+    margins = Margins(np.full((2, 2), 99.0), np.full((2, 2), 99.0), exact=True)
+    for checks, direction in (((edge,), "assumed"), ((), "supported")):
+        limits = Constraints.of(Knowledge(), ["one", "two"])
+        (one,) = edge_directions(arrow, limits, checks=checks, margins=margins, evidence_scale=2.0, **told)
+        assert one.direction == direction
+    assert "stays as it is" in edge.doubt
+
+
+def test_effects_that_follow_and_other_scores_raise_no_doubt():
+    table = chain()
+    assert unfollowed(ExperimentBIC(table), table, CHAIN) == {}
+    assert unfollowed(BicNV(table), table, CHAIN) == {}
+
+
+def test_twin_sensors_have_no_supported_arrow():
+    table = twins(seed=1)
+    frame = pd.DataFrame(table.values, columns=list(table.names))
+    frame["run"] = [table.experiments.labels[code] for code in table.experiments.codes]
+    result = DrBO(experiment="run", control="plain", random_state=0).fit(frame).result_
+    (one,) = result.directions
+    assert one.direction == "assumed"
+    assert "something else, such as a hidden cause, links them" in one.sentence

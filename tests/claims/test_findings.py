@@ -12,6 +12,7 @@ from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.exact.family_tables import all_tables
 from drbo.search.outcome import Outcome
 from drbo.settings import Settings
 
@@ -62,6 +63,25 @@ def test_without_a_time_limit_the_clock_decides_nothing(run, exact, monkeypatch)
         proofs.append(look_back(outcome, evaluator, Constraints.none(5), exact, rationed=False)[1].certificate)
     assert all(proof is not None for proof in proofs)
     assert len({(proof.upper_bound, proof.best.dags.tobytes()) for proof in proofs}) == 1
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_more_families_are_proved_without_margins_by_tables(run, listed, monkeypatch):
+    """A quick proof by parent sets comes first; if it fails, tables give the same optimum, and nothing but that."""
+    monkeypatch.setattr(findings, "FREE_FAMILIES", 5 * 16 - 1)
+    monkeypatch.setattr(findings, "MAX_KNOWN_NODES", 0)
+    monkeypatch.setattr(findings, "MAX_NODES", 0)
+    if not listed:
+        monkeypatch.setitem(findings.FREE_EFFORT, "max_looked_at", 0)
+    outcome, evaluator = run
+    made = []
+    monkeypatch.setattr(findings, "all_tables", lambda *given: made.append(1) or all_tables(*given))
+    found, known = look_back(outcome, evaluator, Constraints.none(5), "auto", rationed=False)
+    assert len(made) == (0 if listed else 1)
+    assert found.best.scores[0] == known.certificate.upper_bound
+    assert not known.margins.exact
+    whole = look_back(outcome, evaluator, Constraints.none(5), "on", rationed=False)[1]
+    assert whole.certificate.upper_bound == pytest.approx(known.certificate.upper_bound)
 
 
 def test_asked_for_it_is_spent_even_where_rationed(run):

@@ -38,6 +38,7 @@ def test_check_describes_experiments(run, table):
         (["--experiment", "walk"], "there is no column 'walk' that names experiments"),
         (["--experiment", "a"], "column 'a' has 600 different values, but at most 200 experiments are possible"),
         (["--experiment", "run", "--no-other-targets"], "--no-other-targets requires --targets"),
+        (["--drift"], "--drift requires --experiment"),
     ],
 )
 def test_wrong_requests_are_refused_in_words(run, table, options, words):

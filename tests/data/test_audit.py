@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from drbo.data import audit as audits
+from drbo.data import table_moments
 from drbo.data.audit import audit, audit_arrows, audit_time
 from drbo.data.check import check_table
 from drbo.data.table import Table
@@ -132,8 +132,8 @@ class TestTime:
 @pytest.fixture
 def _short(monkeypatch):
     """Tables of more than 200 rows are long."""
-    for name, value in (("AUDIT_CELLS", 0), ("AUDIT_ROWS", 200), ("AUDIT_ROWS_PER_COLUMN", 1)):
-        monkeypatch.setattr(audits, name, value)
+    for name, value in (("DESCRIBED_CELLS", 0), ("DESCRIBED_ROWS", 200), ("DESCRIBED_PER_COLUMN", 1)):
+        monkeypatch.setattr(table_moments, name, value)
 
 
 @pytest.mark.usefixtures("_short")

@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 
-from drbo.data import table as tables
+from drbo.data import blocks
 from drbo.data.canonical import Canonical, checked_matrix
 from drbo.data.table import Table
 from drbo.errors import SettingsError
 
 
-def _canonical(values, **options):
+def _canonical(values, seed=3, **options):
     names = [f"x{j}" for j in range(values.shape[1])]
-    return Canonical(Table.from_array(values, names), names, seed=3, movable=True, **options)
+    return Canonical(Table.from_array(values, names), names, seed=seed, movable=True, **options)
 
 
 def test_the_order_of_rows_and_columns_does_not_show(rng):
@@ -49,7 +49,7 @@ def test_a_wrong_shape_is_named():
 
 
 def test_a_large_table_that_must_not_move_is_not_copied(rng, monkeypatch):
-    monkeypatch.setattr(tables, "LARGE_CELLS", 50)
+    monkeypatch.setattr(blocks, "LARGE_CELLS", 50)
     table = Table.from_array(rng.normal(size=(20, 4)), list("abcd"))
     job = Canonical(table, list("abcd"), seed=0, movable=False)
     assert job.table is table
@@ -62,3 +62,17 @@ def test_the_hash_is_that_of_the_given_table(rng, seed):
     table = Table.from_array(values, list("abcd"))
     assert Canonical(table, list("abcd"), seed=seed, movable=True).digest() == expected
     assert table.digest() == expected
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("seed", [0, 3])
+def test_the_sign_of_a_column_does_not_change_the_order(rng, seed, missing):
+    values = rng.exponential(size=(30, 5))
+    values[:, 4] = values[rng.permutation(30), 3]  # same values in other rows
+    values[:, 2] = np.repeat([-2.0, -1.0, 0.0, 1.0, 2.0], 6)  # its own mirror image
+    if missing:
+        values[3, 1] = np.nan
+    jobs = [_canonical(values * signs, seed=seed) for signs in (np.ones(5), [1, -1, 1, -3, 1], [-1, 1, 1, 1, -2])]
+    for job in jobs[1:]:
+        assert job.columns.tolist() == jobs[0].columns.tolist()
+        assert job.rows.tolist() == jobs[0].rows.tolist()

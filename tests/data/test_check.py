@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from drbo.data import table as tables
+from drbo.data import blocks
 from drbo.data.check import check_table, recheck
 from drbo.deadline import Deadline
 from drbo.errors import DataError, SettingsError
@@ -284,7 +284,7 @@ def test_a_table_that_was_checked_passes_again_and_others_do_not() -> None:
 class TestLargeTables:
     @pytest.fixture(autouse=True)
     def _large(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(tables, "LARGE_CELLS", 100)
+        monkeypatch.setattr(blocks, "LARGE_CELLS", 100)
 
     @pytest.mark.skipif(int(pd.__version__.split(".")[0]) < 3, reason="pandas 2 copies the columns of a frame")
     def test_numbers_stay_where_the_frame_has_them(self, rng: np.random.Generator) -> None:

@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drbo.data import dependence
-from drbo.data import table as tables
+from drbo.data import blocks, dependence
 from drbo.data.dependence import find_dependent, find_relabelled, rank_is_telling
 from drbo.data.table import Table
 
@@ -156,8 +155,8 @@ def test_a_large_table_is_judged_like_a_small_one(kind: str, size: float, monkey
         values[:, 4] = values[:, 0] + 1e-7 * values[:, 4]
     expected = find_dependent(Table.from_array(values))
     assert bool(expected) == (kind not in ("regular", "near"))
-    monkeypatch.setattr(tables, "LARGE_CELLS", 100)
-    monkeypatch.setattr(tables, "BLOCK_ROWS", 13)
+    monkeypatch.setattr(blocks, "LARGE_CELLS", 100)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 13)
     assert find_dependent(Table.from_array(values)) == expected
 
 

@@ -6,9 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from drbo.data import blocks
 from drbo.data import table as tables
+from drbo.data.blocks import is_large
 from drbo.data.canonical import Canonical
-from drbo.data.table import Table, _row_order, is_large, row_blocks, standardized, unit_free
+from drbo.data.table import Table
 from drbo.deadline import Deadline
 
 VALUES = np.array([[3.0, 1.0, 2.0], [1.0, 5.0, 2.5], [4.0, 1.0, 0.5], [1.0, 5.0, 7.0]])
@@ -119,21 +121,6 @@ def test_the_canonical_order_does_not_depend_on_units(rng):
     assert np.array_equal(columns, other_columns)
 
 
-def test_standardised_columns_are_the_same_to_the_last_bit_in_other_units(rng):
-    values = rng.normal(size=(200, 6)) + 5.0
-    assert np.array_equal(unit_free(values), unit_free(values * 10.0 ** rng.uniform(-2, 2, size=6)))
-    assert np.array_equal(standardized(np.ones((4, 1))), np.zeros((4, 1)))
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_rows_are_sorted_as_by_all_keys_at_once(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    keys = rng.integers(0, 1 + rng.integers(4), size=(1 + rng.integers(5), 1 + rng.integers(60))).astype(float)
-    keys[rng.random(keys.shape) < 0.1] = np.nan
-    keys[rng.random(keys.shape) < 0.1] = -0.0
-    assert _row_order(keys.shape[1], keys).tolist() == np.lexsort(keys[::-1]).tolist()
-
-
 def _awkward(rng: np.random.Generator, kind: str) -> np.ndarray:
     values = rng.normal(size=(50, 7)) * 10.0 ** rng.integers(-4, 4, size=7)
     if kind == "groups":
@@ -157,7 +144,7 @@ def test_a_large_table_is_ordered_and_hashed_like_a_small_one(
     orders, hashed = [small.canonical_order(seed) for seed in (0, 5)], small.digest()
     taken = small.take(*orders[1]).values
     for name, value in (("LARGE_CELLS", 100), ("SLAB_CELLS", 120), ("BLOCK_ROWS", 9)):
-        monkeypatch.setattr(tables, name, value)
+        monkeypatch.setattr(blocks, name, value)
     large = Table(np.asfortranarray(values), *about)
     assert (small.large, large.large, large.incomplete) == (True, True, kind == "missing")
     for seed, (rows, columns) in zip((0, 5), orders, strict=True):
@@ -178,17 +165,12 @@ def test_complete_rows_of_a_complete_table_are_the_table() -> None:
     assert table.complete_rows is table
 
 
-def test_blocks_cover_all_rows() -> None:
-    rows = np.concatenate([np.arange(40_000)[part] for part in row_blocks(40_000)])
-    assert rows.tolist() == list(range(40_000))
-
-
 def test_the_moments_of_a_large_table_stand_for_its_rows(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = rng.normal(size=(60, 3)) + 100
     assert Table.from_array(values).rows_or_moments is not None
-    monkeypatch.setattr(tables, "LARGE_CELLS", 100)
+    monkeypatch.setattr(blocks, "LARGE_CELLS", 100)
     found = Table.from_array(values).large_moments
     assert Table.from_array(values).rows_or_moments.covariance == pytest.approx(np.cov(values.T, bias=True))
     assert found.mean == pytest.approx(values.mean(axis=0))
@@ -206,7 +188,7 @@ def test_a_wide_table_computes_its_moments_once(rng: np.random.Generator, monkey
 
 
 def test_there_is_no_hurry_without_a_limit(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "LARGE_CELLS", 100)
+    monkeypatch.setattr(blocks, "LARGE_CELLS", 100)
     table = Table.from_array(rng.normal(size=(60, 3)))
     assert is_large(60, 3)
     assert not table.is_hurried

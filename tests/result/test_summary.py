@@ -2,6 +2,9 @@ import numpy as np
 import pytest
 
 from drbo.claims.record import CheckedEdge, Margins, NoiseCheck, Proof
+from drbo.result.records import SearchRecord
+from drbo.result.summary import fidelity_lines
+from drbo.search.outcome import Fidelity
 from tests.results import FULL_DAG, full_result
 
 
@@ -60,6 +63,13 @@ class TestSummary:
             "frequencies  2 of 4 resamples, the weakest edge in 100% of them; 4 links at or above the threshold of",
         ):
             assert part in text
+
+    def test_tells_what_was_spent_on_cheaper_versions_of_the_score(self):
+        spent = (Fidelity("waves", 0.1, 300), Fidelity("splines", 0.0, 7))
+        assert fidelity_lines(SearchRecord(dag=np.zeros((2, 2)), score=0.0, n_local=50, fidelities=spent)) == [
+            "tried first  300 by waves at 0.1 each, 7 by splines at 0 each; the cost of 80 local scores in all"
+        ]
+        assert fidelity_lines(SearchRecord(dag=np.zeros((2, 2)), score=0.0, n_local=50)) == []
 
     def test_without_a_test_after_the_search_there_is_one_score(self):
         text = full_result(pruner="none", searched_dag=FULL_DAG, pruned_score=-1234.1 / 3).summary()

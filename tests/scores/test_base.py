@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+from drbo import DrBO
 from drbo.data.table import Table
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Score
@@ -131,3 +132,58 @@ def test_targets_without_a_single_intervention_change_nothing(table):
 def test_bad_options_are_refused(table, options, kind, message):
     with pytest.raises(kind, match=message):
         Counted(table, **options)
+
+
+@pytest.mark.parametrize("score", ["bic-nv", "bge"])
+def test_no_edge_of_the_optimum_is_weaker_than_asked_for(score):
+    """Partial R2 of every edge by a regression of its own; the graph is the proved optimum of the score."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(20_000, 5))
+    x[:, 2] += x[:, 0] + 0.06 * x[:, 1]
+    x[:, 3] += 0.3 * x[:, 2] + 0.05 * x[:, 0]
+    table = Table.from_array(x)
+    edges = {}
+    for strength in (0.0, 0.01):
+        model = DrBO(
+            score=score, score_options={"min_strength": strength, "penalty": 1.0}, prune="none", random_state=0
+        )
+        result = model.fit(x).result_
+        assert result.gap == 0
+        edges[strength] = int(result.dag.sum())
+        for i, j in np.argwhere(result.dag):
+            others = [k for k in np.flatnonzero(result.dag[:, j]) if k != i]
+            given = np.column_stack([np.ones(len(x)), x[:, others]])
+            full = np.column_stack([given, x[:, i]])
+            left, less = (np.linalg.lstsq(part, x[:, j])[1][0] for part in (given, full))
+            assert 1 - less / left > strength * 0.99
+    assert edges == {0.0: 4, 0.01: 2}
+    weak = build_score(score, table, {"min_strength": 0.01})
+    plain = build_score(score, table, {})
+    pair = Families.from_sets(5, [(2, (0,))])
+    more = 20_000 * -math.log(0.99) - math.log(20_000)
+    scale = 1.0 if score == "bic-nv" else 2.0
+    assert plain.family_price(pair)[0] - weak.family_price(pair)[0] == pytest.approx(more / scale)
+
+
+class ByRows(Score):
+    """Minus the variance of what a mean leaves, on the rows it is told to use."""
+
+    def __init__(self, table):
+        super().__init__(table)
+        self.values = table.values
+
+    def local_one(self, node, parents, rows):
+        return -float(np.var(self.values[rows, node])) - len(parents)
+
+
+def test_a_score_that_takes_rows_has_a_relative_on_a_quarter_of_them(rng):
+    values = rng.normal(size=(100, 3))
+    score, families = ByRows(Table.from_array(values)), Families.from_sets(3, [(0, ()), (2, (0, 1))])
+    assert score.local(families) == pytest.approx(-np.var(values[:, [0, 2]], axis=0) - [0, 2])
+    (relative,) = score.relatives()
+    assert relative.cost == 0.25
+    assert relative.score.name == "custom on 25 rows"
+    rows = relative.score._rows
+    assert len(np.unique(rows)) == 25
+    assert relative.score.local(families) == pytest.approx(-np.var(values[rows][:, [0, 2]], axis=0) - [0, 2])
+    assert ByRows(Table.from_array(values[:50])).relatives() == ()  # a quarter would be too few rows

@@ -186,3 +186,43 @@ def test_wrong_options_are_refused():
     table = made()
     with pytest.raises(ScoreError, match="column 'c' is constant"):
         ExperimentBIC(replace(table, values=table.values * [1.0, 1.0, 0.0, 1.0]))
+
+
+@pytest.mark.parametrize("changed", [(), (2,), (1, 3)])
+def test_drift_is_a_random_intercept(changed):
+    table, families, drift = made(3), Families.from_sets(4, SETS), 0.5
+    score = ExperimentBIC(table, drift=drift)
+    fixed = np.zeros((4, 4), dtype=np.int64)
+    fixed[list(changed)] = SOFT
+    codes = table.experiments.codes
+    shared = ~np.isin(codes, changed)
+    same = codes[shared][:, None] == codes[shared]
+    spread = np.eye(shared.sum()) + drift**2 * same  # covariance of the rows, in units of the noise
+    inverse, determinant = np.linalg.inv(spread), np.linalg.slogdet(spread)[1]
+    expected = []
+    for node, parents in SETS:
+        design = np.column_stack([np.ones(shared.sum()), table.values[shared][:, list(parents)]])
+        target = table.values[shared, node]
+        weights = np.linalg.solve(design.T @ inverse @ design, design.T @ inverse @ target)
+        rest = target - design @ weights
+        value = -shared.sum() * np.log(rest @ inverse @ rest / shared.sum()) - determinant
+        value -= (len(parents) + 2) * np.log(shared.sum())
+        for e in changed:
+            value -= regression(table, codes == e, node, parents) + (len(parents) + 2) * np.log((codes == e).sum())
+        expected.append(value)
+    np.testing.assert_allclose(score.changes(families, fixed).worth, expected, rtol=1e-9)
+
+
+def test_small_shifts_are_drift_and_large_ones_targets():
+    rng, codes = np.random.default_rng(0), np.repeat([0, 1, 2], [500, 200, 200])
+    x = rng.normal(size=(900, 2))
+    x[codes == 1, 0] += 0.4
+    x[codes == 2, 1] += 3.0
+    table = replace(Table.from_array(x), experiments=Experiments(codes, ("control", "small", "large")))
+    families = Families.from_sets(2, [(0, ()), (1, ())])
+    assert ExperimentBIC(table).changes(families).changed.tolist() == [[False, True, False], [False, False, True]]
+    steady = ExperimentBIC(table, drift=True)
+    assert steady.drift == 0.3
+    assert steady.changes(families).changed.tolist() == [[False, False, False], [False, False, True]]
+    with pytest.raises(SettingsError, match="drift must be True, False or a number"):
+        ExperimentBIC(table, drift=-1.0)

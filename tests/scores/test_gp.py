@@ -6,7 +6,8 @@ import torch
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-from drbo.data.table import Table, standardized
+from drbo.data.table import Table
+from drbo.data.units import standardized
 from drbo.scores import gp
 from drbo.scores.families import Families
 from drbo.scores.gp import GpScore

@@ -119,7 +119,7 @@ def test_what_is_no_score_is_refused(table, own_module, spec, options, kind, mes
 def test_an_unknown_option_is_answered_with_the_known_ones(table):
     with pytest.raises(SettingsError) as caught:
         build_score("bic-ev", table, {"alpha": 1})
-    assert caught.value.hint == "its options are penalty, edge_prior, gamma"
+    assert caught.value.hint == "its options are penalty, edge_prior, gamma, min_strength"
     with pytest.raises(SettingsError) as caught:
         build_score(Own, table, {"alpha": 1})
     assert caught.value.hint == "its options are power"
@@ -161,3 +161,17 @@ def test_without_torch_a_kernel_score_says_what_to_install(name, table, monkeypa
     with pytest.raises(SettingsError, match=f"score '{name}' needs torch, which is not installed") as caught:
         build_score(name, table)
     assert caught.value.hint == "install it with: pip install 'drbo[torch]'"
+
+
+def test_a_function_of_rows_is_told_which(rng):
+    values = rng.normal(size=(80, 2))
+
+    def mean_of(node, parents, rows):
+        return float(values[rows, node].mean())
+
+    score, families = build_score(mean_of, Table.from_array(values)), Families.from_sets(2, [(0, ()), (1, (0,))])
+    assert score.local(families) == pytest.approx(values.mean(axis=0))
+    (relative,) = score.relatives()
+    assert relative.score.local(families) == pytest.approx(values[relative.score._rows].mean(axis=0))
+    assert build_score(lambda node, parents: 0.0, Table.from_array(values)).relatives() == ()
+    assert build_score(max, Table.from_array(values)).relatives() == ()  # it does not tell its parameters

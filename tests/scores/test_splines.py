@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from drbo.data.table import Table, standardized
+from drbo.data.table import Table
+from drbo.data.units import standardized
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV

@@ -1,4 +1,6 @@
+import io
 import sys
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 
@@ -12,10 +14,12 @@ from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
+from drbo.scores.base import Relative
 from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search import strategy
 from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.state import Fields, pack
 from drbo.search.stopping import Limits, Recorder
 from drbo.search.strategy import new_search
 from drbo.settings import Settings
@@ -89,8 +93,8 @@ def _best_score(dags, table, kind):
 class Recording(Evaluator):
     """Remembers every DAG that was evaluated."""
 
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
         self.seen = []
 
     def evaluate(self, dags):
@@ -514,3 +518,56 @@ def test_an_answer_outside_the_low_rank_space_is_kept():
     ).run()
     assert outcome.best.dags[0].sum() <= 1
     assert outcome.found_by == "recombination"
+
+
+# Cheaper versions of the score.
+
+
+class Half(BicNV):
+    """A score whose cheaper version sees every second row."""
+
+    def __init__(self, table):
+        super().__init__(table)
+        self.few = BicNV(Table.from_array(table.values[::2]))
+
+    def relatives(self):
+        return [Relative(self.few, 0.25)]
+
+
+def _halved(seed=0, executor=None, max_evals=20, **changes):
+    score = Half(_table(d=6, seed=seed))
+    return new_search(score, _small(max_evals=max_evals, **changes), seed=seed, executor=executor)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_cheaper_versions_save_local_scores_and_lead_to_the_same_best_graph(seed):
+    plain = _halved(seed, fidelities=False, max_evals=10**4).run()
+    found = _halved(seed, max_evals=10**4).run()
+    assert found.best.scores == pytest.approx(plain.best.scores, abs=ROUNDING)
+    assert found.n_local < plain.n_local
+    assert found.fidelities[0].n_local > 0
+    assert plain.fidelities == ()
+
+
+def test_a_search_with_cheaper_versions_is_resumed_where_it_was():
+    whole, first = _halved(), _halved()
+    end = whole.run()
+    first.run([lambda progress: "enough" if progress.iteration == 4 else None])
+    file = io.BytesIO()
+    np.savez(file, **pack(first.capture()))
+    fields, again = Fields.of(zipfile.ZipFile(file), "search.npz"), _halved()
+    again.restore(fields)
+    fields.finish()
+    rest = again.run()
+    assert rest.best.scores.tolist() == end.best.scores.tolist()
+    assert (rest.n_evals, rest.n_local, rest.fidelities) == (end.n_evals, end.n_local, end.fidelities)
+    one, other = (search.capture()["evaluator"] for search in (whole, again))
+    assert one["keys"].tolist() == other["keys"].tolist()
+    assert one["levels"][0]["keys"].tolist() == other["levels"][0]["keys"].tolist()
+
+
+def test_workers_do_not_change_a_search_with_cheaper_versions():
+    with ThreadPoolExecutor(2) as pool:
+        found, plain = _halved(executor=pool).run(), _halved().run()
+    assert (found.n_local, found.fidelities) == (plain.n_local, plain.fidelities)
+    assert found.best.dags.tolist() == plain.best.dags.tolist()

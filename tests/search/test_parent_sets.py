@@ -5,6 +5,7 @@ from drbo.data.table import Table
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Score
 from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.evaluation.promotion import Promotion
 from drbo.search.parent_sets import MOST_PARENTS, try_parent_sets
 from drbo.search.strategy import new_search
 from drbo.settings import Settings
@@ -53,16 +54,16 @@ def known_sets(evaluator: Evaluator, node: int) -> set[tuple[int, ...]]:
 def test_a_set_that_gains_only_together_is_found_and_reduced():
     one = evaluator()
     best = one.evaluate_one(np.zeros((D, D), dtype=bool))
-    assert try_parent_sets(best, one, Constraints.none(D), Ranked(), ordered=False)
+    assert try_parent_sets(best, Promotion(one), Constraints.none(D), Ranked(), ordered=False)
     assert {(), (5,), (3, 5), (3, 5, 7), (3, 5, 7, 11), TEAM} <= known_sets(one, 0)
 
 
 def test_a_search_finds_what_no_single_edge_leads_to():
     settings = Settings(max_evals=60)
-    with_sets = new_search(Together(table()), settings, screen=Ranked()).run()
+    with_sets = new_search(Together(table()), settings, screens=[Ranked()]).run()
     assert with_sets.best.scores[0] == 47.0
     assert set(np.flatnonzero(with_sets.best.dags[0][:, 0])) == set(TEAM)
-    without = new_search(Together(table()), settings.with_(parent_sets=False), screen=Ranked()).run()
+    without = new_search(Together(table()), settings.with_(parent_sets=False), screens=[Ranked()]).run()
     assert without.best.scores[0] == 0.0
 
 
@@ -71,7 +72,7 @@ def test_descendants_are_no_candidates_and_present_parents_stay_in_some_sets():
     dag = np.zeros((D, D), dtype=bool)
     dag[2, 0] = dag[0, 3] = dag[3, 4] = True
     screen = Ranked()
-    try_parent_sets(one.evaluate_one(dag), one, Constraints.none(D), screen, ordered=True)
+    try_parent_sets(one.evaluate_one(dag), Promotion(one), Constraints.none(D), screen, ordered=True)
     assert not any(1 in key or 3 in key or 4 in key for key in known_sets(one, 0))
     assert (2, 5) in known_sets(one, 0)
 
@@ -81,7 +82,7 @@ def test_the_knowledge_holds():
     knowledge = Knowledge(required=["x1 -> x0"], forbidden=["x7 -> x0"], max_parents=3)
     limits = Constraints.of(knowledge, names)
     one = evaluator()
-    try_parent_sets(one.evaluate_one(limits.required), one, limits, Ranked(), ordered=False)
+    try_parent_sets(one.evaluate_one(limits.required), Promotion(one), limits, Ranked(), ordered=False)
     sets = known_sets(one, 0)
     assert all(1 in parents and 7 not in parents and len(parents) <= 3 for parents in sets)
     assert (1, 3, 5) in sets
@@ -90,7 +91,7 @@ def test_the_knowledge_holds():
 def test_the_budget_holds():
     one = evaluator(max_local=D + 3)
     best = one.evaluate_one(np.zeros((D, D), dtype=bool))
-    try_parent_sets(best, one, Constraints.none(D), Ranked(), ordered=False)
+    try_parent_sets(best, Promotion(one), Constraints.none(D), Ranked(), ordered=False)
     assert one.n_local == D + 3
 
 
@@ -107,7 +108,7 @@ def test_a_dense_graph_is_noticed_early():
 
     one = Evaluator(Greedy(table()), Settings(max_evals=10_000))
     best = one.evaluate_one(np.zeros((D, D), dtype=bool))
-    assert not try_parent_sets(best, one, Constraints.none(D), Flat(), ordered=False)
+    assert not try_parent_sets(best, Promotion(one), Constraints.none(D), Flat(), ordered=False)
     families, _ = one.known()
     tried = np.unique(families.nodes[families.sizes == MOST_PARENTS])
     assert len(tried) == 5

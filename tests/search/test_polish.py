@@ -9,6 +9,7 @@ from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.evaluation.promotion import Promotion
 from drbo.search.polish import _moves, polish
 from drbo.settings import Settings
 
@@ -76,7 +77,7 @@ def test_the_end_has_no_better_neighbour(kind, knowledge, table, rng):
     evaluator = Evaluator(kind(table), Settings())
     start = constraints.required.copy()
     first = evaluator.evaluate(start[None])
-    best = polish(first, evaluator, constraints, rng)
+    best = polish(first, Promotion(evaluator), constraints, rng)
     assert best.scores[0] >= first.scores[0]
     assert constraints.violations(best.dags[0]) == []
     neighbours = np.array(_neighbours(best.dags[0], constraints))
@@ -88,7 +89,7 @@ def test_the_end_has_no_better_neighbour(kind, knowledge, table, rng):
 def test_the_budget_is_never_passed(budget, table, rng):
     evaluator = Evaluator(BicNV(table), Settings(max_evals=budget))
     first = evaluator.evaluate(np.zeros((1, D, D), dtype=bool))
-    polish(first, evaluator, Constraints.none(D), rng)
+    polish(first, Promotion(evaluator), Constraints.none(D), rng)
     assert evaluator.n_evals <= budget
     assert evaluator.n_local <= D * budget
 
@@ -96,5 +97,5 @@ def test_the_budget_is_never_passed(budget, table, rng):
 def test_local_scores_are_capped_too(table, rng):
     evaluator = Evaluator(BicNV(table), Settings(max_local=9))
     first = evaluator.evaluate(np.zeros((1, D, D), dtype=bool))
-    polish(first, evaluator, Constraints.none(D), rng)
+    polish(first, Promotion(evaluator), Constraints.none(D), rng)
     assert evaluator.n_local <= 9

@@ -24,6 +24,21 @@ class SmoothTerm(NamedTuple):
     penalty: Floats  # (q,) ascending; 0 for the straight line
     strengths: Floats  # (L,) factors of the penalty that are tried, descending
 
+    @property
+    def ridges(self) -> Floats:
+        """The penalties (L, q) at each strength."""
+        ridges: Floats = LEAST_VARIANCE + self.strengths[:, None] * self.penalty
+        return ridges
+
+    def alone(self, projections: Floats, variance: float, n_rows: int) -> tuple[int, Floats]:
+        """Return the strength that GCV chooses if there is no other term, by its number, and the coefficients (q,)."""
+        if len(self.strengths) == 1:
+            return 0, projections / (1.0 + self.ridges[0])
+        shrunk = 1.0 / (1.0 + self.ridges)  # (L, q): the Gram matrix is the identity
+        unexplained = variance - (shrunk * (2.0 - shrunk)) @ np.square(projections)
+        best = int(log_gcv(unexplained, shrunk.sum(axis=1), n_rows).argmin())
+        return best, shrunk[best] * projections
+
 
 class Design(NamedTuple):
     """What all regressions on the same parents share."""
@@ -31,21 +46,28 @@ class Design(NamedTuple):
     terms: Sequence[SmoothTerm]
     blocks: Sequence[slice]  # the columns of each term
     gram: Floats  # (p, p), all terms of the family
-    ridge: Floats  # (p,) the penalties that the search for others begins with
-    inverse: Floats  # (p, p) of gram plus these penalties
+    inverses: dict[tuple[int, ...], Floats]  # (p, p) of gram plus penalties, by the strength of each term
 
     @classmethod
     def of(cls, terms: Sequence[SmoothTerm], products: Mapping[tuple[int, int], Floats]) -> "Design":
-        """Begin with the middle one of the strengths of each term; products between bases by places k < m of terms."""
+        """Join the terms; products between bases by places k < m of terms."""
         ends = np.cumsum([len(term.penalty) for term in terms])
         blocks = [slice(end - len(term.penalty), end) for end, term in zip(ends, terms, strict=True)]
         gram = np.eye(ends[-1])  # the bases of each term are orthonormal
         for (k, m), product in products.items():
             gram[blocks[k], blocks[m]], gram[blocks[m], blocks[k]] = product, product.T
-        middle = [term.strengths[len(term.strengths) // 2] * term.penalty for term in terms]
-        ridge = LEAST_VARIANCE + np.concatenate(middle)
-        inverse: Floats = np.asarray(np.linalg.inv(gram + np.diag(ridge)), dtype=np.float64)
-        return cls(terms, blocks, gram, ridge, inverse)
+        return cls(terms, blocks, gram, {})
+
+    def ridge(self, strengths: Sequence[int]) -> Floats:
+        """Return the penalties (p,) at one of the strengths of each term, by its number."""
+        return np.concatenate([term.ridges[number] for term, number in zip(self.terms, strengths, strict=True)])
+
+    def inverse(self, strengths: Sequence[int]) -> Floats:
+        """Return the inverse (p, p) of the Gram matrix plus the penalties at these strengths; it is remembered."""
+        key = tuple(strengths)
+        if key not in self.inverses:
+            self.inverses[key] = np.asarray(np.linalg.inv(self.gram + np.diag(self.ridge(key))), dtype=np.float64)
+        return self.inverses[key]
 
 
 def additive_coefficients(
@@ -56,42 +78,37 @@ def additive_coefficients(
 ) -> Floats:
     """Return the coefficients (p,) of a penalised additive fit, with one smoothness per term chosen by GCV.
 
-    Minimises ``ln(RSS / n) - 2 ln(1 - 1.2 df / n)`` over the strengths that each term offers: given the others, all of
-    a term's strengths are compared at the cost of one small inverse each, by the Schur complement of its block; this
-    goes round the terms until nothing changes.
+    Minimises ``ln(RSS / n) - 2 ln(1 - 1.2 df / n)`` over the strengths that each term offers, beginning with those that
+    the terms would have alone: given the others, all of a term's strengths are compared at the cost of one small
+    inverse each, by the Schur complement of its block; this goes round the terms until nothing changes.
     """
-    if len(design.terms) == 1:
-        return _single_term(design.terms[0], projections, variance, n_rows)
-    ridge, inverse = design.ridge.copy(), design.inverse
+    terms, blocks = design.terms, design.blocks
+    alone = [term.alone(projections[block], variance, n_rows) for term, block in zip(terms, blocks, strict=True)]
+    if len(terms) == 1:
+        return alone[0][1]
+    chosen = [number for number, _ in alone]
+    ridge, inverse = design.ridge(chosen), design.inverse(chosen)
     coefficients: Floats = inverse @ projections
     n_changes, compared_at = 0, dict[int, int]()
     for _ in range(MAX_ROUNDS):
         before = n_changes
-        for k, (block, term) in enumerate(zip(design.blocks, design.terms, strict=True)):
+        for k, (block, term) in enumerate(zip(blocks, terms, strict=True)):
             if len(term.strengths) == 1 or compared_at.get(k) == n_changes:
                 continue
-            step = _Step(inverse, coefficients, projections, variance, ridge, block)
-            trial = LEAST_VARIANCE + term.strengths[:, None] * term.penalty  # (L, q)
+            step, trial = _Step(inverse, coefficients, projections, variance, ridge, block), term.ridges
             criterion, inverses = step.gcv(trial, n_rows)
             best = int(criterion.argmin())
-            if not np.array_equal(trial[best], ridge[block]):
-                ridge[block] = trial[best]
+            if best != chosen[k]:
+                chosen[k], ridge[block] = best, trial[best]
                 inverse, coefficients = step.changed(inverses[best])
                 n_changes += 1
             compared_at[k] = n_changes
         if n_changes == before:
             break
+    if not n_changes:
+        return coefficients
     found: Floats = np.asarray(np.linalg.solve(design.gram + np.diag(ridge), projections), dtype=np.float64)
     return found
-
-
-def _single_term(term: SmoothTerm, projections: Floats, variance: float, n_rows: int) -> Floats:
-    """Return the coefficients of a fit with one term, whose Gram matrix is the identity."""
-    shrunk = 1.0 / (1.0 + LEAST_VARIANCE + term.strengths[:, None] * term.penalty)  # (L, q)
-    tried = shrunk * projections
-    unexplained = variance - 2 * tried @ projections + np.square(tried).sum(axis=1)
-    best: Floats = tried[log_gcv(unexplained, shrunk.sum(axis=1), n_rows).argmin()]
-    return best
 
 
 def log_gcv(unexplained: Floats, freedom: Floats, n_rows: int) -> Floats:

@@ -62,6 +62,9 @@ def choose_score(table: Table) -> ChosenScore:
     >>> choose_score(Table.from_array([[0, 1], [1, 1], [0, 0], [1, 0]])).name
     'bdeu'
     """
+    if table.totals is not None:
+        why = "only moments of all rows are known, so relations are assumed to be linear"
+        return ChosenScore("bic-nv", (f"score bic-nv: {why}",))
     discrete = [_is_discrete(table, column) for column in range(table.n_columns)]
     if all(discrete) and not table.incomplete and table.groups is None:
         return ChosenScore("bdeu", (f"score bdeu: all columns are discrete ({_levels_in_words(table)})",))

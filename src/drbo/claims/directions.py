@@ -80,7 +80,8 @@ def edge_directions(
     A direction is supported if, in this order, the user stated it, an experiment shows it, the noise check prefers it
     (:class:`~drbo.claims.noise_check.NoiseChecks`), or the class compels it. Experiments and class count only if at
     least 80% of the resamples have the arrow or, without resamples, the margin of the score over the best graph with
-    the reversed arrow is decisive (odds of 100). The class supports no arrow that the noise check contradicts.
+    the reversed arrow is decisive (odds of 100). The class supports no arrow that the noise check contradicts, and no
+    arrow is supported if an experiment changes its cause and the effect does not follow.
 
     Parameters
     ----------
@@ -116,8 +117,9 @@ def edge_directions(
         one = checked.get((names[i], names[j]), CheckedEdge(cause=names[i], effect=names[j]))
         passes = not check_families or (one.check is not None and one.check.p_value_family > FAMILY_LEVEL)
         passes = passes and not one.doubt
-        why = shown.get((names[i], names[j]), "")
-        found.append(_direction(one, *claims.claim(i, j, one.check, passes=passes, shown=bool(why)), why))
+        why = "" if one.unfollowed else shown.get((names[i], names[j]), "")
+        check = None if one.unfollowed else one.check
+        found.append(_direction(one, *claims.claim(i, j, check, passes=passes, shown=bool(why)), why))
     return tuple(found)
 
 

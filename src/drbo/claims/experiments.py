@@ -4,13 +4,15 @@ A graph and its targets are one graph with a root for every experiment that poin
 experiment tells apart have the same class of that larger graph (Yang et al. 2018; Squires, Wang & Uhler 2020).
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from drbo.claims.prune import linear_weights
-from drbo.claims.record import ExperimentRecord, Target
+from drbo.claims.record import CheckedEdge, ExperimentRecord, Target
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
 from drbo.data.table import Table
@@ -27,6 +29,12 @@ Floats = npt.NDArray[np.float64]
 LEVEL = 0.01
 #: Rounds of shaken orders without a better score that end a quick search.
 QUICK = 3
+#: Standard errors by which an effect should move if its cause is changed, before staying speaks against the arrow.
+CLEAR_SHIFT = 6.0
+#: What is said about such an arrow.
+UNFOLLOWED = (
+    "Experiment '{}' changes '{}', but '{}' stays as it is: something else, such as a hidden cause, links them."
+)
 KINDS: dict[int, str] = {SOFT: "soft", HARD: "hard"}
 
 
@@ -145,6 +153,48 @@ def shared_weights(score: ExperimentBIC, dag: Bools) -> tuple[Floats, Floats]:
     return standardised * deviation / deviation[:, None], standardised
 
 
+def unfollowed(
+    score: Score,
+    table: Table,
+    dag: Bools,  # (d, d) over the columns of the table
+) -> dict[tuple[str, str], str]:
+    """Return arrows (cause, effect) that experiments speak against: the cause is changed, and the effect stays.
+
+    Counted are experiments whose known or clearest target is the cause, if the weight of the arrow would have moved the
+    mean of the effect by six standard errors. The effect stays if its distribution does not differ from the control
+    (Kolmogorov-Smirnov, level 0.01) in any of them. The two are then linked by something else, such as a hidden cause.
+    """
+    record = experiment_record(score, table, dag)
+    if record is None or table.experiments is None:
+        return {}
+    assert isinstance(score, ExperimentBIC)
+    weights, place = shared_weights(score, dag)[0], {name: j for j, name in enumerate(table.names)}
+    control, found, followed = table.values[table.experiments.control], dict[tuple[str, str], str](), set[Any]()
+    for code, label in enumerate(record.labels[1:], start=1):
+        own, targets = table.values[table.experiments.codes == code], record.targets_of(label)
+        error = np.sqrt(own.var(axis=0) / len(own) + control.var(axis=0) / len(control))
+        moved = np.abs(own.mean(axis=0) - control.mean(axis=0))
+        for target in [one for k, one in enumerate(targets) if k == 0 or one.kind != "found"]:
+            i = place[target.column]
+            for j in np.flatnonzero(dag[i] & (np.abs(weights[i]) * moved[i] >= CLEAR_SHIFT * error)).tolist():
+                arrow = (target.column, table.names[j])
+                if _compared(own[:, j], control[:, j]).pvalue > LEVEL:
+                    found.setdefault(arrow, label)
+                else:
+                    followed.add(arrow)
+    return {arrow: label for arrow, label in found.items() if arrow not in followed}
+
+
+def with_unfollowed(checks: Iterable[CheckedEdge], found: Mapping[tuple[str, str], str]) -> tuple[CheckedEdge, ...]:
+    """Return checks of edges that say which of them experiments speak against."""
+    return tuple(
+        replace(one, unfollowed=label, doubt=UNFOLLOWED.format(label, one.cause, one.effect))
+        if (label := found.get((one.cause, one.effect)))
+        else one
+        for one in checks
+    )
+
+
 @dataclass(frozen=True)
 class Described:
     """One experiment of a table, as ``drbo check`` describes it."""
@@ -161,8 +211,6 @@ def describe(table: Table) -> list[Described]:
     A column has moved if a two-sample Kolmogorov-Smirnov test against the control rejects at the level of 0.01 divided
     by the number of columns.
     """
-    from scipy.stats import ks_2samp  # takes half a second to load
-
     experiments = table.experiments
     assert experiments is not None
     score = ExperimentBIC(table, penalty="ebic")
@@ -172,9 +220,16 @@ def describe(table: Table) -> list[Described]:
     control, found = table.values[experiments.control], []
     for code, label in enumerate(experiments.labels[1:], start=1):
         own = table.values[experiments.codes == code]
-        tests = [ks_2samp(column, other, method="asymp") for column, other in zip(own.T, control.T, strict=True)]
+        tests = [_compared(column, other) for column, other in zip(own.T, control.T, strict=True)]
         apart = np.array([float(test.statistic) for test in tests])
         moved = [j for j in np.argsort(-apart, kind="stable").tolist() if tests[j].pvalue < LEVEL / table.n_columns]
         suspected = tuple(one.column for one in record.targets if one.experiment == label)
         found.append(Described(label, len(own), tuple(table.names[j] for j in moved), suspected))
     return found
+
+
+def _compared(sample: Floats, control: Floats) -> Any:
+    """Return the two-sample test of Kolmogorov and Smirnov."""
+    from scipy.stats import ks_2samp  # takes half a second to load
+
+    return ks_2samp(sample, control, method="asymp")

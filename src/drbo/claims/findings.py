@@ -23,9 +23,11 @@ from drbo.search.outcome import Evaluated, Outcome
 
 Floats = npt.NDArray[np.float64]
 
-#: Steps of compiled tables that nobody has to ask for: a few seconds.
-FREE_WORK = 3e8
-#: What a proof for more nodes may take that nobody asked for: a few seconds, by counts that are the same everywhere.
+#: What nobody has to ask for is counted in families, states and steps, which are the same on every machine. Tables of
+#: all families may take so many steps; with at most so many families (18 columns) they also give margins, other classes
+#: and a posterior, each of which is several passes over all of them.
+FREE_WORK, FREE_FAMILIES = 3e8, 3 * 10**6
+#: What a proof by the parent sets of use may take.
 FREE_EFFORT: dict[str, Any] = {"max_looked_at": 3 * 10**7, "max_kept": 10**5, "max_followed": 10**5, "group": 16}
 #: Up to this many nodes tables are made of few known families; above they would hold almost nothing.
 MAX_KNOWN_NODES = 16
@@ -68,7 +70,7 @@ def look_back(
     Parameters
     ----------
     exact : ``"on"``: score all families that the knowledge allows, whatever it takes; ``"off"``: none beyond those
-        known; ``"auto"``: where compiled kernels do it in seconds.
+        known; ``"auto"``: within a budget of families and states, by formula.
     rationed : evaluations are to be spent sparingly: ``"auto"`` then spends none.
     seconds : left for the proof of a large graph.
     stop : asked while it is made; True ends it with what is proved by then.
@@ -129,14 +131,19 @@ def _tables(
     if exact == "on":
         check_size(evaluator.score, evaluator.settings.max_memory)
         return None
-    work = compiled_work(evaluator.score)
-    if exact == "auto" and not rationed and work is not None and work <= FREE_WORK:
+    if exact == "auto" and not rationed and _is_free(evaluator) and d << (d - 1) <= FREE_FAMILIES:
         return all_tables(evaluator, constraints)
     if d > MAX_KNOWN_NODES:
         return None
     if exact != "off" and not rationed:
         _know_neighbours(evaluator, best, constraints)
     return known_tables(evaluator, constraints)
+
+
+def _is_free(evaluator: Evaluator) -> bool:
+    """Tell whether tables of all families are made unasked."""
+    work = compiled_work(evaluator.score)
+    return work is not None and work <= FREE_WORK
 
 
 def _stopped_by(stop: Callable[[], bool]) -> Callable[[], float]:
@@ -154,7 +161,8 @@ def _proof(
     clock: Callable[[], float],
 ) -> Certificate | None:
     """Return a bound by the parent sets of use, where tables of all families are too large; unasked only a proof."""
-    if exact == "off" or (exact == "auto" and rationed) or not can_enumerate(evaluator.score):
+    listed = can_enumerate(evaluator.score)
+    if exact == "off" or (exact == "auto" and rationed) or (exact == "on" and not listed):
         return None
     if exact == "on":
         memory = evaluator.settings.max_memory * 2**30
@@ -163,9 +171,12 @@ def _proof(
         return certify_large(evaluator, constraints, best, effort)
     if evaluator.score.level_of(best.local[0]) is not None:  # many levels to solve
         return None
-    effort = Effort(time.monotonic() + seconds, clock=clock, **FREE_EFFORT)
-    proof = certify_large(evaluator, constraints, best, effort)
-    return proof if proof is not None and proof.upper_bound <= proof.best.scores[0] + proof.tolerance else None
+    if listed:
+        effort = Effort(time.monotonic() + seconds, clock=clock, **FREE_EFFORT)
+        proof = certify_large(evaluator, constraints, best, effort)
+        if proof is not None and proof.upper_bound <= proof.best.scores[0] + proof.tolerance:
+            return proof
+    return certify(all_tables(evaluator, constraints), evaluator, constraints, best) if _is_free(evaluator) else None
 
 
 def _know_neighbours(evaluator: Evaluator, best: Evaluated, constraints: Constraints) -> None:

@@ -1,5 +1,7 @@
 """Margins and other equivalence classes for larger graphs, found by climbing over families that are already scored."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -25,6 +27,21 @@ STEPS = 10_000
 MAX_SPREAD = 0.1
 #: DAGs near the best one whose class is looked at.
 MAX_CLASSES = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """What chains over orders of the nodes saw, and the families that they were weighed by."""
+
+    edges: Floats  # (C, d, d) probability of each edge, for each chain
+    orders: npt.NDArray[np.int64]  # (C, K, d)
+    families: Families
+    logs: Floats  # log weight of each family
+
+    @property
+    def spread(self) -> float:
+        """The largest difference between the chains in the probability of an edge."""
+        return float(np.ptp(self.edges, axis=0).max())
 
 
 class KnownAlternatives:
@@ -99,6 +116,11 @@ class KnownAlternatives:
         ----------
         log_odds : of an edge, before the data are seen.
         """
+        found = self.chains(log_odds, seed)
+        return found.edges.mean(axis=0) if found is not None and found.spread <= MAX_SPREAD else None
+
+    def chains(self, log_odds: float, seed: int) -> "Chains | None":
+        """Return what chains over orders saw; None: some order has no DAG of known families."""
         d, score = len(self.dag), self.evaluator.score
         assert score.evidence_scale is not None
         rng = np.random.default_rng(seed)
@@ -110,9 +132,8 @@ class KnownAlternatives:
         logs = (self._share + score.sparsity_price(families)) / score.evidence_scale + log_odds * families.sizes
         heaviest = np.lexsort((-logs, self._nodes))
         lists = self._words[heaviest], logs[heaviest], bounds
-        chains = order_sampling.edge_chains(starts, *lists, steps=STEPS * d, seed=seed)
-        spread = float(np.ptp(chains, axis=0).max())
-        return chains.mean(axis=0) if spread <= MAX_SPREAD else None
+        edges, orders = order_sampling.order_chains(starts, *lists, steps=STEPS * d, seed=seed)
+        return Chains(edges, orders, families[heaviest], logs[heaviest])
 
     def _base_is_known(self) -> bool:
         """Tell whether every order has a DAG: each node's family without parents is known."""

@@ -148,10 +148,16 @@ class NoiseChecks:
         given = self._other_parents(i, j)
         pairs = self._tests.pair(i, j, given, noise), self._tests.pair(j, i, given, noise)
         fits = [pair.p_value for pair in pairs]
-        for side, family in enumerate(self._families(i, j)):
-            if fits[side] >= self._rejects:  # else the direction is rejected, whatever its family says
-                fits[side] = min(fits[side], self._tests.family(*family, noise).p_value)
+        if self._may_tell(*fits):  # else neither direction is preferred, whatever the families say
+            for side, family in enumerate(self._families(i, j)):
+                if fits[side] >= self._rejects:  # else the direction is rejected, whatever its family says
+                    fits[side] = min(fits[side], self._tests.family(*family, noise).p_value)
         return _Evidence(noise, (fits[0], fits[1]), pairs)
+
+    def _may_tell(self, forward: float, reverse: float) -> bool:
+        """Tell whether tests between both ends may lead to a verdict or a probability that is shown."""
+        low, high = sorted((forward, reverse))
+        return low < self._rejects or direction_probability(high, low) >= SHOWN_PROBABILITY
 
     def _other_parents(self, i: int, j: int) -> tuple[int, ...]:
         return tuple(sorted({*self._parents[i], *self._parents[j]} - {i, j}))

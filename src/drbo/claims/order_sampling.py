@@ -13,7 +13,7 @@ from drbo.search.exact.subset_kernels import cores
 Floats = npt.NDArray[np.float64]
 
 
-def edge_chains(
+def order_chains(
     starts: npt.NDArray[np.int64],  # (C, d) an order for each chain
     words: npt.NDArray[
         np.uint64
@@ -22,14 +22,17 @@ def edge_chains(
     bounds: npt.NDArray[np.int64],  # (d + 1,) where each node's families begin
     steps: int,
     seed: int,
-) -> Floats:
-    """Return the probability (C, d, d) of each edge that each chain saw in the second half of its steps."""
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return the probability (C, d, d) of each edge over orders (C, K, d) that each chain saw, and these orders.
+
+    They are one every d steps of the second half of its steps.
+    """
     chains, d = starts.shape
     rng = np.random.default_rng(seed)
     moved, length, uniform = (
         np.stack(parts) for parts in zip(*(_draws(rng, d, steps) for _ in range(chains)), strict=True)
     )
-    return _core.edge_chains(starts, words, logs, bounds, moved, length, uniform, cores())
+    return _core.order_chains(starts, words, logs, bounds, moved, length, uniform, cores())
 
 
 def _draws(rng: np.random.Generator, d: int, steps: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:

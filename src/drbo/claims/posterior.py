@@ -62,7 +62,7 @@ def by_sums(logs: Floats, dag: Bools, parents: float | None) -> tuple[Floats, st
     def found(log_odds: float) -> Floats:
         return edge_sums(logs + log_odds * sizes)
 
-    mean, why = _expected(dag, parents)
+    mean, why = expected_parents(dag, parents)
     if parents is None and d <= MAX_AVERAGED:
         posterior, mean = averaged(found, d, counted, start=mean)
         return posterior, words(mean, "learned from the table", over)
@@ -71,12 +71,12 @@ def by_sums(logs: Floats, dag: Bools, parents: float | None) -> tuple[Floats, st
 
 def by_chains(others: KnownAlternatives, parents: float | None) -> tuple[Floats | None, str]:
     """Return the probability (d, d) of each edge by chains over orders, and the prior; None where they disagree."""
-    mean, why = _expected(others.dag, parents)
+    mean, why = expected_parents(others.dag, parents)
     posterior = others.posterior(edge_log_odds(len(others.dag), mean, "orders"), seed=0)
     return posterior, "" if posterior is None else words(mean, why, "orders of the columns, sampled by MCMC")
 
 
-def _expected(dag: Bools, parents: float | None) -> tuple[float, str]:
+def expected_parents(dag: Bools, parents: float | None) -> tuple[float, str]:
     """Return a single expected number of parents, and where it comes from."""
     return (nearest(dag.sum() / len(dag)), "as in the best graph") if parents is None else (parents, "as stated")
 

@@ -121,6 +121,7 @@ class CheckedEdge:
     untested: str = ""  # why the check does not apply, in words
     doubt: str = ""  # what speaks against the direction that the equivalence class has, in words
     confounded: bool = False  # a hidden cause is likely here: :mod:`drbo.claims.hidden_check`
+    unfollowed: str = ""  # an experiment that changes the cause and leaves the effect as it is
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -179,6 +180,10 @@ class ExperimentRecord:
         """What a fit has to be asked for to treat a table in the same way."""
         known = [KnownTarget(one.experiment, one.column, one.kind) for one in self.targets if one.kind != "found"]
         return ExperimentColumn(self.column, self.labels[0], plain_known(known) or None)
+
+    def targets_of(self, experiment: str) -> list[Target]:
+        """Return the targets of an experiment, the largest margin first."""
+        return [one for one in self.targets if one.experiment == experiment]
 
     def changed(self, names: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return (E - 1, d) True where an experiment beside the control changes a column."""

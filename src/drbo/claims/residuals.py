@@ -15,7 +15,7 @@ from scipy.interpolate import BSpline
 
 from drbo.claims.additive_fit import LEAST_VARIANCE, Design, SmoothTerm, additive_coefficients
 from drbo.claims.record import NoiseModel
-from drbo.data.table import standardized
+from drbo.data.units import standardized
 
 Floats = npt.NDArray[np.float64]
 

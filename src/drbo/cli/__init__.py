@@ -27,6 +27,8 @@ from drbo.cli.interrupts import INTERRUPTED, NO_RESULT
 from drbo.cli.judge import judge
 from drbo.cli.lag import lag
 from drbo.cli.messages import OutputError, ready_streams, say, say_error, say_warning
+from drbo.cli.moments import moments
+from drbo.cli.next import next_
 from drbo.cli.report import report
 from drbo.cli.resume import resume
 from drbo.cli.score import score
@@ -134,8 +136,10 @@ for command in (
     export,
     judge,
     effects,
+    next_,
     score,
     compare,
+    moments,
     lag,
     simulate,
     datasets,

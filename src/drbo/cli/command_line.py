@@ -23,7 +23,7 @@ def command_line(context: click.Context, changes: Mapping[str, str] | None = Non
         value = changes.get(name, context.params.get(name))
         given = name in changes or context.get_parameter_source(name) in GIVEN
         if not isinstance(parameter, click.Option):
-            arguments.append(str(value))
+            arguments += map(str, value) if isinstance(value, tuple) else [str(value)]
         elif given and (command or name not in ("output", "force", "as_json", "quiet")):
             flag = max(parameter.opts, key=len)
             values: Sequence[Any] = value if parameter.multiple else [value]  # type: ignore[assignment]

@@ -11,15 +11,9 @@ import click
 from drbo.cli.command_line import command_line, quoted
 from drbo.cli.executors import executor_for, worker_options
 from drbo.cli.experiments import experiment_options
-from drbo.cli.fit_request import (
-    check_combinations,
-    fit_arguments,
-    resampling_of,
-    run_settings,
-    start_of,
-    weights_of,
-)
+from drbo.cli.fit_request import check_combinations, fit_arguments, resampling_of, run_settings, start_of, weights_of
 from drbo.cli.interrupts import INTERRUPTED, Run, limited_run
+from drbo.cli.many_rows import rows_options, rows_unread
 from drbo.cli.messages import say, show
 from drbo.cli.options import (
     COUNT,
@@ -53,7 +47,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Find the highest-scoring graph of a table.")
-@click.argument("data", type=FILE)
+@click.argument("data", type=FILE, nargs=-1, required=True, metavar="DATA")
 @config_option
 @click.option("-o", "--output", type=FILE, metavar="DIR", help="Folder for the result, the picture and the report.")
 @click.option("--force", is_flag=True, help="Replace the run in DIR, or write into a folder that contains other files.")
@@ -99,7 +93,7 @@ if TYPE_CHECKING:
 @click.option(
     "--exact/--no-exact",
     default=None,
-    help="Prove that the graph is optimal, or bound the gap, up to 64 columns.  [default: if it takes seconds]",
+    help="Prove that the graph is optimal, or bound the gap, up to 64 columns.  [default: within a budget of families]",
 )
 @click.option("--hidden", is_flag=True, help="Allow hidden common causes: the answer is a PAG (docs/hidden.md).")
 @click.option("--start", type=FILE, metavar="GRAPH", help="Start from this graph, e.g. an edited result.")
@@ -127,15 +121,18 @@ if TYPE_CHECKING:
 @click.option(
     "--no-other-targets", is_flag=True, help="Experiments with known targets (--targets) change no other variable."
 )
+@click.option("--drift", is_flag=True, help="Small shifts between experiments are drift, not targets (--experiment).")
 @group_options
 @data_options
+@rows_options
 @json_option
 @quiet_option
-def fit(data: Path, output: Path | None, force: bool, as_json: bool, quiet: bool, **options: Any) -> None:
+def fit(data: tuple[Path, ...], output: Path | None, force: bool, as_json: bool, quiet: bool, **options: Any) -> None:
     """Find the highest-scoring causal graph of the table in DATA.
 
     DATA is a CSV, TSV, Excel, Parquet, Feather, NPZ or NPY file, a table of an SQLite database (file.db::table), or -
-    for standard input, with one named column per variable. Ctrl-C ends the search and returns the best graph so far.
+    for standard input, with one named column per variable; or a folder of Parquet files, or files of 'drbo moments'.
+    Large tables are read piece by piece (docs/big-tables.md). Ctrl-C ends the search and returns the best graph so far.
     With -o the search is saved at regular intervals; 'drbo resume DIR' continues it.
 
     \b
@@ -151,6 +148,7 @@ def fit(data: Path, output: Path | None, force: bool, as_json: bool, quiet: bool
       drbo fit messy.xlsx --drop id,date --types "sex=category,grade=low<medium<high"
       drbo fit counts.csv --weights times --seeds 10
       drbo fit table.csv --start result --require "dose->outcome" -o edited
+      drbo fit clinic.npz hospital.npz
       drbo fit --config run.toml
     """
     arguments = fit_arguments(options)
@@ -162,7 +160,7 @@ def fit(data: Path, output: Path | None, force: bool, as_json: bool, quiet: bool
 
 
 def _fit(
-    data: Path,
+    data: tuple[Path, ...],
     output: Path | None,
     arguments: dict[str, Any],
     options: dict[str, Any],
@@ -173,16 +171,21 @@ def _fit(
     quiet: bool,
 ) -> None:
     """Read the table, search, save and print the result."""
-    frame = read_frame(data, options, quiet=quiet)
-    if not quiet:
-        say(f"{data}: {len(frame):,} rows, {frame.shape[1]} columns")
-    frame, weights = weights_of(frame, options["weights"])
-    frame, resampling = resampling_of(frame, options)
-    if not quiet:
-        doubts(frame, options)
+    unread = rows_unread(data, options, run_settings(arguments).max_memory, quiet=quiet)
+    if unread is not None:
+        (frame, weights), resampling = unread, None
+        arguments |= {"groups": False} if weights is not None else {}  # counted rows have no order
+    else:
+        frame = read_frame(data[0], options, quiet=quiet)
+        if not quiet:
+            say(f"{data[0]}: {len(frame):,} rows, {frame.shape[1]} columns")
+        frame, weights = weights_of(frame, options["weights"])
+        frame, resampling = resampling_of(frame, options)
+        if not quiet:
+            doubts(frame, options)
     if options["start"] is not None:
         labels = (options["groups"], options["experiment"])
-        arguments["start"] = start_of(options["start"], [str(name) for name in frame if name not in labels])
+        arguments["start"] = start_of(options["start"], [str(name) for name in frame.columns if name not in labels])
     call = command_line(click.get_current_context())
     with run_folder(output, force=force):
         one_search = options["missing"] != "impute" and options["seeds"] is None
@@ -194,7 +197,7 @@ def _fit(
             try:
                 found = search(frame, arguments | where, run, quiet=quiet, **extra)
             except DataError as error:
-                raise refused(error, frame, options) from error
+                raise error if unread is not None else refused(error, frame, options) from error
         result = replace(found, call=call)
         finish(result, output, as_json=as_json, quiet=quiet)
     exit_if_interrupted(result, output if one_search else None)

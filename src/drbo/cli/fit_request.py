@@ -32,10 +32,16 @@ def fit_arguments(options: dict[str, Any]) -> dict[str, Any]:
         arguments |= budget
     if options["penalty"] is not None:
         arguments["score_options"] = {"penalty": options["penalty"]}
+    if options["min_strength"] is not None:
+        arguments["score_options"] = arguments.get("score_options", {}) | {"min_strength": options["min_strength"]}
     if options["no_other_targets"]:
         if options["targets"] is None:
             raise SettingsError("--no-other-targets requires --targets", hint="add --targets FILE")
         arguments["score_options"] = arguments.get("score_options", {}) | {"others": "none"}
+    if options["drift"]:
+        if options["experiment"] is None:
+            raise SettingsError("--drift requires --experiment", hint="add --experiment COLUMN")
+        arguments["score_options"] = arguments.get("score_options", {}) | {"drift": True}
     if options["imputations"] is not None:
         arguments["imputations"] = options["imputations"]
     if options["hidden"]:

@@ -179,7 +179,8 @@ def _config_value(parameter: click.Parameter, value: Any, where: str) -> Any:
         value = as_list(
             [f"{key}={kind}" for key, kind in value.items()] if isinstance(value, dict) else map(str, value)
         )
-    items = value if parameter.multiple and isinstance(value, list) else [value]
+    several = parameter.multiple or parameter.nargs == -1
+    items = value if several and isinstance(value, list) else [value]
     for item in items:
         if not isinstance(item, str | int | float) or isinstance(item, bool):
             raise SettingsError(
@@ -189,7 +190,7 @@ def _config_value(parameter: click.Parameter, value: Any, where: str) -> Any:
     words = [str(item) for item in items]
     if any("\0" in word for word in words):
         raise SettingsError(f"{where} must not contain a null character", hint="remove the null character")
-    return words if parameter.multiple else words[0]
+    return words if several else words[0]
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -222,6 +222,7 @@ def result_as_json(result: "Result", files: list[Path]) -> str:
         "found_by": result.search.found_by,
         "upper_bound": None if result.proof is None else result.proof.upper_bound,
         "bound_valid_for": None if result.proof is None else result.proof.valid_for,
+        "fidelities": [vars(one) for one in result.search.fidelities],
         "top": [vars(entry) for entry in result.top],
         **({} if result.claims.experiments is None else {"targets": result.targets.to_dict("records")}),
         "data_hash": result.table.sha256,

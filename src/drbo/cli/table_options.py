@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 NOT_VARIABLES = ("groups", "weights", "clusters", "time", "group", "experiment")
 
 _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?)b?")
-_SEPARATOR_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
+SEPARATOR_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
 _DECIMAL_WORDS = {"comma": ",", "point": ".", "dot": "."}
 
 
@@ -99,8 +99,8 @@ def groups_of(options: Mapping[str, Any]) -> Any:
     return False if options["independent_rows"] else options["groups"]
 
 
-def file_options(command: F) -> F:
-    """Add the options that say how a table is read from its file."""
+def stream_file_options(command: F) -> F:
+    """Add the options that say how a table is read piece by piece."""
     options = (
         click.option(
             "--separator",
@@ -114,9 +114,18 @@ def file_options(command: F) -> F:
         click.option(
             "--encoding", metavar="NAME", help="Encoding of a text file, such as cp1252.  [default: detected]"
         ),
-        click.option("--sheet", metavar="NAME", help="Excel worksheet, by name or number.  [default: the first]"),
         click.option("--columns", metavar="'a,b'", help="Use only these columns; quote a name that contains a comma."),
         click.option("--drop", metavar="'a,b'", help="Leave out these columns."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def file_options(command: F) -> F:
+    """Add the options that say how a table is read from its file."""
+    options = (
+        click.option("--sheet", metavar="NAME", help="Excel worksheet, by name or number.  [default: the first]"),
         click.option(
             "--types",
             metavar="'a=TYPE,b=TYPE'",
@@ -131,7 +140,7 @@ def file_options(command: F) -> F:
     )
     for option in reversed(options):
         command = option(command)
-    return command
+    return stream_file_options(command)
 
 
 def read_frame(path: Path, options: Mapping[str, Any], *, quiet: bool = False) -> "pd.DataFrame":
@@ -139,7 +148,7 @@ def read_frame(path: Path, options: Mapping[str, Any], *, quiet: bool = False) -
     from drbo.data.read import read_table
     from drbo.data.types import listed, parsed_types, selected, typed
 
-    words = {"separator": _SEPARATOR_WORDS, "decimal": _DECIMAL_WORDS}
+    words = {"separator": SEPARATOR_WORDS, "decimal": _DECIMAL_WORDS}
     marks = {name: known.get(options[name] or "", options[name]) for name, known in words.items()}
     assumed, notes = list[str](), list[str]()
     given = {name: options[name] for name in ("encoding", "sheet", "max_input")}

@@ -5,6 +5,7 @@
 The module is long because every finding has a check and a sentence of its own.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from drbo.data.facts import SERIAL_TOPIC, Audit, ColumnFacts, Finding
 from drbo.data.serial import Serial, first_rows, is_clock, serial
 from drbo.data.sortability import explained, sortability
 from drbo.data.table import Table
+from drbo.data.table_moments import describing_rows
 from drbo.graph import check_dag
 
 Floats = npt.NDArray[np.float64]
@@ -37,8 +39,6 @@ EQUAL_LEVEL = 0.001  # p-value under which noise variances differ
 BINS = 12  # of the little histograms
 MUCH_MISSING = 0.2  # share of the cells
 MIN_COMPLETE = 10  # complete rows that are worth a look
-#: A longer table is described by so many of its rows: so many cells, but at least so many rows in all and per column.
-AUDIT_CELLS, AUDIT_ROWS, AUDIT_ROWS_PER_COLUMN = 2 * 10**6, 1_000, 4
 INVERTED_COLUMNS = 2_000  # with more, a column is not compared with all others together: an inverse takes too long
 
 
@@ -56,6 +56,8 @@ def audit(table: Table, *, independent: bool = False) -> Audit:
     >>> audit(Table.from_array(x)).findings[0].topic
     'scale'
     """
+    if table.totals is not None:
+        return _audit_totals(table, independent=independent)
     numeric = [j for j, levels in enumerate(table.levels) if levels is None]
     some, findings = _some_rows(table), [*_sample(table), *_missing(table)]
     columns = tuple(_column(some, j) for j in range(table.n_columns))
@@ -63,19 +65,45 @@ def audit(table: Table, *, independent: bool = False) -> Audit:
         some = some.complete_rows
         if some.n_rows < MIN_COMPLETE or (np.ptp(some.values, axis=0) == 0).any():
             return Audit(columns, tuple(findings))
-    findings += _rows(some, some.n_rows if table.incomplete else table.n_rows)
+    findings += [*_few(some.n_rows if table.incomplete else table.n_rows, table.n_columns), *_repeated(some)]
     if numeric:
         values = some.values[:, numeric]
         names = [table.names[j] for j in numeric]
-        findings += [*_scale(values, names), *_collinear(values, names), *_outliers(values, names)]
+        findings += [*_scale(values.std(axis=0), names), *_collinear(values, names), *_outliers(values, names)]
         findings += [*([] if independent else _time(table)), *_tails(values, names)]
     return Audit(columns, tuple(findings))
 
 
+def _audit_totals(table: Table, *, independent: bool) -> Audit:
+    """Look at a table of which only moments are here, and perhaps a sample of the rows."""
+    totals, names = table.totals, list(table.names)
+    assert totals is not None
+    spread = np.sqrt(np.diag(totals.moments.covariance))
+    if table.n_rows < MIN_COMPLETE:
+        text = (
+            "only moments of the rows are known: whether there are outliers, heavy tails, repeated rows, rows that "
+            "depend on each other or relations that are not linear cannot be checked"
+        )
+        sampled: list[ColumnFacts | None] = [None] * len(names)
+        findings = [Finding("sample", text, serious=True)]
+    else:
+        text = f"the audit is based on a random sample of {table.n_rows:,} of {totals.n:,} rows; ranges on all"
+        found = audit(replace(table, totals=None), independent=True)
+        sampled = list(found.columns)
+        findings = [Finding("sample", text, serious=False)]
+        findings += [one for one in found.findings if one.topic not in ("sample", "rows", "scale")]
+    findings += [*_few(totals.n, len(names)), *_scale(spread, names), *([] if independent else _time(table))]
+    columns = []
+    for j, (name, one) in enumerate(zip(names, sampled, strict=True)):
+        about = one or ColumnFacts(name=name, kind="numeric", distinct=0, counts=())
+        low, high, mean = (float(part[j]) for part in (totals.low, totals.high, totals.mean))
+        columns.append(replace(about, mean=mean, sd=float(spread[j]), min=low, max=high))
+    return Audit(tuple(columns), tuple(findings))
+
+
 def _enough_rows(table: Table) -> int:
     """Return how many rows describe a table."""
-    d = table.n_columns
-    return min(table.n_rows, max(AUDIT_CELLS // d, AUDIT_ROWS, AUDIT_ROWS_PER_COLUMN * d))
+    return min(table.n_rows, describing_rows(table.n_columns))
 
 
 def _some_rows(table: Table) -> Table:
@@ -111,7 +139,7 @@ def audit_arrows(
     ['varsortability', 'R2-sortability', 'equal variances']
     """
     graph = check_dag(dag)
-    table = _some_rows(table).complete_rows
+    table = _some_rows(replace(table, totals=None)).complete_rows
     few = table.n_rows <= table.n_columns or (np.ptp(table.values, axis=0) == 0).any()
     if any(levels is not None for levels in table.levels) or few:
         return ()
@@ -197,26 +225,27 @@ def _missing(table: Table) -> list[Finding]:
     return [Finding("missing", text, serious=bool(lost.mean() > MUCH_MISSING))]
 
 
-def _rows(table: Table, n_all: int) -> list[Finding]:
+def _few(n_rows: int, n_columns: int) -> list[Finding]:
+    if n_rows >= ROWS_PER_COLUMN * n_columns:
+        return []
+    few = f"fewer than {ROWS_PER_COLUMN} rows per column; expect missing and false edges"
+    return [Finding("rows", f"{n_rows} rows for {n_columns} columns: {few}", serious=n_rows < 3 * n_columns)]
+
+
+def _repeated(table: Table) -> list[Finding]:
     import pandas as pd
 
-    n, d = table.n_rows, table.n_columns
-    findings = []
-    if n_all < ROWS_PER_COLUMN * d:
-        few = f"fewer than {ROWS_PER_COLUMN} rows per column; expect missing and false edges"
-        findings.append(Finding("rows", f"{n_all} rows for {d} columns: {few}", serious=n_all < 3 * d))
-    repeated = int(pd.DataFrame(table.values).duplicated().sum())
-    if any(levels is None for levels in table.levels) and repeated > DUPLICATES * n:
-        text = (
-            f"{repeated} of {n} rows are exact duplicates of an earlier row and would be counted as extra evidence; "
-            "drop them unless they are separate observations"
-        )
-        findings.append(Finding("duplicates", text, serious=repeated > 0.1 * n))
-    return findings
+    n, repeated = table.n_rows, int(pd.DataFrame(table.values).duplicated().sum())
+    if all(levels is not None for levels in table.levels) or repeated <= DUPLICATES * n:
+        return []
+    text = (
+        f"{repeated} of {n} rows are exact duplicates of an earlier row and would be counted as extra evidence; "
+        "drop them unless they are separate observations"
+    )
+    return [Finding("duplicates", text, serious=repeated > 0.1 * n)]
 
 
-def _scale(values: Floats, names: list[str]) -> list[Finding]:
-    spread = values.std(axis=0)
+def _scale(spread: Floats, names: list[str]) -> list[Finding]:
     low, high = int(np.argmin(spread)), int(np.argmax(spread))
     ratio = spread[high] / spread[low]
     if len(names) > 1 and ratio < SAME_SCALE:
@@ -279,11 +308,21 @@ def audit_time(table: Table) -> tuple[Finding, ...]:
 
 def serial_rows(table: Table) -> Serial | None:
     """Return how alike neighbouring rows are, if they are: see :func:`drbo.data.serial.serial`."""
+    table = _in_order(table)
     return serial(table, _enough_rows(table))
 
 
+def _in_order(table: Table) -> Table:
+    """Return rows that stand beside each other in the table; of one that is only summed, its first rows."""
+    if table.totals is None:
+        return table
+    kept = table.totals.first
+    return Table.from_array(kept if kept.size else np.empty((0, table.n_columns)), table.names)
+
+
 def _time(table: Table) -> list[Finding]:
-    part, findings = first_rows(table, _enough_rows(table)), []
+    near, findings = _in_order(table), list[Finding]()
+    part = first_rows(near, _enough_rows(near))
     steady = [j for j, kind in enumerate(part.kinds) if kind == "numeric" and is_clock(part.values[:, j])]
     if steady:
         text = (
@@ -305,8 +344,8 @@ def _time(table: Table) -> list[Finding]:
     listed = _named(list(found.names), found.alike, [f"{value:.2f}" for value in found.lagged])
     text = (
         f"neighbouring rows are correlated in {len(found.alike)} of {len(found.names)} columns, as in a time series or "
-        f"a table sorted by something else (lag-1 correlation: {listed}): {table.n_rows:,} rows are worth about "
-        f"{table.n_rows * found.share(table.n_rows):,.0f} independent ones, and what they share may be a hidden cause. "
+        f"a table sorted by something else (lag-1 correlation: {listed}): {table.n_all:,} rows are worth about "
+        f"{table.n_all * found.share(table.n_all):,.0f} independent ones, and what they share may be a hidden cause. "
         "'drbo lag' adds lagged columns and tiers, --groups names rows that belong together, and --independent-rows "
         "says that their order means nothing (docs/groups.md)"
     )

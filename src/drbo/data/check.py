@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from drbo.data.blocks import is_large
 from drbo.data.columns import Column, is_constant, read_column, read_numbers, shortened
 from drbo.data.dependence import find_dependent, find_relabelled, rank_is_telling
 from drbo.data.frames import as_frame
 from drbo.data.lines import check_width
 from drbo.data.missing import complete_rows, missing_cells, note, refuse
-from drbo.data.table import Table, is_large
+from drbo.data.table import Table
 from drbo.data.weights import checked_weights
 from drbo.deadline import current
 from drbo.errors import DataError, SettingsError
@@ -70,7 +71,7 @@ def check_table(
 
 def read_columns(frame: "pd.DataFrame", missing: str, notes: list[str]) -> Table:
     """Decide the kind of every column, and refuse, drop or keep rows with missing values."""
-    _check_shape(*frame.shape)
+    check_shape(*frame.shape)
     missing_here = missing_cells(frame)
     if missing == "drop" and missing_here.any():
         notes.append(note(frame, missing_here, missing))
@@ -116,9 +117,13 @@ def find_fixed(table: Table) -> dict[int, str]:
 
 def recheck(table: Table) -> None:
     """Refuse a table that :func:`check_table` could not have made; for one that was read back from a file."""
-    _check_shape(table.n_rows, table.n_columns)
+    check_shape(table.n_all, table.n_columns)
     if len(set(table.names)) < table.n_columns:
         raise DataError("two columns have the same name")
+    if table.totals is not None:  # a sample of their rows may be constant
+        if not np.isfinite(table.values).all() or not np.isfinite(table.totals.first).all():
+            raise DataError("a sample of rows is not complete")
+        return
     for name, kind, levels, column in zip(table.names, table.kinds, table.levels, table.values.T, strict=True):
         cells = column[~np.isnan(column)]
         values = cells if len(cells) == 0 else read_numbers(name, cells).values
@@ -153,7 +158,8 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
         )
 
 
-def _check_shape(n_rows: int, n_columns: int) -> None:
+def check_shape(n_rows: int, n_columns: int) -> None:
+    """Refuse a table with too few rows or columns, or too many columns."""
     check_width(n_columns, "the table")
     for count, least, what in ((n_rows, MIN_ROWS, "sample"), (n_columns, MIN_COLUMNS, "feature")):
         if count < least:  # the sentence that scikit-learn uses

@@ -4,8 +4,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import qr
 
+from drbo.data.blocks import row_blocks
 from drbo.data.moments import complete_moments
-from drbo.data.table import Table, row_blocks
+from drbo.data.table import Table
+from drbo.data.table_moments import TableMoments
 from drbo.threads import one_blas_thread
 
 FloatArray = npt.NDArray[np.float64]
@@ -16,6 +18,8 @@ TOLERANCE = 1e-10
 SMALLEST_COEFFICIENT = 1e-6
 #: With a matrix of cosines whose eigenvalues are above this, every residual is above its root.
 REGULAR = 1e-6
+#: Products of columns of length 1 have rounding errors of about this size: smaller eigenvalues are 0.
+GRAM_ROUNDING = 1e-12
 #: Sizes of numbers, and standard deviations as a share of them, for which the cosines have digits enough to tell.
 HUGE, FLAT = 1e100, 1e-4
 #: Columns that are compared with all others at once.
@@ -69,6 +73,43 @@ def find_relabelled(table: Table) -> dict[int, str]:
     return dict(sorted(_same_groups(table, by_name, ("categorical", "categorical")).items()))
 
 
+def find_dependent_sums(sums: TableMoments) -> dict[int, str]:
+    """Return the columns that the others make superfluous, as :func:`find_dependent` does, from products alone.
+
+    Products have half the digits: a column is a combination of others if its residual is under a millionth of it.
+
+    Examples
+    --------
+    >>> a, b = np.random.default_rng(0).normal(size=(2, 50))
+    >>> find_dependent_sums(TableMoments.of_rows(["a", "b", "c"], np.column_stack([a, b, 2 * a + 1])))
+    {2: "is a linear function of column 'a' (2 * 'a' + 1)"}
+    """
+    by_name = sorted(range(len(sums.names)), key=lambda j: sums.names[j])
+    lengths = np.sqrt(np.diag(sums.products))[by_name]
+    cosines = sums.products[np.ix_(by_name, by_name)] / lengths / lengths[:, None]
+    with one_blas_thread():
+        if sums.n - 1 < len(by_name):
+            copies = np.triu(np.abs(cosines) > 1 - GRAM_ROUNDING, 1)
+            partners = {int(j): [int(np.argmax(copies[:, j]))] for j in np.flatnonzero(copies.any(axis=0))}
+        elif _is_positive(cosines):
+            return {}
+        else:
+            values, vectors = np.linalg.eigh(cosines)
+            partners = _combinations(np.sqrt(np.where(values > GRAM_ROUNDING, values, 0.0))[:, None] * vectors.T)
+    found = {by_name[place]: [by_name[p] for p in sorted(others)] for place, others in partners.items()}
+    return {j: _phrase_of_sums(sums, j, others) for j, others in sorted(found.items())}
+
+
+def _phrase_of_sums(sums: TableMoments, column: int, others: list[int]) -> str:
+    if len(others) != 1:
+        return _combination([sums.names[j] for j in others])
+    other = others[0]
+    slope = sums.products[column, other] / sums.products[other, other]
+    offset = sums.mean[column] - slope * sums.mean[other]
+    size = max(abs(sums.low[column]), abs(sums.high[column]))
+    return _line(sums.names[other], slope, offset if abs(offset) > 1e-9 * size else 0.0)
+
+
 def _partners(table: Table, numeric: list[int]) -> dict[int, list[int]]:
     """Return the superfluous ones among the numeric columns, by their place among them, each with its partners."""
     telling = rank_is_telling(table)
@@ -110,9 +151,13 @@ def _is_regular(table: Table, numeric: list[int]) -> bool:
     lengths = np.sqrt(np.diag(covariance.covariance))
     if not (lengths > FLAT * scale).all():
         return False  # nearly constant beside its size: the mean took too many digits
-    cosines = covariance.covariance / lengths / lengths[:, None]
+    return _is_positive(covariance.covariance / lengths / lengths[:, None])
+
+
+def _is_positive(cosines: FloatArray) -> bool:
+    """Tell whether all eigenvalues of a matrix of cosines are far above rounding."""
     try:
-        np.linalg.cholesky(cosines - REGULAR * np.eye(len(lengths)))
+        np.linalg.cholesky(cosines - REGULAR * np.eye(len(cosines)))
     except np.linalg.LinAlgError:
         return False
     return True
@@ -190,9 +235,7 @@ def _residuals(columns: FloatArray) -> FloatArray:
 
 def _phrase(table: Table, column: int, others: list[int]) -> str:
     if len(others) > 1:
-        named = ", ".join(f"'{table.names[j]}'" for j in others[:MOST_NAMED])
-        more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
-        return f"is an exact linear combination of {named}{more}"
+        return _combination([table.names[j] for j in others])
     values, other = table.values[:, column], table.values[:, others[0]]
     name = table.names[others[0]]
     if (values == other).all():
@@ -200,7 +243,17 @@ def _phrase(table: Table, column: int, others: list[int]) -> str:
     low, high = np.argmin(other), np.argmax(other)
     slope = (values[high] - values[low]) / (other[high] - other[low])
     offset = values[low] - slope * other[low]
-    shift = "" if abs(offset) <= 1e-9 * np.abs(values).max() else f" {'-' if offset < 0 else '+'} {abs(offset):.6g}"
+    return _line(name, slope, offset if abs(offset) > 1e-9 * np.abs(values).max() else 0.0)
+
+
+def _combination(names: list[str]) -> str:
+    named = ", ".join(f"'{name}'" for name in names[:MOST_NAMED])
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"is an exact linear combination of {named}{more}"
+
+
+def _line(name: str, slope: float, offset: float) -> str:
+    shift = f" {'-' if offset < 0 else '+'} {abs(offset):.6g}" if offset else ""
     return f"is a linear function of column '{name}' ({slope:.6g} * '{name}'{shift})"
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.table import by_columns, is_large
+from drbo.data.blocks import by_columns, is_large
+from drbo.data.table_moments import TableMoments
 from drbo.data.text import check_unique, is_unicode, numbered
 from drbo.errors import DataError
 
@@ -27,6 +28,10 @@ def as_frame(data: Any) -> "pd.DataFrame":
     """
     import pandas as pd
 
+    if isinstance(data, TableMoments):
+        raise DataError(
+            "the rows of the table are needed here, but only their moments were given", hint="pass the table itself"
+        )
     library = type(data).__module__.partition(".")[0]
     if isinstance(data, pd.DataFrame):
         frame = data.reset_index(drop=True)

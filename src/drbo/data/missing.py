@@ -90,7 +90,11 @@ def note(frame: "pd.DataFrame", missing: Bools, policy: str) -> str:
     >>> note(frame, missing_cells(frame), "drop")
     'missing="drop": dropped 1 of 4 rows; valid only if values are missing completely at random (MCAR)'
     """
-    n, rows, cells = len(frame), int(missing.any(axis=1).sum()), int(missing.sum())
+    return said(policy, len(frame), int(missing.any(axis=1).sum()), int(missing.sum()))
+
+
+def said(policy: str, n: int, rows: int, cells: int) -> str:
+    """Return what a policy does with so many missing cells in so many of n rows, and what it takes for granted."""
     if policy == "drop":
         words = f"dropped {rows} of {n} rows; valid only if values are missing completely at random (MCAR)"
     elif policy == "em":

@@ -37,6 +37,12 @@ class Moments:
     n: float  # the (effective) number of rows
     pairs: Floats  # (d, d) rows in which both columns are seen; the diagonal: one column
 
+    @property
+    def correlation(self) -> Floats:
+        """The covariance of columns of variance 1."""
+        deviation = np.sqrt(np.diag(self.covariance))
+        return np.asarray(self.covariance / deviation / deviation[:, None])
+
     def take(self, columns: npt.NDArray[np.intp]) -> "Moments":
         """Return the moments of these columns, in this order."""
         both = np.ix_(columns, columns)
@@ -73,8 +79,8 @@ def moments(
         total = float(weight.sum())
         return Moments(mean, centred.T @ centred / total, total, np.full((values.shape[1],) * 2, total))
     pairs = (seen * weight[:, None]).T @ seen.astype(np.float64)
-    _check_pairs(pairs, [str(j) for j in range(len(pairs))] if names is None else names)
-    n = _effective(pairs)
+    check_pairs(pairs, [str(j) for j in range(len(pairs))] if names is None else names)
+    n = effective(pairs)
     low, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     mean, covariance = _em((values - low) / spread, seen, weight)
@@ -103,15 +109,17 @@ def effective_rows(values: Floats) -> float:
     2.0
     """
     seen = (~np.isnan(values)).astype(np.float64)
-    return _effective(seen.T @ seen)
+    return effective(seen.T @ seen)
 
 
-def _effective(pairs: Floats) -> float:
+def effective(pairs: Floats) -> float:
+    """Return the harmonic mean of the numbers of rows in which two columns are seen together."""
     upper = pairs[np.triu_indices(len(pairs), 1)]
     return 1.0 / float(np.mean(1.0 / upper)) if upper.all() else 0.0
 
 
-def _check_pairs(pairs: Floats, names: Sequence[str]) -> None:
+def check_pairs(pairs: Floats, names: Sequence[str]) -> None:
+    """Refuse two columns that are never seen together."""
     never = np.argwhere(np.triu(pairs == 0, 1))
     if len(never):
         i, j = never[0]

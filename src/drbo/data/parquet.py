@@ -8,6 +8,7 @@ columns is not asked for: it ends the process on some damaged files.
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -45,11 +46,18 @@ class _Chunk(NamedTuple):
 
 def read_parquet(path: Path, limit: InputLimit) -> Any:
     """Return the table of a Parquet file as a pyarrow table; one that unpacks to too much is refused before."""
-    pyarrow, parquet = load_pyarrow(path, "parquet")
-    try:
+    with refusing_parquet(path) as (pyarrow, parquet):
         table = _table(pyarrow, parquet, path, limit)
         pyarrow.default_memory_pool().release_unused()
         return table
+
+
+@contextmanager
+def refusing_parquet(path: Path) -> Iterator[tuple[Any, Any]]:
+    """Give pyarrow and its reader of Parquet; what a damaged file provokes in them becomes an error that names it."""
+    pyarrow, parquet = load_pyarrow(path, "parquet")
+    try:
+        yield pyarrow, parquet
     except (pyarrow.ArrowException, OSError, IndexError) as error:
         raise DataError(f"file '{path}' is not a complete Parquet file", hint="write it again") from error
 
@@ -68,6 +76,18 @@ def load_pyarrow(path: Path, module: str) -> tuple[Any, Any]:
 def _table(pyarrow: Any, parquet: Any, path: Path, limit: InputLimit) -> Any:
     """Return the table; repeated texts are stored once, and once they stay until their full size is known."""
     packed, what = path.stat().st_size, f"file '{path}'"
+    schema = checked_schema(pyarrow, parquet, path, limit)
+    kinds = (pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.large_binary())
+    texts = [field.name for field in schema if field.type in kinds]
+    table = parquet.ParquetFile(path, read_dictionary=texts).read()
+    size = sum(_text_bytes(table, name) for name in texts if name in table.column_names)
+    limit.check_unpacked(table.nbytes + size, packed, what)
+    return table.cast(schema)
+
+
+def checked_schema(pyarrow: Any, parquet: Any, path: Path, limit: InputLimit) -> Any:
+    """Return names and types of the columns, after a look at what all pages unpack to."""
+    packed, what = path.stat().st_size, f"file '{path}'"
     with path.open("rb") as stream:
         footer = _footer(stream, packed, what)
         schema = parquet.read_schema(path)
@@ -77,12 +97,14 @@ def _table(pyarrow: Any, parquet: Any, path: Path, limit: InputLimit) -> Any:
         cells = sum(chunk.n_cells * widths[min(chunk.column, len(widths) - 1)] for chunk in chunks)
         limit.check_unpacked(cells * _CELL_BYTES, packed, what)
         _check_pages(stream, chunks, packed, limit, what)
-    kinds = (pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.large_binary())
-    texts = [field.name for field in schema if field.type in kinds]
-    table = parquet.ParquetFile(path, read_dictionary=texts).read()
-    size = sum(_text_bytes(table, name) for name in texts if name in table.column_names)
-    limit.check_unpacked(table.nbytes + size, packed, what)
-    return table.cast(schema)
+    return schema
+
+
+def n_cells(path: Path) -> int:
+    """Return how many cells the footer of a file speaks of."""
+    what = f"file '{path}'"
+    with refusing_parquet(path), path.open("rb") as stream:
+        return sum(chunk.n_cells for chunk in _chunks(_footer(stream, path.stat().st_size, what), what))
 
 
 def _footer(stream: IO[bytes], packed: int, what: str) -> bytes:

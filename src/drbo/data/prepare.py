@@ -16,7 +16,9 @@ from drbo.data.frames import as_frame
 from drbo.data.groups import in_larger_groups, split_groups, within_groups
 from drbo.data.missing import Policy, complete_rows, missing_cells, note, table_policy
 from drbo.data.moments import effective_rows
+from drbo.data.summed import check_missing, checked_totals
 from drbo.data.table import Table
+from drbo.data.table_moments import TableMoments
 from drbo.data.types import typed
 from drbo.data.weights import checked_weights, weights_in_words
 from drbo.errors import DataError, SettingsError
@@ -83,6 +85,8 @@ class Preparation:
 
     def prepare(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> Prepared:
         """Return the checked table of a fit."""
+        if isinstance(X, TableMoments):
+            return self._of_totals(X, sample_weight)
         if self.experiments is not None:
             return self._by_experiment(X, sample_weight)
         if split_groups(self._frame(X), self.groups)[1] is not None:
@@ -124,9 +128,42 @@ class Preparation:
         found = serial_rows(table)
         if found is None or not found.dependent or all(len(np.unique(c)) <= FEW_VALUES for c in table.values.T):
             return table, notes
-        share = found.share(table.n_rows)
+        share = found.share(table.n_all)
+        told = f"every row counts as {share:.2g} rows: neighbours are alike"
+        if table.totals is not None:
+            return replace(table, totals=replace(table.totals, worth=share)), (*notes, told)
         weights = np.full(table.n_rows, share) if table.weights is None else table.weights * share
-        return replace(table, weights=weights), (*notes, f"every row counts as {share:.2g} rows: neighbours are alike")
+        return replace(table, weights=weights), (*notes, told)
+
+    def _of_totals(self, totals: TableMoments, sample_weight: npt.ArrayLike | None) -> Prepared:
+        """Return the checked table of a fit to moments, with the rows that were kept beside them."""
+        for what, given in (
+            ("experiments", self.experiments),
+            ("groups", self.groups or None),
+            ("types", self.types),
+            ("sample weights", sample_weight),
+        ):
+            if given is not None:
+                raise SettingsError(
+                    f"moments cannot be combined with {what}: the rows behind them are not known",
+                    hint=f"fit the table itself, or omit {what}",
+                )
+        if len(totals.sample) == totals.n > 0 and not totals.patterns:  # nothing was left out of it
+            return self._of_sample(totals)
+        table, notes = checked_totals(
+            totals, missing=self.missing, on_constant=self.on_constant, on_collinear=self.on_collinear
+        )
+        table, notes = self._counted(table, notes)
+        return Prepared(list(totals.names), table, notes, independent=self.groups is False)
+
+    def _of_sample(self, totals: TableMoments) -> Prepared:
+        """Return the checked table of a stream so short that all of its rows were kept."""
+        import pandas as pd
+
+        told = list[str]()
+        check_missing(totals, self.missing, told)
+        data = self.prepare(pd.DataFrame(totals.sample, columns=list(totals.names)))
+        return replace(data, notes=(*told, *data.notes))
 
     def _by_experiment(self, X: Any, sample_weight: npt.ArrayLike | None) -> Prepared:
         """Return the checked table of a fit with the experiment of every row."""

@@ -181,6 +181,11 @@ def _read_numpy(path: Path, limit: InputLimit) -> "pd.DataFrame":
 def _from_npz(path: Path, stream: IO[bytes], limit: InputLimit) -> "pd.DataFrame":
     with open_zip(stream, f"file '{path}'", limit) as archive:
         members = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+        if {"about", "products"} <= set(members):
+            raise DataError(
+                f"file '{path}' contains the moments of a table, not its rows",
+                hint="only 'drbo fit' and 'drbo moments' can use moments",
+            )
         tables = ["X"] if "X" in members else [name for name in members if _n_axes(archive, name) == 2]
         if len(tables) != 1:
             held = ", ".join(members) or "nothing"

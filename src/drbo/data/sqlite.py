@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,19 @@ _ALLOWED = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
 
 def read_sqlite(path: Path, table: str, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
     """Return a table of a database; without a name, the only one that there is."""
+    rows, size, what = list[tuple[Any, ...]](), 0, f"file '{path}'"
+    pieces = sqlite_pieces(path, table, notes)
+    names = next(pieces)
+    for some in pieces:
+        for row in some:
+            size += sum(BYTES_PER_TEXT + len(cell) if isinstance(cell, str | bytes) else 8 for cell in row)
+        limit.check(size, what)
+        rows += some
+    return columns_as_frame(names, rows, range(len(names)), f"{what}, table '{table}'" if table else what)
+
+
+def sqlite_pieces(path: Path, table: str, notes: list[str]) -> Iterator[list[Any]]:
+    """Yield the names of the columns, and then the rows of a table, some thousand at a time."""
     what = f"file '{path}'"
     try:
         # Immutable: no lock, no journal, and no file is written beside the database.
@@ -37,7 +51,11 @@ def read_sqlite(path: Path, table: str, limit: InputLimit, notes: list[str]) -> 
             database.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY)
             plain = [str(name) for name, sql in database.execute(_TABLES) if not _VIRTUAL.match(str(sql))]
             name = _chosen([name for name in plain if not name.startswith("sqlite_")], table, what, notes)
-            return _read(database, name, what, limit)
+            quoted = name.replace('"', '""')
+            cursor = database.execute(f'SELECT * FROM "{quoted}"')
+            yield [str(column[0]) for column in cursor.description]
+            while some := cursor.fetchmany(_ROWS_AT_ONCE):
+                yield some
     except (sqlite3.Error, ValueError) as error:
         if isinstance(error, DataError):
             raise
@@ -59,17 +77,3 @@ def _chosen(tables: list[str], wanted: str, what: str, notes: list[str]) -> str:
         )
     notes.append(f"table '{tables[0]}'")
     return tables[0]
-
-
-def _read(database: sqlite3.Connection, name: str, what: str, limit: InputLimit) -> "pd.DataFrame":
-    """Return all rows, counting what they take."""
-    quoted = name.replace('"', '""')
-    cursor = database.execute(f'SELECT * FROM "{quoted}"')
-    names = [str(column[0]) for column in cursor.description]
-    rows, size = list[tuple[Any, ...]](), 0
-    while some := cursor.fetchmany(_ROWS_AT_ONCE):
-        for row in some:
-            size += sum(BYTES_PER_TEXT + len(cell) if isinstance(cell, str | bytes) else 8 for cell in row)
-        limit.check(size, what)
-        rows += some
-    return columns_as_frame(names, rows, range(len(names)), f"{what}, table '{name}'")

@@ -42,6 +42,30 @@ class Dialect(NamedTuple):
     aligned: bool = False  # any number of spaces stands between two cells
 
 
+def text_pieces(
+    path: Path,
+    *,
+    separator: str | None,
+    header: bool,
+    zipped: bool,
+    limit: InputLimit,
+    encoding: str | None = None,
+) -> Iterator["pd.DataFrame"]:
+    """Yield the rows of a text file, some thousand at a time; its numbers have a decimal point."""
+    found = encoding and checked_encoding(encoding)
+    how = _dialect(path, _checked_separator(separator), header, zipped, found, limit)
+    for frame in _frames(path, [], how, limit):
+        yield numbers_from_text(frame, [], decimal=".")
+
+
+def _checked_separator(separator: str | None) -> str | None:
+    if separator is not None and (len(separator) != 1 or separator in '"\r\n' or not separator.isascii()):
+        raise SettingsError(
+            f"separator must be one ASCII character, got {separator!r}", hint="for example ';' or a tab"
+        )
+    return separator
+
+
 def read_text(
     path: Path,
     *,
@@ -54,10 +78,7 @@ def read_text(
     notes: list[str] | None = None,
 ) -> "pd.DataFrame":
     """Return the table of a text file; see :func:`drbo.data.read.read_table`."""
-    if separator is not None and (len(separator) != 1 or separator in '"\r\n' or not separator.isascii()):
-        raise SettingsError(
-            f"separator must be one ASCII character, got {separator!r}", hint="for example ';' or a tab"
-        )
+    separator = _checked_separator(separator)
     found = encoding and checked_encoding(encoding)
     notes = [] if notes is None else notes
     try:

@@ -239,6 +239,10 @@ class HiddenResult(Result):
         """Refuse: a table with hidden causes has no categories."""
         self.refuse("probabilities()")
 
+    def next_experiments(self, X: Any = None, **options: Any) -> NoReturn:
+        """Refuse: experiments are ranked over DAGs."""
+        self.refuse("next_experiments()")
+
     def refuse(self, what: str) -> NoReturn:
         """Refuse what is made for DAGs."""
         raise ResultError(

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from drbo.claims.experiments import class_of, experiment_record
+from drbo.claims.graph_draws import drawn_dags
+from drbo.constraints import Constraints
 from drbo.data.canonical import Canonical
 from drbo.data.frames import as_frame
 from drbo.data.prepare import Preparation
@@ -40,11 +43,31 @@ def has_seen(result: "Result", X: Any) -> bool:
 def score_of(result: "Result", graph: npt.ArrayLike, X: Any, score: Any) -> float:
     """Return the score of a DAG (d, d) on a table, with the score and the options of a result."""
     dag = check_dag(graph, result.names)
+    evaluator, job = _evaluator(result, X, score)
+    return float(evaluator.evaluate_one(dag[np.ix_(job.columns, job.columns)]).scores[0])
+
+
+def _evaluator(result: "Result", X: Any, score: Any = None) -> tuple[Evaluator, Canonical]:
+    """Return an evaluator of the score of a result on a table, and the order of its columns."""
     table = _table(result, as_frame(X), "error")
     name = score_of_file(result.score_name, score, "the result")
     job = Canonical(table, list(result.names), result.seed, movable=True)  # in the order of the fit: the same bits
     made = build_score(name, job.table, job.ordered_options(result.scoring.plain_options))
-    return float(Evaluator(made, Settings()).evaluate_one(dag[np.ix_(job.columns, job.columns)]).scores[0])
+    return Evaluator(made, Settings()), job
+
+
+def drawn_classes(result: "Result", X: Any, count: int) -> tuple[list[tuple[float, BoolMatrix]], str]:
+    """Return the shares and classes of graphs drawn from the posterior on a table, and how they were drawn."""
+    evaluator, job = _evaluator(result, X)
+    given = Constraints.of(result.knowledge, result.names)
+    limits, best = given.permuted(job.columns), result.dag[np.ix_(job.columns, job.columns)]
+    draws = drawn_dags(evaluator, limits, best, result.settings.get("expected_parents"), count, result.seed)
+    classes, shares = dict[bytes, BoolMatrix](), dict[bytes, float]()
+    for share, dag in zip(draws.shares.tolist(), draws.dags, strict=True):
+        graph = class_of(job.restored(dag), given, experiment_record(evaluator.score, job.table, dag))
+        key = graph.tobytes()
+        classes[key], shares[key] = graph, shares.get(key, 0.0) + share
+    return [(shares[key], graph) for key, graph in classes.items()], draws.how
 
 
 def judgement_of(result: "Result", X: Any, options: dict[str, Any]) -> Judgement:

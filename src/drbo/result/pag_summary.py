@@ -4,7 +4,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from drbo.result.export import printable
-from drbo.result.summary import CUT_SHORT, SHOWN_EDGES, rows_in_words
+from drbo.result.summary import CUT_SHORT, SHOWN_EDGES, fidelity_lines, rows_in_words
 
 if TYPE_CHECKING:
     from drbo.result.hidden import HiddenResult
@@ -40,6 +40,7 @@ def summary(result: "HiddenResult") -> str:
         "",
         f"score        {result.score:.6f} of the best DAG, {result.hidden.gain:.6f} more with hidden causes",
         f"search       {result.n_evals} evaluations, {result.n_local} local scores, {result.seconds:.1f} s",
+        *fidelity_lines(result.search),
         *_proof_lines(result),
         *_frequency_lines(result),
         f"assumptions  {ASSUMED}",

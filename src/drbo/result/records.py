@@ -12,6 +12,7 @@ from drbo.claims.record import Graph, Stored, Vector
 from drbo.data.facts import Audit
 from drbo.errors import ResultError
 from drbo.knowledge import Knowledge
+from drbo.search.outcome import Fidelity
 
 Counts = Annotated[npt.NDArray[np.int64], Stored("t", "<i8")]
 Series = Annotated[npt.NDArray[np.float64], Stored("t", "<f8")]
@@ -58,6 +59,7 @@ class SearchRecord:
     stopped: str = ""  # why the search ended, in words
     n_evals: int = 0  # evaluated DAGs
     n_local: int = 0  # computed local scores
+    fidelities: tuple[Fidelity, ...] = ()  # what was spent on cheaper versions of the score
     seconds: float = 0.0  # of the search
     trace: Trace = field(default_factory=Trace)  # its progress
 

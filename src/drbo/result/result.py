@@ -20,7 +20,7 @@ from drbo.data.names import check_names
 from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph import check_dag, dag_to_cpdag
 from drbo.knowledge import Knowledge
-from drbo.result import edge_list, export, handover
+from drbo.result import edge_list, export, handover, on_data
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, settled, was_cut_short
 from drbo.result.summary import summary
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from drbo.result.effects import Effects
     from drbo.result.interventions import Probabilities
     from drbo.result.judgement import Judgement
+    from drbo.result.ranked_experiments import NextExperiments
 
 Bools = npt.NDArray[np.bool_]
 
@@ -324,38 +325,34 @@ class Result:
 
     def has_seen(self, X: Any) -> bool:
         """Tell whether a table is the one that the graph was learned from; a subset of its rows is not recognised."""
-        from drbo.result.on_data import has_seen
-
-        return has_seen(self, X)
+        return on_data.has_seen(self, X)
 
     def score_of(self, graph: npt.ArrayLike, X: Any, *, score: Any = None) -> float:
         """Return the score of any DAG (d, d) over ``names`` on a table, with the score and the options of this fit.
 
         On the table of the fit, ``dag`` has ``pruned_score``. A score that is not built in must be given as ``score``.
         """
-        from drbo.result.on_data import score_of
-
-        return score_of(self, graph, X, score)
+        return on_data.score_of(self, graph, X, score)
 
     def judge(self, X: Any, **options: Any) -> "Judgement":
         """Judge the graph on rows that it was not learned from, with its own score; see :mod:`drbo.result.judge`."""
-        from drbo.result.on_data import judgement_of
-
-        return judgement_of(self, X, options)
+        return on_data.judgement_of(self, X, options)
 
     def effects(
         self, X: Any, source: str | None = None, target: str | None = None, *, missing: str = "error"
     ) -> "Effects":
         """Return linear effects in all possible graphs, of one pair or all; see :func:`drbo.result.effects.effects`."""
-        from drbo.result.on_data import effects_of
-
-        return effects_of(self, self._answer, X, source, target, missing)
+        return on_data.effects_of(self, self._answer, X, source, target, missing)
 
     def probabilities(self, X: Any, source: str, level: str, target: str, *, missing: str = "error") -> "Probabilities":
         """Return how a category would be distributed if another were set; see :mod:`drbo.result.interventions`."""
-        from drbo.result.on_data import probabilities_of
+        return on_data.probabilities_of(self, self._answer, X, (source, level), target, missing)
 
-        return probabilities_of(self, self._answer, X, (source, level), target, missing)
+    def next_experiments(self, X: Any = None, **options: Any) -> "NextExperiments":
+        """Rank experiments by what they would tell; see :func:`drbo.result.next_experiments.next_experiments`."""
+        from drbo.result.next_experiments import next_experiments
+
+        return next_experiments(self, X, **options)
 
     def report(self, path: str | Path) -> Path:
         """Write a single HTML file that explains this result; see :func:`drbo.result.report.page.write_report`."""

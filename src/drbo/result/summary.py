@@ -11,6 +11,7 @@ from drbo.result.export import printable
 
 if TYPE_CHECKING:
     from drbo.claims.directions import EdgeDirection
+    from drbo.result.records import SearchRecord
     from drbo.result.result import Result
 
 #: How a direction is written between two names.
@@ -36,6 +37,7 @@ def summary(result: "Result") -> str:
         "",
         *_score_lines(result),
         f"search       {result.n_evals} evaluations, {result.n_local} local scores, {result.seconds:.1f} s",
+        *fidelity_lines(result.search),
         *_proof_lines(result),
         *_frequency_lines(result),
         *_experiment_lines(result),
@@ -49,11 +51,19 @@ def summary(result: "Result") -> str:
     return "\n".join(lines)
 
 
+def fidelity_lines(search: "SearchRecord") -> list[str]:
+    """Return what was spent on cheaper versions of the score, and all of it in units of a local score."""
+    shown = [f"{one.n_local} by {printable(one.name)} at {one.cost:.3g} each" for one in search.fidelities]
+    total = search.n_local + sum(one.cost * one.n_local for one in search.fidelities)
+    return [f"tried first  {', '.join(shown)}; the cost of {total:.0f} local scores in all"] if shown else []
+
+
 def rows_in_words(result: "Result") -> str:
     """Return how many rows the graph was learned from, and the groups that they belong to."""
     table = result.table
     if not table.n_groups:
-        return f"{table.n_rows} rows"
+        counted = f" that count as {table.n_effective:.6g}" if table.n_effective > table.n_rows else ""
+        return f"{table.n_rows} rows{counted}"
     by = f" by '{printable(table.groups)}'" if table.groups else ""
     return f"{table.n_rows} rows in {table.n_groups} groups{by} (worth {table.n_effective:.0f} rows)"
 

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from drbo.data.table import Table, unit_free
+from drbo.data.table import Table
+from drbo.data.units import unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import BATCH_BYTES, Score
 from drbo.scores.families import Families, row_groups
@@ -73,9 +74,10 @@ class BGe(Score):
     ) -> None:
         super().__init__(table, **options)
         _check_numeric(table)
-        check_not_constant(table, self.name)
+        if table.totals is None:
+            check_not_constant(table, self.name)
         row_sets = row_groups(self.targets, table.n_rows, self.n_nodes)
-        if table.large and table.moments is None and len(row_sets) == 1:
+        if table.totals is not None or (table.large and table.moments is None and len(row_sets) == 1):
             groups = [_large_group(table, standardize)]
             self._set_prior(groups, alpha_mu, alpha_w, t)
             return
@@ -187,8 +189,8 @@ class BGe(Score):
 
 
 def _large_group(table: Table, standardize: bool) -> tuple[npt.NDArray[np.intp], Floats, Floats]:
-    """Return all nodes, their scatter and their means, from the moments of a large table."""
-    found = table.large_moments
+    """Return all nodes, their scatter and their means, from the moments of a large or summed table."""
+    found = table.large_moments if table.totals is None else table.totals.moments
     if not standardize:
         return np.arange(table.n_columns), found.n * found.covariance, found.mean
     deviation = np.sqrt(np.diag(found.covariance))

@@ -19,6 +19,8 @@ Bools = npt.NDArray[np.bool_]
 
 #: What may happen to a node in an experiment, as the compiled kernel takes it.
 SHARED, FREE, SOFT, HARD = range(4)
+#: Standard deviations of the noise by which intercepts drift, if nothing else is said.
+DRIFT = 0.3
 #: A column with fewer distinct values than this share of its rows was recorded in steps.
 STEPPED_SHARE = 0.5
 
@@ -53,6 +55,9 @@ class ExperimentBIC(Score):
     ----------
     table : with its experiments; without any, all rows are those of the control.
     others : ``"unknown"``: an experiment with known targets may change other columns, too; ``"none"``: it does not.
+    drift : intercepts of mechanisms that an experiment does not change may still deviate a little in it, with so many
+        times the standard deviation of the noise; True: 0.3. Shifts of that size are then no targets. The deviations
+        are integrated out.
     penalty, edge_prior : as in :class:`~drbo.scores.base.Score`.
 
     Examples
@@ -84,6 +89,7 @@ class ExperimentBIC(Score):
         penalty: float | Literal["ebic"] = 1.0,
         edge_prior: npt.ArrayLike | None = None,
         others: Literal["unknown", "none"] = "unknown",
+        drift: float | bool = False,
     ) -> None:
         super().__init__(table, penalty=penalty, edge_prior=edge_prior)
         self._need_numbers(table)
@@ -92,6 +98,12 @@ class ExperimentBIC(Score):
                 f"others must be 'unknown' or 'none', got {others!r}",
                 hint="'none': an experiment with known targets changes nothing else",
             )
+        if not isinstance(drift, (int, float)) or not 0 <= drift < np.inf:
+            raise SettingsError(
+                f"drift must be True, False or a number of standard deviations >= 0, got {drift!r}",
+                hint=f"True is {DRIFT}",
+            )
+        self.drift = DRIFT if drift is True else float(drift)
         found = _moments(table)
         self.labels = ("control",) if table.experiments is None else table.experiments.labels
         self.rows = np.array([part.n for part in found])  # (E,)
@@ -127,7 +139,7 @@ class ExperimentBIC(Score):
         factor = 1.0 if isinstance(self.penalty, str) else self.penalty
         worth, changed = _core.experiment_families(
             self._means, self._covariances, self.rows, self._floors, self.states if fixed is None else fixed,
-            factor, 2 * np.log(self.n_nodes), COLLINEAR_PIVOT, nodes, starts, members, crew(work),
+            factor, 2 * np.log(self.n_nodes), COLLINEAR_PIVOT, self.drift**2, nodes, starts, members, crew(work),
         )  # fmt: skip
         return Changes(worth - self.n_rows[nodes] * self.log_variance[nodes], changed)
 

@@ -1,5 +1,6 @@
 """The Gaussian-process score: the log evidence with length scale, amplitude and noise fitted."""
 
+from collections.abc import Sequence
 from contextvars import copy_context
 from functools import partial
 from typing import Any, NamedTuple
@@ -8,22 +9,19 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from drbo.data.table import Table, unit_free
+from drbo.data.table import Table
+from drbo.data.units import unit_free
+from drbo.scores.base import Relative
 from drbo.scores.families import Families
 from drbo.scores.gp_kernels import Floats, KernelData, KernelScore, ParentSets, factorize, invert, solved
-from drbo.scores.gp_rough import RoughEvidence, profile_evidence
+from drbo.scores.gp_rough import RoughEvidence, profile_evidence, starts
 from drbo.scores.outliers import winsorized
+from drbo.scores.random_features import RandomFeatures
 from drbo.threads import available, one_thread_each, together
 
-#: Length scales tried first, in units of the root of the number of parents: columns have variance 1.
-START_SCALES = (0.4, 0.8, 1.6, 3.2, 8.0)
-#: Noise tried first, in units of the variance of the part of the function that is not constant.
-START_NOISE = (0.005, 0.03, 0.2, 1.0, 5.0, 40.0)
 #: Ranges of the length scale (same unit) and of noise / amplitude.
 SCALE_RANGE = (0.3, 30.0)
 NOISE_RANGE = (1e-6, 1e4)
-#: A second start is followed if its rough evidence is at most this much (in log evidence) under the best.
-START_MARGIN = 3.0
 #: Steps of the climb of the rough evidence, and the distance of the places between which its slopes are taken.
 ROUGH_STEPS, STENCIL = 2, 0.15
 #: The climb ends when a step promises less log evidence than this, or after so many steps.
@@ -33,6 +31,8 @@ CLIMB_STEPS = 30
 LAST_GAIN = 0.01
 #: A climb is given up if so many times the promised gain does not reach the evidence of noise alone.
 HOPE = 4.0
+#: The cost of random features, times the number of rows, and the most: measured by benchmarks/studies/gp_speed.py.
+FEATURES_COST, MOST_COST = 50.0, 0.5
 #: With so many rows, families are fitted one at a time, each by one thread.
 SINGLE_ROWS = 300
 #: Longest step in (log length scale, log noise), and the least curvature: where all is flat.
@@ -97,6 +97,11 @@ class GpScore(KernelScore):
         """Return the log evidence of each family."""
         return self.fit(families).log_evidence
 
+    def relatives(self) -> Sequence[Relative]:
+        """Additive splines, which cost nothing beside this score, and random features, which see interactions."""
+        cost = min(FEATURES_COST / float(self.n_rows.min()), MOST_COST)
+        return (*super().relatives(), Relative(RandomFeatures(self._table, targets=self.targets), cost))
+
     def parameters(self, families: Families) -> npt.NDArray[np.intp]:
         """Return two per parent: a length scale and an amplitude."""
         return 2 * families.sizes
@@ -131,7 +136,7 @@ class GpScore(KernelScore):
 
     def _fit_part(self, families: Families, rows: npt.NDArray[np.intp], rough: RoughEvidence, result: GpFit) -> None:
         sets, empty = ParentSets.of(families[rows]), result.log_evidence[rows]
-        family, theta = _starts(rough, sets)
+        family, theta = starts(rough, sets)
         climb = _Climb(rough.data, sets.parents[sets.row[family]], families.nodes[rows][family], theta)
         climb.roughly(rough)
         evidence, theta, variance = climb.exactly(float(empty[0]))
@@ -142,28 +147,6 @@ class GpScore(KernelScore):
         result.length_scale[place] = np.exp(theta[better, 0])
         result.amplitude[place] = variance[better]
         result.noise[place] = variance[better] * np.exp(theta[better, 1])
-
-
-def _starts(rough: RoughEvidence, sets: ParentSets) -> tuple[npt.NDArray[np.intp], Floats]:
-    """Look at all families on a grid; return (family, log length scale and log noise) of the starts worth a climb."""
-    root = np.sqrt(sets.parents.sum(axis=1))
-    scales, noises = np.array(START_SCALES), np.array(START_NOISE)
-    noise = noises[None, :] / (1 + scales[:, None] ** 2)  # long scales: the function is almost constant
-    grid = rough.at(sets.parents, sets.children, scales * root[:, None], np.tile(noise, (len(root), 1, 1)))
-    grid = grid[sets.row, sets.column]  # (m, scales, noises)
-    near_best = grid >= grid.max(axis=(1, 2), keepdims=True) - START_MARGIN
-    family, at_scale, at_noise = np.nonzero(_peaks(grid) & near_best)
-    theta = np.column_stack([np.log(scales[at_scale] * root[sets.row[family]]), np.log(noise[at_scale, at_noise])])
-    return family, theta
-
-
-def _peaks(grid: Floats) -> npt.NDArray[np.bool_]:  # (m, A, B)
-    """Return where a value on the grid is at least as high as its eight neighbours."""
-    padded = np.pad(grid, ((0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
-    rows, columns = grid.shape[1:]
-    around = [padded[:, i : i + rows, j : j + columns] for i in range(3) for j in range(3)]
-    peaks: npt.NDArray[np.bool_] = grid >= np.max(around, axis=0)
-    return peaks
 
 
 class _Climb:

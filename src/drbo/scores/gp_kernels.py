@@ -1,6 +1,6 @@
 """Kernel matrices of Gaussian-process regressions on torch, and what all scores that are made of them share."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from drbo.data.table import Table
 from drbo.deadline import current
 from drbo.errors import ScoreError, SettingsError
-from drbo.scores.base import Score
+from drbo.scores.base import Relative, Score
 from drbo.scores.families import Families, row_groups
 from drbo.scores.lapack import dpotrf, dpotri, dpotrs
 
@@ -223,11 +223,11 @@ class KernelScore(Score):
             self._groups.append(self._prepare(values))
             self._group_of[members] = number
 
-    def relative(self) -> Score:
-        """Additive splines: they see all but interactions."""
+    def relatives(self) -> Sequence[Relative]:
+        """Additive splines, which see all but interactions."""
         from drbo.scores.splines import SplineScore
 
-        return SplineScore(self._table, targets=self.targets)
+        return (Relative(SplineScore(self._table, targets=self.targets), 0.0),)
 
     def _prepare(self, values: Floats) -> tuple[Floats, Floats]:
         """Return the columns as inputs and as outputs of the regressions."""

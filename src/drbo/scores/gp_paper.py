@@ -5,7 +5,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.table import Table, standardized
+from drbo.data.table import Table
+from drbo.data.units import standardized
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.families import Families
 from drbo.scores.gp_kernels import Floats, KernelScore, ParentSets

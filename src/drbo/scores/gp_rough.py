@@ -5,10 +5,16 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from drbo.scores.gp_kernels import Floats, KernelData
+from drbo.scores.gp_kernels import Floats, KernelData, ParentSets
 
 #: Rows whose kernels stand for those of all others (inducing points; every row counts): this share, at least and most.
 FEW_SHARE, LEAST_FEW, MOST_FEW = 0.2, 80, 100
+#: Length scales tried first, in units of the root of the number of parents: columns have variance 1.
+START_SCALES = (0.4, 0.8, 1.6, 3.2, 8.0)
+#: Noise tried first, in units of the variance of the part of the function that is not constant.
+START_NOISE = (0.005, 0.03, 0.2, 1.0, 5.0, 40.0)
+#: A second start is followed if its rough evidence is at most this much (in log evidence) under the best.
+START_MARGIN = 3.0
 #: Added to their kernels, which are nearly singular where the length scale is long.
 JITTER = 1e-6
 
@@ -66,3 +72,25 @@ class RoughEvidence:
         inner = torch.linalg.solve_triangular(factor, seen[:, None], upper=False)  # (B, N, m, C)
         left = targets.square().sum(dim=1)[:, None] - inner.square().sum(dim=2)
         return profile_evidence(n, left / total[:, :, None], log_determinant[:, :, None]).mT
+
+
+def starts(rough: RoughEvidence, sets: ParentSets) -> tuple[npt.NDArray[np.intp], Floats]:
+    """Look at all families on a grid; return (family, log length scale and log noise) of the starts worth a climb."""
+    root = np.sqrt(sets.parents.sum(axis=1))
+    scales, noises = np.array(START_SCALES), np.array(START_NOISE)
+    noise = noises[None, :] / (1 + scales[:, None] ** 2)  # long scales: the function is almost constant
+    grid = rough.at(sets.parents, sets.children, scales * root[:, None], np.tile(noise, (len(root), 1, 1)))
+    grid = grid[sets.row, sets.column]  # (m, scales, noises)
+    near_best = grid >= grid.max(axis=(1, 2), keepdims=True) - START_MARGIN
+    family, at_scale, at_noise = np.nonzero(_peaks(grid) & near_best)
+    theta = np.column_stack([np.log(scales[at_scale] * root[sets.row[family]]), np.log(noise[at_scale, at_noise])])
+    return family, theta
+
+
+def _peaks(grid: Floats) -> npt.NDArray[np.bool_]:  # (m, A, B)
+    """Return where a value on the grid is at least as high as its eight neighbours."""
+    padded = np.pad(grid, ((0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
+    rows, columns = grid.shape[1:]
+    around = [padded[:, i : i + rows, j : j + columns] for i in range(3) for j in range(3)]
+    peaks: npt.NDArray[np.bool_] = grid >= np.max(around, axis=0)
+    return peaks

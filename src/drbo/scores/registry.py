@@ -2,7 +2,7 @@
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -51,8 +51,22 @@ class _Wrapped(Score):
             return np.asarray(self.inner.local(families), dtype=np.float64)
         return super().local(families)
 
-    def local_one(self, node: int, parents: tuple[int, ...]) -> float:
-        return float(getattr(self.inner, "local_one", self.inner)(node, parents))
+    def local_one(self, node: int, parents: tuple[int, ...], **rows: npt.NDArray[np.intp]) -> float:
+        return float(self._one(node, parents, **rows))
+
+    @property
+    def _one(self) -> Callable[..., Any]:
+        one: Callable[..., Any] = getattr(self.inner, "local_one", self.inner)
+        return one
+
+    @property
+    def takes_rows(self) -> bool:
+        if hasattr(self.inner, "local"):
+            return False
+        try:
+            return "rows" in inspect.signature(self._one).parameters
+        except (TypeError, ValueError):  # some compiled functions do not tell
+            return False
 
 
 def score_class(name: str) -> Any:
@@ -80,7 +94,8 @@ def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = Non
     """Return the score of a table, given its name, ``module:Class``, a class, an object or a function.
 
     A function ``f(node, parents)`` takes the column of a node and the columns of its parents, by their place in the
-    table, and returns the local score as a number.
+    table, and returns the local score as a number. With a third argument, ``f(node, parents, rows)``, it is also told
+    which rows of the table to use: a search then tries families on a part of them first.
 
     Examples
     --------
@@ -129,6 +144,12 @@ def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = Non
 def _check_rows(made: Any, table: Table) -> None:
     """Refuse weights of rows and missing cells that a score has no use for."""
     name = getattr(made, "name", getattr(made, "__name__", type(made).__name__))
+    if table.totals is not None and not (isinstance(made, type) and getattr(made, "takes_missing", False)):
+        raise DataError(
+            f"score '{name}' needs the rows of the table, but only their moments are known",
+            hint="use bic-nv, bic-ev or bge, which need no more, fit a sample of the rows, or raise max_memory so that "
+            "all rows are read into memory",
+        )
     if table.incomplete and not (isinstance(made, type) and getattr(made, "takes_missing", False)):
         raise DataError(
             f"score '{name}' requires complete rows; missing=\"em\" works only with bic-nv, bic-ev and bge",

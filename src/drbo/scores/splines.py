@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.table import Table, unit_free
+from drbo.data.table import Table
+from drbo.data.units import unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups

@@ -73,7 +73,8 @@ class Search(ABC):
                 self.release()
         if self.best is None:
             self.best = self.fall_back()
-        return Outcome(self.best, self.found_by, self.evaluator.n_evals, self.evaluator.n_local, stopped)
+        spent = self.evaluator.n_evals, self.evaluator.n_local
+        return Outcome(self.best, self.found_by, *spent, stopped, self.evaluator.fidelities)
 
     def _until_stopped(self, callbacks: list[Callback]) -> str:
         stopped = self.finished() if self.rounds else None  # a saved search may have been finished

@@ -1,5 +1,6 @@
 """The search loop for expensive scores: propose, evaluate, learn (paper, Algorithm 1)."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -9,8 +10,10 @@ import numpy.typing as npt
 from drbo.constraints import Constraints
 from drbo.deadline import OutOfTimeError, no_deadline
 from drbo.errors import SettingsError
+from drbo.scores.families import Families
 from drbo.search.base import Search
 from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.evaluation.promotion import HOPE, Promotion
 from drbo.search.outcome import Evaluated
 from drbo.search.parent_sets import Screen, try_parent_sets
 from drbo.search.polish import polish
@@ -26,6 +29,9 @@ EMPTY_ROUNDS = 25
 STALL = 5
 #: The first design where whole parent sets have been tried before.
 SMALL_DESIGN = 2
+#: While nothing improves, more and more is promoted that cheaper versions of the score speak against, and after so many
+#: iterations everything.
+ALL_HOPE = 15
 #: What finds a DAG, in words.
 FINDERS = ("given start", "parent sets", "first design", "climb", "trust region", "recombination", "polish")
 
@@ -76,7 +82,7 @@ class ProposalSearch(Search):
         proposer: Proposer,
         rng: np.random.Generator,
         start: npt.NDArray[np.bool_] | None = None,  # (d, d) a DAG that is scored first and improved from there
-        screen: Screen | None = None,  # proposes whole parent sets
+        screens: Sequence[Screen] = (),  # propose whole parent sets: the first one from the beginning, all in a stall
     ) -> None:
         super().__init__(evaluator, settings, constraints)
         d = evaluator.score.n_nodes
@@ -86,8 +92,9 @@ class ProposalSearch(Search):
                 hint="a DAG needs one local score per column",
             )
         self.proposer, self.rng = proposer, rng
+        self.promotion = Promotion(evaluator)
         self.recombiner = Recombiner(evaluator) if settings.parts.recombine else None
-        self.screen = screen if settings.parts.recombine and settings.parts.parent_sets else None
+        self.screens = tuple(screens) if settings.parts.recombine and settings.parts.parent_sets else ()
         self.found_by = "first design"
         self.stalled = 0  # iterations without a better score
         self.empty = 0  # iterations in a row that evaluated nothing
@@ -115,7 +122,8 @@ class ProposalSearch(Search):
     def evaluate(self, dags: Dags) -> Evaluated:
         """Score the proposals and keep the best DAG: a proposal, a recombination, or the end of a polish."""
         self.stalled += 1
-        batch = self.evaluator.evaluate(dags)
+        self.promotion.hope = HOPE * (1 + self.stalled / STALL) if self.stalled < ALL_HOPE else np.inf
+        batch = self.evaluator.evaluate(dags if self.rounds == 0 else self._promising(dags))
         if len(batch):
             self._take(batch.best(), "first design" if self.rounds == 0 else self.proposer.finder)
         if self.recombiner and self.best is not None:
@@ -124,10 +132,25 @@ class ProposalSearch(Search):
             self._try_parent_sets()
         if self.settings.parts.polish and self.best is not None and (self.stalled == STALL or self.spent):
             last = self.spent
-            self._take(polish(self.best, self.evaluator, self.constraints, self.rng), "polish")
+            self._take(polish(self.best, self.promotion, self.constraints, self.rng), "polish")
             if last:  # what the polish left is for proposals again
                 self.reserve //= 2
         return batch
+
+    def _promising(self, dags: Dags) -> Dags:
+        """Return the proposals that a cheaper version of the score does not rule out, their families scored."""
+        if self.best is None or not len(dags) or not self.promotion.levels:
+            return dags
+        families, score, best = Families.from_dags(dags), self.evaluator.score, self.best.scores[0]
+        price = score.family_price(families).reshape(dags.shape[:2])
+
+        def promise(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+            scores = score.combine(values.reshape(price.shape), price)
+            return np.repeat(np.where(scores > best, scores, -np.inf), dags.shape[1])
+
+        values = self.promotion.values(families, promise).reshape(price.shape)
+        known: Dags = dags[~np.isnan(values).any(axis=1)]
+        return known
 
     def _try_parent_sets(self) -> bool:
         """Give nodes whole new parent sets, again and again while that leads to a better DAG.
@@ -136,18 +159,22 @@ class ProposalSearch(Search):
         with them if a random design holds such sets anyway, with few nodes, or if the score judges a family by a level
         that is not known yet.
         """
-        if self.screen is None or self.recombiner is None:
+        if not self.screens or self.recombiner is None:
             return False
         score, ordered = self.evaluator.score, self.best is not None
         best = self.best or self.evaluator.evaluate_one(self.constraints.required)
         if self.rounds == 0 and (score.n_nodes <= EXACT_NODES or score.level_of(best.local[0]) is not None):
             return False
-        while True:
-            enough = try_parent_sets(best, self.evaluator, self.constraints, self.screen, ordered)
+        waiting = list(self.screens if ordered else self.screens[:1])
+        while waiting:
+            enough = try_parent_sets(best, self.promotion, self.constraints, waiting[0], ordered)
             self._take(self.recombiner.best(best, self.rng), "parent sets")
-            if not enough or self.best is best or self.best is None:
+            if not enough or self.best is None:
                 return enough
+            if self.best is best:
+                waiting.pop(0)
             best, ordered = self.best, True
+        return True
 
     def learn(self, batch: Evaluated) -> None:
         """Tell the proposer what its proposals were worth."""

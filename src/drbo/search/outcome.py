@@ -47,6 +47,15 @@ class Progress:
 Callback = Callable[[Progress], str | None]
 
 
+@dataclass(frozen=True)
+class Fidelity:
+    """What was spent on a cheaper version of the score."""
+
+    name: str  # of the version
+    cost: float  # of one family, as a share of the cost of a local score
+    n_local: int  # families
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What a search found: the best DAG with its parts, and how it ended."""
@@ -56,3 +65,4 @@ class Outcome:
     n_evals: int
     n_local: int
     stopped: str
+    fidelities: tuple[Fidelity, ...] = ()

@@ -5,6 +5,7 @@ that could be parents of a node, and its first ones are tried as parent sets of 
 reduced, one parent at a time. Recombination builds a graph from what is found.
 """
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from drbo.constraints import Constraints
 from drbo.graph import descendants
 from drbo.scores.families import Families
-from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.evaluation.promotion import Promotion
 from drbo.search.outcome import Evaluated
 
 Floats = npt.NDArray[np.float64]
@@ -33,7 +34,7 @@ class Screen(Protocol):
 
 
 def try_parent_sets(
-    best: Evaluated, evaluator: Evaluator, constraints: Constraints, screen: Screen, ordered: bool
+    best: Evaluated, promotion: Promotion, constraints: Constraints, screen: Screen, ordered: bool
 ) -> bool:
     """Score new parent sets for every node, as far as the budget goes; return whether small sets were enough.
 
@@ -41,29 +42,39 @@ def try_parent_sets(
     tried as additions to the present parents. Otherwise all columns are, and the work ends early in a dense graph, for
     which such sets are too small.
     """
-    dag, level = best.dags[0], evaluator.score.level_of(best.local[0])
+    dag, level = best.dags[0], promotion.evaluator.score.level_of(best.local[0])
     free = constraints.allowed & ~np.eye(len(dag), dtype=bool)
     if ordered:
         free &= ~descendants(dag).T
-    chosen, dense = 0, min(MOST_PARENTS - 1, DENSE * (len(dag) - 1))
-    for count, node in enumerate(_spread(len(dag)), start=1):
-        candidates, must = free[:, node], constraints.required[:, node]
-        most = int(constraints.max_parents[node])
-        sets = _prefixes(must, screen.importance(node, candidates), min(most, int(must.sum()) + MOST_PARENTS))
-        if ordered:
-            present = dag[:, node]
-            importance = screen.importance(node, candidates, present)
-            size = min(most, int(present.sum()) + MOST_ADDED)
-            sets = np.concatenate([sets, _prefixes(present, importance, size), _singles(present, importance, size)])
-        chosen += _shrunk(node, sets, must, evaluator, level)
+    chosen, count, dense = 0, 0, min(MOST_PARENTS - 1, DENSE * (len(dag) - 1))
+    for nodes in _together(len(dag), bool(promotion.levels)):
+        sets = {node: _ranked(node, dag, free[:, node], constraints, screen, ordered) for node in nodes}
+        chosen, count = chosen + _shrunk(sets, constraints.required, promotion, level), count + len(nodes)
         if not ordered and count >= PROBED and chosen > dense * count:
             return False
     return True
 
 
-def _spread(d: int) -> list[int]:
-    """Return all nodes, the first ones spread over the columns."""
-    return sorted(range(d), key=lambda node: (node % max(1, d // PROBED), node))
+def _ranked(node: int, dag: Bools, candidates: Bools, constraints: Constraints, screen: Screen, ordered: bool) -> Bools:
+    """Return the parent sets (m, d) of a node that are worth a try."""
+    must, most = constraints.required[:, node], int(constraints.max_parents[node])
+    sets = _prefixes(must, screen.importance(node, candidates), min(most, int(must.sum()) + MOST_PARENTS))
+    if not ordered:
+        return sets
+    present = dag[:, node]
+    importance = screen.importance(node, candidates, present)
+    size = min(most, int(present.sum()) + MOST_ADDED)
+    return np.concatenate([sets, _prefixes(present, importance, size), _singles(present, importance, size)])
+
+
+def _together(d: int, tried: bool) -> list[list[int]]:
+    """Return groups of nodes, the first ones spread over the columns.
+
+    Where sets are tried by cheaper versions of the score, many nodes share what is learned about these; else each has
+    its turn.
+    """
+    nodes = sorted(range(d), key=lambda node: (node % max(1, d // PROBED), node))
+    return [nodes[:PROBED], nodes[PROBED:]] if tried and d > PROBED else [[node] for node in nodes]
 
 
 def _prefixes(base: Bools, importance: Floats, most: int) -> Bools:
@@ -88,21 +99,45 @@ def _room(base: Bools, importance: Floats, most: int) -> int:
     return max(0, min(most - int(base.sum()), int(((importance > 0) & ~base).sum())))
 
 
-def _shrunk(node: int, sets: Bools, must: Bools, evaluator: Evaluator, level: float | None) -> int:
-    """Score parent sets (m, d) of a node; remove parents from the best one while that gains; return its size."""
-    best, size = -np.inf, 0
-    while len(sets):
-        families = Families(np.full(len(sets), node), sets)
-        families = families[evaluator.affordable(families)]
-        if not len(families):
-            break
-        local, price = evaluator.families(families), evaluator.score.family_price(families)
-        shares = evaluator.score.share(local, price, level, families.nodes)
-        top = int(np.argmax(shares))
-        if shares[top] <= best:
-            break
-        best, chosen = float(shares[top]), families.parents[top]
-        size, loose = int(chosen.sum()), np.flatnonzero(chosen & ~must)
-        sets = np.tile(chosen, (len(loose), 1))
-        sets[np.arange(len(loose)), loose] = False
-    return size
+def _shrunk(sets: dict[int, Bools], required: Bools, promotion: Promotion, level: float | None) -> int:
+    """Score parent sets (m, d) of nodes; remove parents from each best one while that gains; return their sizes."""
+    best, sizes = np.full(len(required), -np.inf), dict.fromkeys(sets, 0)
+    while sets:
+        nodes = np.repeat(list(sets), [len(each) for each in sets.values()])
+        tried = _Tried(promotion, Families(nodes, np.concatenate([*sets.values()])), best.copy(), level)
+        shares, sets = tried.shares(promotion.values(tried.families, tried.gains)), {}
+        for node in np.unique(nodes).tolist():
+            own = np.flatnonzero((nodes == node) & ~np.isnan(shares))
+            top = own[np.argmax(shares[own])] if len(own) else -1
+            if top < 0 or shares[top] <= best[node]:
+                continue
+            best[node], chosen = shares[top], tried.families.parents[top]
+            sizes[node], loose = int(chosen.sum()), np.flatnonzero(chosen & ~required[:, node])
+            if len(loose):
+                sets[node] = np.tile(chosen, (len(loose), 1))
+                sets[node][np.arange(len(loose)), loose] = False
+    return sum(sizes.values())
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """Parent sets that are compared with the best ones of their nodes so far."""
+
+    promotion: Promotion
+    families: Families
+    best: Floats  # (d,) shares of the score
+    level: float | None
+
+    def shares(self, values: Floats) -> Floats:
+        """Return what each set adds to the score."""
+        score = self.promotion.evaluator.score
+        return score.share(values, score.family_price(self.families), self.level, self.families.nodes)
+
+    def gains(self, values: Floats) -> Floats:
+        """Return what each set may gain over the best one that is known of its node; -inf: nothing."""
+        shares, goal = self.shares(values), self.best.copy()
+        known = np.array(self.promotion.evaluator.is_known(self.families.keys()), dtype=bool)
+        np.maximum.at(goal, self.families.nodes[known], shares[known])
+        goal[goal == -np.inf] = np.finfo(float).min  # anything is better than nothing
+        gains = shares - goal[self.families.nodes]
+        return np.where(gains > 0, gains, -np.inf)

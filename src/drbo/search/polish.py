@@ -9,7 +9,10 @@ from drbo.constraints import Constraints
 from drbo.graph import descendants
 from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.evaluation.promotion import Promotion
 from drbo.search.outcome import Evaluated
+
+Floats = npt.NDArray[np.float64]
 
 #: A move must gain more than this share of the score's size: rounding is no improvement.
 MIN_GAIN = 1e-12
@@ -27,43 +30,61 @@ class _Moves:
 
 def polish(
     start: Evaluated,
-    evaluator: Evaluator,
+    promotion: Promotion,
     constraints: Constraints,
     rng: np.random.Generator,
 ) -> Evaluated:
     """Return the end of a greedy climb from a DAG, as far as the budget goes; new families are charged."""
     best = start
     while True:
-        better = _best_neighbour(best, evaluator, constraints, rng)
+        better = _best_neighbour(best, promotion, constraints, rng)
         if better is None:
             return best
         best = better
 
 
 def _best_neighbour(
-    current: Evaluated, evaluator: Evaluator, constraints: Constraints, rng: np.random.Generator
+    current: Evaluated, promotion: Promotion, constraints: Constraints, rng: np.random.Generator
 ) -> Evaluated | None:
     """Return the best DAG one move away, or None where no affordable move improves."""
+    evaluator = promotion.evaluator
     moves = _moves(current.dags[0], constraints)
     order = rng.permutation(len(moves.nodes))  # which moves are tried first when the budget ends, and who wins a tie
     moves = _Moves(moves.nodes[order], moves.parents[order])
-    changed = moves.nodes >= 0
-    families = Families(moves.nodes[changed], moves.parents[changed])
-    known = evaluator.affordable(families)
-    values, prices = np.full(changed.shape, np.nan), np.full(changed.shape, np.nan)
-    flat = np.flatnonzero(changed.ravel())[known]
-    values.ravel()[flat] = evaluator.families(families[known])
-    prices.ravel()[flat] = evaluator.score.family_price(families[known])
-    usable = (np.isfinite(values) | ~changed).all(axis=1)
-    moves = _Moves(moves.nodes[usable], moves.parents[usable])
     if not len(moves.nodes):
         return None
-    scores = _scores_after(current, evaluator, moves, values[usable], prices[usable])
-    top = int(np.argmax(scores))
-    if scores[top] - current.scores[0] <= MIN_GAIN * (1 + abs(current.scores[0])):
+    changed = moves.nodes >= 0
+    families, prices = Families(moves.nodes[changed], moves.parents[changed]), np.full(changed.shape, np.nan)
+    prices[changed] = evaluator.score.family_price(families)
+    start = float(current.scores[0])
+    least = MIN_GAIN * (1 + abs(start))
+
+    def scores_by(values: Floats) -> Floats:
+        """Return the score after each move; NaN where a value is."""
+        every = np.zeros(changed.shape)
+        every[changed] = values
+        usable, scores = ~np.isnan(every).any(axis=1), np.full(len(every), np.nan)
+        chosen = _Moves(moves.nodes[usable], moves.parents[usable])
+        scores[usable] = _scores_after(current, evaluator, chosen, every[usable], prices[usable])
+        return scores
+
+    def promise(values: Floats) -> Floats:
+        """Return for each family the score of its move, if that may improve more than the best move that is known."""
+        scores, known = scores_by(values), np.ones(changed.shape, dtype=bool)
+        known[changed] = evaluator.is_known(families.keys())
+        goal = max([start + least, *scores[known.all(axis=1)]])
+        return np.where(scores > goal, scores, -np.inf)[np.nonzero(changed)[0]]
+
+    values = np.zeros(changed.shape)
+    values[changed] = promotion.values(families, promise)
+    scores = scores_by(values[changed])
+    if np.isnan(scores).all():
+        return None
+    top = int(np.nanargmax(scores))
+    if scores[top] - start <= least:
         return None
     dag, local = current.dags[0].copy(), current.local[0].copy()
-    for node, parents, value in zip(moves.nodes[top], moves.parents[top], values[usable][top], strict=True):
+    for node, parents, value in zip(moves.nodes[top], moves.parents[top], values[top], strict=True):
         if node >= 0:
             dag[:, node], local[node] = parents, value
     return Evaluated(dag[None], local[None], evaluator.scores(dag[None], local[None]))

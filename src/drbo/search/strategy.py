@@ -1,5 +1,6 @@
 """Decides which search runs, from what the score declares and what was asked for, never from a clock."""
 
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from typing import Literal
 
@@ -39,7 +40,7 @@ def new_search(
     device: str = "cpu",
     executor: Executor | None = None,
     start: npt.NDArray[np.bool_] | None = None,
-    screen: Screen | None = None,
+    screens: Sequence[Screen] = (),
 ) -> Search:
     """Return the search of a route; ``"auto"`` stands for the surrogate.
 
@@ -49,14 +50,16 @@ def new_search(
     device : "auto", "cpu" or "cuda", of the networks of route paper.
     executor : computes local scores on the other routes than orders; None: this process does.
     start : (d, d) a DAG within the constraints to search from.
-    screen : ranks candidate parents on other routes than orders; None: whole parent sets are not tried.
+    screens : rank candidate parents on other routes than orders; none: whole parent sets are not tried.
     """
     limits = constraints or Constraints.none(score.n_nodes)
     if settings.route == "orders":
         return OrderSearch(score, settings, constraints=limits, seed=seed, start=start)
-    rng, evaluator = np.random.default_rng(seed), Evaluator(score, settings, executor)
+    tried = settings.route != "paper" and settings.parts.fidelities
+    relatives = [each for each in score.relatives() if each.cost > 0] if tried else []
+    rng, evaluator = np.random.default_rng(seed), Evaluator(score, settings, executor, relatives=relatives)
     proposer = _proposer(evaluator, settings, limits, rng, device)
-    return ProposalSearch(evaluator, settings, limits, proposer, rng, start, screen)
+    return ProposalSearch(evaluator, settings, limits, proposer, rng, start, screens)
 
 
 def _proposer(

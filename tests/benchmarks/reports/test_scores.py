@@ -54,3 +54,16 @@ def test_noise_of_other_shapes_has_a_line_per_shape_and_number_of_rows():
     assert scores.nongaussian(rows).splitlines()[2] == (
         "| laplace | 200 | 1 | 2.0 +- 0.0 |  | 5.0 +- 0.0 |  | 3 right, 1 wrong | 4 right, 0 wrong | 2 right, 0 wrong |"
     )
+
+
+def test_known_links_and_directions_of_halves_are_counted_back_from_f1():
+    row = {"half": 0, "score": "auto", "edges": 7, "f1_half": 2 * 2.5 / 24, "f1_skeleton": 2 * 7 / 24}
+    text = scores.halves([row, {**row, "score": "splines", "edges": 10, "f1_half": 10 / 27, "f1_skeleton": 18 / 27}])
+    assert "| `auto` | 1 | 0.21 +- 0.00 | 7.0 | 7.0 | 2.5 (36%) |" in text
+    assert "| `splines` | 1 | 0.37 +- 0.00 | 10.0 | 9.0 | 5.0 (56%) |" in text
+
+
+def test_searches_at_the_best_score_of_their_table_are_counted():
+    row = {"network": "ecoli70", "table": 0, "score": "10.0", "same_in_other_units": True, "cpu_seconds": 1.0}
+    rows = [row, {**row, "score": "9.9", "same_in_other_units": "False"}, {**row, "table": 1, "score": "-3.0"}]
+    assert "| ecoli70 | 2 | 3 | 2 | 2 of 3 | 1.00 |" in scores.repeats(rows)

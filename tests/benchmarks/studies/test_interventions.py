@@ -1,8 +1,16 @@
 import numpy as np
 import pytest
 
+from benchmarks.gran_dag import Unavailable
 from benchmarks.studies import interventions
-from benchmarks.studies.interventions import available, simulated, simulated_tables, target_counts
+from benchmarks.studies.interventions import (
+    CONDITIONS,
+    available,
+    sachs_conditions,
+    simulated,
+    simulated_tables,
+    target_counts,
+)
 
 
 @pytest.mark.parametrize("kind", ["hard", "shift", "coefficients", "nothing"])
@@ -34,3 +42,9 @@ def test_a_row_says_how_far_the_graph_is(monkeypatch):
     row = next(iter(simulated_tables(seeds=[100], methods=("unknown",), kinds=("shift",))))
     assert row["targets_right"] >= 0.9 * row["targets_true"]
     assert row["shd"] <= 4
+
+
+def test_conditions_of_the_proteins(tmp_path):
+    assert sum(size for _, size, _ in CONDITIONS) == 7466
+    with pytest.raises(Unavailable, match="--file with the wheel"):
+        sachs_conditions(tmp_path / "cdt.whl")

@@ -9,6 +9,7 @@ from drbo.data.frames import as_frame
 from drbo.data.table import Table
 from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
+from drbo.scores.base import Relative
 from drbo.scores.discrete import DiscreteBIC
 from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
@@ -151,8 +152,8 @@ class Costly(BicNV):
     def local(self, families):
         return 3 * super().local(families) + 0.1 * np.sin(families.parents @ np.arange(D) + families.nodes)
 
-    def relative(self):
-        return self._inner
+    def relatives(self):
+        return [Relative(self._inner, 0.0)]
 
 
 def test_cheap_values_are_those_of_the_relative_and_computed_once(monkeypatch):

@@ -14,9 +14,10 @@ from drbo.errors import ScoreError, SettingsError, WorkerError
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.search.evaluation import remote as module
+from drbo.search.evaluation.dispatch import n_workers
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.local_scores import local_scores
-from drbo.search.evaluation.remote import Answer, Workers, compute
+from drbo.search.evaluation.remote import PIECES_EACH, Answer, Workers, compute
 from drbo.search.evaluation.workers import WorkerLost
 from drbo.settings import Settings
 from drbo.threads import available
@@ -104,8 +105,11 @@ def test_expensive_work_is_cut_into_pieces_of_a_good_size(table, families):
     workers.seconds_each = 0.3  # 14 families: 4.2 s
     assert (workers.local(families) == Slow(table).local(families)).all()
     assert set(executor.tasks) == {5, 4}
-    for seconds, count in ((0.01, 1), (0.05, 1), (0.1, 2), (10.0, 14), (0.5, 4)):
-        workers.seconds_each = seconds
+    for seconds, count, sent in (
+        *((0.01, 1, 0), (0.05, 1, 0), (0.1, 2, 0), (10.0, 14, 0), (0.5, 4, 0)),
+        *((0.01, 1, 9), (0.05, 1, 9), (0.1, 2, 9), (10.0, 14, 9), (0.5, min(14, PIECES_EACH * n_workers(executor)), 9)),
+    ):
+        workers.seconds_each, workers.n_sent = seconds, sent
         pieces = workers._pieces(len(families))
         assert len(pieces) == count
         assert np.array_equal(np.concatenate([piece.rows for piece in pieces]), np.arange(len(families)))

@@ -81,3 +81,34 @@ def test_the_search_finds_what_greedy_choices_of_parents_miss(monkeypatch):
     found = OrderSearch(score, Settings(), seed=0).run().best.scores[0]
     monkeypatch.setattr("drbo.search.orders.ascent.MAX_LISTED", 0)
     assert found > OrderSearch(score, Settings(), seed=0).run().best.scores[0] + 1
+
+
+def test_pairs_are_those_that_explain_most_beyond_the_better_one(monkeypatch):
+    monkeypatch.setattr(listed, "PAIRS", 4)
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(300, 7)) @ rng.normal(size=(7, 7))
+    first, second = listed._pairs(np.corrcoef(x, rowvar=False))
+
+    def left(node, parents):
+        centred = x - x.mean(axis=0)
+        return np.linalg.lstsq(centred[:, parents], centred[:, node], rcond=None)[1][0]
+
+    for node in range(7):
+        others = [pair for pair in combinations(range(7), 2) if node not in pair]
+        ratio = {pair: left(node, pair) / min(left(node, [one]) for one in pair) for pair in others}
+        found = set(zip(first[node].tolist(), second[node].tolist(), strict=True))
+        assert found == set(sorted(others, key=ratio.__getitem__)[:4])
+
+
+def test_a_pair_outside_the_candidates_is_listed(monkeypatch):
+    monkeypatch.setattr(listed, "CANDIDATES", 2)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 6))
+    x[:, 1] = x[:, 0] + 0.1 * x[:, 1]
+    x[:, 5] = 15 * (x[:, 1] - x[:, 0]) + x[:, 2] + x[:, 3] + x[:, 4] + 0.1 * x[:, 5]
+    found = Listed(score_of(x), np.zeros((6, 6), dtype=bool), Constraints.none(6))
+    sets = {frozenset(np.flatnonzero(row).tolist()) for row in found._parents[found._nodes == 5]}
+    assert {0, 1} in sets
+    monkeypatch.setattr(listed, "PAIRS", 1)
+    few = Listed(score_of(x), np.zeros((6, 6), dtype=bool), Constraints.none(6))
+    assert len(few._nodes) < len(found._nodes)

@@ -252,7 +252,8 @@ def test_the_same_graph_in_all_units():
     one = model.fit(x).result_
     assert one.dag.sum() > 15
     assert (one.undirected | one.undirected.T).any()  # there are ties
-    for scale in (2.0 ** rng.integers(-20, 21, size=30), 10 ** rng.uniform(-6, 6, size=30)):
+    scales = 2.0 ** rng.integers(-20, 21, size=30), 10 ** rng.uniform(-6, 6, size=30), rng.choice([-0.3, 7.0], size=30)
+    for scale in scales:
         other = model.fit(x * scale).result_
         assert (one.dag == other.dag).all()
         assert other.n_local == one.n_local  # the search took the same way

@@ -142,6 +142,7 @@ class Content:
             ("edges", f"{self.n_edges:,}"),
             ("score", result.score_name),
             ("local scores", f"{result.n_local:,}"),
+            *((f"tried by {one.name}", f"{one.n_local:,}") for one in result.search.fidelities),
             ("search", _duration(result.seconds)),
         ]
 

@@ -13,6 +13,7 @@ from drbo.search.bayes.climb import Drawn, Rules
 from drbo.search.bayes.surrogate import GpSurrogate
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.prices import additive_prices
+from drbo.search.evaluation.promotion import Promotion
 from drbo.search.orders.climb import OrderClimb
 from drbo.search.orders.gains import ScoreSteps
 from drbo.search.outcome import Evaluated
@@ -77,7 +78,9 @@ class Landscape:
     ) -> None:
         score, d = evaluator.score, evaluator.score.n_nodes
         self.evaluator, self.settings, self.constraints, self.rng = evaluator, settings, constraints, rng
-        relative = score.relative() if settings.parts.surrogate and settings.parts.relative else None
+        self.promotion = Promotion(evaluator)
+        asked = settings.parts.surrogate and settings.parts.relative
+        relative = next((each.score for each in score.relatives() if each.cost == 0), None) if asked else None
         prices = additive_prices(score)
         self._price = None if prices is None else np.ascontiguousarray(prices[1].T)
         nested = settings.parts.bounds and score.nested and d >= BOUNDED_FROM
@@ -107,13 +110,15 @@ class Landscape:
         level = self.evaluator.score.level_of(best.local[0])
         if level is not None:
             self.rules = self.rules._replace(gain=-self.evaluator.score.n_rows, level=level)
-        if not len(families):
-            return
-        values = self._values(families, local, level)
-        if self._process:
-            cheap = self._cheap.values(families) if self._cheap else None
-            self._process.add(families.nodes, families.parents, values, best.dags[0], cheap)
-        self._note(families, values)
+        if len(families):
+            values = self._values(families, local, level)
+            if self._process:
+                cheap = self._cheap.values(families) if self._cheap else None
+                self._process.add(families.nodes, families.parents, values, best.dags[0], cheap)
+            self._note(families, values)
+        tried, predicted = self.promotion.tried()
+        if len(tried):  # climbs take what is predicted for the truth
+            self.known.insert(family_codes(tried, self.code), self._values(tried, predicted, level))
 
     def _note(self, families: Families, values: Floats) -> None:
         """Keep the values of known families, for climbs to look up."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.table import unit_free
+from drbo.data.units import unit_free
 from drbo.deadline import current
 
 Floats = npt.NDArray[np.float64]

@@ -7,19 +7,23 @@ import hashlib
 import io
 import time
 import warnings
+import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from drbo.data.blocks import is_large
 from drbo.data.check import recheck
 from drbo.data.experiments import Experiments, KnownTarget, known_targets, plain_known
 from drbo.data.files import MAX_ARRAY_BYTES, file_digest, read_bytes, read_member, refusing, stored_archive, write_file
+from drbo.data.moments_file import moments_bytes, moments_of_bytes
 from drbo.data.prepare import Prepared
-from drbo.data.table import Table, is_large
+from drbo.data.table import Table
+from drbo.data.table_moments import TableMoments
 from drbo.errors import CheckpointError, DataError, DrboError, ResultError
 from drbo.knowledge import Knowledge
 from drbo.search.base import Search
@@ -238,6 +242,8 @@ def _write_table(folder: Path, table: Table) -> str:
     rows: dict[str, Any] = {} if table.weights is None else {"weights": table.weights}
     rows |= {} if table.groups is None else {"groups": table.groups.astype("<i8")}
     rows |= {} if table.experiments is None else {"experiments": table.experiments.codes.astype("<i8")}
+    if (totals := table.totals) is not None:
+        rows |= {"totals": np.frombuffer(moments_bytes(totals), dtype=np.uint8), "first": totals.first}
     path = folder / TABLE
     make_folder(folder)
     try:
@@ -251,7 +257,7 @@ def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
     """Return the table of a search; it must be one that a check of a table could have made."""
     archive = stored_archive(io.BytesIO(raw), str(path))
     values = read_member(archive, "values", f"{path} values", kinds="f", limit=MAX_TABLE_BYTES)
-    rows: list[Any] = [None, None, None]
+    rows: list[Any] = [None, None, None, None]
     for place, (name, dtype) in enumerate((("weights", "<f8"), ("groups", "<i8"), ("experiments", "<i8"))):
         if f"{name}.npy" in archive.namelist():
             rows[place] = read_member(archive, name, f"{path} {name}", shape=values.shape[:1], dtype=dtype)
@@ -263,12 +269,25 @@ def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
     if not fits or values.dtype != np.float64 or not set(names) <= set(about["columns"]):
         raise CheckpointError(f"{path} does not match its description", hint=HINT)
     values = values if is_large(*values.shape) else np.ascontiguousarray(values)
+    rows[3] = _totals(archive, values, names, path)
     table = Table(values, names, kinds, levels, *rows)
     try:
         recheck(table)
     except DataError as error:
         raise CheckpointError(f"{path}: {error.message}", hint=HINT) from error
     return table
+
+
+def _totals(archive: zipfile.ZipFile, values: Any, names: tuple[str, ...], path: Path) -> TableMoments | None:
+    """Return the moments of all rows, where only a sample of the rows was saved."""
+    if "totals.npy" not in archive.namelist():
+        return None
+    raw = read_member(archive, "totals", f"{path} totals", kinds="u", limit=MAX_TABLE_BYTES)
+    first = read_member(archive, "first", f"{path} first", kinds="f", limit=MAX_TABLE_BYTES)
+    totals, _ = moments_of_bytes(raw.tobytes(), f"{path} totals")
+    if totals.names != names or (first.size and (first.ndim != 2 or first.shape[1:] != values.shape[1:])):
+        raise CheckpointError(f"{path} does not match its description", hint=HINT)
+    return replace(totals, sample=values, first=first)
 
 
 def _experiments(codes: Any, about: dict[str, Any], path: Path) -> Experiments | None:

@@ -1,32 +1,46 @@
 """The only code that spends budget: it computes true scores, caches them by family, and counts evaluations."""
 
+from collections.abc import Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from drbo.constraints import Constraints
 from drbo.deadline import no_deadline
-from drbo.scores.base import Score
+from drbo.scores.base import Relative, Score
 from drbo.scores.families import Families
 from drbo.search.evaluation.budget import Budget
+from drbo.search.evaluation.known import KnownFamilies
 from drbo.search.evaluation.local_scores import family_words, local_scores
 from drbo.search.evaluation.remote import Workers
-from drbo.search.outcome import Evaluated
-from drbo.search.state import LARGEST, Fields, State
+from drbo.search.outcome import Evaluated, Fidelity
+from drbo.search.state import Fields, State
 from drbo.settings import Settings
 
 #: A local score that is asked for twice may differ by this much.
 DOUBT = 1e-6
-#: The largest size of a local score that is a logarithm, as those of a score with levels are: its power is finite.
-LARGEST_LOG = 700.0
+
+
+@dataclass(eq=False)
+class Level:
+    """A cheaper version of the score, and what is known of it."""
+
+    known: KnownFamilies
+    cost: float  # of a family, as a share of the cost of its true local score
+
+    @property
+    def name(self) -> str:
+        return self.known.score.name
 
 
 class Evaluator:
     """True scores of DAGs and families, within the budget.
 
     ``n_evals`` counts DAGs with at least one unknown family (all DAGs with ``count_known``), ``n_local`` the distinct
-    local scores that were computed. Work on single families is charged new families / d, rounded up.
+    local scores that were computed. Work on single families is charged new families / d, rounded up. Cheaper versions
+    of the score are charged the share of a local score that they declare to cost.
 
     Examples
     --------
@@ -40,38 +54,47 @@ class Evaluator:
     """
 
     def __init__(
-        self, score: Score, settings: Settings, executor: Executor | None = None, budget: Budget | None = None
+        self,
+        score: Score,
+        settings: Settings,
+        executor: Executor | None = None,
+        budget: Budget | None = None,
+        relatives: Sequence[Relative] = (),  # cheaper versions of the score, which are charged what they cost
     ) -> None:
         self.score = score
         self.budget = budget or Budget.of(settings, score.n_nodes)
-        self.workers = None if executor is None else Workers(score, executor, settings.score_timeout)
         self.settings = settings
         self.n_evals = 0
         self._charged = 0
-        self._values: dict[bytes, float] = {}
-        self._order: list[bytes] = []  # keys, in the order in which they became known
+        self._owed = 0.0  # local scores that are not counted in n_evals yet; only where there are levels
+        self._known = KnownFamilies(score, executor, settings.score_timeout)
+        self.levels = [
+            Level(KnownFamilies(each.score, executor, settings.score_timeout), each.cost)
+            for each in sorted(relatives, key=lambda each: each.cost)
+        ]
+
+    @property
+    def workers(self) -> Workers | None:
+        """The executor with the true score; None: this process computes it."""
+        return self._known.workers
 
     def capture(self) -> State:
         """Return the state: the counts, and the known families with their local scores."""
-        keys = np.frombuffer(b"".join(self._order), dtype=np.uint8).reshape(len(self._order), self._key_bytes)
-        values = np.array([self._values[key] for key in self._order], dtype=np.float64)
-        return {"n_evals": self.n_evals, "charged": self._charged, "keys": keys, "values": values}
+        levels = [level.known.capture() for level in self.levels]
+        return {"n_evals": self.n_evals, "charged": self._charged, "owed": self._owed, "levels": levels} | (
+            self._known.capture()
+        )
 
     def restore(self, fields: Fields, limits: Constraints) -> None:
         """Set the state; every family must obey the knowledge."""
-        n_evals, charged = fields.integer("n_evals"), fields.integer("charged")
-        packed = fields.array("keys", np.uint8, (None, self._key_bytes))
-        most = LARGEST if self.score.level_of(np.zeros(self.score.n_nodes)) is None else LARGEST_LOG
-        values = fields.array("values", np.float64, (len(packed),), -most, most)
-        raw, width = packed.tobytes(), self._key_bytes
-        keys = [raw[start : start + width] for start in range(0, len(raw), width)]
-        families = Families.from_keys(keys, self.score.n_nodes)
-        if not limits.allow(families.nodes, families.parents) or families.keys() != keys:
-            fields.refuse("keys", "be families that the knowledge allows", "others")
-        self._values = dict(zip(keys, values.tolist(), strict=True))
-        if len(self._values) < len(keys):
-            fields.refuse("keys", "differ from each other", "the same family twice")
-        self.n_evals, self._charged, self._order = n_evals, charged, keys
+        self.n_evals, self._charged = fields.integer("n_evals"), fields.integer("charged")
+        self._owed = fields.number("owed", 0.0, self.score.n_nodes)
+        self._known.restore(fields, limits)
+        parts = fields.parts("levels", len(self.levels))
+        if len(parts) != len(self.levels):
+            fields.refuse("levels", f"have {len(self.levels)} items", str(len(parts)))
+        for level, part in zip(self.levels, parts, strict=True):
+            level.known.restore(part, limits)
 
     def restored(self, fields: Fields, limits: Constraints) -> Evaluated:
         """Return a DAG that was captured, with its local scores."""
@@ -79,18 +102,22 @@ class Evaluator:
         keys = Families.from_dags(dags).keys()
         if not all(self.is_known(keys)):
             fields.refuse("dag", "consist of families with known local scores", "others")
-        local = np.array([[self._values[key] for key in keys]])
-        return Evaluated(dags, local, np.array([fields.number("score")]))
-
-    @property
-    def _key_bytes(self) -> int:
-        """Bytes of a family's key."""
-        return 4 + -(-self.score.n_nodes // 8)
+        return Evaluated(dags, self._known.of(keys)[None], np.array([fields.number("score")]))
 
     @property
     def n_local(self) -> int:
-        """Local scores computed so far: the distinct ones here, and those charged by a compiled search."""
-        return len(self._values) + self._charged
+        """True local scores computed so far: the distinct ones here, and those charged by a compiled search."""
+        return len(self._known) + self._charged
+
+    @property
+    def fidelities(self) -> tuple[Fidelity, ...]:
+        """What was spent on each cheaper version of the score."""
+        return tuple(Fidelity(level.name, level.cost, len(level.known)) for level in self.levels)
+
+    @property
+    def n_spent(self) -> int:
+        """What the budget of local scores has paid for: the true ones, and the cheaper ones at their cost."""
+        return self.n_local + int(sum(level.cost * len(level.known) for level in self.levels))
 
     def charge(self, count: int) -> None:
         """Count local scores that a compiled search computed itself, repeats included."""
@@ -99,35 +126,35 @@ class Evaluator:
 
     def down_to(self, reserve: int) -> bool:
         """Tell whether no more than a reserve of evaluations is left of the budget."""
-        return self.budget.is_spent(self.n_evals, self.n_local, reserve)
+        return self.budget.is_spent(self.n_evals, self.n_spent, reserve)
 
     def is_known(self, keys: list[bytes]) -> list[bool]:
         """Tell which families have been scored."""
-        return [key in self._values for key in keys]
+        return [key in self._known for key in keys]
 
     def evaluate(self, dags: npt.NDArray[np.bool_]) -> Evaluated:
         """Return the true scores of the DAGs (B, d, d), cut where the budget ends."""
         keys = Families.from_dags(dags).keys()
         budget, d, kept, new = self.budget, dags.shape[1], 0, set[bytes]()
         while kept < len(dags):
-            missing = {key for key in keys[kept * d : (kept + 1) * d] if key not in self._values} - new
+            missing = {key for key in keys[kept * d : (kept + 1) * d] if key not in self._known} - new
             counts = bool(missing) or budget.count_known
-            over_local = bool(missing) and len(new) + len(missing) > budget.local_left(self.n_local)
+            over_local = bool(missing) and len(new) + len(missing) > budget.local_left(self.n_spent)
             if counts and (budget.evals_left(self.n_evals) <= 0 or over_local):
                 break
             self.n_evals += counts
             new |= missing
             kept += 1
-        self._compute(new)
-        local = np.array([self._values[key] for key in keys[: kept * d]]).reshape(kept, d)
+        self._known.compute(new)
+        local = self._known.of(keys[: kept * d]).reshape(kept, d)
         return Evaluated(dags[:kept], local, self.scores(dags[:kept], local))
 
     def affordable(self, families: Families) -> npt.NDArray[np.intp]:
         """Return the rows whose families are known or fit, in this order, into what is left of the budget."""
-        left = self.budget.families_left(self.n_evals, self.n_local)
+        left = self.budget.families_left(self.n_evals, self.n_spent)
         rows, new = [], set[bytes]()
         for row, key in enumerate(families.keys()):
-            if key not in self._values and key not in new:
+            if key not in self._known and key not in new:
                 if len(new) >= left:
                     continue
                 new.add(key)
@@ -137,10 +164,34 @@ class Evaluator:
     def families(self, families: Families) -> npt.NDArray[np.float64]:
         """Return true local scores of single families; new ones are charged as a share of a DAG evaluation."""
         keys = families.keys()
-        new = {key for key in keys if key not in self._values}
-        self.n_evals += -(-len(new) // families.n_nodes)
-        self._compute(new)
-        return np.array([self._values[key] for key in keys])
+        new = {key for key in keys if key not in self._known}
+        self._pay(len(new))
+        self._known.compute(new)
+        return self._known.of(keys)
+
+    def preview(self, families: Families, level: int) -> npt.NDArray[np.float64]:
+        """Return the values of families by a cheaper version of the score; new ones are charged what they cost.
+
+        Those that the budget does not allow are NaN.
+        """
+        one, keys = self.levels[level], families.keys()
+        new = list(dict.fromkeys(key for key in keys if key not in one.known))
+        left = self.budget.families_left(self.n_evals, self.n_spent) / one.cost
+        new = new[: int(min(len(new), max(0.0, left)))]
+        self._pay(one.cost * len(new))
+        one.known.compute(set(new))
+        found = np.array([key in one.known for key in keys], dtype=bool)
+        values = np.full(len(keys), np.nan)
+        values[found] = one.known.of([key for key in keys if key in one.known])
+        return values
+
+    def _pay(self, cost: float) -> None:
+        """Count local scores of single families: a share of a DAG evaluation, rounded up, at once or in the end."""
+        if not self.levels:
+            self.n_evals += -(-int(cost) // self.score.n_nodes)
+            return
+        whole, self._owed = divmod(self._owed + cost, self.score.n_nodes)
+        self.n_evals += int(whole)
 
     def evaluate_one(self, dag: npt.NDArray[np.bool_]) -> Evaluated:
         """Return the true score of one DAG (d, d), whatever is left of the budget and of the time.
@@ -160,8 +211,7 @@ class Evaluator:
 
     def known(self, since: int = 0) -> tuple[Families, npt.NDArray[np.float64]]:
         """Return all families scored so far, in the order in which they became known, and their local values."""
-        keys = self._order[since:]
-        return Families.from_keys(keys, self.score.n_nodes), np.array([self._values[key] for key in keys])
+        return self._known.since(since)
 
     def doubt(self, best: Evaluated) -> str | None:
         """Score the families of the best DAG once more; return, in words, where a user's score changed its mind.
@@ -181,20 +231,3 @@ class Evaluator:
             f"score '{self.score.name}' is not deterministic: {words} was {before[row]:.6g} and is now "
             f"{again[row]:.6g}; the best score is therefore too optimistic"
         )
-
-    def _compute(self, new: set[bytes]) -> None:
-        """Score unknown families, in the order of their keys so that nothing depends on who asked first."""
-        if not new:
-            return
-        keys = sorted(new)
-        if self.score.cell or self.workers:
-            keys.sort(key=lambda key: key[4:])  # families with the same parents stand together: scores share work there
-        families, values = Families.from_keys(keys, self.score.n_nodes), list[float]()
-        try:
-            if self.workers is None:
-                local_scores(self.score, families, values)
-            else:
-                values += self.workers.local(families).tolist()
-        finally:  # also what was computed before the time was over
-            self._values.update(zip(keys, values, strict=False))
-            self._order += sorted(keys[: len(values)])

@@ -29,10 +29,12 @@ from drbo.threads import use_threads
 
 #: Seconds of work in one piece: less is lost in sending it, more is lost with a worker that dies.
 LEAST_SECONDS, MOST_SECONDS = 0.5, 2.0
+#: Pieces of a batch for each worker, if they are not too small.
+PIECES_EACH = 4
 #: So often may the worker of one piece be lost before the search gives up.
 MAX_LOSSES = 3
-#: Scores that a worker holds at a time.
-HELD_SCORES = 2
+#: Scores that a worker holds at a time: one, and its cheaper versions.
+HELD_SCORES = 4
 
 
 _held: "OrderedDict[str, Any]" = OrderedDict()  # scores, and other work
@@ -153,11 +155,16 @@ class Workers:
         return self.timeout is None and each is not None and count * each < min(2 * LEAST_SECONDS, MOST_SECONDS)
 
     def _pieces(self, count: int) -> list[_Piece]:
-        """Cut work into pieces of a good size: for every worker one, if that leaves LEAST_SECONDS for each."""
+        """Cut work into pieces of a good size: for every worker several, if that leaves LEAST_SECONDS for each.
+
+        Then no worker waits long for the last of the others, also where some families take longer. The first time there
+        is one, because every piece that is under way then asks for the score.
+        """
         if self.is_little(count):
             return [_Piece(np.arange(count))]
         total = count * (self.seconds_each or 0.0)
-        wanted = max(int(np.ceil(total / MOST_SECONDS)), min(n_workers(self.executor), int(total / LEAST_SECONDS)))
+        many = (PIECES_EACH if self.n_sent else 1) * n_workers(self.executor)
+        wanted = max(int(np.ceil(total / MOST_SECONDS)), min(many, int(total / LEAST_SECONDS)))
         cell = self.score.cell or 1
         cells = np.array_split(np.arange(0, count, cell), max(1, min(wanted, -(-count // cell))))
         return [_Piece(np.arange(part[0], min(part[-1] + cell, count))) for part in cells]

@@ -1,12 +1,13 @@
 """The best DAG of listed parent sets: what greedy choices of parents along an order cannot find.
 
 Along an order, a climb adds one parent at a time. Two parents that say nothing alone but much together are missed that
-way, from whatever order it starts. Here every small set of a few candidate parents is scored, so that each node has the
-best of its listed sets along any order.
+way, from whatever order it starts. Here every small set of a few candidate parents is scored, and the pairs of columns
+that explain most together, so that each node has the best of its listed sets along any order.
 """
 
 from functools import cache
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +25,21 @@ Bools = npt.NDArray[np.bool_]
 SAME = 1e-9
 #: Candidate parents of a node, at most; the largest set of them that is listed; and listed sets of all nodes, at most.
 CANDIDATES, LARGEST, SETS = 11, 4, 30_000
+#: Pairs of columns that are listed for each node, at most: those that explain most beyond the better one of both.
+PAIRS = 100
 #: Nodes that are moved to random places before a climb, at most.
 MOVED = 10
 #: Climbs without a better DAG before the end: so many per node, at most, and fewer where d nodes make climbs long.
-CLIMBS, WORK = 8, 6 * 10**8
+CLIMBS, WORK = 8, 10**9
 #: A correlation matrix is inverted with this much added to its diagonal.
 RIDGE = 1e-3
+
+
+class _Sets(NamedTuple):
+    """Parent sets of every node, as many of each."""
+
+    parents: Bools  # (d, m, d)
+    shares: Floats  # (d, m)
 
 
 class Listed:
@@ -63,22 +73,39 @@ class Listed:
         for member in sets.T:
             chosen = np.where(member < 0, d, candidates[:, member])
             parents[np.arange(d)[:, None], np.arange(len(sets))[None], chosen] = True
-        parents = parents[:, :, :d]
-        parents &= constraints.allowed.T[:, None]
-        parents |= constraints.required.T[:, None]
-        families = Families(np.repeat(np.arange(d), len(sets)), parents.reshape(-1, d))
-        shares = score.share(score.local(families), score.family_price(families), None, families.nodes)
-        too_many = (
-            families.sizes > np.maximum(constraints.max_parents, constraints.required.sum(axis=0))[families.nodes]
-        )
-        shares = np.where(too_many, -np.inf, shares).reshape(d, -1)
-        useful = _useful(shares, (sets >= 0).sum(axis=1), smaller)
-        self.n_local = len(families)
+        self._score, self._constraints, self.n_local = score, constraints, 0
+        listed = [self._scored(parents[:, :, :d])]
+        useful = [_useful(listed[0].shares, (sets >= 0).sum(axis=1), smaller)]
+        if d > 2:
+            one = np.eye(d, dtype=bool)
+            single = self._scored(np.broadcast_to(one, (d, d, d))).shares  # the node itself stands for no parent
+            first, second = _pairs(score.groups[0][1])
+            listed.append(self._scored(one[first] | one[second]))
+            rows = np.arange(d)[:, None]
+            alone = np.maximum(single[rows, first], single[rows, second])
+            useful.append(listed[1].shares > np.maximum(alone, single.diagonal()[:, None]))
         own = Families.from_dags(dag[None])
-        worth = score.share(score.local(own), score.family_price(own), None, own.nodes)
-        self._nodes = np.concatenate([np.nonzero(useful)[0], own.nodes])
-        self._parents = np.concatenate([parents[useful], own.parents])
-        self._shares = np.concatenate([shares[useful], worth])
+        self._nodes = np.concatenate([*(np.nonzero(kept)[0] for kept in useful), own.nodes])
+        self._parents = np.concatenate(
+            [*(part.parents[kept] for part, kept in zip(listed, useful, strict=True)), own.parents]
+        )
+        self._shares = np.concatenate(
+            [*(part.shares[kept] for part, kept in zip(listed, useful, strict=True)), self._shares_of(own)]
+        )
+
+    def _scored(self, parents: Bools) -> "_Sets":
+        """Score sets (d, m, d) of every node, without what the knowledge forbids and with what it requires."""
+        limits, d = self._constraints, parents.shape[-1]
+        parents = (parents & limits.allowed.T[:, None]) | limits.required.T[:, None]
+        families = Families(np.repeat(np.arange(d), parents.shape[1]), parents.reshape(-1, d))
+        self.n_local += len(families)
+        most = np.maximum(limits.max_parents, limits.required.sum(axis=0))[families.nodes]
+        shares = np.where(families.sizes > most, -np.inf, self._shares_of(families))
+        return _Sets(parents, shares.reshape(d, -1))
+
+    def _shares_of(self, families: Families) -> Floats:
+        score = self._score
+        return score.share(score.local(families), score.family_price(families), None, families.nodes)
 
     def best(self, dag: Bools, rng: np.random.Generator) -> Bools:
         """Return the best DAG of climbs over orders: the first from a DAG, the others with a few nodes moved."""
@@ -121,6 +148,22 @@ def _candidates(score: BicNV, dag: Bools, constraints: Constraints) -> npt.NDArr
     key[~constraints.allowed] = np.inf
     np.fill_diagonal(key, np.inf)
     return np.argsort(key, axis=0, kind="stable").T
+
+
+def _pairs(correlation: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the first and second members (d, k) of the pairs that explain most of each node beyond the better one."""
+    d = len(correlation)
+    low, high = np.triu_indices(d, 1)
+    between = correlation[low, high]
+    count = min(PAIRS, len(low))
+    found = np.empty((d, count), dtype=np.intp)
+    for node, column in enumerate(correlation):
+        a, b = column[low], column[high]
+        explained = (a * a + b * b - 2 * a * b * between) / np.maximum(1 - between * between, RIDGE)
+        left = np.maximum(1 - explained, RIDGE) / np.maximum(1 - np.maximum(a * a, b * b), RIDGE)
+        left[(low == node) | (high == node)] = np.inf
+        found[node] = np.sort(np.argpartition(left, count - 1)[:count])
+    return low[found], high[found]
 
 
 @cache

@@ -1,0 +1,119 @@
+"""Tables with many rows: what one pass over a file costs, and whether graphs fill up as rows are added.
+
+    python -m benchmarks big_tables --duckdb-python ../duck/bin/python
+    python -m benchmarks big_tables --part strength --seeds 0-4
+
+``passes``: 100 columns of float32 in a Parquet file, not compressed, by drbo and by the covariance of other programs on
+the same file, each in a process of its own with one thread. ``strength``: ten columns, each the sum of curved effects
+(a line and a parabola) of its causes and noise, and the linear graph of the first rows of the same stream of rows, with
+the default and without a least strength of edges.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+import drbo
+from benchmarks.covariance_jobs import METHODS
+from benchmarks.gran_dag import Unavailable
+from benchmarks.parameters import Names, Numbers, Seeds
+from benchmarks.rows import Row
+from benchmarks.studies.study import study
+from drbo import DrBO
+from drbo.data.table_moments import TableMoments, summed
+
+ROOT = Path(__file__).parents[2]
+N_COLUMNS, PIECE = 100, 100_000
+BENT_COLUMNS, PARENTS, BEND = 10, 2.0, 0.3
+
+
+def write_table(path: Path, n_rows: int, n_columns: int = N_COLUMNS) -> None:
+    """Write correlated columns with means of 10, in row groups of 100,000 rows."""
+    import pyarrow
+    from pyarrow import parquet
+
+    rng = np.random.default_rng(0)
+    mix = (np.eye(n_columns) + np.triu(0.1 * rng.normal(size=(n_columns, n_columns)), 1)).astype(np.float32)
+    names = [f"x{j}" for j in range(n_columns)]
+    writer = None
+    for start in range(0, n_rows, PIECE):
+        rows = rng.standard_normal((min(PIECE, n_rows - start), n_columns), dtype=np.float32) @ mix + np.float32(10)
+        table = pyarrow.table({name: np.ascontiguousarray(rows[:, j]) for j, name in enumerate(names)})
+        writer = writer or parquet.ParquetWriter(path, table.schema, compression="none", use_dictionary=False)
+        writer.write_table(table)
+    assert writer is not None
+    writer.close()
+
+
+@study("big_passes", "rows columns method", rows=(2_000,), columns=5, methods=("drbo", "numpy sums"))
+def passes(
+    rows: Annotated[Numbers, "rows of the file"] = (500_000,),
+    columns: Annotated[int, "columns of the file"] = N_COLUMNS,
+    methods: Annotated[Names, "programs"] = tuple(METHODS),
+    duckdb_python: Annotated[str, "an interpreter that has DuckDB"] = sys.executable,
+) -> Iterator[Row]:
+    """Yield CPU time and memory of every program."""
+    source = Path(drbo.__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.parquet"
+        for count in rows:
+            write_table(path, count, columns)
+            for method in methods:
+                python = duckdb_python if method == "duckdb" else sys.executable
+                command = [python, str(ROOT / "benchmarks" / "covariance_jobs.py"), method, str(path)]
+                done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+                if done.returncode:
+                    raise Unavailable(f"{method}: {done.stderr.strip().splitlines()[-1:]}")
+                found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+                yield {
+                    "rows": count,
+                    "columns": columns,
+                    "method": method,
+                    "megabytes": round(path.stat().st_size / 1e6),
+                    "cpu_seconds": round(found["cpu_seconds"], 2),
+                    "gib": round(found["gib"], 2),
+                    "trace": repr(found["trace"]),
+                }
+
+
+def bent(weights: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    """Return rows (n, d) of columns that are lines and parabolas of their causes, and noise."""
+    x = rng.normal(size=(n_rows, len(weights)))
+    for j in range(len(weights)):
+        causes = np.flatnonzero(weights[:, j])
+        slopes = weights[causes, j]
+        x[:, j] += x[:, causes] @ slopes + BEND * (x[:, causes] ** 2 - 1) @ np.abs(slopes)
+        x[:, j] /= np.sqrt(1 + np.square(slopes).sum())
+    return x
+
+
+@study("big_strength", "rows seed", rows=(1_000, 2_000), seeds=range(1))
+def strength(
+    rows: Annotated[Numbers, "rows at which a graph is learned"] = (10**4, 10**5, 10**6, 10**7),
+    seeds: Seeds = range(5),
+) -> Iterator[Row]:
+    """Yield the numbers of edges as rows are added."""
+    names = [f"x{j}" for j in range(BENT_COLUMNS)]
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        joined = np.triu(rng.random((BENT_COLUMNS,) * 2) < 2 * PARENTS / (BENT_COLUMNS - 1), 1)
+        weights = joined * rng.uniform(0.5, 1.5, joined.shape) * rng.choice([-1, 1], joined.shape)
+        total: TableMoments | None = None
+        for count in sorted(rows):
+            while total is None or total.n < count:
+                more = min(PIECE, count - (0 if total is None else total.n))
+                part = summed(names, [bent(weights, more, rng)])
+                total = part if total is None else total.joined(part)
+            found = {}
+            for name, options in (("edges", {}), ("edges_without", {"min_strength": 0.0})):
+                model = DrBO(score="bic-nv", score_options=options, random_state=seed).fit(total)
+                found[name] = int(model.adjacency_.sum())
+            yield {"rows": count, "seed": seed, "true_edges": int(joined.sum()), **found}

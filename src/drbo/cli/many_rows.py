@@ -1,0 +1,115 @@
+"""Tables whose rows are not held in memory: streams of large files, and moments that others share."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from drbo.cli.messages import say
+from drbo.cli.table_options import SEPARATOR_WORDS
+from drbo.errors import SettingsError
+
+if TYPE_CHECKING:
+    from drbo.data.pieces import Reading
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Options of a fit that need rows.
+NEEDS_ROWS = ("weights", "bootstrap", "clusters", "groups", "experiment", "targets", "types", "sheet")
+
+
+def rows_options(command: F) -> F:
+    """Add the options for many rows."""
+    command = click.option(
+        "--min-strength",
+        type=float,
+        metavar="S",
+        help="Leave out edges that explain less than this share of what the other causes leave unexplained.  "
+        "[default: 0.001 for linear scores with more than 100,000 rows]",
+    )(command)
+    return click.option(
+        "--stream",
+        is_flag=True,
+        help="Read the table piece by piece and keep only moments and a sample of its rows.  [default: if a fit in "
+        "memory would take more than max_memory]",
+    )(command)
+
+
+def rows_unread(
+    paths: Sequence[Path], options: Mapping[str, Any], max_memory: float, *, quiet: bool
+) -> tuple[Any, Any] | None:
+    """Return what is kept of files that are not read into memory; None: there is one, and it is.
+
+    Of numbers these are moments (and nothing), of categories the different rows and their counts.
+    """
+    from drbo.data.moments_file import is_moments_file
+    from drbo.data.pieces import files_of, frames_of, is_too_large
+    from drbo.data.row_counts import counted, is_discrete
+    from drbo.data.stream import streamed
+
+    shared = [is_moments_file(path) for path in paths]
+    large = len(paths) == 1 and not shared[0] and str(paths[0]) != "-" and is_too_large(paths[0], max_memory)
+    if len(paths) == 1 and not (shared[0] or options["stream"] or large or paths[0].is_dir()):
+        return None
+    for name in NEEDS_ROWS:
+        if options.get(name):
+            raise SettingsError(
+                f"--{name} needs all rows in memory, but these are only summed up",
+                hint="omit it, or use a sample of the rows as one table",
+            )
+    check_different(paths)
+    files, how = [file for path in paths for file in files_of(path)], reading(options)
+    why = ": a fit in memory would take more than max_memory" if large and not options["stream"] else ""
+    if not any(shared) and is_discrete(next(frames_of(files[0], how))):
+        with closing(frame for file in files for frame in frames_of(file, how)) as frames:
+            found = counted(frames, paths[0])
+        if not quiet:
+            size = f"{found.counts.sum():,} rows, {found.rows.shape[1]} columns"
+            say(f"{paths[0]}: {size}, read piece by piece{why}; {len(found.counts):,} different rows were counted")
+        return found
+    whole = not any(shared)  # all rows are seen here
+    by_em = whole and options["missing"] == "em"
+    totals = streamed(files, how, keep_rows=whole, keep_patterns=by_em, seed=options["seed"])
+    if not quiet:
+        drawn = f"{len(totals.sample):,} of them, drawn at random," if len(totals.sample) < totals.n else "all of them"
+        kept = f"; {drawn} were kept" if totals.sample.size else ""
+        many = f"{len(files)} files" if len(files) > 1 else f"{files[0]}"
+        read = "moments" if all(shared) else f"read piece by piece{why}"
+        say(f"{many}: {totals.n + totals.dropped:,} rows, {len(totals.names)} columns, {read}{kept}")
+    return totals, None
+
+
+def reading(options: Mapping[str, Any]) -> "Reading":
+    """Return how streams are read by the options of a command."""
+    from drbo.data.pieces import Reading
+    from drbo.data.types import listed
+
+    if options["decimal"] not in (None, ".", "point", "dot"):
+        raise SettingsError(
+            "a table that is read piece by piece must have numbers with a decimal point",
+            hint="convert it first, for example to Parquet",
+        )
+    return Reading(
+        separator=SEPARATOR_WORDS.get(options["separator"] or "", options["separator"]),
+        header=not options["no_header"],
+        encoding=options["encoding"],
+        columns=tuple(listed(options["columns"] or "")),
+        drop=tuple(listed(options["drop"] or "")),
+    )
+
+
+def check_different(paths: Sequence[Path]) -> None:
+    """Refuse the same file twice: its rows would count twice."""
+    from drbo.data.files import file_digest
+
+    seen: dict[str, Path] = {}
+    for path in paths:
+        key = file_digest(path) if path.suffix.lower() == ".npz" and path.is_file() else str(path.resolve())
+        if key in seen:
+            raise SettingsError(
+                f"'{path}' has the same content as '{seen[key]}', so its rows would count twice",
+                hint="give every part once",
+            )
+        seen[key] = path

@@ -1,0 +1,86 @@
+"""``drbo moments``: sums up a table, so that rows need not be shared or kept in memory."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from drbo.cli.many_rows import check_different, reading
+from drbo.cli.messages import say
+from drbo.cli.options import FILE, quiet_option
+from drbo.cli.output import writing
+from drbo.cli.table_options import stream_file_options
+from drbo.errors import DrboError, SettingsError
+
+if TYPE_CHECKING:
+    from drbo.data.moments_file import Stamp
+    from drbo.data.stream import Progress
+    from drbo.data.table_moments import TableMoments
+
+#: Added to the name of the output while some files are still to be read.
+PARTIAL = ".partial"
+
+
+@click.command(short_help="Sum up a table for a fit without its rows.")
+@click.argument("data", type=FILE, nargs=-1, required=True, metavar="DATA")
+@click.option("-o", "--output", type=FILE, required=True, metavar="FILE", help="Write to this .npz file.")
+@stream_file_options
+@quiet_option
+def moments(data: tuple[Path, ...], output: Path, quiet: bool, **options: Any) -> None:
+    """Write the moments of the table in DATA: counts, means, ranges, and products of every two columns.
+
+    DATA is a Parquet file or a folder of them, a text file (.csv, .tsv, .txt), a table of an SQLite database
+    (file.db::table), or moments, which are added up. Files are read once, in blocks, whatever their size. Moments of
+    several owners of rows are fitted together: no row leaves its owner (docs/big-tables.md says what moments reveal).
+    Rows with a missing value are only counted. A command that was ended is continued with the next file when it is
+    given again.
+
+    \b
+    Examples:
+      drbo moments clinic.parquet -o clinic.npz
+      drbo moments folder/ --drop id -o all.npz
+      drbo fit clinic.npz hospital.npz practice.npz
+    """
+    from drbo.data.moments_file import save_moments
+    from drbo.data.pieces import files_of
+    from drbo.data.stream import streamed
+
+    if output.suffix.lower() != ".npz":
+        raise SettingsError(f"moments can only be written as .npz, got '{output}'", hint="use a name that ends in .npz")
+    check_different(data)
+    files = [file for path in data for file in files_of(path)]
+    partial = output.with_name(output.name + PARTIAL)
+    begun = _begun(partial, files)
+    if begun is not None and not quiet:
+        say(f"{partial}: {len(begun[1])} of {len(files)} files were summed up before")
+
+    def keep(total: "TableMoments", stamps: list["Stamp"], at: "Progress") -> None:
+        if at.done < at.files:
+            with writing(partial):
+                save_moments(partial, total, stamps)
+
+    totals = streamed(files, reading(options), begun=begun, tell=keep)
+    with writing(output):
+        save_moments(output, totals)
+    partial.unlink(missing_ok=True)
+    if not quiet:
+        left = f", of which {totals.dropped:,} with a missing value are left out" if totals.dropped else ""
+        say(f"{totals.n + totals.dropped:,} rows{left}, {len(totals.names)} columns -> {output}")
+        say(f"next: drbo fit {output}")
+
+
+def _begun(partial: Path, files: Sequence[Path]) -> "tuple[TableMoments, list[Stamp]] | None":
+    """Return what an earlier command has summed up, if it was of these files and they have not changed since."""
+    from drbo.data.moments_file import load_part
+    from drbo.data.stream import stamp_of
+
+    if not partial.exists():
+        return None
+    try:
+        total, stamps = load_part(partial)
+        if stamps and stamps == [stamp_of(file) for file in files[: len(stamps)]]:
+            return total, stamps
+    except (DrboError, OSError):  # begin again
+        pass
+    return None

@@ -1,0 +1,164 @@
+"""Moments in a file: what several owners of rows share in place of the rows.
+
+The file is an NPZ archive without code: sizes and types are checked before an array is read, and what it says must be
+possible for a table of numbers.
+"""
+
+import io
+import json
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from drbo.data.files import npz_bytes, read_bytes, read_json, read_member, refusing, stored_archive, write_file
+from drbo.data.frames import check_unicode
+from drbo.data.lines import MAX_COLUMNS
+from drbo.data.table_moments import TableMoments
+from drbo.data.text import check_unique
+from drbo.errors import DataError, ResultError
+
+FORMAT, FORMAT_VERSION = "drbo-moments", 1
+#: Largest file: the products of 16,384 columns, and a little more.
+MAX_BYTES = 8 * MAX_COLUMNS**2 + 2**26
+MAX_ROWS = 2**53
+#: Names and counts.
+MAX_ABOUT = 2**24
+#: What rounding may do to a correlation.
+ROUNDING = 1e-6
+#: The arrays beside the names and counts, with their types.
+_ARRAYS = {
+    "shift": "<f8",
+    "offset": "<f8",
+    "products": "<f8",
+    "low": "<f8",
+    "high": "<f8",
+    "whole": "|b1",
+    "missing": "<i8",
+}
+_COUNTS = ("n", "dropped")
+
+#: A file that was summed up: its name, its size and the time of its last change.
+Stamp = tuple[str, int, int]
+
+
+def save_moments(path: Path, totals: TableMoments, files: Sequence[Stamp] = ()) -> None:
+    """Write moments to a file; no row is in it. ``files`` are those in the sums, where more are to be added."""
+    write_file(path, moments_bytes(totals, files))
+
+
+def moments_bytes(totals: TableMoments, files: Sequence[Stamp] = ()) -> bytes:
+    """Return the content of a file of moments."""
+    about = {"format": FORMAT, "version": FORMAT_VERSION, "names": list(totals.names), "worth": totals.worth}
+    about |= {name: getattr(totals, name) for name in _COUNTS} | {"files": [list(stamp) for stamp in files]}
+    arrays = {name: np.asarray(getattr(totals, name), dtype=kind) for name, kind in _ARRAYS.items()}
+    return npz_bytes({"about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8), **arrays})
+
+
+def load_moments(path: Path) -> TableMoments:
+    """Read moments from a file; what they stand for is checked by a fit.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "part.npz"
+    ...     save_moments(file, TableMoments.of_rows(["a", "b"], [[1.0, 2.0], [3.0, 5.0]]))
+    ...     load_moments(file).products.tolist()
+    [[2.0, 3.0], [3.0, 4.5]]
+    """
+    return load_part(path)[0]
+
+
+def load_part(path: Path) -> tuple[TableMoments, list[Stamp]]:
+    """Read moments and the files that are in the sums."""
+    with refusing(path, DataError):
+        return moments_of_bytes(read_bytes(path, MAX_BYTES), str(path))
+
+
+def is_moments_file(path: Path) -> bool:
+    """Tell whether a file holds moments, and not a table."""
+    if path.suffix.lower() != ".npz" or not path.is_file():
+        return False
+    try:
+        with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
+            return {"about.npy", "products.npy"} <= set(archive.namelist())
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def moments_of_bytes(raw: bytes, what: str) -> tuple[TableMoments, list[Stamp]]:
+    """Return the moments in the content of a file, and the files that are in the sums."""
+    archive = stored_archive(io.BytesIO(raw), what)
+    packed = read_member(archive, "about", f"{what} about", kinds="u", limit=MAX_ABOUT)
+    about = read_json(packed.tobytes())
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise ResultError(f"{what} does not hold moments of a table", hint="write it with 'drbo moments'")
+    if about.get("version") != FORMAT_VERSION:
+        raise ResultError(
+            f"{what} has format version {about.get('version')!r:.80}, but this version of drbo reads only "
+            f"{FORMAT_VERSION}",
+            hint="use the version of drbo that wrote this file",
+        )
+    names, counts = _names(about.get("names"), what), _counts(about, what)
+    d = len(names)
+    found: dict[str, Any] = {}
+    for name, kind in _ARRAYS.items():
+        shape = (d, d) if name == "products" else (d,)
+        found[name] = read_member(archive, name, f"{what} {name}", shape=shape, dtype=kind)
+    totals = TableMoments(names=names, **counts, **found)
+    _check(totals, what)
+    return totals, _stamps(about.get("files"), what)
+
+
+def _names(names: Any, what: str) -> tuple[str, ...]:
+    if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
+        raise ResultError(f"{what}: names must be a list of names", hint="write the file again")
+    if not 0 < len(names) <= MAX_COLUMNS:
+        raise ResultError(f"{what} has {len(names)} columns, but 1 to {MAX_COLUMNS} are allowed")
+    check_unique(names, f"{what}: ")
+    check_unicode(names)
+    return tuple(names)
+
+
+def _counts(about: dict[str, Any], what: str) -> dict[str, Any]:
+    found = {name: about.get(name) for name in _COUNTS}
+    for name, value in found.items():
+        if type(value) is not int or not 0 <= value <= MAX_ROWS:
+            raise ResultError(f"{what}: '{name}' must be a whole number from 0 to 2^53, got {value!r:.80}")
+    worth = about.get("worth")
+    if not isinstance(worth, int | float) or not 0 < worth <= 1:
+        raise ResultError(f"{what}: 'worth' must be above 0 and at most 1, got {worth!r:.80}")
+    return found | {"worth": float(worth)}
+
+
+def _stamps(files: Any, what: str) -> list[Stamp]:
+    if not isinstance(files, list) or not all(
+        isinstance(one, list) and [type(part) for part in one] == [str, int, int] for one in files
+    ):
+        raise ResultError(f"{what}: 'files' must be names, sizes and times", hint="write the file again")
+    return [(one[0], one[1], one[2]) for one in files]
+
+
+def _check(totals: TableMoments, what: str) -> None:
+    """Refuse what no table of numbers has."""
+    hint = "the file is damaged, or was changed: write it again with 'drbo moments'"
+    if (totals.missing < 0).any() or (totals.missing > totals.dropped).any():
+        raise ResultError(f"{what}: counts of missing cells do not match the rows that were left out", hint=hint)
+    if not totals.n:
+        return
+    arrays = totals.mean, totals.products, totals.low, totals.high
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise ResultError(f"{what} contains numbers that are not finite", hint=hint)
+    slack = ROUNDING * np.maximum(np.abs(totals.low), np.abs(totals.high))
+    if (totals.mean < totals.low - slack).any() or (totals.mean > totals.high + slack).any():
+        raise ResultError(f"{what}: a mean is not between the smallest and the largest value", hint=hint)
+    squares = np.diag(totals.products)
+    scale = np.sqrt(np.where(squares > 0, squares, 1.0))
+    cosines = totals.products / scale / scale[:, None]
+    if (squares < 0).any() or not np.allclose(cosines, cosines.T, rtol=0, atol=ROUNDING):
+        raise ResultError(f"{what}: products must be symmetric, and squares at least 0", hint=hint)
+    if np.linalg.eigvalsh(cosines)[0] < -ROUNDING * len(cosines):
+        raise ResultError(f"{what}: no table has these products", hint=hint)

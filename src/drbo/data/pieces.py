@@ -1,0 +1,156 @@
+"""Long tables in pieces: which files they are, how large, and their rows, some thousand at a time."""
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from drbo.data.files import refusing
+from drbo.data.packed import MAX_RATIO, InputLimit
+from drbo.data.parquet import checked_schema, n_cells, refusing_parquet
+from drbo.data.table_moments import block_rows
+from drbo.data.text import check_unique, text_pieces
+from drbo.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PARQUET = (".parquet", ".pq")
+TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
+DATABASES = (".db", ".sqlite", ".sqlite3")
+#: A fit of a table in memory takes about so many times the memory of its numbers.
+COPIES = 8
+#: Bytes of the buffers of all columns of a Parquet file, and of one at least.
+BUFFERS, LEAST_BUFFER = 2**26, 2**14
+#: Bytes of a stream: as many as there are, but what is packed unpacks to no more than a multiple of it.
+NO_LIMIT = InputLimit(2**62, MAX_RATIO)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How text is read, and which columns are used: all but ``drop``, or ``columns`` alone."""
+
+    separator: str | None = None
+    header: bool = True
+    encoding: str | None = None
+    columns: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+
+
+class Named(NamedTuple):
+    """What the name of a file says: the file, a table in it, and its format."""
+
+    file: Path
+    table: str
+    suffix: str
+    zipped: bool
+
+
+def is_too_large(path: Path, max_memory: float) -> bool:
+    """Tell whether a fit of a file in memory would take more than ``max_memory`` GiB, judged by its size.
+
+    Numbers of a Parquet file are counted by its footer; the bytes of other files stand for their numbers.
+    """
+    return COPIES * _bytes_of_numbers(path) > max_memory * 2**30
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files of a table: one, or the Parquet files of a folder in the order of their names."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.iterdir() if file.suffix.lower() in PARQUET and not file.name.startswith("."))
+    if not found:
+        raise DataError(f"the folder '{path}' has no Parquet files", hint="give a folder of .parquet files, or a file")
+    return found
+
+
+def named(path: Path) -> Named:
+    """Return what the name of an existing file says; an error if it cannot be read piece by piece.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     (Path(folder) / "t.csv.gz").touch()
+    ...     named(Path(folder) / "t.csv.gz")[1:]
+    ('', '.csv', True)
+    """
+    word, _, table = str(path).rpartition("::") if not path.exists() else (str(path), "", "")
+    file = Path(word)
+    if not word or not file.is_file():
+        raise DataError(f"file '{path}' does not exist", hint="check the path and the spelling")
+    name = file.name.lower()
+    found = Named(file, table, Path(name.removesuffix(".gz")).suffix, name.endswith(".gz"))
+    if found.suffix not in (TEXT if found.zipped else (*TEXT, *DATABASES, *PARQUET)):
+        raise DataError(
+            f"file '{path}' cannot be read piece by piece",
+            hint="use Parquet (a file or a folder), text (.csv, .tsv, .txt), an SQLite table, or moments (.npz)",
+        )
+    return found
+
+
+def frames_of(path: Path, how: Reading) -> Generator["pd.DataFrame"]:
+    """Yield the chosen columns of a file as they are, text among them, some thousand rows at a time."""
+    found = named(path)
+    with refusing(path, DataError):
+        if found.suffix in PARQUET:
+            yield from (batch.to_pandas() for batch in batches_of(path, how))
+            return
+        for frame in _of_database(found) if found.suffix in DATABASES else _of_text(found, how):
+            yield frame[list(chosen_columns(list(frame.columns), how, path))]
+
+
+def _of_database(found: Named) -> Iterator["pd.DataFrame"]:
+    import pandas as pd
+
+    from drbo.data.sqlite import sqlite_pieces
+
+    rows = sqlite_pieces(found.file, found.table, [])
+    names = next(rows)
+    check_unique(names, f"file '{found.file}': ")
+    for some in rows:
+        yield pd.DataFrame(some, columns=names).infer_objects()
+
+
+def _of_text(found: Named, how: Reading) -> Iterator["pd.DataFrame"]:
+    separator = how.separator or ("\t" if found.suffix in (".tsv", ".tab") else None)
+    given: dict[str, Any] = {"header": how.header, "zipped": found.zipped, "encoding": how.encoding}
+    return text_pieces(found.file, separator=separator, limit=NO_LIMIT, **given)
+
+
+def schema_of(path: Path) -> Any:
+    """Return the names and types of the columns of a Parquet file, whose pages are checked first."""
+    with refusing_parquet(path) as (pyarrow, parquet):
+        schema = checked_schema(pyarrow, parquet, path, NO_LIMIT)
+    check_unique(schema.names, f"file '{path}': ")
+    return schema
+
+
+def batches_of(path: Path, how: Reading) -> Iterator[Any]:
+    """Yield the chosen columns of a Parquet file as batches of pyarrow."""
+    names = chosen_columns(schema_of(path).names, how, path)
+    with refusing_parquet(path) as (pyarrow, parquet):
+        # Otherwise pyarrow holds whole row groups, or the whole file, in memory.
+        each = max(LEAST_BUFFER, BUFFERS // max(1, len(names)))
+        file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=each)
+        yield from file.iter_batches(batch_size=block_rows(len(names)), columns=list(names))
+        pyarrow.default_memory_pool().release_unused()
+
+
+def chosen_columns(names: Sequence[Any], how: Reading, path: Path) -> tuple[str, ...]:
+    """Return the columns to use."""
+    found = [str(name) for name in names]
+    for option, wanted in (("columns", how.columns), ("drop", how.drop)):
+        unknown = [name for name in wanted if name not in found]
+        if unknown:
+            raise SettingsError(f"{option}: file '{path}' has no column '{unknown[0]}'")
+    return tuple(name for name in how.columns or found if name not in how.drop)
+
+
+def _bytes_of_numbers(path: Path) -> float:
+    """Return about how many bytes the numbers of a file take in memory."""
+    if path.suffix.lower() in PARQUET and path.is_file():
+        return 8.0 * n_cells(path)
+    file = path if path.exists() else Path(str(path).rpartition("::")[0])
+    packed = 4.0 if file.suffix.lower() == ".gz" else 1.0  # text packs to about a quarter
+    return packed * file.stat().st_size if file.is_file() else 0.0

@@ -1,0 +1,266 @@
+"""Moments of rows that are not kept: counts, means, centred products and ranges, added up block by block.
+
+Blocks of a file have fixed boundaries, so that the size of the pieces in which it is read decides nothing. The products
+of a block are centred by its own means, and two sets of rows are joined by the formula of Chan, Golub & LeVeque (1979).
+Means are held as a shift and a small offset from it: no digits are lost where means are large beside deviations.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.data.moments import Moments
+from drbo.errors import DataError
+from drbo.threads import one_blas_thread
+
+Floats = npt.NDArray[np.float64]
+
+#: Cells and rows of a block at most; in wide tables, so many columns per row: to join blocks must not take long.
+BLOCK_CELLS, MOST_ROWS, COLUMNS_PER_ROW = 2**21, 2**14, 8
+#: Cells of the rows that are kept as a sample, and rows at least: what shuffles and tests of residuals use at most.
+SAMPLE_CELLS, SAMPLE_ROWS = 2**22, 3_000
+#: Rows that describe a table: so many cells, but at least so many rows in all and per column.
+DESCRIBED_CELLS, DESCRIBED_ROWS, DESCRIBED_PER_COLUMN = 2 * 10**6, 1_000, 4
+
+
+@dataclass(frozen=True, eq=False)
+class TableMoments:
+    """All that a linear score needs of a table, without its rows.
+
+    Build one with :meth:`of_rows`, :func:`summed`, or read it from a file (:mod:`drbo.data.moments_file`), and join
+    those of several owners with :meth:`joined`. ``DrBO().fit`` accepts it in place of a table.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(100, 2))
+    >>> ours, theirs = (TableMoments.of_rows(["a", "b"], part) for part in (x[:40], x[40:]))
+    >>> both = ours.joined(theirs)
+    >>> both.n, bool(np.allclose(both.moments.covariance, np.cov(x.T, bias=True)))
+    (100, True)
+    """
+
+    names: tuple[str, ...]
+    n: int  # rows in the sums
+    shift: Floats  # (d,) near the mean
+    offset: Floats  # (d,) of the mean from the shift
+    products: Floats  # (d, d) sums of products of deviations from the mean
+    low: Floats  # (d,)
+    high: Floats  # (d,)
+    whole: npt.NDArray[np.bool_]  # (d,) only whole numbers
+    missing: npt.NDArray[np.int64]  # (d,) cells without a value
+    dropped: int = 0  # rows with such a cell: they are not in the sums
+    worth: float = 1.0  # what a row counts as
+    patterns: tuple["TableMoments", ...] = ()  # of the rows that were left out: the columns that are seen in them
+    sample: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (k, d) some of the rows, drawn at random
+    first: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (m, d) the first rows
+
+    @classmethod
+    def of_rows(cls, names: Sequence[str], values: npt.ArrayLike) -> "TableMoments":
+        """Return the moments of an array (n, d); rows with a missing cell (NaN) are only counted."""
+        rows = np.asarray(values, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(names):
+            raise DataError(f"moments need one name per column, got {len(names)} names and shape {rows.shape}")
+        return summed(names, [rows])
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names, under the name that data frames have for them."""
+        return self.names
+
+    @property
+    def mean(self) -> Floats:
+        """The means (d,)."""
+        return self.shift + self.offset
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Mean and covariance, and the number of rows that they are worth."""
+        n = self.n * self.worth
+        return Moments(self.mean, self.products / self.n, n, np.full(self.products.shape, n))
+
+    def joined(self, other: "TableMoments") -> "TableMoments":
+        """Return the moments of both sets of rows; the columns of the other may come in another order."""
+        if sorted(self.names) != sorted(other.names):
+            raise DataError(_difference(self.names, other.names), hint="the same columns are needed in all parts")
+        if other.names != self.names:
+            other = other.take(np.array([other.names.index(name) for name in self.names]))
+        if not other.n or not self.n:
+            full = self if self.n else other
+            return replace(full, missing=self.missing + other.missing, dropped=self.dropped + other.dropped)
+        n = self.n + other.n
+        step = (other.shift - self.shift) + (other.offset - self.offset)
+        products = self.products + other.products + np.outer(step, step) * (self.n * (other.n / n))
+        return TableMoments(
+            names=self.names,
+            n=n,
+            shift=self.shift,
+            offset=self.offset + step * (other.n / n),
+            products=products,
+            low=np.minimum(self.low, other.low),
+            high=np.maximum(self.high, other.high),
+            whole=self.whole & other.whole,
+            missing=self.missing + other.missing,
+            dropped=self.dropped + other.dropped,
+        )
+
+    def take(self, columns: npt.NDArray[np.intp]) -> "TableMoments":
+        """Return the moments of these columns, in this order."""
+        return replace(
+            self,
+            names=tuple(self.names[j] for j in columns),
+            products=np.ascontiguousarray(self.products[np.ix_(columns, columns)]),
+            **{name: getattr(self, name)[columns] for name in ("shift", "offset", "low", "high", "whole", "missing")},
+            **{name: rows[:, columns] for name in ("sample", "first") if (rows := getattr(self, name)).size},
+        )
+
+
+def summed(
+    names: Sequence[str],
+    pieces: Iterable[Floats],  # (any, d) each; NaN where a cell is missing
+    *,
+    kept: "KeptRows | None" = None,
+    incomplete: Callable[[Floats], None] | None = None,
+) -> TableMoments:
+    """Return the moments of the rows of one file, whatever the size of the pieces in which they come.
+
+    ``kept`` is shown the rows, to keep some of them, and ``incomplete`` every block with a missing cell.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(500, 3))
+    >>> one, many = summed("abc", [x]), summed("abc", [x[:7], x[7:300], x[300:]])
+    >>> bool((one.products == many.products).all())
+    True
+    """
+    total = _nothing(names)
+    with one_blas_thread():
+        for block in blocks_of(pieces, len(names)):
+            part = of_block(tuple(names), block)
+            total = total.joined(part)
+            if part.dropped and incomplete is not None:
+                incomplete(block)
+            if kept is not None:
+                kept.see(block if not part.dropped else block[~np.isnan(block).any(axis=1)])
+    return total
+
+
+def block_rows(n_columns: int) -> int:
+    """Return the number of rows of a block: it depends on the columns alone.
+
+    Examples
+    --------
+    >>> block_rows(10), block_rows(1_000), block_rows(10_000)
+    (16384, 2097, 1250)
+    """
+    return max(n_columns // COLUMNS_PER_ROW, min(MOST_ROWS, BLOCK_CELLS // max(1, n_columns)))
+
+
+def describing_rows(n_columns: int) -> int:
+    """Return how many rows describe a table of so many columns.
+
+    Examples
+    --------
+    >>> describing_rows(10), describing_rows(10_000)
+    (200000, 40000)
+    """
+    return max(DESCRIBED_CELLS // max(1, n_columns), DESCRIBED_ROWS, DESCRIBED_PER_COLUMN * n_columns)
+
+
+def blocks_of(pieces: Iterable[Floats], n_columns: int) -> Iterator[Floats]:
+    """Yield the rows of pieces of any size as blocks of fixed size; the last one may be smaller."""
+    size = block_rows(n_columns)
+    block, filled = np.empty((size, n_columns), order="F"), 0
+    for piece in pieces:
+        start = 0
+        while start < len(piece):
+            count = min(size - filled, len(piece) - start)
+            block[filled : filled + count] = piece[start : start + count]
+            filled, start = filled + count, start + count
+            if filled == size:
+                yield block
+                filled = 0
+    if filled:
+        yield block[:filled]
+
+
+def _nothing(names: Sequence[str]) -> TableMoments:
+    d = len(names)
+    return TableMoments(
+        tuple(names), 0, np.zeros(d), np.zeros(d), np.zeros((d, d)), np.full(d, np.inf), np.full(d, -np.inf),
+        np.ones(d, dtype=bool), np.zeros(d, dtype=np.int64),
+    )  # fmt: skip
+
+
+def of_block(names: tuple[str, ...], block: Floats) -> TableMoments:
+    """Return the moments of a block of rows: its mean first, then the products of what is left."""
+    shift = block.mean(axis=0)
+    missing, dropped = np.zeros(len(names), dtype=np.int64), 0
+    if np.isnan(shift).any():
+        absent = np.isnan(block)
+        missing, complete = absent.sum(axis=0), ~absent.any(axis=1)
+        dropped, block = int((~complete).sum()), block[complete]
+        if not len(block):
+            return replace(_nothing(names), missing=missing, dropped=dropped)
+        shift = block.mean(axis=0)
+    centred = block - shift
+    offset = centred.mean(axis=0)  # what rounding left of the mean
+    products = centred.T @ centred - len(block) * np.outer(offset, offset)
+    return TableMoments(
+        names, len(block), shift, offset, products, block.min(axis=0), block.max(axis=0),
+        (block == np.rint(block)).all(axis=0), missing, dropped,
+    )  # fmt: skip
+
+
+class KeptRows:
+    """Keeps the first rows of all files and a random sample: those rows whose random keys are the smallest.
+
+    The keys depend on the seed and on the place of a row among all rows that are seen, in fixed blocks.
+    """
+
+    def __init__(self, n_columns: int, seed: int = 0) -> None:
+        self.size = max(SAMPLE_ROWS, SAMPLE_CELLS // max(1, n_columns))
+        self._most_first = describing_rows(n_columns)
+        self._first: list[Floats] = []
+        self._rng = np.random.default_rng(seed)
+        self._keys: list[Floats] = []
+        self._drawn: list[Floats] = []  # the rows of these keys
+        self._n_seen = self._n_drawn = 0
+        self._threshold = np.inf
+
+    def see(self, rows: Floats) -> None:
+        """Look at some more rows."""
+        left = self._most_first - self._n_seen
+        if left > 0:
+            self._first.append(rows[:left].copy())
+        keys = self._rng.random(len(rows))
+        taken = np.flatnonzero(keys < self._threshold)
+        self._keys.append(keys[taken])
+        self._drawn.append(rows[taken])
+        self._n_seen, self._n_drawn = self._n_seen + len(rows), self._n_drawn + len(taken)
+        if self._n_drawn >= 2 * self.size:
+            self._compact()
+
+    def rows(self) -> tuple[Floats, Floats]:
+        """Return the sample, in the order of the table, and the first rows."""
+        self._compact()
+        return self._drawn[0], np.concatenate(self._first) if self._first else self._drawn[0]
+
+    def _compact(self) -> None:
+        """Leave out all but the smallest keys."""
+        keys, rows = np.concatenate(self._keys), np.concatenate(self._drawn)
+        if len(keys) > self.size:
+            smallest = np.sort(np.argpartition(keys, self.size)[: self.size])
+            keys, rows = keys[smallest], rows[smallest]
+            self._threshold = float(keys.max())
+        self._keys, self._drawn, self._n_drawn = [keys], [rows], len(keys)
+
+
+def _difference(ours: Sequence[str], theirs: Sequence[str]) -> str:
+    """Say in which columns two parts differ."""
+    more = [name for name in theirs if name not in ours]
+    if more:
+        return f"one part has the column '{more[0]}', which another part does not have"
+    return f"one part has no column '{next(name for name in ours if name not in theirs)}'"

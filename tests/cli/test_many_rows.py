@@ -1,0 +1,110 @@
+"""Fits of streams and of shared moments on the command line."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import Result
+
+from drbo.data import table_moments
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def _small_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 0)
+    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 60)
+
+
+def _edges(done: Result) -> list[str]:
+    return [line for line in done.stdout.splitlines() if line.startswith("  ") and ("->" in line or "--" in line)]
+
+
+def test_several_owners_share_moments(run: Run, chain: Path) -> None:
+    frame = pd.read_csv(chain)
+    for name, part in (("a", frame[:80]), ("b", frame[80:])):
+        part.to_csv(f"{name}.csv", index=False)
+        assert run("moments", f"{name}.csv", "-o", f"{name}.npz").exit_code == 0
+    both = run("fit", "a.npz", "b.npz", "--score", "bge", "--penalty", "1")
+    assert both.exit_code == 0, both.stderr
+    assert "2 files: 200 rows, 4 columns, moments" in both.stderr
+    whole = run("fit", chain, "--score", "bge", "--penalty", "1", "-q")
+    one, other = ({frozenset(line.split()[:3]) for line in _edges(done) if " open" in line} for done in (both, whole))
+    assert one == other
+    assert len(one) == 2
+
+
+def test_the_same_part_twice_is_refused(run: Run, chain: Path) -> None:
+    assert run("moments", chain, "-o", "a.npz").exit_code == 0
+    Path("b.npz").write_bytes(Path("a.npz").read_bytes())
+    done = run("fit", "a.npz", "b.npz")
+    assert done.exit_code == 2
+    assert "'b.npz' has the same content as 'a.npz', so its rows would count twice" in done.stderr
+
+
+@pytest.mark.usefixtures("_small_sample")
+def test_a_stream_is_fitted_and_saved_and_resumed(run: Run, chain: Path) -> None:
+    done = run("fit", chain, "--stream", "-o", "run")
+    assert done.exit_code == 0, done.stderr
+    assert "200 rows, 4 columns, read piece by piece; 60 of them, drawn at random, were kept" in done.stderr
+    assert "4 variables, 200 rows, score bic-nv" in done.stdout
+    again = run("resume", "run")
+    assert again.exit_code == 0, again.stderr
+    assert _edges(again) == _edges(done)
+
+
+@pytest.mark.usefixtures("_small_sample")
+def test_a_table_beyond_the_memory_is_streamed(run: Run, chain: Path) -> None:
+    done = run("fit", chain, "--set", "max_memory=0.01")
+    assert "piece by piece" not in done.stderr
+    wide = pd.concat([pd.read_csv(chain)] * 200)
+    wide.to_csv("long.csv", index=False)
+    done = run("fit", "long.csv", "--set", "max_memory=0.01", "--independent-rows")
+    assert done.exit_code == 0, done.stderr
+    assert "read piece by piece: a fit in memory would take more than max_memory; 60 of them" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--weights", "--groups", "--types", "--experiment"])
+def test_options_that_need_rows_are_refused(run: Run, chain: Path, option: str) -> None:
+    done = run("fit", chain, "--stream", option, "sun=category" if option == "--types" else "sun")
+    assert done.exit_code == 2
+    assert f"{option} needs all rows in memory" in done.stderr
+
+
+def test_a_decimal_comma_is_refused(run: Run, chain: Path) -> None:
+    done = run("fit", chain, "--stream", "--decimal", "comma")
+    assert done.exit_code == 2
+    assert "must have numbers with a decimal point" in done.stderr
+
+
+def test_the_command_of_several_files_is_kept(run: Run, chain: Path) -> None:
+    assert run("moments", chain, "-o", "a.npz").exit_code == 0
+    frame = pd.read_csv(chain)
+    frame[:50].to_csv("b.csv", index=False)
+    done = run("fit", "a.npz", "b.csv", "-o", "run", "-q")
+    assert done.exit_code == 0, done.stderr
+    assert " fit a.npz b.csv" in Path("run/run.json").read_text()
+
+
+def test_files_may_stand_in_a_configuration(run: Run, chain: Path) -> None:
+    assert run("moments", chain, "-o", "a.npz").exit_code == 0
+    Path("run.toml").write_text('[fit]\ndata = ["a.npz"]\n')
+    done = run("fit", "--config", "run.toml", "-q")
+    assert done.exit_code == 0, done.stderr
+
+
+def test_categories_are_counted(run: Run, folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(3, size=(2, 3_000))
+    c = np.where(rng.random(3_000) < 0.8, (a + b) % 3, rng.integers(3, size=3_000))
+    pd.DataFrame({"a": np.array(["x", "y", "z"])[a], "b": b, "c": c}).to_csv("table.csv", index=False)
+    done = run("fit", "table.csv", "--stream")
+    assert done.exit_code == 0, done.stderr
+    assert "3,000 rows, 3 columns, read piece by piece; 27 different rows were counted" in done.stderr
+    assert "3 variables, 27 rows that count as 3000, score bdeu" in done.stdout
+    whole = run("fit", "table.csv", "-q")
+    assert _edges(done) == _edges(whole)
+    assert next(line for line in done.stdout.splitlines() if line.startswith("score")) in whole.stdout

@@ -1,0 +1,145 @@
+"""Files that are read piece by piece: the same moments from every format, and errors that name file and block."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from drbo.data import lines
+from drbo.data.moments_file import save_moments
+from drbo.data.pieces import Reading, files_of
+from drbo.data.stream import streamed
+from drbo.errors import DataError, SettingsError
+
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture
+def frame(rng):
+    x = rng.normal([0, 1e5, 0, 0], size=(3_000, 4))
+    x[:, 2] += x[:, 0]
+    return pd.DataFrame(x, columns=list("abcd")).assign(d=rng.integers(0, 50, 3_000))
+
+
+def _written(frame: pd.DataFrame, path: Path) -> Path:
+    if path.suffix == ".parquet":
+        frame.to_parquet(path, row_group_size=700)
+    elif path.suffix == ".db":
+        with closing(sqlite3.connect(path)) as database:
+            frame.to_sql("rows", database, index=False)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
+    return path
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.tsv", "t.csv.gz", "t.db"])
+@pytest.mark.parametrize("block", [2**10, 2**14])
+def test_every_format_and_piece_gives_the_same_bits(frame, tmp_path, monkeypatch, name, block):
+    monkeypatch.setattr(lines, "BLOCK_BYTES", block)
+    found = streamed([_written(frame, tmp_path / name)], keep_rows=True)
+    values = frame.to_numpy(dtype=float)
+    assert found.names == tuple("abcd")
+    assert np.allclose(found.moments.covariance, np.cov(values.T, bias=True), rtol=1e-12, atol=0)
+    assert np.array_equal(found.sample, values)
+    other = streamed([_written(frame, tmp_path / "again.parquet")])
+    assert np.array_equal(found.products, other.products)
+
+
+def test_a_folder_is_one_table_whatever_the_order_of_its_columns(frame, tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    _written(frame[:1_000], folder / "1.parquet")
+    _written(frame[1_000:][["d", "b", "a", "c"]], folder / "2.parquet")
+    (folder / "notes.txt").write_text("no table")
+    files = files_of(folder)
+    assert [file.name for file in files] == ["1.parquet", "2.parquet"]
+    found = streamed(files)
+    assert np.allclose(found.moments.covariance, np.cov(frame.T.to_numpy(dtype=float), bias=True))
+    with pytest.raises(DataError, match="has no Parquet files"):
+        files_of(tmp_path)
+
+
+def test_moments_are_added_to_rows(frame, tmp_path):
+    part = tmp_path / "part.npz"
+    save_moments(part, streamed([_written(frame[:500], tmp_path / "a.csv")]))
+    found = streamed([part, _written(frame[500:], tmp_path / "b.parquet")])
+    assert found.n == 3_000
+    assert np.allclose(found.moments.covariance, np.cov(frame.T.to_numpy(dtype=float), bias=True))
+
+
+def test_columns_are_chosen(frame, tmp_path):
+    path = _written(frame.assign(city="x"), tmp_path / "t.csv")
+    assert streamed([path], Reading(drop=("city", "a"))).names == ("b", "c", "d")
+    assert streamed([path], Reading(columns=("c", "a"))).names == ("c", "a")
+    with pytest.raises(SettingsError, match=r"columns: file .* has no column 'z'"):
+        streamed([path], Reading(columns=("z",)))
+
+
+def test_missing_cells_are_counted(frame, tmp_path):
+    frame.loc[[3, 7], "a"] = np.nan
+    for name in ("t.csv", "t.parquet", "t.db"):
+        found = streamed([_written(frame, tmp_path / name)])
+        assert (found.n, found.dropped, found.missing.tolist()) == (2_998, 2, [2, 0, 0, 0])
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.db"])
+def test_text_in_a_later_block_is_named_with_its_block(frame, tmp_path, monkeypatch, name):
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 2**12)
+    broken = frame.astype({"c": object})
+    broken.loc[2_500, "c"] = "broken"
+    with pytest.raises(
+        DataError, match=r"t\.\w+', block \d+ \(rows \d+ to \d+\): column 'c' contains 'broken'"
+    ) as info:
+        streamed([_written(broken, tmp_path / name)])
+    first, last = (int(word) for word in info.value.message.split("(rows ")[1].split(")")[0].split(" to "))
+    assert first <= 2_500 <= last
+
+
+def test_text_and_truth_values_in_parquet_are_named(frame, tmp_path):
+    for column, words in ((["x"] * 3_000, "string"), ([True] * 3_000, "bool")):
+        path = _written(frame.assign(c=column), tmp_path / "t.parquet")
+        with pytest.raises(DataError, match=f"column 'c' contains .*{words}, but only numbers"):
+            streamed([path])
+
+
+def test_infinite_numbers_are_named_with_their_block(frame, tmp_path):
+    frame.loc[2_999, "b"] = -np.inf
+    with pytest.raises(DataError, match=r"block 1 \(rows 0 to 2999\): column 'b' contains a number of size inf"):
+        streamed([_written(frame, tmp_path / "t.parquet")])
+
+
+def test_files_with_other_columns_are_named(frame, tmp_path):
+    one, two = _written(frame, tmp_path / "1.parquet"), _written(frame.drop(columns="c"), tmp_path / "2.parquet")
+    with pytest.raises(DataError, match=r"2\.parquet' has no column 'c', but file .*1\.parquet' has it"):
+        streamed([one, two])
+    with pytest.raises(DataError, match=r"2\.parquet' has no column 'c'"):
+        streamed([two, one])
+
+
+def test_a_truncated_file_is_named_and_what_came_before_it_is_told(frame, tmp_path):
+    one, two = _written(frame, tmp_path / "1.parquet"), _written(frame, tmp_path / "2.parquet")
+    two.write_bytes(two.read_bytes()[:-500])
+    told = []
+    with pytest.raises(DataError, match=r"2\.parquet' is not a complete Parquet file"):
+        streamed([one, two], tell=lambda total, stamps, at: told.append((total.n, len(stamps), at.done)))
+    assert told == [(3_000, 1, 1)]
+
+
+def test_a_pass_goes_on_where_an_earlier_one_ended(frame, tmp_path):
+    files = [_written(part, tmp_path / f"{k}.parquet") for k, part in enumerate((frame[:900], frame[900:]))]
+    told = []
+    whole = streamed(files, tell=lambda total, stamps, _: told.append((total, list(stamps))))
+    files[0].unlink()  # it is not read again
+    again = streamed(files, begun=told[0])
+    assert np.array_equal(whole.products, again.products)
+
+
+def test_what_cannot_be_streamed_is_refused(tmp_path):
+    np.save(tmp_path / "t.npy", np.eye(4))
+    with pytest.raises(DataError, match="cannot be read piece by piece"):
+        streamed([tmp_path / "t.npy"])
+    with pytest.raises(DataError, match="does not exist"):
+        streamed([tmp_path / "none.parquet"])
