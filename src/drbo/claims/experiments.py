@@ -160,15 +160,16 @@ def unfollowed(
 ) -> dict[tuple[str, str], str]:
     """Return arrows (cause, effect) that experiments speak against: the cause is changed, and the effect stays.
 
-    Counted are experiments whose known or clearest target is the cause, if the weight of the arrow would have moved the
-    mean of the effect by six standard errors. The effect stays if its distribution does not differ from the control
+    Counted are experiments whose known or clearest target is the cause, if its effect along all paths of the graph would
+    have moved the mean of the other column by six standard errors. The effect stays if its distribution does not differ from the control
     (Kolmogorov-Smirnov, level 0.01) in any of them. The two are then linked by something else, such as a hidden cause.
     """
     record = experiment_record(score, table, dag)
     if record is None or table.experiments is None:
         return {}
     assert isinstance(score, ExperimentBIC)
-    weights, place = shared_weights(score, dag)[0], {name: j for j, name in enumerate(table.names)}
+    total = np.linalg.inv(np.eye(len(dag)) - shared_weights(score, dag)[0])  # effects along all paths
+    place = {name: j for j, name in enumerate(table.names)}
     control, found, followed = table.values[table.experiments.control], dict[tuple[str, str], str](), set[Any]()
     for code, label in enumerate(record.labels[1:], start=1):
         own, targets = table.values[table.experiments.codes == code], record.targets_of(label)
@@ -176,7 +177,7 @@ def unfollowed(
         moved = np.abs(own.mean(axis=0) - control.mean(axis=0))
         for target in [one for k, one in enumerate(targets) if k == 0 or one.kind != "found"]:
             i = place[target.column]
-            for j in np.flatnonzero(dag[i] & (np.abs(weights[i]) * moved[i] >= CLEAR_SHIFT * error)).tolist():
+            for j in np.flatnonzero(dag[i] & (np.abs(total[i]) * moved[i] >= CLEAR_SHIFT * error)).tolist():
                 arrow = (target.column, table.names[j])
                 if _compared(own[:, j], control[:, j]).pvalue > LEVEL:
                     found.setdefault(arrow, label)
