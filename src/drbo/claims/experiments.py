@@ -160,9 +160,10 @@ def unfollowed(
 ) -> dict[tuple[str, str], str]:
     """Return arrows (cause, effect) that experiments speak against: the cause is changed, and the effect stays.
 
-    Counted are experiments whose known or clearest target is the cause, if its effect along all paths of the graph would
-    have moved the mean of the other column by six standard errors. The effect stays if its distribution does not differ from the control
-    (Kolmogorov-Smirnov, level 0.01) in any of them. The two are then linked by something else, such as a hidden cause.
+    Counted are experiments whose known or clearest target is the cause, if its effect along all paths of the graph
+    would have moved the mean of the other column by six standard errors. The effect stays if its distribution does not
+    differ from the control (Kolmogorov-Smirnov, level 0.01) in any of them. The two are then linked by something else,
+    such as a hidden cause.
     """
     record = experiment_record(score, table, dag)
     if record is None or table.experiments is None:
