@@ -530,7 +530,8 @@ void bind_ancestral(nb::module_& m) {
           },
           "Return whether a graph is ancestral, maximal, with small districts and no forbidden ancestor.")
       .def("gains", &AncestralScore::gains, "Return what changing one edge adds to the score.")
-      .def("listed", &AncestralScore::listed, "Return every legal graph that is worth at least so much, with its score.")
+      .def("listed", &AncestralScore::listed,
+           "Return every legal graph that is worth at least so much, with its score.")
       .def_prop_ro("known", &AncestralScore::known, "Number of districts with a known value.");
 }
 

@@ -131,7 +131,9 @@ class Fit {
     std::vector<double> products, means;
     double rows = 0.0, weight = 0.0, cost = 0.0;  // weight: of the means, as a number of rows; cost: of their drift
 
-    void clear(std::size_t size) { products.assign(size * size, 0.0), means.assign(size, 0.0), rows = weight = cost = 0.0; }
+    void clear(std::size_t size) {
+      products.assign(size * size, 0.0), means.assign(size, 0.0), rows = weight = cost = 0.0;
+    }
   };
 
   // What a row counts where means are compared: all of it without drift.
@@ -154,7 +156,8 @@ class Fit {
     pooled_.resize(size_ * size_);
     for (std::size_t i = 0; i < size_; ++i)
       for (std::size_t j = 0; j < size_; ++j)
-        pooled_[i * size_ + j] = of.products[i * size_ + j] / of.rows - of.means[i] / of.weight * (of.means[j] / of.rows);
+        pooled_[i * size_ + j] =
+            of.products[i * size_ + j] / of.rows - of.means[i] / of.weight * (of.means[j] / of.rows);
     variance_ = residual(pooled_.data());
     return -of.rows * log_variance(variance_, floor_) - data_.charge * (size_ + 1.0) * std::log(of.rows) - of.cost;
   }

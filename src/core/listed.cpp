@@ -197,7 +197,9 @@ class Chain : public ListedOrder {
   }
 
   // How many orders a chain looks at: one every d steps of the second half.
-  static size_t samples(size_t steps, size_t d) { return steps ? (steps - 1) / d + 1 - ((steps + 1) / 2 + d - 1) / d : 0; }
+  static size_t samples(size_t steps, size_t d) {
+    return steps ? (steps - 1) / d + 1 - ((steps + 1) / 2 + d - 1) / d : 0;
+  }
 
   // Writes these orders, and the mean over them of the probability of each edge. A step has random numbers: the node to
   // move, how far, and one in [0, 1).

@@ -141,3 +141,15 @@ def test_two_runs_side_by_side(run: Run, chain: Path, fast: Fast, truth: Path) -
     assert refused.exit_code == 2
     assert "--report compares two runs, but" in refused.stderr
     assert not Path("other.html").exists()
+    refused = run("compare", "run1", "run2", "--report", "run1")
+    assert refused.exit_code == 2
+    assert "--report writes a file, but 'run1' is a folder" in refused.stderr
+
+
+def test_runs_with_hidden_causes_side_by_side(run: Run, chain: Path, fast: Fast) -> None:
+    run("fit", chain, *fast, "-o", "plain")
+    run("fit", chain, "--hidden", "-o", "hidden")
+    done = run("compare", "hidden", "plain", "--report", "compare.html")
+    assert done.exit_code == 0, done.stderr
+    assert "arrowheads" in done.stdout
+    assert "hidden and plain side by side" in Path("compare.html").read_text(encoding="utf-8")

@@ -76,10 +76,11 @@ def compare(learned: Path, truth: Path, report: Path | None, as_json: bool) -> N
                 f"--report compares two runs, but '{path}' is not a folder",
                 hint="give two folders that 'drbo fit -o' wrote",
             )
+    if report is not None and report.is_dir():
+        raise SettingsError(f"--report writes a file, but '{report}' is a folder", hint="for example compare.html")
     if (marks := _marks_compared(learned, truth)) is not None:
-        if report is not None:
-            raise SettingsError("--report does not show graphs with hidden causes", hint="omit --report")
         show(marks.to_json() if as_json else marks.text(typed), machine=as_json)
+        _write_report(report, learned, truth)
         return
     found, other = _read_learned(learned), read_graph(truth)
     if learned.is_dir() and truth.is_dir():
@@ -94,12 +95,19 @@ def compare(learned: Path, truth: Path, report: Path | None, as_json: bool) -> N
     comparison = metrics.compare(estimate, check_dag(true, names))
     text = comparison_as_json(comparison, names) if as_json else comparison_text(comparison, names, typed)
     show(text, machine=as_json)
-    if report is not None:
-        from drbo.result.report.comparison import write_comparison
+    _write_report(report, learned, truth)
 
-        with writing(report):
-            write_comparison((Result.load(learned), Result.load(truth)), typed, report)
-        say(f"wrote {report}")
+
+def _write_report(report: Path | None, learned: Path, truth: Path) -> None:
+    """Write the page of two runs, if it is wanted."""
+    if report is None:
+        return
+    from drbo.result.report.comparison import write_comparison
+    from drbo.result.result import Result
+
+    with writing(report):
+        write_comparison((Result.load(learned), Result.load(truth)), (str(learned), str(truth)), report)
+    say(f"wrote {report}")
 
 
 def _marks_compared(learned: Path, truth: Path) -> "PagComparison | None":
