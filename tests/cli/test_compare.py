@@ -148,8 +148,12 @@ def test_two_runs_side_by_side(run: Run, chain: Path, fast: Fast, truth: Path) -
 
 def test_runs_with_hidden_causes_side_by_side(run: Run, chain: Path, fast: Fast) -> None:
     run("fit", chain, *fast, "-o", "plain")
-    run("fit", chain, "--hidden", "-o", "hidden")
-    done = run("compare", "hidden", "plain", "--report", "compare.html")
+    for seed in ("0", "1"):
+        run("fit", chain, "--hidden", "--seed", seed, "-o", f"hidden{seed}")
+    done = run("compare", "hidden0", "hidden1", "--report", "compare.html")
     assert done.exit_code == 0, done.stderr
     assert "arrowheads" in done.stdout
-    assert "hidden and plain side by side" in Path("compare.html").read_text(encoding="utf-8")
+    assert "hidden0 and hidden1 side by side" in Path("compare.html").read_text(encoding="utf-8")
+    refused = run("compare", "hidden0", "plain", "--report", "other.html")
+    assert refused.exit_code == 2
+    assert "only one of these allows hidden causes" in refused.stderr

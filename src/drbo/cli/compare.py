@@ -70,14 +70,8 @@ def compare(learned: Path, truth: Path, report: Path | None, as_json: bool) -> N
     from drbo.result.result import Result
 
     typed = (str(learned), str(truth))
-    for path in (learned, truth) if report else ():
-        if not path.is_dir():
-            raise SettingsError(
-                f"--report compares two runs, but '{path}' is not a folder",
-                hint="give two folders that 'drbo fit -o' wrote",
-            )
-    if report is not None and report.is_dir():
-        raise SettingsError(f"--report writes a file, but '{report}' is a folder", hint="for example compare.html")
+    if report is not None:
+        _check_report(report, learned, truth)
     if (marks := _marks_compared(learned, truth)) is not None:
         show(marks.to_json() if as_json else marks.text(typed), machine=as_json)
         _write_report(report, learned, truth)
@@ -96,6 +90,25 @@ def compare(learned: Path, truth: Path, report: Path | None, as_json: bool) -> N
     text = comparison_as_json(comparison, names) if as_json else comparison_text(comparison, names, typed)
     show(text, machine=as_json)
     _write_report(report, learned, truth)
+
+
+def _check_report(report: Path, learned: Path, truth: Path) -> None:
+    """Refuse what cannot be shown side by side, before anything is compared."""
+    from drbo.result.result import Result
+
+    for path in (learned, truth):
+        if not path.is_dir():
+            raise SettingsError(
+                f"--report compares two runs, but '{path}' is not a folder",
+                hint="give two folders that 'drbo fit -o' wrote",
+            )
+    if report.is_dir():
+        raise SettingsError(f"--report writes a file, but '{report}' is a folder", hint="for example compare.html")
+    if type(Result.load(learned)) is not type(Result.load(truth)):
+        raise SettingsError(
+            "--report compares runs of one kind, but only one of these allows hidden causes",
+            hint="fit both with --hidden, or both without it",
+        )
 
 
 def _write_report(report: Path | None, learned: Path, truth: Path) -> None:
