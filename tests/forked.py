@@ -31,6 +31,7 @@ class Forked:
 
     def _work(self, work: Callable[[], Any]) -> NoReturn:
         code = 1
+        sys.settrace(None)  # lines of a fork do not count as covered, and a traced `text += more` takes quadratic time
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             for number, stream in enumerate(self._streams, start=1):
