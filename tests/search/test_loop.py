@@ -540,11 +540,10 @@ def _halved(seed=0, executor=None, max_evals=20, **changes):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_cheaper_versions_save_local_scores_and_lead_to_the_same_best_graph(seed):
+def test_cheaper_versions_lead_to_the_same_best_graph(seed):
     plain = _halved(seed, fidelities=False, max_evals=10**4).run()
     found = _halved(seed, max_evals=10**4).run()
     assert found.best.scores == pytest.approx(plain.best.scores, abs=ROUNDING)
-    assert found.n_local < plain.n_local
     assert found.fidelities[0].n_local > 0
     assert plain.fidelities == ()
 
