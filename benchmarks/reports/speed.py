@@ -5,7 +5,7 @@ import numpy as np
 from benchmarks.reports.tables import header
 from benchmarks.rows import Row
 from benchmarks.studies.core_speed import JOBS
-from benchmarks.studies.estimates import SIZES, errors
+from benchmarks.studies.estimates import FIRST_JUDGED, SIZES, errors
 from benchmarks.studies.startup import STARTS
 from benchmarks.studies.workers import PLACES
 
@@ -218,7 +218,9 @@ def estimates(rows: list[Row]) -> str:
     missed: dict[bool, list[float]] = {False: [], True: []}
     for route in SIZES:
         own = [row for row in rows if row["route"] == route]
-        if not own:
+        if (
+            len({int(row["seed"]) < FIRST_JUDGED for row in own}) < 2
+        ):  # none to fit the formula to, or to judge it on
             continue
         line: list[object] = [route, f"{min(map(_cpu, own)):.2f} to {max(map(_cpu, own)):.2f} s"]
         for after in (False, True):
@@ -226,10 +228,9 @@ def estimates(rows: list[Row]) -> str:
             missed[after] += found
             line += [_within(found), f"{np.quantile(found, 0.9):.1f}"]
         lines.append(line)
-    every = [
-        part for after in (False, True) for part in (_within(missed[after]), f"{np.quantile(missed[after], 0.9):.1f}")
-    ]
-    lines.append(["all", "", *every])
+    if lines:
+        every = [(_within(found), f"{np.quantile(found, 0.9):.1f}") for found in missed.values()]
+        lines.append(["all", "", *every[0], *every[1]])
     titles = ["route or score", "fits take", "before: within 2", "nine of ten within"]
     return markdown([*titles, "after the first round: within 2", "nine of ten within"], lines)
 
