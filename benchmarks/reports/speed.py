@@ -218,9 +218,7 @@ def estimates(rows: list[Row]) -> str:
     missed: dict[bool, list[float]] = {False: [], True: []}
     for route in SIZES:
         own = [row for row in rows if row["route"] == route]
-        if (
-            len({int(row["seed"]) < FIRST_JUDGED for row in own}) < 2
-        ):  # none to fit the formula to, or to judge it on
+        if len({int(row["seed"]) < FIRST_JUDGED for row in own}) < 2:  # none to fit the formula to, or to judge it on
             continue
         line: list[object] = [route, f"{min(map(_cpu, own)):.2f} to {max(map(_cpu, own)):.2f} s"]
         for after in (False, True):
