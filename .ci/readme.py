@@ -2,8 +2,8 @@
 
     build/install/env/bin/python .ci/readme.py build/install/try
 
-The folder gets a table with the columns that the README speaks of, rows that were not seen, rows of two experiments,
-and a graph to compare to.
+The folder gets a table with the columns that the README speaks of, rows that were not seen (also as the part of an
+owner), rows of two experiments, and a graph to compare to.
 """
 
 import os
@@ -30,6 +30,7 @@ def prepare(folder: Path) -> None:
     frame = pd.DataFrame(columns)
     frame[: n // 2].to_csv(folder / "table.csv", index=False)
     frame[n // 2 :].to_csv(folder / "new-rows.csv", index=False)
+    frame[n // 2 :].to_csv(folder / "part.csv", index=False)
     run = np.where(np.arange(n) < n // 2, "plain", "heated")
     frame[["age", "dose"]].assign(dose=dose + 3 * (run == "heated"), run=run).to_csv(folder / "runs.csv", index=False)
     pd.DataFrame(rng.normal(size=(60, 3)).cumsum(axis=0), columns=["x", "y", "z"]).to_csv(
