@@ -154,7 +154,7 @@ test-release: wheel  ## is the wheel ready for PyPI? twine reads it, pipx and uv
 	build/release/bin/$(PIP) twine pipx uv
 	build/release/bin/twine check --strict build/wheel/dist/*.whl
 	cd build/release && PIPX_HOME=$(CURDIR)/build/release/pipx bin/pipx run --spec $(CURDIR)/build/wheel/dist/*.whl drbo demo
-	cd build/release && bin/uvx --from $(CURDIR)/build/wheel/dist/*.whl drbo demo --force
+	mkdir -p build/release/uvx && cd build/release/uvx && ../bin/uvx --from $(CURDIR)/build/wheel/dist/*.whl drbo demo
 
 # torch is the pinned one: PyPI has its older versions for Linux with CUDA alone, gigabytes that a test need not load.
 # Where an index offers them for the CPU: make test-lower LOWER_TORCH=torch==2.11.0
