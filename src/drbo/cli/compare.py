@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from drbo.result.result import Result
 
     Graph = tuple[npt.NDArray[np.bool_], tuple[str, ...]]
+    Runs = tuple[Result | None, Result | None]  # None: the graph is given by a file
 
 WIDTH = 96  # of lists of edges
 SHOWN_EDGES = 40  # of each kind
@@ -70,76 +71,73 @@ def compare(learned: Path, truth: Path, report: Path | None, as_json: bool) -> N
     from drbo.result.result import Result
 
     typed = (str(learned), str(truth))
+    first, second = (Result.load(path) if path.is_dir() else None for path in (learned, truth))
     if report is not None:
-        _check_report(report, learned, truth)
-    if (marks := _marks_compared(learned, truth)) is not None:
+        _check_report(report, typed, (first, second))
+    if (marks := _marks_compared((learned, truth), (first, second))) is not None:
         show(marks.to_json() if as_json else marks.text(typed), machine=as_json)
-        _write_report(report, learned, truth)
+        _write_report(report, typed, (first, second))
         return
-    found, other = _read_learned(learned), read_graph(truth)
-    if learned.is_dir() and truth.is_dir():
+    found, other = _read_learned(learned, first), read_graph(truth)
+    if first is not None and second is not None:
         if set(found[1]) != set(other[1]):
             raise DataError(
                 f"the tables of {typed[0]} and {typed[1]} have different columns",
                 hint=f"compare results of the same columns; these have {_few(found[1])} and {_few(other[1])}",
             )
-        found = _as_in(found, other, Result.load(truth))
+        found = _as_in(found, other, second)
     (estimate, true), names = _aligned(found, other, typed)
     check_dag(check_pdag(estimate, names) & ~estimate.T, names)  # a cycle is named by its variables
     comparison = metrics.compare(estimate, check_dag(true, names))
     text = comparison_as_json(comparison, names) if as_json else comparison_text(comparison, names, typed)
     show(text, machine=as_json)
-    _write_report(report, learned, truth)
+    _write_report(report, typed, (first, second))
 
 
-def _check_report(report: Path, learned: Path, truth: Path) -> None:
+def _check_report(report: Path, typed: tuple[str, str], runs: "Runs") -> None:
     """Refuse what cannot be shown side by side, before anything is compared."""
-    from drbo.result.result import Result
-
-    for path in (learned, truth):
-        if not path.is_dir():
+    for name, run in zip(typed, runs, strict=True):
+        if run is None:
             raise SettingsError(
-                f"--report compares two runs, but '{path}' is not a folder",
+                f"--report compares two runs, but '{name}' is not a folder",
                 hint="give two folders that 'drbo fit -o' wrote",
             )
     if report.is_dir():
         raise SettingsError(f"--report writes a file, but '{report}' is a folder", hint="for example compare.html")
-    if type(Result.load(learned)) is not type(Result.load(truth)):
+    if type(runs[0]) is not type(runs[1]):
         raise SettingsError(
             "--report compares runs of one kind, but only one of these allows hidden causes",
             hint="fit both with --hidden, or both without it",
         )
 
 
-def _write_report(report: Path | None, learned: Path, truth: Path) -> None:
+def _write_report(report: Path | None, typed: tuple[str, str], runs: "Runs") -> None:
     """Write the page of two runs, if it is wanted."""
-    if report is None:
+    first, second = runs
+    if report is None or first is None or second is None:
         return
     from drbo.result.report.comparison import write_comparison
-    from drbo.result.result import Result
 
     with writing(report):
-        write_comparison((Result.load(learned), Result.load(truth)), (str(learned), str(truth)), report)
+        write_comparison((first, second), typed, report)
     say(f"wrote {report}")
 
 
-def _marks_compared(learned: Path, truth: Path) -> "PagComparison | None":
+def _marks_compared(paths: tuple[Path, Path], results: "Runs") -> "PagComparison | None":
     """Return the comparison of links and marks where one of two graphs allows hidden causes; None: none does."""
     from drbo.result.export import read_graph
     from drbo.result.hidden import HiddenResult
     from drbo.result.pag_compare import compare_pags, pag_of_dag
-    from drbo.result.result import Result
 
-    results = [Result.load(path) if path.is_dir() else None for path in (learned, truth)]
     if not any(isinstance(result, HiddenResult) for result in results):
         return None
-    columns = read_graph(learned)[1] if results[0] is None else results[0].names
+    columns = read_graph(paths[0])[1] if results[0] is None else results[0].names
     marks = []
-    for path, result in zip((learned, truth), results, strict=True):
+    for path, result in zip(paths, results, strict=True):
         if isinstance(result, HiddenResult):
             if set(result.names) != set(columns):
                 raise DataError(
-                    f"the tables of {learned} and {truth} have different columns",
+                    f"the tables of {paths[0]} and {paths[1]} have different columns",
                     hint=f"compare results of the same columns; these have {_few(columns)} and {_few(result.names)}",
                 )
             place = [result.names.index(name) for name in columns]
@@ -161,13 +159,11 @@ def _as_in(found: "Graph", other: "Graph", result: "Result") -> "Graph":
     return np.where(both, dag, graph), names
 
 
-def _read_learned(path: Path) -> "Graph":
+def _read_learned(path: Path, result: "Result | None") -> "Graph":
     from drbo.result.export import read_graph
-    from drbo.result.result import Result
 
-    if not path.is_dir():
+    if result is None:
         return read_graph(path)
-    result = Result.load(path)
     if result.score_equivalent:
         say(f"note: {CLASS_NOTE}")
     return answer(result), result.names
