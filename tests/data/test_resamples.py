@@ -1,4 +1,4 @@
-"""Resamples that are drawn while rows are read: means and variances are those of a bootstrap, and pieces decide nothing."""
+"""Resamples that are drawn while rows are read: they spread as a bootstrap does, and pieces decide nothing."""
 
 import numpy as np
 import pytest

@@ -160,7 +160,9 @@ def _of_parquet(section: Section, names: Sequence[str]) -> Generator[Floats]:
         for j, name in enumerate(names):
             values[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
         block = place // block_rows(len(names)) + 1
-        yield _finite(values, names, f"file '{section.path}', block {block} (rows {place} to {place + len(values) - 1})")
+        yield _finite(
+            values, names, f"file '{section.path}', block {block} (rows {place} to {place + len(values) - 1})"
+        )
         place += len(values)
 
 

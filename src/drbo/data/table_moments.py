@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.moments import Moments
-from drbo.data.resamples import Resamples, ResampledSums
+from drbo.data.resamples import ResampledSums, Resamples
 from drbo.errors import DataError
 from drbo.threads import one_blas_thread
 
@@ -76,6 +76,11 @@ class TableMoments:
     def mean(self) -> Floats:
         """The means (d,)."""
         return self.shift + self.offset
+
+    @property
+    def all_kept(self) -> bool:
+        """Whether the sample holds all rows."""
+        return len(self.sample) == self.n > 0 and not self.patterns
 
     @cached_property
     def moments(self) -> Moments:
