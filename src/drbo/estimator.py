@@ -28,13 +28,12 @@ from drbo.data.experiments import ExperimentColumn
 from drbo.data.frames import as_frame
 from drbo.data.missing import Policy
 from drbo.data.prepare import Preparation
-from drbo.data.table import Table
 from drbo.deadline import Deadline
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
 from drbo.problem import request_of
 from drbo.progress import watch_for
-from drbo.refitting import FittedModel, over_seeds, parameters_like
+from drbo.refitting import FittedModel, n_rows_of, over_seeds, parameters_like
 from drbo.result.effects import Effects
 from drbo.result.pag_effects import PagEffects
 from drbo.result.result import Result
@@ -251,7 +250,7 @@ class DrBO(BaseEstimator):
 
         Parameters
         ----------
-        X : the (n, d) table that was fitted, or its checked :class:`~drbo.data.table.Table`, with its weights and rows.
+        X : what was fitted, or its checked :class:`~drbo.data.table.Table`, with its weights and rows.
         n, kind, block, clusters, progress : see :class:`drbo.claims.resampling.Resampling`.
         warm : whether resamples on route orders start from the graph of the full table and stop early
             (docs/confidence.md). On other routes, warm starts overstate the confidence, so they start from scratch.
@@ -269,7 +268,7 @@ class DrBO(BaseEstimator):
         """
         self._choices.refuse_imputed("a bootstrap")
         plan = Resampling(n, kind, block, clusters)
-        plan.check(X.n_rows if isinstance(X, Table) else len(as_frame(X)))
+        plan.check(n_rows_of(X))
         model = self._fitted_model()
         with Deadline(Settings.from_dict(self.result_.settings).time_limit):
             found = model.bootstrap(

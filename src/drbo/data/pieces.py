@@ -94,7 +94,8 @@ def frames_of(path: Path, how: Reading) -> Generator["pd.DataFrame"]:
     found = named(path)
     with refusing(path, DataError):
         if found.suffix in PARQUET:
-            yield from (batch.to_pandas() for batch in batches_of(path, how))
+            names = chosen_columns(schema_of(path).names, how, path)
+            yield from (batch.to_pandas() for batch in batches_of(path, names))
             return
         for frame in _of_database(found) if found.suffix in DATABASES else _of_text(found, how):
             yield frame[list(chosen_columns(list(frame.columns), how, path))]
@@ -126,14 +127,14 @@ def schema_of(path: Path) -> Any:
     return schema
 
 
-def batches_of(path: Path, how: Reading) -> Iterator[Any]:
-    """Yield the chosen columns of a Parquet file as batches of pyarrow."""
-    names = chosen_columns(schema_of(path).names, how, path)
+def batches_of(path: Path, names: Sequence[str], groups: tuple[int, int] | None = None) -> Iterator[Any]:
+    """Yield columns of a Parquet file as batches of pyarrow: of some row groups, or of all."""
     with refusing_parquet(path) as (pyarrow, parquet):
         # Otherwise pyarrow holds whole row groups, or the whole file, in memory.
         each = max(LEAST_BUFFER, BUFFERS // max(1, len(names)))
         file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=each)
-        yield from file.iter_batches(batch_size=block_rows(len(names)), columns=list(names))
+        some = None if groups is None else range(*groups)
+        yield from file.iter_batches(batch_size=block_rows(len(names)), columns=list(names), row_groups=some)
         pyarrow.default_memory_pool().release_unused()
 
 
