@@ -9,7 +9,7 @@ from drbo.data.files import refusing
 from drbo.data.packed import MAX_RATIO, InputLimit
 from drbo.data.parquet import checked_schema, n_cells, refusing_parquet
 from drbo.data.table_moments import block_rows
-from drbo.data.text import check_unique, text_pieces
+from drbo.data.text import TextFile, check_unique, text_pieces
 from drbo.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -115,8 +115,7 @@ def _of_database(found: Named) -> Iterator["pd.DataFrame"]:
 
 def _of_text(found: Named, how: Reading) -> Iterator["pd.DataFrame"]:
     separator = how.separator or ("\t" if found.suffix in (".tsv", ".tab") else None)
-    given: dict[str, Any] = {"header": how.header, "zipped": found.zipped, "encoding": how.encoding}
-    return text_pieces(found.file, separator=separator, limit=NO_LIMIT, **given)
+    return text_pieces(TextFile(found.file, found.zipped, separator, how.header, how.encoding), NO_LIMIT)
 
 
 def schema_of(path: Path) -> Any:
