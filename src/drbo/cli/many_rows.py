@@ -55,7 +55,7 @@ def rows_unread(
     ``spread`` sums up several parts of the files at a time; None: one after the other.
     """
     from drbo.data.moments_file import is_moments_file
-    from drbo.data.pieces import files_of, frames_of, is_too_large
+    from drbo.data.pieces import frames_of, is_too_large
     from drbo.data.row_counts import counted, is_discrete
 
     shared = [is_moments_file(path) for path in paths]
@@ -64,7 +64,7 @@ def rows_unread(
         return None
     _check_options(options)
     check_different(paths)
-    files, how = [file for path in paths for file in files_of(path)], reading(options)
+    files, how = files_for(paths, options), reading(options)
     why = ": a fit in memory would take more than max_memory" if large and not options["stream"] else ""
     if not any(shared) and is_discrete(next(frames_of(files[0], how))):
         with closing(frame for file in files for frame in frames_of(file, how)) as frames:
@@ -126,6 +126,14 @@ def _check_options(options: Mapping[str, Any]) -> None:
 def _resampling(options: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
     """Return the arguments of the bootstrap, if there is to be one."""
     return None if options["bootstrap"] is None else {"n": options["bootstrap"], "kind": kind}
+
+
+def files_for(paths: Sequence[Path], options: Mapping[str, Any]) -> list[Path]:
+    """Return the files of a table by names that are the same for all who read them."""
+    from drbo.data.pieces import files_of
+
+    files = [file for path in paths for file in files_of(path)]
+    return files if options["dask"] is None else [file.absolute() for file in files]
 
 
 def reading(options: Mapping[str, Any]) -> "Reading":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drbo.cli.executors import executor_for, spread_over, worker_options
-from drbo.cli.many_rows import check_different, reading
+from drbo.cli.many_rows import check_different, files_for, reading
 from drbo.cli.messages import say
 from drbo.cli.options import COUNT, FILE, quiet_option
 from drbo.cli.output import writing
@@ -55,13 +55,12 @@ def moments(
       drbo fit clinic.npz hospital.npz practice.npz
     """
     from drbo.data.moments_file import save_moments
-    from drbo.data.pieces import files_of
     from drbo.data.stream import in_turn, streamed
 
     if output.suffix.lower() != ".npz":
         raise SettingsError(f"moments can only be written as .npz, got '{output}'", hint="use a name that ends in .npz")
     check_different(data)
-    files = [file for path in data for file in files_of(path)]
+    files = files_for(data, options)
     partial = output.with_name(output.name + PARTIAL)
     begun = _begun(partial, files, resamples or 0)
     if begun is not None and not quiet:
