@@ -56,7 +56,7 @@ def rows_unread(
     for name in NEEDS_ROWS:
         if options.get(name):
             raise SettingsError(
-                f"--{name} needs all rows in memory, but these are only summed up",
+                f"--{name} needs all rows in memory, but only sums over these rows are kept",
                 hint="omit it, or use a sample of the rows as one table",
             )
     check_different(paths)
