@@ -106,14 +106,14 @@ def _check_options(options: Mapping[str, Any]) -> None:
     for name in NEEDS_ROWS:
         if options.get(name):
             raise SettingsError(
-                f"--{name} needs all rows in memory, but these are only summed up",
+                f"--{name} needs all rows in memory, but only sums over these rows are kept",
                 hint="omit it, or use a sample of the rows as one table",
             )
     if options["bootstrap"] is None:
         return
     if options["resampling"] != "bootstrap":
         raise SettingsError(
-            f"--resampling {options['resampling']} needs all rows in memory, but these are only summed up",
+            f"--resampling {options['resampling']} needs all rows in memory, but only sums over these rows are kept",
             hint="use --resampling bootstrap",
         )
     if options["missing"] == "em":
