@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
-DATABASES = (".db", ".sqlite", ".sqlite3")
+SQLITE, DUCKDB = (".db", ".sqlite", ".sqlite3"), (".duckdb", ".ddb")
 #: A fit of a table in memory takes about so many times the memory of its numbers.
 COPIES = 8
 #: Bytes of the buffers of all columns of a Parquet file, and of one at least.
@@ -81,10 +81,11 @@ def named(path: Path) -> Named:
         raise DataError(f"file '{path}' does not exist", hint="check the path and the spelling")
     name = file.name.lower()
     found = Named(file, table, Path(name.removesuffix(".gz")).suffix, name.endswith(".gz"))
-    if found.suffix not in (TEXT if found.zipped else (*TEXT, *DATABASES, *PARQUET)):
+    if found.suffix not in (TEXT if found.zipped else (*TEXT, *SQLITE, *DUCKDB, *PARQUET)):
         raise DataError(
             f"file '{path}' cannot be read piece by piece",
-            hint="use Parquet (a file or a folder), text (.csv, .tsv, .txt), an SQLite table, or moments (.npz)",
+            hint="use Parquet (a file or a folder), text (.csv, .tsv, .txt), an SQLite or DuckDB table, or moments "
+            "(.npz)",
         )
     return found
 
@@ -97,11 +98,18 @@ def frames_of(path: Path, how: Reading) -> Generator["pd.DataFrame"]:
             names = chosen_columns(schema_of(path).names, how, path)
             yield from (batch.to_pandas() for batch in batches_of(path, names))
             return
-        for frame in _of_database(found) if found.suffix in DATABASES else _of_text(found, how):
+        readers = dict.fromkeys(SQLITE, _of_sqlite) | dict.fromkeys(DUCKDB, _of_duckdb)
+        for frame in readers.get(found.suffix, _of_text)(found, how):
             yield frame[list(chosen_columns(list(frame.columns), how, path))]
 
 
-def _of_database(found: Named) -> Iterator["pd.DataFrame"]:
+def _of_duckdb(found: Named, _how: Reading) -> Iterator["pd.DataFrame"]:
+    from drbo.data.duck import duckdb_pieces
+
+    return duckdb_pieces(found.file, found.table, [])
+
+
+def _of_sqlite(found: Named, _how: Reading) -> Iterator["pd.DataFrame"]:
     import pandas as pd
 
     from drbo.data.sqlite import sqlite_pieces
