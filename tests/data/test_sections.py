@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo.data import sections
+from drbo.data import parquet_groups
 from drbo.data.pieces import Reading
 from drbo.data.sections import SectionSums, names_of, sections_of
 from drbo.data.stream import streamed
@@ -19,16 +19,16 @@ pytest.importorskip("pyarrow")
 
 @pytest.fixture
 def path(rng, tmp_path, monkeypatch):
-    monkeypatch.setattr(sections, "SECTION_ROWS", 1_000)
+    monkeypatch.setattr(parquet_groups, "RUN_ROWS", 1_000)
     frame = pd.DataFrame(rng.normal(1e4, size=(5_000, 3)), columns=list("abc"))
     return _written(frame, tmp_path / "t.parquet")
 
 
 def test_sections_are_runs_of_row_groups(path):
     found = sections_of(path, "abc", path, Reading(), n_before=10)
-    assert [part.groups for part in found] == [(0, 2), (2, 4), (4, 6), (6, 8)]
+    assert [part.run[:2] for part in found] == [(0, 2), (2, 4), (4, 6), (6, 8)]
     assert [part.start for part in found] == [0, 1_400, 2_800, 4_200]
-    assert [part.n_rows for part in found] == [1_400, 1_400, 1_400, 800]
+    assert [part.run.n_rows for part in found] == [1_400, 1_400, 1_400, 800]
     assert [part.n_before for part in found] == [10, 1_410, 2_810, 4_210]
     assert names_of(path, Reading(drop=("b",))) == ("a", "c")
 

@@ -118,7 +118,7 @@ class _Plan:
             some = sections_of(path, names, paths[0], how, n_before)
             self.sections += some
             self.last.add(some[-1])
-            n_before = some[-1].n_before + some[-1].n_rows
+            n_before = some[-1].n_before + (0 if (run := some[-1].run) is None else run.n_rows)
 
 
 @dataclass(frozen=True, eq=False)
