@@ -275,7 +275,7 @@ def _noise_checks(
             if table.n_rows:
                 found = noise_checks(table, dag, seed, problem.score.regression or "splines")
                 doubts = collider_doubts(table, dag, seed)
-            suspects = suspected(problem.score, dag, seed)
+            suspects = suspected(problem.score, dag, seed, problem.job.table)
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)
     found = tuple(replace(one, doubt=doubts.get((one.cause, one.effect), "")) for one in found)

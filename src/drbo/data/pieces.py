@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from drbo.data.files import refusing
 from drbo.data.parquet import n_cells
 from drbo.data.parquet_groups import NO_LIMIT, batches_of, runs_of, schema_of
-from drbo.data.text import check_unique, text_pieces
+from drbo.data.text import TextFile, check_unique, text_pieces
 from drbo.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -118,8 +118,7 @@ def _of_sqlite(found: Named, _how: Reading) -> Iterator["pd.DataFrame"]:
 
 def _of_text(found: Named, how: Reading) -> Iterator["pd.DataFrame"]:
     separator = how.separator or ("\t" if found.suffix in (".tsv", ".tab") else None)
-    given: dict[str, Any] = {"header": how.header, "zipped": found.zipped, "encoding": how.encoding}
-    return text_pieces(found.file, separator=separator, limit=NO_LIMIT, **given)
+    return text_pieces(TextFile(found.file, found.zipped, separator, how.header, how.encoding), NO_LIMIT)
 
 
 def chosen_columns(names: Sequence[Any], how: Reading, path: Path) -> tuple[str, ...]:
