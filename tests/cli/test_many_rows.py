@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from click.testing import Result
 
-from drbo.data import sections, table_moments
+from drbo.data import parquet_groups, table_moments
 
 Run = Callable[..., Result]
 
@@ -168,7 +168,7 @@ def test_workers_and_pieces_decide_nothing(run: Run, chain: Path, monkeypatch: p
     Path("parts").mkdir()
     for k in range(4):
         frame[250 * k : 250 * k + 250].to_parquet(f"parts/{k}.parquet", row_group_size=100)
-    monkeypatch.setattr(sections, "SECTION_ROWS", 200)
+    monkeypatch.setattr(parquet_groups, "RUN_ROWS", 200)
     words = ("moments", "parts", "--resamples", "3", "-q")
     for more in ((), ("--workers", "2")):
         assert run(*words, *more, "-o", f"{len(more)}.npz").exit_code == 0
