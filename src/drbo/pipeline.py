@@ -281,7 +281,7 @@ def _noise_checks(
                 smooth: Regression = "splines" if regression == "linear" else regression
                 compelled = ~mpdag(dag, problem.constraints.permuted(columns)).T
                 doubts = separation_doubts(tests, dag, compelled, smooth) | collider_doubts(tests, dag, smooth)
-            suspects = suspected(problem.score, dag, seed)
+            suspects = suspected(problem.score, dag, seed, problem.job.table)
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)
     found = tuple(replace(one, doubt=doubts.get((one.cause, one.effect), "")) for one in found)

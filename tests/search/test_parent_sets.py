@@ -4,6 +4,7 @@ from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Score
+from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.promotion import Promotion
 from drbo.search.parent_sets import MOST_PARENTS, try_parent_sets
@@ -129,3 +130,23 @@ def test_a_search_with_parent_sets_resumes_to_the_same_end(tmp_path):
         resumed = DrBO.resume(folder, values).result_
         assert resumed.score == whole.score
         assert np.array_equal(resumed.dag, whole.dag)
+
+
+def test_nothing_is_ranked_for_nodes_all_of_whose_parent_sets_are_known():
+    class Team(Score):
+        def local_one(self, node: int, parents: tuple[int, ...]) -> float:
+            return 1.0
+
+    one = Evaluator(Team(Table.from_array(np.random.default_rng(0).normal(size=(20, 3)))), Settings(max_evals=100))
+    sets = [(0, ()), (0, (1,)), (0, (2,)), (0, (1, 2)), (1, ()), (1, (0,))]
+    one.families(Families.from_sets(3, sets))
+    asked = []
+
+    class Noted(Ranked):
+        def importance(self, node, candidates, given=None):
+            asked.append(node)
+            return np.zeros(3)
+
+    best = one.evaluate_one(np.zeros((3, 3), dtype=bool))
+    assert try_parent_sets(best, Promotion(one), Constraints.none(3), Noted(), ordered=True)
+    assert set(asked) == {1, 2}

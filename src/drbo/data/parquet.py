@@ -161,7 +161,7 @@ def _chunks(footer: bytes, what: str) -> Iterator[_Chunk]:
             for column, about in enumerate(columns):
                 cells, dictionary = max(n_rows, about.get(_N_VALUES, 0)), about.get(_DICTIONARY, 0)
                 data = about.get(_DATA, 0)
-                start = min(dictionary, data) if dictionary > 0 else data
+                start = min(dictionary, data or dictionary) if dictionary > 0 else data  # without rows: no data
                 yield _Chunk(column, cells, start, about.get(_CHUNK_SIZE, 0))
 
 

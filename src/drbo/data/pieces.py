@@ -9,7 +9,7 @@ from drbo.data.files import refusing
 from drbo.data.packed import MAX_RATIO, InputLimit
 from drbo.data.parquet import checked_schema, n_cells, refusing_parquet
 from drbo.data.table_moments import block_rows
-from drbo.data.text import check_unique, text_pieces
+from drbo.data.text import TextFile, check_unique, text_pieces
 from drbo.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ def frames_of(path: Path, how: Reading) -> Generator["pd.DataFrame"]:
     found = named(path)
     with refusing(path, DataError):
         if found.suffix in PARQUET:
-            yield from (batch.to_pandas() for batch in batches_of(path, how))
+            names = chosen_columns(schema_of(path).names, how, path)
+            yield from (batch.to_pandas() for batch in batches_of(path, names))
             return
         for frame in _of_database(found) if found.suffix in DATABASES else _of_text(found, how):
             yield frame[list(chosen_columns(list(frame.columns), how, path))]
@@ -114,8 +115,7 @@ def _of_database(found: Named) -> Iterator["pd.DataFrame"]:
 
 def _of_text(found: Named, how: Reading) -> Iterator["pd.DataFrame"]:
     separator = how.separator or ("\t" if found.suffix in (".tsv", ".tab") else None)
-    given: dict[str, Any] = {"header": how.header, "zipped": found.zipped, "encoding": how.encoding}
-    return text_pieces(found.file, separator=separator, limit=NO_LIMIT, **given)
+    return text_pieces(TextFile(found.file, found.zipped, separator, how.header, how.encoding), NO_LIMIT)
 
 
 def schema_of(path: Path) -> Any:
@@ -126,14 +126,14 @@ def schema_of(path: Path) -> Any:
     return schema
 
 
-def batches_of(path: Path, how: Reading) -> Iterator[Any]:
-    """Yield the chosen columns of a Parquet file as batches of pyarrow."""
-    names = chosen_columns(schema_of(path).names, how, path)
+def batches_of(path: Path, names: Sequence[str], groups: tuple[int, int] | None = None) -> Iterator[Any]:
+    """Yield columns of a Parquet file as batches of pyarrow: of some row groups, or of all."""
     with refusing_parquet(path) as (pyarrow, parquet):
         # Otherwise pyarrow holds whole row groups, or the whole file, in memory.
         each = max(LEAST_BUFFER, BUFFERS // max(1, len(names)))
         file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=each)
-        yield from file.iter_batches(batch_size=block_rows(len(names)), columns=list(names))
+        some = None if groups is None else range(*groups)
+        yield from file.iter_batches(batch_size=block_rows(len(names)), columns=list(names), row_groups=some)
         pyarrow.default_memory_pool().release_unused()
 
 

@@ -148,7 +148,7 @@ class Preparation:
                     f"moments cannot be combined with {what}: the rows behind them are not known",
                     hint=f"fit the table itself, or omit {what}",
                 )
-        if len(totals.sample) == totals.n > 0 and not totals.patterns:  # nothing was left out of it
+        if totals.all_kept:
             return self._of_sample(totals)
         table, notes = checked_totals(
             totals, missing=self.missing, on_constant=self.on_constant, on_collinear=self.on_collinear

@@ -14,7 +14,7 @@ from drbo.data.frames import as_frame, check_unicode
 from drbo.data.number_text import numbers_from_text
 from drbo.data.packed import TOO_LARGE, InputLimit, open_zip
 from drbo.data.parquet import read_parquet
-from drbo.data.text import read_text
+from drbo.data.text import TextFile, read_text
 from drbo.errors import DataError, DrboError, SettingsError
 
 if TYPE_CHECKING:
@@ -120,8 +120,7 @@ def _read_file(
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if suffix in _TEXT:
         separator = separator or ("\t" if suffix in (".tsv", ".tab") else None)
-        how: dict[str, Any] = {"separator": separator, "header": header, "zipped": zipped, "encoding": encoding}
-        return read_text(path, **how, limit=limit, decimal=decimal, notes=notes)
+        return read_text(TextFile(path, zipped, separator, header, encoding), limit, decimal, notes)
     if not zipped and suffix in (".parquet", ".pq"):
         return as_frame(read_parquet(path, limit))
     if not zipped and suffix in (".feather", ".arrow"):

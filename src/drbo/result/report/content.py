@@ -261,6 +261,7 @@ class Content:
         ways = {
             "bootstrap": "resamples of the rows, with replacement",
             "subsample": "random halves of the rows",
+            "counted": "rows drawn with replacement",
             "block": "resamples of blocks of consecutive rows",
             "cluster": "resamples of whole clusters of rows",
             "imputation": "imputed copies of the table",
