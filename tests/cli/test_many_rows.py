@@ -9,6 +9,7 @@ import pytest
 from click.testing import Result
 
 from drbo.data import table_moments
+from tests.hidden import confounded_table
 
 Run = Callable[..., Result]
 
@@ -108,3 +109,13 @@ def test_categories_are_counted(run: Run, folder: Path) -> None:
     whole = run("fit", "table.csv", "-q")
     assert _edges(done) == _edges(whole)
     assert next(line for line in done.stdout.splitlines() if line.startswith("score")) in whole.stdout
+
+
+def test_hidden_causes_are_found_from_shared_moments(run: Run, folder: Path) -> None:
+    table = confounded_table()
+    for name, part in (("a", table[:700]), ("b", table[700:])):
+        part.to_csv(f"{name}.csv", index=False)
+        assert run("moments", f"{name}.csv", "-o", f"{name}.npz").exit_code == 0
+    done = run("fit", "a.npz", "b.npz", "--hidden")
+    assert done.exit_code == 0
+    assert "b <-> c" in done.stdout + done.stderr
