@@ -3,7 +3,19 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.reports import earlier, figures, hidden, interventions, presets, results, scores, searches, speed, trust
+from benchmarks.reports import (
+    earlier,
+    figures,
+    hidden,
+    interventions,
+    presets,
+    results,
+    row_growth,
+    scores,
+    searches,
+    speed,
+    trust,
+)
 from benchmarks.rows import Row, read
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +57,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/speed.md", "curves", "speed_curves", speed.curves),
     ("docs/speed.md", "startup", "startup", speed.startup),
     ("docs/speed.md", "estimates", "estimates", speed.estimates),
+    ("docs/speed.md", "row growth", "big_passes", row_growth.table),
     ("docs/big-tables.md", "passes", "big_passes", speed.passes),
     ("docs/big-tables.md", "strength", "big_strength", speed.strength),
     ("docs/scaling-out.md", "workers", "workers", speed.workers),
@@ -54,6 +67,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
 #: Pictures beside those of docs/results: name, rows, drawing.
 DRAWN: tuple[tuple[str, str, Callable[[list[Row]], bytes]], ...] = (
     ("learning-curves.svg", "speed_curves", figures.learning_curves),
+    ("row-growth.svg", "big_passes", row_growth.picture),
     *hidden.DRAWN,
 )
 

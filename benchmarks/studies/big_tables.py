@@ -62,14 +62,16 @@ def passes(
     columns: Annotated[int, "columns of the file"] = N_COLUMNS,
     methods: Annotated[Names, "programs"] = tuple(METHODS),
     duckdb_python: Annotated[str, "an interpreter that has DuckDB"] = sys.executable,
+    keep: Annotated[str, "a folder in which tables are kept for the next run"] = "",
 ) -> Iterator[Row]:
     """Yield CPU time and memory of every program."""
     source = Path(drbo.__file__).parents[1]
     environment = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "table.parquet"
         for count in rows:
-            write_table(path, count, columns)
+            path = Path(keep or folder) / f"{count}x{columns}.parquet"
+            if not path.exists():
+                write_table(path, count, columns)
             for method in methods:
                 python = duckdb_python if method == "duckdb" else sys.executable
                 command = [python, str(ROOT / "benchmarks" / "covariance_jobs.py"), method, str(path)]

@@ -100,6 +100,14 @@ def test_tests_confirm_the_colliders_of_clean_tables(rng):
     assert not suspected(BicNV(table), np.eye(3, k=1, dtype=bool), 0).unconfirmed.any()  # no arrow of a class
 
 
+def test_a_common_cause_of_both_ends_leaves_a_class_arrow_unconfirmed(rng):
+    """a -> b -> c <- d with a -> c: what a hidden cause of b and c looks like, with or without one."""
+    dag = _collider_dag()
+    X = rng.normal(size=(N, 4)) @ np.linalg.inv(np.eye(4) - dag)
+    found = suspected(BicNV(Table.from_array(X), penalty=2.0), dag, 0)
+    assert np.argwhere(found.unconfirmed).tolist() == [[1, 2]]
+
+
 def test_most_wrong_class_arrows_beside_a_common_cause_of_many_columns_are_assumed():
     right, wrong = 0, 0
     for seed in range(40, 44):

@@ -1,11 +1,9 @@
-"""drbo demo on a smaller budget than the one that users get."""
+"""drbo demo, as users get it."""
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
-import pytest
 from click.testing import Result as CommandResult
 
 from drbo.data.datasets import load
@@ -15,8 +13,7 @@ from drbo.result.result import Result
 Run = Callable[..., CommandResult]
 
 
-def test_the_demo_finds_compares_and_saves(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(import_module("drbo.cli.demo").ARGUMENTS, "max_evals", 128)
+def test_the_demo_finds_compares_and_saves(run: Run) -> None:
     done = run("demo")
     assert done.exit_code == 0
     result = Result.load("drbo-demo")

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from click.testing import Result
 
-from drbo.data import sections, table_moments
+from drbo.data import parquet_groups, table_moments
+from tests.hidden import confounded_table
 
 Run = Callable[..., Result]
 
@@ -168,7 +169,7 @@ def test_workers_and_pieces_decide_nothing(run: Run, chain: Path, monkeypatch: p
     Path("parts").mkdir()
     for k in range(4):
         frame[250 * k : 250 * k + 250].to_parquet(f"parts/{k}.parquet", row_group_size=100)
-    monkeypatch.setattr(sections, "SECTION_ROWS", 200)
+    monkeypatch.setattr(parquet_groups, "RUN_ROWS", 200)
     words = ("moments", "parts", "--resamples", "3", "-q")
     for more in ((), ("--workers", "2")):
         assert run(*words, *more, "-o", f"{len(more)}.npz").exit_code == 0
@@ -185,3 +186,13 @@ def test_an_error_of_a_worker_names_file_and_block(run: Run, chain: Path) -> Non
     done = run("moments", "bad.parquet", "-o", "x.npz", "--workers", "1")
     assert done.exit_code == 2
     assert "file 'bad.parquet', block 1 (rows 0 to 199): column 'slip' contains a number of size inf" in done.stderr
+
+
+def test_hidden_causes_are_found_from_shared_moments(run: Run, folder: Path) -> None:
+    table = confounded_table()
+    for name, part in (("a", table[:700]), ("b", table[700:])):
+        part.to_csv(f"{name}.csv", index=False)
+        assert run("moments", f"{name}.csv", "-o", f"{name}.npz").exit_code == 0
+    done = run("fit", "a.npz", "b.npz", "--hidden")
+    assert done.exit_code == 0
+    assert "b <-> c" in done.stdout + done.stderr

@@ -160,3 +160,11 @@ def test_what_cannot_be_streamed_is_refused(tmp_path):
         streamed([tmp_path / "t.npy"])
     with pytest.raises(DataError, match="does not exist"):
         streamed([tmp_path / "none.parquet"])
+
+
+def test_files_with_the_same_rows_are_refused(frame, tmp_path):
+    one, two = (_written(frame, tmp_path / name) for name in ("1.parquet", "2.csv"))
+    with pytest.raises(DataError, match=r"2\.csv' has the same rows as file .*1\.parquet', so they would count twice"):
+        streamed([one, two])
+    few = [_written(frame[:5], tmp_path / name) for name in ("3.csv", "4.csv")]
+    assert streamed(few).n == 10  # a handful of rows may well occur twice

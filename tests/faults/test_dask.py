@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from drbo import DrBO
 from drbo.cli import main
-from drbo.data import sections
+from drbo.data import parquet_groups
 from drbo.data.pieces import files_of
 from drbo.data.simulate import simulate
 from drbo.data.stream import streamed
@@ -145,7 +145,7 @@ def _parts(folder):
 
 
 def test_a_worker_that_is_killed_costs_a_pass_over_files_its_sections_only(client, tmp_path, monkeypatch):
-    monkeypatch.setattr(sections, "SECTION_ROWS", 1_000)
+    monkeypatch.setattr(parquet_groups, "RUN_ROWS", 1_000)
     files = files_of(_parts(tmp_path))
     alone = streamed(files, keep_rows=True, resamples=3)
     killed = []

@@ -119,7 +119,7 @@ def test_a_dense_graph_is_noticed_early():
 def test_a_search_with_parent_sets_resumes_to_the_same_end(tmp_path):
     from drbo import DrBO
 
-    values = np.random.default_rng(1).normal(size=(120, 14))
+    values = np.random.default_rng(1).normal(size=(80, 13))
     values[:, 0] += 2 * values[:, 3] * values[:, 7]
     options = {"score": "splines", "settings": Settings(max_evals=30, route="surrogate"), "random_state": 0}
     whole = DrBO(**options).fit(values).result_

@@ -1,6 +1,7 @@
 """Fits on many resamples of the rows, to see how stable an edge is.
 
-The fit is passed in as a callable, so this module does not depend on how graphs are found.
+The fit is passed in as a callable, so this module does not depend on how graphs are found. The module is long because
+how rows are drawn, fitted again and counted is decided in one place.
 """
 
 import json

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from drbo.cli.messages import say
-from drbo.cli.table_options import SEPARATOR_WORDS
+from drbo.cli.table_options import SEPARATOR_WORDS, read_frame
 from drbo.errors import SettingsError
+from drbo.progress import under_way
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from drbo.data.pieces import Reading
     from drbo.data.stream import Spread
     from drbo.data.table_moments import TableMoments
@@ -31,12 +34,33 @@ def rows_options(command: F) -> F:
         help="Leave out edges that explain less than this share of what the other causes leave unexplained.  "
         "[default: 0.001 for linear scores with more than 100,000 rows]",
     )(command)
+    return stream_option(command)
+
+
+def stream_option(command: F) -> F:
+    """Add --stream."""
     return click.option(
         "--stream",
         is_flag=True,
         help="Read the table piece by piece and keep only moments and a sample of its rows.  [default: if a fit in "
         "memory would take more than max_memory]",
     )(command)
+
+
+def rows_or_sample(path: Path, options: Mapping[str, Any]) -> tuple["pd.DataFrame", int]:
+    """Return the rows of a table, or a random sample of one that a fit would read piece by piece; and their number."""
+    from drbo.data.pieces import files_of, frames_of, is_too_large
+    from drbo.data.sampled import sampled
+    from drbo.settings import Settings
+
+    large = path.is_dir() or (str(path) != "-" and is_too_large(path, Settings().max_memory))
+    if not (options["stream"] or large):
+        frame = read_frame(path, options)
+        return frame, len(frame)
+    with under_way(f"reading {path}", tell=say):
+        how = reading(options)
+        with closing(frame for file in files_of(path) for frame in frames_of(file, how)) as frames:
+            return sampled(frames)
 
 
 class Unread(NamedTuple):
@@ -66,7 +90,7 @@ def rows_unread(
     check_different(paths)
     files, how = files_for(paths, options), reading(options)
     why = ": a fit in memory would take more than max_memory" if large and not options["stream"] else ""
-    if not any(shared) and is_discrete(next(frames_of(files[0], how))):
+    if not any(shared) and (first := next(frames_of(files[0], how), None)) is not None and is_discrete(first):
         with closing(frame for file in files for frame in frames_of(file, how)) as frames:
             found = counted(frames, paths[0])
         if not quiet:
@@ -106,14 +130,14 @@ def _check_options(options: Mapping[str, Any]) -> None:
     for name in NEEDS_ROWS:
         if options.get(name):
             raise SettingsError(
-                f"--{name} needs all rows in memory, but these are only summed up",
+                f"--{name} needs all rows in memory, but only sums over these rows are kept",
                 hint="omit it, or use a sample of the rows as one table",
             )
     if options["bootstrap"] is None:
         return
     if options["resampling"] != "bootstrap":
         raise SettingsError(
-            f"--resampling {options['resampling']} needs all rows in memory, but these are only summed up",
+            f"--resampling {options['resampling']} needs all rows in memory, but only sums over these rows are kept",
             hint="use --resampling bootstrap",
         )
     if options["missing"] == "em":

@@ -41,11 +41,11 @@ def moments(
 ) -> None:
     """Write the moments of the table in DATA: counts, means, ranges, and products of every two columns.
 
-    DATA is a Parquet file or a folder of them, a text file (.csv, .tsv, .txt), a table of an SQLite database
-    (file.db::table), or moments, which are added up. Files are read once, in blocks, whatever their size. Moments of
-    several owners of rows are fitted together: no row leaves its owner (docs/big-tables.md says what moments reveal).
-    Rows with a missing value are only counted. A command that was ended is continued with the next file when it is
-    given again.
+    DATA is a Parquet file or a folder of them, a text file (.csv, .tsv, .txt), a table of an SQLite or DuckDB database
+    (file.db::table), or moments, which are added up. Files are read once, in blocks, whatever their size. Moments
+    from several data owners can be fitted together, so that no row leaves its owner (docs/big-tables.md says what
+    moments reveal). Rows with a missing value are only counted. If the command is interrupted, the same command
+    continues with the next file.
 
     \b
     Examples:

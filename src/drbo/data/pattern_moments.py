@@ -47,7 +47,7 @@ class PatternSums:
     def _check(self) -> None:
         if sum(one.products.size for one in self._found.values()) > MOST_NUMBERS:
             raise DataError(
-                f"cells are missing in more than {len(self._found):,} different patterns, too many to sum up each",
+                f"cells are missing in more than {len(self._found):,} different patterns, too many to sum up",
                 hint="use missing='drop', drop the columns with the most missing values, or use a sample of the rows",
             )
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 #: What a table may hold as numpy's letters of kinds; dates and complex numbers get a better message later.
 _KINDS = "biufcmMUS"
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
-_DATABASES = (".db", ".sqlite", ".sqlite3")
+_SQLITE, _DUCKDB = (".db", ".sqlite", ".sqlite3"), (".duckdb", ".ddb")
 _SUFFIXES = (
     ".csv, .tsv, .txt, .tab, .dat, .data (each also with .gz), .parquet, .pq, .feather, .arrow, .xlsx, .xlsm, "
-    ".db, .sqlite, .sqlite3, .npz, .npy"
+    ".db, .sqlite, .sqlite3, .duckdb, .ddb, .npz, .npy"
 )
 #: What a table from standard input is, by its first bytes; anything else is text.
 _MAGIC = {
@@ -51,9 +51,10 @@ def read_table(
 
     Text (``.csv``, ``.tsv``, ``.txt``, also with ``.gz``) has one name per column in the first line. Separator,
     encoding and decimal mark are detected; currency signs and thousands marks are removed. ``.xlsx`` needs
-    python-calamine, ``.parquet`` and ``.feather`` need pyarrow. ``file.db::table`` is a table of an SQLite database.
-    ``.npz`` holds the table as ``X`` or as its only 2-D array, and may hold ``names``. ``.npy`` is one 2-D array. ``-``
-    is standard input. Values are not judged here: see :func:`drbo.data.check.check_table`.
+    python-calamine, ``.parquet`` and ``.feather`` need pyarrow. ``file.db::table`` is a table of an SQLite database,
+    ``file.duckdb::table`` one of DuckDB. ``.npz`` holds the table as ``X`` or as its only 2-D array, and may hold
+    ``names``. ``.npy`` is one 2-D array. ``-`` is standard input. Values are not judged here: see
+    :func:`drbo.data.check.check_table`.
 
     Parameters
     ----------
@@ -130,10 +131,11 @@ def _read_file(
     if not zipped and suffix in (".xlsx", ".xlsm"):
         frame = read_excel(path, limit, sheet=sheet, header=header, notes=notes)
         return numbers_from_text(as_frame(frame), notes, decimal=decimal)
-    if not zipped and suffix in _DATABASES:
+    if not zipped and suffix in (*_SQLITE, *_DUCKDB):
+        from drbo.data.duck import read_duckdb
         from drbo.data.sqlite import read_sqlite
 
-        frame = read_sqlite(path, table, limit, notes)
+        frame = (read_sqlite if suffix in _SQLITE else read_duckdb)(path, table, limit, notes)
         return numbers_from_text(as_frame(frame), notes, decimal=decimal)
     raise DataError(f"file '{path}' has an unknown extension; allowed are {_SUFFIXES}", hint="save the table as CSV")
 

@@ -18,9 +18,9 @@ import numpy.typing as npt
 from drbo.data.columns import LARGEST, is_number_text
 from drbo.data.kept_rows import Kept, KeptRows
 from drbo.data.moments_file import is_moments_file, load_moments
-from drbo.data.parquet import refusing_parquet
+from drbo.data.parquet_groups import Run, batches_of, runs_of, schema_of
 from drbo.data.pattern_moments import PatternSums
-from drbo.data.pieces import PARQUET, Reading, batches_of, chosen_columns, frames_of, named, schema_of
+from drbo.data.pieces import PARQUET, Reading, chosen_columns, frames_of, named
 from drbo.data.resamples import ResampledSums
 from drbo.data.table_moments import TableMoments, block_rows, summed
 from drbo.errors import DataError
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-#: Rows of a section of a Parquet file, at least: its sums should take longer to make than to send.
-SECTION_ROWS = 2**19
-
 
 @dataclass(frozen=True)
 class Section:
@@ -40,9 +37,8 @@ class Section:
 
     path: Path
     start: int = 0  # its first row
-    n_rows: int = 0  # 0: not known before it is read
     n_before: int = 0  # rows of the table before it, at least
-    groups: tuple[int, int] | None = None  # row groups of a Parquet file; None: all that the file has
+    run: Run | None = None  # of row groups of a Parquet file; None: all that the file has
 
 
 class Part(NamedTuple):
@@ -86,7 +82,7 @@ class SectionSums:
 
         No other thread may close a database when it collects garbage.
         """
-        if section.groups is not None:
+        if section.run is not None:
             with closing(_ahead(_of_parquet(section, self.names))) as rows:
                 yield rows
             return
@@ -114,16 +110,11 @@ def sections_of(path: Path, names: Sequence[str], first: Path, how: Reading, n_b
     chosen = chosen_columns(schema.names, how, path)
     check_same_columns(names, chosen, path, first)
     _check_kinds(schema, chosen, path)
-    with refusing_parquet(path) as (_, parquet):
-        about = parquet.read_metadata(path)
-        sizes = [about.row_group(k).num_rows for k in range(about.num_row_groups)]
-    found, begin, start = list[Section](), 0, 0
-    for end in range(1, len(sizes) + 1):
-        n_rows = sum(sizes[begin:end])
-        if n_rows >= SECTION_ROWS or end == len(sizes):
-            found.append(Section(path, start, n_rows, n_before + start, (begin, end)))
-            begin, start = end, start + n_rows
-    return found or [Section(path, n_before=n_before, groups=(0, 0))]
+    found, start = list[Section](), 0
+    for run in runs_of(path) or [Run(0, 0, 0)]:
+        found.append(Section(path, start, n_before + start, run))
+        start += run.n_rows
+    return found
 
 
 def check_same_columns(wanted: Sequence[str], found: Sequence[str], path: Path, first: Path) -> None:
@@ -154,8 +145,9 @@ def _of_frames(
 
 
 def _of_parquet(section: Section, names: Sequence[str]) -> Generator[Floats]:
+    assert section.run is not None
     place = section.start
-    for batch in batches_of(section.path, names, section.groups):
+    for batch in batches_of(section.path, names, section.run):
         values = np.empty((batch.num_rows, len(names)), order="F")
         for j, name in enumerate(names):
             values[:, j] = batch.column(name).to_numpy(zero_copy_only=False)

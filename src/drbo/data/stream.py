@@ -1,5 +1,6 @@
 """Moments of files that are not held in memory: each is read once, section by section."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,10 @@ from drbo.data.pattern_moments import PatternSums
 from drbo.data.pieces import Reading
 from drbo.data.sections import Part, Section, SectionSums, names_of, sections_of
 from drbo.data.table_moments import TableMoments
+from drbo.errors import DataError
 
+#: So many rows with the same sums are the same rows.
+MANY_ROWS = 100
 #: Calls a function with each of the arguments and yields what it returns, in this order, wherever it is computed.
 Spread = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Iterable[Any]]
 
@@ -67,8 +71,10 @@ def streamed(
     plan = _Plan(paths, len(stamps), names, how)
     kept = KeptRows(len(names), seed) if keep_rows else None
     patterns = PatternSums(names) if keep_patterns else None
+    seen = _Seen()
     work = SectionSums(names, paths[0], how, keep_rows, keep_patterns, seed, resamples)
     for section, part in zip(plan.sections, spread(work, _Arguments(plan.sections, kept)), strict=True):
+        seen.check(part.totals, section.path)
         total = part.totals if total is None else total.joined(part.totals)
         _keep(part, kept, patterns)
         if section in plan.last:
@@ -82,6 +88,25 @@ def streamed(
     return replace(total, sample=rows.rows, first=rows.first if len(rows.first) else rows.rows)
 
 
+class _Seen:
+    """The sums of all sections so far: the same sums again are those of the same rows."""
+
+    def __init__(self) -> None:
+        self._files: dict[bytes, Path] = {}
+
+    def check(self, part: TableMoments, path: Path) -> None:
+        """Refuse a file whose rows were already added from another one."""
+        if part.n < MANY_ROWS:  # the same few rows may well occur twice
+            return
+        key = hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in (part.mean, part.products))).digest()
+        first = self._files.setdefault(key, path)
+        if first != path:
+            raise DataError(
+                f"file '{path}' has the same rows as file '{first}', so they would count twice",
+                hint="give every part once",
+            )
+
+
 class _Plan:
     """All sections of files that are still to be read."""
 
@@ -93,7 +118,7 @@ class _Plan:
             some = sections_of(path, names, paths[0], how, n_before)
             self.sections += some
             self.last.add(some[-1])
-            n_before = some[-1].n_before + some[-1].n_rows
+            n_before = some[-1].n_before + (0 if (run := some[-1].run) is None else run.n_rows)
 
 
 @dataclass(frozen=True, eq=False)
