@@ -39,6 +39,8 @@ def efficiency(rows: list[Row]) -> str:
 EXPENSIVE = {
     "gp": "everything",
     "full": "no cheaper versions of the score",
+    "no-sets": "no whole parent sets",
+    "no-surrogate": "no surrogate",
     "single": "single edges only, no cheaper versions",
     "none": "single edges only, no cheaper versions, no surrogate",
 }
