@@ -30,8 +30,8 @@ def efficiency(rows: list[Row]) -> str:
         middle = f"{median(hits):.0f}" if len(hits) > len(runs) / 2 else "-"
         spent = spread(int(row["n_local"]) / d for row in runs)
         others = " | ".join(spread(row[name] for row in runs) for name in ("n_evals", "shd", "cpu_seconds"))
-        text += f"| {data} | {SEARCHES[part]} | {version.removesuffix('.dev0')} | {budget} | {len(runs)} | {len(hits)} | {middle} "
-        text += f"| {spent} | {others} |\n"
+        text += f"| {data} | {SEARCHES[part]} | {version.removesuffix('.dev0')} | {budget} | {len(runs)} | {len(hits)} "
+        text += f"| {middle} | {spent} | {others} |\n"
     return text
 
 

@@ -32,6 +32,7 @@ SCORES: dict[str, str] = {
     "mixed": "drbo.scores.mixed:DegenerateGaussian",
     "mixed-cg": "drbo.scores.mixed:ConditionalGaussian",
     "splines": "drbo.scores.splines:SplineScore",
+    "splines-ranks": "drbo.scores.splines:RankSplines",
 }
 
 
