@@ -18,6 +18,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/orders.md", "repeats", "gaussian_repeats", scores.repeats),
     ("docs/hidden.md", "hidden", "hidden", hidden.hidden),
     ("docs/experiments.md", "tunnel", "interventions_tunnel", interventions.tunnel),
+    ("docs/experiments.md", "grid", "interventions_grid", interventions.grid),
     ("docs/experiments.md", "simulated", "interventions_simulated", interventions.simulated),
     ("docs/experiments.md", "sachs", "interventions_sachs", interventions.sachs),
     ("docs/experiments.md", "next classes", "next_classes", interventions.next_classes),
