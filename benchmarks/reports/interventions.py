@@ -92,6 +92,15 @@ def next_classes(rows: list[Row]) -> str:
     return text
 
 
+def next_oracle(rows: list[Row]) -> str:
+    """Return the light tunnel with the experiments that the truth would choose."""
+    text = header("experiments | chosen by the truth | F1 of arrows")
+    for row in rows:
+        how = "and" if row["way"] == "adding" else "without"
+        text += f"| {row['experiments']} | {how} {row['experiment']} | {float(row['f1']):.3f} |\n"
+    return text
+
+
 def next_replay(rows: list[Row]) -> str:
     """Return the light tunnel after each experiment, in each order."""
     text = header("order | experiments | the last one | F1 of arrows | with all 20 | edges supported | assumed")
