@@ -1,9 +1,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from drbo.choices import Choices, chance_parents
+from drbo.data.check import check_table
 from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.scores.chance import chance_penalty
@@ -116,3 +118,11 @@ def test_evaluations_are_rationed_where_somebody_gave_a_number():
     assert Choices(max_evals=2_000).rationed(Settings())
     assert Choices().rationed(Settings(max_evals=20))
     assert Choices().rationed(Settings(max_local=100))
+
+
+def test_hidden_causes_need_numbers():
+    table = check_table(pd.DataFrame({"a": [0.5, 1.5, 2.5, 4.0], "b": ["x", "y", "x", "y"]}))[0]
+    for score in ("auto", "bic-nv"):
+        with pytest.raises(SettingsError, match="'b' is a category") as found:
+            Choices(score=score, hidden=True).of_score(table)
+        assert "without hidden causes" in found.value.hint

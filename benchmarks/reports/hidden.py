@@ -32,16 +32,23 @@ def hidden(rows: list[Row]) -> str:
     ranks = {name: place for place, name in enumerate(METHODS)}
     for key in sorted(parts, key=lambda key: (key[0] != "random", key[0], *map(int, key[1:4]), ranks[key[4]])):
         table, columns, share, n, method = key
-        here = parts[key]
+        here = [row for row in parts[key] if row["whole"] != ""]
         what = f"{columns} columns, {share}% hidden" if table == "random" else f"{table}, {columns} columns"
-        marks = " | ".join(_both(here, name) for name in ("adjacent", "arrows", "tails", "two-headed"))
-        whole, illegal = (sum(int(row[name]) for row in here) / len(here) for name in ("whole", "legal"))
-        causes = " | ".join(_share(here, f"{name} right", f"{name} claimed") for name in ("causes", "supported"))
-        seconds = np.mean([float(row["cpu_seconds"]) for row in here])
-        count = f"{len(here)} table{'s' * (len(here) > 1)}"
-        text += f"| {what} ({count}) | {int(n):,} | {WORDS.get(method, method)} | {marks} | {whole:.0%} | "
-        text += f"{1 - illegal:.0%} | {causes} | {seconds:.1f} |\n"
+        count = f"{len(parts[key])} table{'s' * (len(parts[key]) > 1)}"
+        text += f"| {what} ({count}) | {int(n):,} | {WORDS.get(method, method)} | {_figures(here, parts[key])} |\n"
     return text
+
+
+def _figures(rows: list[Row], asked: list[Row]) -> str:
+    """Return what a method's answers are worth, and how many tables it left without one."""
+    seconds = np.mean([float(row["cpu_seconds"]) for row in asked])
+    late = f", {len(asked) - len(rows)} without an answer" if len(asked) > len(rows) else ""
+    if not rows:
+        return f"{'- | ' * 8}{seconds:.1f}{late}"
+    marks = " | ".join(_both(rows, name) for name in ("adjacent", "arrows", "tails", "two-headed"))
+    whole, legal = (sum(int(row[name]) for row in rows) / len(rows) for name in ("whole", "legal"))
+    causes = " | ".join(_share(rows, f"{name} right", f"{name} claimed") for name in ("causes", "supported"))
+    return f"{marks} | {whole:.0%} | {1 - legal:.0%} | {causes} | {seconds:.1f}{late}"
 
 
 def _both(rows: list[Row], name: str) -> str:

@@ -3,7 +3,19 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.reports import earlier, figures, hidden, interventions, presets, results, scores, searches, speed, trust
+from benchmarks.reports import (
+    earlier,
+    figures,
+    hidden,
+    interventions,
+    presets,
+    results,
+    row_growth,
+    scores,
+    searches,
+    speed,
+    trust,
+)
 from benchmarks.rows import Row, read
 
 ROOT = Path(__file__).parents[2]
@@ -13,6 +25,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/scores.md", "null test", "null", scores.null_test),
     ("docs/scores.md", "noise of other shapes", "nongaussian", scores.nongaussian),
     ("docs/scores.md", "real tables", "real_tables", scores.real_tables),
+    ("docs/scores.md", "scales", "real_scales", scores.scales),
     ("docs/scores.md", "halves", "real_halves", scores.halves),
     ("docs/scores.md", "gaussian networks", "gaussian_networks", scores.gaussian_networks),
     ("docs/orders.md", "repeats", "gaussian_repeats", scores.repeats),
@@ -46,6 +59,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/speed.md", "curves", "speed_curves", speed.curves),
     ("docs/speed.md", "startup", "startup", speed.startup),
     ("docs/speed.md", "estimates", "estimates", speed.estimates),
+    ("docs/speed.md", "row growth", "big_passes", row_growth.table),
     ("docs/big-tables.md", "passes", "big_passes", speed.passes),
     ("docs/big-tables.md", "strength", "big_strength", speed.strength),
     ("docs/scaling-out.md", "workers", "workers", speed.workers),
@@ -55,6 +69,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
 #: Pictures beside those of docs/results: name, rows, drawing.
 DRAWN: tuple[tuple[str, str, Callable[[list[Row]], bytes]], ...] = (
     ("learning-curves.svg", "speed_curves", figures.learning_curves),
+    ("row-growth.svg", "big_passes", row_growth.picture),
     *hidden.DRAWN,
 )
 

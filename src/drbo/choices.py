@@ -207,6 +207,13 @@ class Choices:
 
     def of_score(self, table: Table) -> ScoreChoice:
         """Return the score, its options and why it was chosen."""
+        if self.hidden and (
+            texts := [name for name, kind in zip(table.names, table.kinds, strict=True) if kind != "numeric"]
+        ):
+            raise SettingsError(
+                f"hidden causes are searched for among numbers, but '{texts[0]}' is a category",
+                hint="drop such columns, encode them as numbers yourself, or fit without hidden causes",
+            )
         given, choice = dict(self.score_options or {}), self.score
         reasons = tuple[str, ...]()
         if isinstance(choice, str) and choice == "auto" and self.preset in PAPER_CHOICES:

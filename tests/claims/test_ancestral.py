@@ -1,12 +1,17 @@
 import numpy as np
 import pytest
 
-from drbo.claims.ancestral import ancestral_answer, known_causes
+from drbo.claims.ancestral import LEVELS, ancestral_answer, known_causes
 from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.errors import KnowledgeError
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicNV
+from drbo.search.ancestral.gfci import second_opinion
+from drbo.search.ancestral.mag import ARROW, Mag
+from drbo.search.ancestral.pag import pag_of
+from drbo.search.ancestral.ricf import DistrictScores
+from drbo.search.ancestral.rivals import losses_of_marks
 from tests.hidden import confounded_table
 
 NAMES = ["a", "b", "c"]
@@ -43,6 +48,23 @@ def test_the_answer_has_the_hidden_cause_and_both_methods_agree_on_it():
     moved = found.rearranged(lambda matrix: matrix[np.ix_(order, order)])
     assert moved.bidirected[3, 2]
     assert moved.gain == found.gain
+
+
+def test_marks_are_confirmed_at_all_levels_and_by_a_score_that_could_compare_them(rng):
+    d = 9
+    dag = np.triu(rng.random((d, d)) < 0.4, 1)
+    X = rng.normal(size=(800, d)) @ np.linalg.inv(np.eye(d) - dag * rng.uniform(0.4, 1.2, (d, d)))
+    score = BicNV(Table.from_array(X), penalty=1.5)
+    found = ancestral_answer(score, dag, Constraints.none(d), 0)
+    scores, graph = DistrictScores.of(score), Mag.of(found.directed, found.bidirected)
+    losses = losses_of_marks(scores, graph, pag_of(graph))
+    edges = graph.adjacent
+    assert np.isinf(losses[edges]).any()
+    assert (losses[edges] >= scores.price / 2).any()
+    np.testing.assert_array_equal(~found.close[edges], (losses[edges] >= scores.price / 2) & np.isfinite(losses[edges]))
+    opinions = [second_opinion(dag, scores.correlation, scores.n_rows, alpha) for alpha in LEVELS]
+    everywhere = np.all([one == ARROW for one in opinions], axis=0)
+    np.testing.assert_array_equal(found.second == ARROW, everywhere)
 
 
 def test_required_edges_that_make_a_forbidden_cause_are_refused():

@@ -143,9 +143,30 @@ class TestChoiceByShape:
     def test_sachs(self):
         sachs = load("sachs")
         chosen = choose_score(Table.from_array(sachs.X, sachs.names))
-        assert (chosen.name, chosen.noise_fits) == ("bic-nv", False)
+        assert (chosen.name, chosen.noise_fits) == ("splines-ranks", False)
         assert "no noise model at hand fits (0 of 5 families" in chosen.reasons[0]
         assert chosen.reasons[1] == ONE_BY_ONE
+
+    def test_columns_measured_on_bent_scales_get_ranks(self, rng):
+        """Each column is an increasing function of a sum of curves and noise."""
+        values = rng.normal(size=(600, 5))
+        for j in range(1, 5):
+            values[:, j] += 2 * np.sin(1.5 * values[:, j - 1])
+        chosen = choose_score(Table.from_array(np.exp(values)))
+        assert (chosen.name, chosen.noise_fits) == ("splines-ranks", True)
+        assert chosen.reasons[0].startswith("score splines-ranks: curved effects fit after every column is replaced")
+        assert choose_score(Table.from_array(np.exp(3 * values))).name == "splines-ranks"
+
+    @pytest.mark.parametrize("why", ["straight lines explain as much", "many cells"])
+    def test_where_ranks_do_not_help_the_score_stays_linear(self, why, rng, monkeypatch):
+        values = rng.normal(size=(600, 4))
+        for j in range(1, 4):
+            values[:, j] += values[:, j - 1] if why.startswith("straight") else 2 * np.sin(1.5 * values[:, j - 1])
+        if why == "many cells":
+            monkeypatch.setattr("drbo.claims.auto.RANKED_CELLS", 1000)
+        chosen = choose_score(Table.from_array(np.exp(values)))
+        assert (chosen.name, chosen.noise_fits) == ("bic-nv", False)
+        assert "no noise model at hand fits" in chosen.reasons[0]
 
 
 class TestInTheEstimator:
@@ -208,9 +229,10 @@ class TestInTheEstimator:
             (lambda rng: rng.integers(2, size=(100, 4)), "bdeu"),
             pytest.param(lambda rng: bent(300, 3, rng), "gp", marks=pytest.mark.torch),
             (lambda rng: bent(2100, 3, rng), "splines"),
+            (lambda rng: np.exp(3 * bent(2100, 3, rng)), "splines-ranks"),
             (lambda rng: pd.DataFrame({"x": rng.normal(size=80), "g": rng.choice(["a", "b"], 80)}), "mixed"),
         ],
-        ids=["bdeu", "gp", "splines", "mixed"],
+        ids=["bdeu", "gp", "splines", "splines-ranks", "mixed"],
     )
     def test_auto_from_table_to_graph(self, frame, score, rng):
         result = DrBO(max_evals=20, random_state=0).fit(frame(rng)).result_
@@ -264,7 +286,7 @@ class TestWrongScore:
         assert score in caught.value.message
         assert hint in caught.value.hint
 
-    @pytest.mark.parametrize("score", ["bic-nv", "bic-ev", "bge", "gp", "gp-nv", "splines"])
+    @pytest.mark.parametrize("score", ["bic-nv", "bic-ev", "bge", "gp", "gp-nv", "splines", "splines-ranks"])
     def test_categories(self, score, rng):
         frame = pd.DataFrame({"x": rng.normal(size=40), "town": rng.choice(["Oslo", "Rom"], 40)})
         with pytest.raises(ScoreError, match="column 'town' is categorical") as caught:

@@ -6,14 +6,19 @@ from drbo.claims.hidden_check import (
     DOUBT,
     MOST_COLUMNS,
     POSSIBLE,
+    UNCONFIRMED,
     Suspects,
     one_factor_misfit,
     suspected,
     with_doubts,
 )
 from drbo.claims.record import CheckedEdge
+from drbo.data.simulate import simulate
 from drbo.data.table import Table
+from drbo.graph import descendants
+from drbo.scores.bge import BGe
 from drbo.scores.linear import BicEV, BicNV
+from drbo.scores.splines import SplineScore
 from tests.hidden import confounded_table
 
 N = 1000
@@ -69,13 +74,53 @@ def test_what_cannot_be_checked_is_silent(rng):
 
 def test_doubts_are_added_to_checks_in_the_order_of_the_columns():
     checks = [CheckedEdge(cause="c", effect="a", doubt="before"), CheckedEdge(cause="b", effect="c")]
-    likely, possible = np.zeros((2, 3, 3), dtype=bool)
-    likely[0, 1] = likely[2, 0] = possible[1, 0] = True
-    found = with_doubts(checks, Suspects(likely, possible), ["a", "b", "c"])
+    likely, possible, unconfirmed = np.zeros((3, 3, 3), dtype=bool)
+    likely[0, 1] = likely[2, 0] = possible[1, 0] = unconfirmed[2, 1] = True
+    found = with_doubts(checks, Suspects(likely, possible, unconfirmed), ["a", "b", "c"])
     assert [(one.cause, one.effect, one.confounded) for one in found] == [
-        ("a", "b", True), ("b", "a", False), ("b", "c", False), ("c", "a", True)
+        ("a", "b", True), ("b", "a", False), ("b", "c", False), ("c", "a", True), ("c", "b", False)
     ]  # fmt: skip
-    assert [one.doubt for one in found] == [DOUBT, POSSIBLE, "", "before"]
+    assert [one.doubt for one in found] == [DOUBT, POSSIBLE, "", "before", UNCONFIRMED]
+
+
+@pytest.mark.parametrize("kind", [BicNV, BicEV, BGe, SplineScore])
+def test_class_arrows_need_tests_that_allow_hidden_causes(kind):
+    """The DAG of a -> b <- H -> c <- d has a -> c, which tests remove; b -> c then has an arrowhead at b."""
+    table = Table.from_array(confounded_table().to_numpy()[:, :4])
+    found = suspected(kind(table), _collider_dag(), 0, table)
+    assert (found.unconfirmed | found.likely)[[0, 1], 2].all()
+    assert not found.unconfirmed[3, 2]
+
+
+def test_tests_confirm_the_colliders_of_clean_tables(rng):
+    a, b, noise = rng.normal(size=(3, N))
+    dag = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
+    table = Table.from_array(np.column_stack([a, b, a + b + noise]))
+    assert not suspected(BicNV(table), dag, 0).unconfirmed.any()
+    assert not suspected(BicNV(table), np.eye(3, k=1, dtype=bool), 0).unconfirmed.any()  # no arrow of a class
+
+
+def test_a_common_cause_of_both_ends_leaves_a_class_arrow_unconfirmed(rng):
+    """a -> b -> c <- d with a -> c: what a hidden cause of b and c looks like, with or without one."""
+    dag = _collider_dag()
+    X = rng.normal(size=(N, 4)) @ np.linalg.inv(np.eye(4) - dag)
+    found = suspected(BicNV(Table.from_array(X), penalty=2.0), dag, 0)
+    assert np.argwhere(found.unconfirmed).tolist() == [[1, 2]]
+
+
+def test_most_wrong_class_arrows_beside_a_common_cause_of_many_columns_are_assumed():
+    right, wrong = 0, 0
+    for seed in range(40, 44):
+        full = simulate("10ER2", n=1000, seed=seed)
+        kept = np.delete(np.arange(10), int(np.argmax(full.dag.sum(axis=1))))
+        result = DrBO(score="bic-nv", random_state=seed).fit(full.X[:, kept]).result_
+        above = descendants(full.dag)[np.ix_(kept, kept)]
+        for one in result.directions:
+            is_right = above[result.names.index(one.cause), result.names.index(one.effect)]
+            right += one.ground == "class" and is_right
+            wrong += one.ground == "class" and not is_right
+    assert right >= 6 * wrong
+    assert right >= 5
 
 
 @pytest.mark.parametrize("n", [500, 2000])

@@ -1,5 +1,6 @@
 """Which score fits a table, with the reasons in words."""
 
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,10 @@ LOCAL_PER_COLUMN = 250
 GP_BUDGET = 120.0
 GP_ROWS = 1_000
 
+#: Cells of the largest table that gets splines of ranks, because they take memory, and the models before them.
+RANKED_CELLS, UNRANKED = 2 * 10**6, 4
+
+RANKS = "after every column is replaced by the normal scores of its ranks"
 ONE_BY_ONE = "directions rest on the equivalence class, or on the residuals of single arrows that pass every test"
 
 
@@ -52,9 +57,11 @@ def choose_score(table: Table) -> ChosenScore:
 
     Discrete columns alone (categories, or numbers with few distinct values) get ``bdeu``, numeric and categorical
     ones together ``mixed``. Of numeric tables it is the simplest score with families that pass a
-    test of their residuals (:func:`~drbo.claims.noise_model.model_checks`): ``bic-nv``, ``bic-ng``, or ``splines``
-    (``gp`` for small tables). If none passes it is ``bic-nv``. An equal-variance score is never chosen: equal
-    variances are an assumption about units. The choice depends neither on units nor on the order of rows and columns.
+    test of their residuals (:func:`~drbo.claims.noise_model.model_checks`): ``bic-nv``, ``bic-ng``, ``splines``
+    (``gp`` for small tables) or ``splines-ranks``. If none passes it is ``splines-ranks`` as well, which then finds the
+    better graphs (docs/scores.md); but ``bic-nv`` if curves explain no more, or the table is very large. An
+    equal-variance score is never chosen: equal variances are an assumption about units. The choice depends neither on
+    units nor on the order of rows and columns.
 
     Examples
     --------
@@ -129,16 +136,14 @@ def experiment_score(table: Table) -> ChosenScore:
 def _fitting(table: Table) -> ChosenScore:
     """Return the simplest score that fits the residuals."""
     tried = list[ModelCheck]()
-    for check in model_checks(table):
+    most = None if table.values.size <= RANKED_CELLS else UNRANKED
+    for check in islice(model_checks(table), most):
         tried.append(check)
         if check.fits:
             break
     linear, last = max(tried[:3], key=lambda one: one.share), tried[-1]
-    if not last.fits:
-        failed = f"{_passed(linear)} families pass a test of their residuals with linear effects"
-        curved = f"{_passed(last)} with curved ones" if last.explains else "and curved ones explain no more"
-        why = f"score bic-nv: no noise model at hand fits ({failed}, {curved})"
-        return ChosenScore("bic-nv", (why, ONE_BY_ONE), noise_fits=False)
+    if not last.fits or last.score == "splines-ranks":
+        return _on_other_scales(linear, *tried[3:])
     if last.score == "bic-nv" and not last.n_tested:
         return ChosenScore("bic-nv", ("score bic-nv: all columns are numeric, and hardly related to each other",))
     passes = f"{_passed(last)} families pass a test of their residuals"
@@ -150,6 +155,19 @@ def _fitting(table: Table) -> ChosenScore:
     name, size = _by_size(table)
     why = f"score {name}: linear effects do not fit ({_passed(linear)} families pass a test of their residuals)"
     return ChosenScore(name, (f"{why}, curved ones do ({_passed(last)})", size))
+
+
+def _on_other_scales(linear: ModelCheck, curved: ModelCheck, ranks: ModelCheck | None = None) -> ChosenScore:
+    """Return the score of a table that no model fits on the scales of its columns."""
+    failed = f"{_passed(linear)} families pass a test of their residuals with linear effects"
+    failed += f", {_passed(curved)} with curved ones" if curved.explains else ", and curved ones explain no more"
+    if ranks is None or not ranks.explains:
+        return ChosenScore("bic-nv", (f"score bic-nv: no noise model at hand fits ({failed})", ONE_BY_ONE), False)
+    if ranks.fits:
+        why = f"curved effects fit {RANKS} ({_passed(ranks)} families; without that, {failed})"
+        return ChosenScore(ranks.score, (f"score {ranks.score}: {why}",))
+    why = f"score {ranks.score}: no noise model at hand fits ({failed}, {_passed(ranks)} {RANKS})"
+    return ChosenScore(ranks.score, (why, ONE_BY_ONE), False)
 
 
 def _untested(table: Table, discrete: list[bool]) -> str:

@@ -4,6 +4,12 @@ Two signs. The score rises when an edge becomes two-headed and the rest of the g
 (:func:`drbo.claims.ancestral.ancestral_graph`, with few walks on many columns). And one hidden factor explains four
 columns that are all linked to each other about as well as their six edges do. Both are silent on most tables without a
 hidden cause, and both miss many hidden causes: silence proves nothing.
+
+So the class supports an arrow only if tests that allow hidden causes find it too
+(:func:`drbo.search.ancestral.gfci.second_opinion`) and no column of the graph causes both of its ends: a hidden cause
+of b and c, beside a -> b, makes a DAG draw b -> c and a -> c. On tables with hidden causes and seeds not reported
+(linear ones of ``directions``, ``hidden``) that keeps 286 of 545 right and 24 of 192 wrong class arrows, on the
+benchmark ``confounder`` 63 of 344 and 2 of 105; without hidden causes 375 of 548, all of them right.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,12 +21,18 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.claims.ancestral import ancestral_graph
+from drbo.claims.noise_check import MAX_EDGES
 from drbo.claims.record import CheckedEdge
 from drbo.constraints import Constraints
+from drbo.data.table import Table
 from drbo.errors import ScoreError
+from drbo.graph import dag_to_cpdag
 from drbo.scores.base import Score
+from drbo.scores.bge import BGe
+from drbo.scores.linear import BicNV
 from drbo.search.ancestral.climb import LEAST_GAIN, WALKS
-from drbo.search.ancestral.mag import Bools
+from drbo.search.ancestral.gfci import second_opinion
+from drbo.search.ancestral.mag import ARROW, Bools
 from drbo.search.ancestral.ricf import DistrictScores
 
 #: Larger tables are not looked at, and this many columns get one walk of the climb: the check must stay a fraction of
@@ -34,6 +46,8 @@ FEWER_PARAMETERS = 2
 DOUBT = "The class has this direction, but a hidden cause is likely here: with one, the score is higher."
 #: What is said where a graph with a hidden cause is hardly better.
 POSSIBLE = "The class has this direction, but a graph with a hidden cause here fits as well."
+#: What is said where tests do not agree with the class, or something in the graph causes both.
+UNCONFIRMED = "The class has this direction, but a hidden cause of both columns is not excluded."
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,14 +57,16 @@ class Suspects(NamedTuple):
 
     likely: Bools  # (d, d) the score gains at least half the price of an edge
     possible: Bools  # (d, d) it gains, but less than that
+    unconfirmed: Bools  # (d, d) tests do not find the arrow of the class, or its ends have a common cause
 
 
 def suspected(
     score: Score,
     dag: Bools,  # (d, d) the best DAG
     seed: int,
+    table: Table | None = None,  # whose correlations are tested if the score holds none
 ) -> Suspects:
-    """Return the edges of a DAG at which a hidden cause is likely, or possible; none where the score cannot tell.
+    """Return the edges of a DAG at which a hidden cause is likely, possible or not excluded; none for other scores.
 
     Examples
     --------
@@ -59,14 +75,14 @@ def suspected(
     >>> bool(suspected(score, np.array([[False, True], [False, False]]), 0).likely.any())
     False
     """
-    found, none = np.zeros_like(dag), np.zeros_like(dag)
+    found, none, unconfirmed = np.zeros_like(dag), np.zeros_like(dag), _unconfirmed(score, dag, table)
     if len(dag) > MOST_COLUMNS or not dag.any():
-        return Suspects(found, none)
+        return Suspects(found, none, unconfirmed)
     try:
         walks = min(WALKS, MOST_COLUMNS // len(dag))
         answer = ancestral_graph(score, dag, Constraints.none(len(dag)), seed, walks, least=0.0)
     except ScoreError:  # no linear score, or collinear columns
-        return Suspects(found, none)
+        return Suspects(found, none, unconfirmed)
     scores, graph = answer.scores, answer.found.graph
     other = dag & (graph.bidirected | ~graph.adjacent) if graph.bidirected.any() else none
     is_likely = answer.found.gain > LEAST_GAIN * scores.price
@@ -75,7 +91,20 @@ def suspected(
     for clique in islice(_cliques(linked), MOST_CLIQUES):
         if _is_one_factor(scores, dag, clique):
             found[np.ix_(clique, clique)] |= dag[np.ix_(clique, clique)]
-    return Suspects(found, other & ~found)
+    return Suspects(found, other & ~found, unconfirmed & ~other & ~found)
+
+
+def _unconfirmed(score: Score, dag: Bools, table: Table | None) -> Bools:
+    """Return the arrows of the class that tests which allow hidden causes do not find, or whose ends share a cause."""
+    class_arrows = dag & ~dag_to_cpdag(dag).T
+    linear = score
+    if table is not None and (isinstance(score, BGe) or score.regression in ("splines", "ranks")):
+        linear = BicNV(table)
+    if not isinstance(linear, BicNV) or linear.targets is not None or dag.sum() > MAX_EDGES:
+        return class_arrows & False
+    marks = second_opinion(dag, linear.groups[0][1], float(linear.n_rows.mean()))
+    share = dag.T.astype(np.int64) @ dag > 0
+    return np.asarray(class_arrows & ((marks != ARROW) | (marks.T == ARROW) | share))
 
 
 def with_doubts(checks: Iterable[CheckedEdge], suspects: Suspects, names: Sequence[str]) -> tuple[CheckedEdge, ...]:
@@ -84,16 +113,16 @@ def with_doubts(checks: Iterable[CheckedEdge], suspects: Suspects, names: Sequen
     Examples
     --------
     >>> edge = np.array([[False, True], [False, False]])
-    >>> with_doubts([], Suspects(edge, ~edge & False), ["a", "b"])[0].confounded
+    >>> with_doubts([], Suspects(edge, ~edge & False, ~edge & False), ["a", "b"])[0].confounded
     True
     """
     place = {name: k for k, name in enumerate(names)}
     found = {(one.cause, one.effect): one for one in checks}
-    for i, j in np.argwhere(suspects.likely | suspects.possible).tolist():
-        cause, effect, likely = names[i], names[j], bool(suspects.likely[i, j])
-        one = found.get((cause, effect), CheckedEdge(cause=cause, effect=effect))
-        doubt = one.doubt or (DOUBT if likely else POSSIBLE)
-        found[cause, effect] = replace(one, doubt=doubt, confounded=likely)
+    words = np.select(list(suspects), [DOUBT, POSSIBLE, UNCONFIRMED], "")
+    for i, j in np.argwhere(words != "").tolist():
+        edge = names[i], names[j]
+        one = found.get(edge, CheckedEdge(cause=edge[0], effect=edge[1]))
+        found[edge] = replace(one, doubt=one.doubt or str(words[i, j]), confounded=bool(suspects.likely[i, j]))
     return tuple(found[edge] for edge in sorted(found, key=lambda edge: (place[edge[0]], place[edge[1]])))
 
 

@@ -133,7 +133,9 @@ class AncestralRecord:
     gain: float  # of its score over that of the best DAG
     second: MarkMatrix  # (d, d) the marks that tests on the edges of the best DAG give
     whole: bool = True  # False: the time was over before the climb ended
-    close: Graph | None = None  # (d, d) edges whose marks could be others at less than half the price of an edge
+    close: Graph | None = (
+        None  # (d, d) edges whose other marks cost less than half the price of an edge, or are not known
+    )
     lead: float | None = None  # of few columns: every other class scores at least so much less; negative: one more
 
     def rearranged(self, arrange: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> "AncestralRecord":

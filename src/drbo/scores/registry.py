@@ -34,6 +34,7 @@ SCORES: dict[str, str] = {
     "mixed-cg": "drbo.scores.mixed:ConditionalGaussian",
     "splines": "drbo.scores.splines:SplineScore",
     "splines-experiments": "drbo.scores.experiments:ExperimentSplines",
+    "splines-ranks": "drbo.scores.splines:RankSplines",
 }
 
 

@@ -44,11 +44,14 @@ def try_parent_sets(
     """
     dag, level = best.dags[0], promotion.evaluator.score.level_of(best.local[0])
     free = constraints.allowed & ~np.eye(len(dag), dtype=bool)
+    possible = 2.0 ** np.minimum(free.sum(axis=0), 60)  # parent sets of each node
     if ordered:
         free &= ~descendants(dag).T
     chosen, count, dense = 0, 0, min(MOST_PARENTS - 1, DENSE * (len(dag) - 1))
+    known = np.bincount(promotion.evaluator.known()[0].nodes, minlength=len(dag))
     for nodes in _together(len(dag), bool(promotion.levels)):
-        sets = {node: _ranked(node, dag, free[:, node], constraints, screen, ordered) for node in nodes}
+        asked = [node for node in nodes if known[node] < possible[node]]  # of the others every parent set is known
+        sets = {node: _ranked(node, dag, free[:, node], constraints, screen, ordered) for node in asked}
         chosen, count = chosen + _shrunk(sets, constraints.required, promotion, level), count + len(nodes)
         if not ordered and count >= PROBED and chosen > dense * count:
             return False

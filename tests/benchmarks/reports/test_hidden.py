@@ -24,6 +24,15 @@ def test_nothing_claimed_is_told_from_nothing_right():
     assert hidden([row]).splitlines()[2].endswith("| 3 of 4 | - | 1.5 |")
 
 
+def test_tables_without_an_answer_are_counted():
+    none = ROW | {name: "" for name in ROW if " " in name} | {"method": "FCI 0.01", "whole": "", "cpu_seconds": "600"}
+    answered = ROW | {"method": "FCI 0.01", "seed": "1", "cpu_seconds": "2"}
+    line = hidden([none, answered]).splitlines()[2]
+    assert line.startswith("| 20 columns, 15% hidden (2 tables) | 500 | FCI 0.01 | .75, .50 |")
+    assert line.endswith("| 301.0, 1 without an answer |")
+    assert hidden([none]).splitlines()[2].endswith(f"| {'- | ' * 8}600.0, 1 without an answer |")
+
+
 def test_every_mark_has_its_picture():
     pictures = {name: draw([]).decode() for name, _, draw in DRAWN}
     assert pictures["mark-two-headed.svg"].count("<polygon") == 2
