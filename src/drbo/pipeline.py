@@ -28,8 +28,6 @@ from drbo.claims.noise_check import noise_checks
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
 from drbo.claims.record import CheckedEdge, ExperimentRecord
 from drbo.claims.residual_tests import Regression, TableTests
-from drbo.claims.separation_check import separation_doubts
-from drbo.claims.why import mpdag
 from drbo.data.audit import audit, audit_arrows
 from drbo.data.facts import Audit, Finding
 from drbo.data.impute import imputations
@@ -280,8 +278,7 @@ def _noise_checks(
                 tests, regression = TableTests(table, seed), problem.score.regression or "splines"
                 found = noise_checks(tests, dag, regression)
                 smooth: Regression = "splines" if regression == "linear" else regression
-                compelled = ~mpdag(dag, problem.constraints.permuted(columns)).T
-                doubts = separation_doubts(tests, dag, compelled, smooth) | collider_doubts(tests, dag, smooth)
+                doubts = collider_doubts(tests, dag, smooth)
             suspects = suspected(problem.score, dag, seed, problem.job.table)
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)

@@ -31,19 +31,19 @@ def _change(path, *commands):
             link.execute(command)
 
 
-def test_the_only_table_or_the_one_that_is_named(database):
-    notes = []
-    frame = read_table(database, notes=notes)
-    assert notes == ["table 'people'"]
+def test_cells_are_read_as_they_are(database):
+    frame = read_table(database)
     assert frame["city"].tolist() == ["Ulm", "Bonn", "Ulm"]
     assert frame["height"].isna().tolist() == [False, True, False]
-    _change(database, 'CREATE TABLE "two ""words" (a INT, b INT)', 'INSERT INTO "two ""words" VALUES (1, 2), (3, 4)')
-    assert read_table(f'{database}::two "words').to_dict("list") == {"a": [1, 3], "b": [2, 4]}
-    with pytest.raises(DataError, match="2 tables: people, two") as caught:
-        read_table(database)
-    assert "data.duckdb::patients" in caught.value.hint
-    with pytest.raises(DataError, match="no table 'other'"):
-        read_table(f"{database}::other")
+    assert frame["n"].tolist() == [1, 2, 3]
+
+
+def test_one_of_several_tables_is_named_after_two_colons(database):
+    _change(database, 'CREATE TABLE "two ""words" AS SELECT i AS a, 2 * i AS b FROM range(4) r(i)')
+    assert read_table(f'{database}::two "words')["b"].tolist() == [0, 2, 4, 6]
+    for name, words in (("", r"2 tables: people, two .*data\.duckdb::patients"), ("::other", "no table 'other'")):
+        with pytest.raises(DataError, match=words):
+            read_table(f"{database}{name}")
 
 
 def test_a_long_table_comes_in_pieces_and_in_order(tmp_path):
