@@ -118,7 +118,7 @@ test-slow: .venv/ready  ## the figures that take minutes
 
 test-faults: .venv/ready  ## kill, fuzz and starve it, in large numbers; writes docs/faults.md (an hour)
 	-$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r .ci/fuzz.txt
-	OMP_NUM_THREADS=1 DRBO_FUZZ_CASES=1000 $(BIN)/python -m pytest -q tests/faults
+	OMP_NUM_THREADS=1 DRBO_FUZZ_CASES=1000 DRBO_BOMBS=1 $(BIN)/python -m pytest -q tests/faults
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign kills --times 100
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign fuzz --times 10000
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign forged --times 1000

@@ -4,6 +4,7 @@ A kernel for the GPU needs Triton, which comes with torch for CUDA only. In an e
 all that does not need them is tested.
 """
 
+import gc
 from collections.abc import Iterator
 from importlib.util import find_spec
 
@@ -26,6 +27,15 @@ collect_ignore_glob = [pattern for name, patterns in NEEDS.items() if not find_s
 
 
 HAS_TORCH = find_spec("torch") is not None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Look for no garbage among modules and tests that stay to the end; that would take a fifth of the collection."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

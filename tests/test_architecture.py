@@ -31,7 +31,7 @@ ROOMS = [
     ["result"],
     ["choices"],
     ["problem"],
-    ["pipeline", "refitting", "progress"],
+    ["pipeline", "refitting", "progress", "fitted"],
     ["estimator"],
     ["testing"],
     ["cli"],

@@ -76,7 +76,9 @@ def test_scores_that_need_rows_say_which_do_not(score):
 
 def test_what_needs_rows_says_so():
     totals, model = _moments(_table()), DrBO(random_state=0).fit(_moments(_table()))
-    for call in (model.bootstrap, model.result_.judge, lambda X: model.effects(X, "a", "c")):
+    with pytest.raises(SettingsError, match="100 resamples were asked for, but 0 were drawn"):
+        model.bootstrap(totals)
+    for call in (model.result_.judge, lambda X: model.effects(X, "a", "c")):
         with pytest.raises(DataError, match="the rows of the table are needed here"):
             call(totals)
     for given in ({"groups": "a"}, {"types": {"a": "category"}}, {"experiment": "a"}):
@@ -201,3 +203,80 @@ def test_missing_cells_of_a_stream_are_treated_as_those_of_a_table(tmp_path, mis
     assert np.array_equal(found.cpdag, whole.cpdag)
     (one,), (other,) = ([reason for reason in each.reasons if "missing=" in reason] for each in (found, whole))
     assert one == other
+
+
+def _weak(n=3_000, seed=0):
+    """Six columns with effects of which some are found in about half of the resamples."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 6))
+    for j, size in enumerate((0.04, 0.06, 0.08, 0.3, 0.05), 1):
+        x[:, j] += size * x[:, j - 1]
+    return pd.DataFrame(x, columns=list("abcdef"))
+
+
+def _csv(frame, folder):
+    frame.to_csv(folder / "t.csv", index=False)
+    return folder / "t.csv"
+
+
+@pytest.mark.usefixtures("_small_sample")
+@pytest.mark.parametrize("score", ["bic-nv", "bge"])
+def test_a_bootstrap_of_sums_finds_what_one_of_rows_finds(tmp_path, score):
+    frame = _weak()
+    how = {"score": score, "random_state": 0, "score_options": {"penalty": 1.0} if score != "bge" else {}}
+    rows = DrBO(**how).fit(frame).bootstrap(frame, n=150)
+    totals = streamed([_csv(frame, tmp_path)], keep_rows=True, resamples=150)
+    model = DrBO(**how).fit(totals)
+    sums = model.bootstrap(totals, n=150)
+    assert (sums.kind, sums.count) == ("bootstrap", "150")
+    assert model.result_.confidence.count == "150"
+    assert np.abs(sums.adjacent - rows.adjacent).max() < 0.2  # 3.5 standard deviations of a difference at 1/2
+    assert ((rows.adjacent > 0.1) & (rows.adjacent < 0.9)).sum() >= 4  # some are in doubt
+
+
+@pytest.mark.usefixtures("_small_sample")
+def test_a_bootstrap_of_sums_goes_on(tmp_path):
+    totals = streamed([_csv(_weak(), tmp_path)], keep_rows=True, resamples=30)
+    model = DrBO(score="bic-nv", random_state=0).fit(totals)
+    model.bootstrap(totals, n=10, keep=tmp_path / "kept.json")
+    more = model.bootstrap(totals, n=30, keep=tmp_path / "kept.json")
+    assert np.array_equal(more.adjacent, model.bootstrap(totals, n=30).adjacent)
+    with pytest.raises(SettingsError, match="31 resamples were asked for, but 30 were drawn"):
+        model.bootstrap(totals, n=31)
+    with pytest.raises(SettingsError, match="kind 'block' needs the rows"):
+        model.bootstrap(totals, n=3, kind="block")
+
+
+def test_resamples_of_a_handful_of_rows_are_refused(tmp_path):
+    frame = _weak(12)
+    model = DrBO(score="bic-nv", random_state=0, on_collinear="keep").fit(streamed([_csv(frame, tmp_path)]))
+    totals = streamed([_csv(frame[:4], tmp_path)], resamples=50)
+    with pytest.raises(DataError, match=r"a resample has \d rows, but at least 3"):
+        model.bootstrap(totals, n=5)
+
+
+def test_a_short_stream_is_resampled_by_its_rows(tmp_path):
+    frame = _weak(400)
+    totals = streamed([_csv(frame, tmp_path)], keep_rows=True)
+    found = DrBO(score="bic-nv", random_state=0).fit(totals).bootstrap(totals, n=10)
+    whole = DrBO(score="bic-nv", random_state=0).fit(frame).bootstrap(frame, n=10)
+    assert np.array_equal(found.adjacent, whole.adjacent)
+
+
+def test_counted_rows_are_resampled_by_their_counts():
+    rng = np.random.default_rng(0)
+    a = rng.integers(2, size=2_000)
+    b = np.where(rng.random(2_000) < 0.53, a, 1 - a)
+    c = np.where(rng.random(2_000) < 0.7, b, 1 - b)
+    frame = pd.DataFrame({"a": a, "b": b, "c": c}).replace({0: "no", 1: "yes"})
+    counts = frame.value_counts().reset_index()
+    rows, weights = counts[list("abc")], counts["count"].to_numpy()
+    how = {"score": "bdeu", "random_state": 0, "groups": False}
+    whole = DrBO(**how).fit(frame).bootstrap(frame, n=200)
+    found = DrBO(**how).fit(rows, sample_weight=weights).bootstrap(rows, n=200, kind="counted", sample_weight=weights)
+    assert np.abs(found.adjacent - whole.adjacent).max() < 0.18
+    assert 0.05 < whole.adjacent[0, 1] < 0.95
+    numbers, halves = pd.DataFrame(rng.normal(size=(20, 2)), columns=list("ab")), np.full(20, 0.5)
+    model = DrBO(score="bic-nv").fit(numbers, sample_weight=halves)
+    with pytest.raises(SettingsError, match="whole numbers as weights"):
+        model.bootstrap(numbers, n=2, kind="counted", sample_weight=halves)

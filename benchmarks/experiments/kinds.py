@@ -1,4 +1,7 @@
-"""Ten kinds of simulated tables for claims about directions: which noise, which functions, hidden causes or none."""
+"""Ten kinds of simulated tables for claims about directions: which noise, which functions, hidden causes or none.
+
+Four more have linear relations that were measured on bent scales, or heavy tails.
+"""
 
 from collections.abc import Callable
 
@@ -20,6 +23,8 @@ KINDS = (
     "hidden linear",
     "hidden non-gaussian",
 )
+#: Linear relations whose columns are skewed or saturate, each on a scale of its own, or whose noise has heavy tails.
+SCALES = ("lognormal", "saturating", "monotone", "heavy tails")
 HIDDEN = "hidden "
 N_HIDDEN, CHILDREN_OF_HIDDEN = 2, 3
 #: Edges per node.
@@ -36,7 +41,7 @@ def simulated(
     kind: str, n: int, seed: int, n_nodes: int | None = None, n_edges: int | None = None
 ) -> tuple[Floats, Bools]:
     """Return a table of one kind and its DAG; hidden columns are left out of both."""
-    rng = np.random.default_rng([KINDS.index(kind), n, seed])
+    rng = np.random.default_rng([(*KINDS, *SCALES).index(kind), n, seed])
     hidden = N_HIDDEN if kind.startswith(HIDDEN) else 0
     d = n_nodes or int(rng.integers(10, 13))
     order = rng.permutation(d)
@@ -56,6 +61,8 @@ def child(kind: str, parents: Floats, rng: np.random.Generator) -> Floats:
     """Draw a column given its parents."""
     n, k = parents.shape
     gaussian, level = rng.normal(size=n), rng.uniform(0.35, 0.9)
+    if kind in SCALES:
+        return measured(kind, linear_function(parents, rng) / max(1, k) ** 0.5, gaussian, rng)
     if kind in ("linear", "non-gaussian"):
         draws = (rng.laplace, rng.uniform, rng.exponential, rng.gumbel)
         noise = gaussian if kind == "linear" else draws[rng.integers(4)](size=n)
@@ -77,6 +84,20 @@ def child(kind: str, parents: Floats, rng: np.random.Generator) -> Floats:
         ),
     }
     return mechanisms[kind]()
+
+
+def measured(kind: str, effect: Floats, gaussian: Floats, rng: np.random.Generator) -> Floats:
+    """Add noise to the effect of all parents, and bend the scale of the sum."""
+    if kind == "heavy tails":
+        return effect + rng.uniform(0.6, 1.4) * rng.standard_t(2.2, size=len(effect))
+    values = unit(effect + rng.uniform(0.5, 1.2) * gaussian)
+    if kind == "lognormal":
+        return np.asarray(np.exp(rng.uniform(0.5, 1.2) * values))
+    if kind == "saturating":
+        bent = 1 / (1 + np.exp(-rng.uniform(1, 4) * (values - rng.uniform(-1, 1))))
+        return np.asarray(bent + 0.05 * rng.normal(size=len(effect)))
+    bends: tuple[Callable[[Floats], Floats], ...] = (np.exp, lambda x: x**3, lambda x: np.tanh(2 * x), np.cbrt)
+    return bends[rng.integers(len(bends))](values)
 
 
 def random_function(points: Floats, rng: np.random.Generator, lengths: tuple[float, float] = LENGTHS) -> Floats:

@@ -3,7 +3,19 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.reports import earlier, figures, hidden, interventions, presets, results, scores, searches, speed, trust
+from benchmarks.reports import (
+    earlier,
+    figures,
+    hidden,
+    interventions,
+    presets,
+    results,
+    row_growth,
+    scores,
+    searches,
+    speed,
+    trust,
+)
 from benchmarks.rows import Row, read
 
 ROOT = Path(__file__).parents[2]
@@ -13,15 +25,18 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/scores.md", "null test", "null", scores.null_test),
     ("docs/scores.md", "noise of other shapes", "nongaussian", scores.nongaussian),
     ("docs/scores.md", "real tables", "real_tables", scores.real_tables),
+    ("docs/scores.md", "scales", "real_scales", scores.scales),
     ("docs/scores.md", "halves", "real_halves", scores.halves),
     ("docs/scores.md", "gaussian networks", "gaussian_networks", scores.gaussian_networks),
     ("docs/orders.md", "repeats", "gaussian_repeats", scores.repeats),
     ("docs/hidden.md", "hidden", "hidden", hidden.hidden),
     ("docs/experiments.md", "tunnel", "interventions_tunnel", interventions.tunnel),
+    ("docs/experiments.md", "grid", "interventions_grid", interventions.grid),
     ("docs/experiments.md", "simulated", "interventions_simulated", interventions.simulated),
     ("docs/experiments.md", "sachs", "interventions_sachs", interventions.sachs),
     ("docs/experiments.md", "next classes", "next_classes", interventions.next_classes),
     ("docs/experiments.md", "next replay", "next_replay", interventions.next_replay),
+    ("docs/experiments.md", "next oracle", "next_oracle", interventions.next_oracle),
     ("docs/efficiency.md", "efficiency", "efficiency", searches.efficiency),
     ("docs/efficiency.md", "expensive", "expensive", searches.expensive),
     ("docs/efficiency.md", "gp evidence", "gp_evidence", scores.gp_evidence),
@@ -44,6 +59,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/speed.md", "curves", "speed_curves", speed.curves),
     ("docs/speed.md", "startup", "startup", speed.startup),
     ("docs/speed.md", "estimates", "estimates", speed.estimates),
+    ("docs/speed.md", "row growth", "big_passes", row_growth.table),
     ("docs/big-tables.md", "passes", "big_passes", speed.passes),
     ("docs/big-tables.md", "strength", "big_strength", speed.strength),
     ("docs/scaling-out.md", "workers", "workers", speed.workers),
@@ -53,6 +69,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
 #: Pictures beside those of docs/results: name, rows, drawing.
 DRAWN: tuple[tuple[str, str, Callable[[list[Row]], bytes]], ...] = (
     ("learning-curves.svg", "speed_curves", figures.learning_curves),
+    ("row-growth.svg", "big_passes", row_growth.picture),
     *hidden.DRAWN,
 )
 

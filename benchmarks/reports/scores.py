@@ -332,6 +332,18 @@ def halves(rows: list[Row]) -> str:
     return text
 
 
+def scales(rows: list[Row]) -> str:
+    """Return F1 by score on tables that no noise model fits on the scales of their columns."""
+    names = sorted({row["score"] for row in rows})
+    text = header(f"tables | number | ranks fit | F1, open ones half: {' | '.join(f'`{name}`' for name in names)}")
+    for (kind,), part in grouped(rows, "kind").items():
+        by = {name: [row for row in part if row["score"] == name] for name in names}
+        fit = sum(str(row["ranks_fit"]) == "True" for row in by[names[0]])
+        means = " | ".join(spread([float(row["f1_half"]) for row in by[name]], 2) for name in names)
+        text += f"| {kind} | {len(by[names[0]])} | {fit} | {means} |\n"
+    return text
+
+
 def repeats(rows: list[Row]) -> str:
     """Return how many searches of the same tables ended at the best score seen, with their CPU seconds."""
     text = header("network | tables | searches | at the best score seen | same DAG in other units | CPU seconds")

@@ -73,14 +73,20 @@ def core(rows: list[Row]) -> str:
     return markdown(["search", "threads", "before", "now", "times less"], lines)
 
 
+#: Rows of a table that is worth a line: below it, starting takes most of the time.
+LONG_TABLE = 500_000
+
+
 def passes(rows: list[Row]) -> str:
     """Return what a pass over a file takes, by program."""
     lines: list[list[object]] = []
+    rows = [row for row in rows if row["method"] != "drbo fit" and int(row["rows"]) >= LONG_TABLE]
     for row in sorted(rows, key=lambda r: (int(r["rows"]), float(r["cpu_seconds"]))):
         rate = float(row["megabytes"]) / float(row["cpu_seconds"])
         size = f"{int(row['rows']):,} x {row['columns']}"
-        lines.append([size, row["megabytes"], row["method"], row["cpu_seconds"], f"{rate:.0f}", row["gib"]])
-    return markdown(["rows x columns", "MB", "program", "CPU s", "MB per CPU s", "GiB, at most"], lines)
+        spent = row["cpu_seconds"], row["seconds"]
+        lines.append([size, row["megabytes"], row["method"], *spent, f"{rate:.0f}", row["gib"]])
+    return markdown(["rows x columns", "MB", "program", "CPU s", "seconds", "MB per CPU s", "GiB, at most"], lines)
 
 
 def strength(rows: list[Row]) -> str:
@@ -190,13 +196,15 @@ def workers(rows: list[Row]) -> str:
             f"\nWhere scores are cheap, an executor costs {share:.2f}% more instructions, counted by callgrind over "
             f"the evaluation of {what} with {counted['nodes']} nodes (`bic-nv`), the search around it left out.\n"
         )
-    waited = [row for row in rows if row["where"].startswith("waiting") and row["where"] != "waiting 1"]
-    for row in waited:
-        tail += (
-            f"\nWith a score that waits {float(row['wait']):g} s for each family ({row['n_local']} families, "
-            f"{row['graph']}), {row['where'].split()[1]} workers are {row['speedup']} times as quick as one, and the "
-            "result is the same.\n"
-        )
+    waited = [row for row in rows if row.get("idle")]
+    if waited:
+        tail += "\nWith a score that waits, workers are compared with one that is never idle:\n\n"
+        tail += header("seconds of a family | proposals | workers | families | seconds | times as quick | idle")
+    for row in sorted(waited, key=lambda row: (row["where"].split()[0] != "waiting", row["where"])):
+        kind, *turn, count = row["where"].split()
+        each = f"{float(row['wait']):g}" if kind == "waiting" else f"{float(row['wait']):g}, uneven"
+        tail += f"| {each} | {'in turn' if turn else 'ahead'} | {count} | {row['n_local']} | {row['seconds']} "
+        tail += f"| {row['speedup']} | {float(row['idle']):.0%} |\n"
     return f"{head}\n\n{lines}{tail}"
 
 

@@ -3,8 +3,9 @@
     python -m benchmarks big_tables --duckdb-python ../duck/bin/python
     python -m benchmarks big_tables --part strength --seeds 0-4
 
-``passes``: 100 columns of float32 in a Parquet file, not compressed, by drbo and by the covariance of other programs on
-the same file, each in a process of its own with one thread. ``strength``: ten columns, each the sum of curved effects
+``passes``: 100 columns of float32 in a Parquet file, not compressed, by drbo (one pass, and a whole fit) and by the
+covariance of other programs on the same file, each in a process of its own with one thread; ``seconds`` are those of a
+machine that may have other work. ``strength``: ten columns, each the sum of curved effects
 (a line and a parabola) of its causes and noise, and the linear graph of the first rows of the same stream of rows, with
 the default and without a least strength of edges.
 """
@@ -35,12 +36,15 @@ BENT_COLUMNS, PARENTS, BEND = 10, 2.0, 0.3
 
 
 def write_table(path: Path, n_rows: int, n_columns: int = N_COLUMNS) -> None:
-    """Write correlated columns with means of 10, in row groups of 100,000 rows."""
+    """Write columns with means of 10 and a linear graph of two edges a column, in row groups of 100,000 rows."""
     import pyarrow
     from pyarrow import parquet
 
     rng = np.random.default_rng(0)
-    mix = (np.eye(n_columns) + np.triu(0.1 * rng.normal(size=(n_columns, n_columns)), 1)).astype(np.float32)
+    joined = np.triu(rng.random((n_columns, n_columns)) < 4 / max(1, n_columns - 1), 1)
+    weights = joined * rng.uniform(0.3, 0.8, joined.shape) * rng.choice([-1, 1], joined.shape)
+    mix = np.linalg.inv(np.eye(n_columns) - weights)
+    mix = (mix / np.linalg.norm(mix, axis=0)).astype(np.float32)
     names = [f"x{j}" for j in range(n_columns)]
     writer = None
     for start in range(0, n_rows, PIECE):
@@ -58,14 +62,16 @@ def passes(
     columns: Annotated[int, "columns of the file"] = N_COLUMNS,
     methods: Annotated[Names, "programs"] = tuple(METHODS),
     duckdb_python: Annotated[str, "an interpreter that has DuckDB"] = sys.executable,
+    keep: Annotated[str, "a folder in which tables are kept for the next run"] = "",
 ) -> Iterator[Row]:
     """Yield CPU time and memory of every program."""
     source = Path(drbo.__file__).parents[1]
     environment = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "table.parquet"
         for count in rows:
-            write_table(path, count, columns)
+            path = Path(keep or folder) / f"{count}x{columns}.parquet"
+            if not path.exists():
+                write_table(path, count, columns)
             for method in methods:
                 python = duckdb_python if method == "duckdb" else sys.executable
                 command = [python, str(ROOT / "benchmarks" / "covariance_jobs.py"), method, str(path)]
@@ -79,6 +85,7 @@ def passes(
                     "method": method,
                     "megabytes": round(path.stat().st_size / 1e6),
                     "cpu_seconds": round(found["cpu_seconds"], 2),
+                    "seconds": round(found["seconds"], 2),
                     "gib": round(found["gib"], 2),
                     "trace": repr(found["trace"]),
                 }

@@ -29,6 +29,7 @@ from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.claims.directions import EdgeDirection, edge_directions
 from drbo.claims.noise_check import noise_checks
+from drbo.claims.residual_tests import TableTests
 from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.knowledge import Knowledge
@@ -95,7 +96,7 @@ def _learned(values: Floats, truth: Bools, score: str, seed: int) -> Row:
     start = time.process_time()
     result = DrBO(score=score, random_state=seed).fit(values).result_
     middle = time.process_time()
-    noise_checks(Table.from_array(values), result.dag, seed)
+    noise_checks(TableTests(Table.from_array(values), seed), result.dag)
     end = time.process_time()
     times = {"fit_seconds": round(2 * middle - start - end, 2), "check_seconds": round(end - middle, 2)}
     return {**counts(result.directions, result.dag, truth), **times}
@@ -103,7 +104,7 @@ def _learned(values: Floats, truth: Bools, score: str, seed: int) -> Row:
 
 def checked(table: Table, dag: Bools, seed: int) -> tuple[EdgeDirection, ...]:
     """Return the directions of a graph as the noise check alone gives them."""
-    checks = noise_checks(table, dag, seed)
+    checks = noise_checks(TableTests(table, seed), dag)
     nothing = Constraints.of(Knowledge(), table.names)
     return edge_directions(dag, nothing, score_equivalent=False, check_families=True, checks=checks)
 

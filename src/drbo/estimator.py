@@ -1,7 +1,7 @@
-"""DrBO, an estimator in the style of scikit-learn: parameters, fit, and the fitted attributes.
+"""DrBO, an estimator in the style of scikit-learn: parameters, fit, and what can be asked of a fitted model.
 
-The module is long because it holds the reference of all parameters; :mod:`drbo.pipeline` does the work of a fit and
-:mod:`drbo.refitting` that of resamples.
+The module is long because it holds the reference of all parameters; :mod:`drbo.pipeline` does the work of a fit,
+:mod:`drbo.refitting` that of resamples, and :mod:`drbo.fitted` holds what a fit leaves behind.
 """
 
 import time
@@ -9,14 +9,11 @@ import warnings
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from drbo import pipeline
@@ -28,13 +25,13 @@ from drbo.data.experiments import ExperimentColumn
 from drbo.data.frames import as_frame
 from drbo.data.missing import Policy
 from drbo.data.prepare import Preparation
-from drbo.data.table import Table
 from drbo.deadline import Deadline
 from drbo.errors import SettingsError
+from drbo.fitted import FittedAttributes
 from drbo.knowledge import Knowledge
 from drbo.problem import request_of
 from drbo.progress import watch_for
-from drbo.refitting import FittedModel, over_seeds, parameters_like
+from drbo.refitting import FittedModel, n_rows_of, over_seeds, parameters_like
 from drbo.result.effects import Effects
 from drbo.result.pag_effects import PagEffects
 from drbo.result.result import Result
@@ -44,14 +41,8 @@ from drbo.search.outcome import Callback
 from drbo.settings import Exact, Preset, Settings
 from drbo.torch_device import Device, check_device
 
-if TYPE_CHECKING:
-    import networkx as nx
 
-#: Attributes that only a fit sets.
-FITTED = ("adjacency_", "graph_", "weights_", "score_", "result_")
-
-
-class DrBO(BaseEstimator):
+class DrBO(FittedAttributes, BaseEstimator):
     """Find the highest-scoring causal graph (DAG) of a table by Bayesian optimisation.
 
     Parameters
@@ -96,6 +87,7 @@ class DrBO(BaseEstimator):
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> rain = rng.normal(size=300)
     >>> wet = 2 * rain + rng.normal(size=300)
@@ -104,9 +96,7 @@ class DrBO(BaseEstimator):
     [[0, 1], [0, 0]]
     """
 
-    result_: Result
     _choice: ScoreChoice  # the score of the fit
-    _columns: list[str]
 
     def __init__(
         self,
@@ -182,8 +172,8 @@ class DrBO(BaseEstimator):
             with watch_for(request.settings, quiet=not self.verbose) as watch:
                 shown: list[Callback] = [*request.callbacks, watch] if self.verbose else [*request.callbacks]
                 fitted = pipeline.fit(replace(request, callbacks=shown), data, saved)
-            self.result_, self._choice = fitted.result, fitted.choice
-            self._set_fitted(data.columns, X)
+            self._choice = fitted.choice
+            self._set_fitted(fitted.result, list(data.columns), X)
         return self
 
     @classmethod
@@ -208,6 +198,7 @@ class DrBO(BaseEstimator):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     model = DrBO(score="bge", max_evals=10, random_state=0, checkpoint=folder)
@@ -231,6 +222,7 @@ class DrBO(BaseEstimator):
 
         Examples
         --------
+        >>> import numpy as np
         >>> table = np.random.default_rng(0).normal(size=(50, 3))
         >>> result = DrBO(score="bge", random_state=3).fit(table).result_
         >>> DrBO.like(result).fit(table).result_.score == result.score
@@ -251,7 +243,7 @@ class DrBO(BaseEstimator):
 
         Parameters
         ----------
-        X : the (n, d) table that was fitted, or its checked :class:`~drbo.data.table.Table`, with its weights and rows.
+        X : what was fitted, or its checked :class:`~drbo.data.table.Table`, with its weights and rows.
         n, kind, block, clusters, progress : see :class:`drbo.claims.resampling.Resampling`.
         warm : whether resamples on route orders start from the graph of the full table and stop early
             (docs/confidence.md). On other routes, warm starts overstate the confidence, so they start from scratch.
@@ -261,6 +253,7 @@ class DrBO(BaseEstimator):
 
         Examples
         --------
+        >>> import numpy as np
         >>> x = np.random.default_rng(0).normal(size=(200, 2))
         >>> x[:, 1] += 2 * x[:, 0]
         >>> found = DrBO(score="bic-nv", random_state=0).fit(x).bootstrap(x, n=10)
@@ -269,7 +262,7 @@ class DrBO(BaseEstimator):
         """
         self._choices.refuse_imputed("a bootstrap")
         plan = Resampling(n, kind, block, clusters)
-        plan.check(X.n_rows if isinstance(X, Table) else len(as_frame(X)))
+        plan.check(n_rows_of(X))
         model = self._fitted_model()
         with Deadline(Settings.from_dict(self.result_.settings).time_limit):
             found = model.bootstrap(
@@ -288,6 +281,7 @@ class DrBO(BaseEstimator):
 
         Examples
         --------
+        >>> import numpy as np
         >>> x = np.random.default_rng(0).normal(size=(300, 3))
         >>> x[:, 2] += x[:, 0] + x[:, 1]
         >>> model = DrBO(score="bic-nv", random_state=0).fit(x)
@@ -316,6 +310,7 @@ class DrBO(BaseEstimator):
 
         Examples
         --------
+        >>> import numpy as np
         >>> x = np.random.default_rng(0).normal(size=(200, 2))
         >>> x[:, 1] += 2 * x[:, 0]
         >>> found = DrBO(score="bic-nv", random_state=0).fit(x).stability(x, seeds=3)
@@ -332,8 +327,8 @@ class DrBO(BaseEstimator):
             return type(self)(**given).fit(X, sample_weight=sample_weight).result_
 
         with Deadline(self._choices.seconds):
-            self.result_, found = over_seeds(self.result_, seeds, fitted_with)
-        self._set_fitted(self._columns, X)
+            typical, found = over_seeds(self.result_, seeds, fitted_with)
+        self._set_fitted(typical, self._columns, X)
         return found
 
     def score_on(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> float:
@@ -341,6 +336,7 @@ class DrBO(BaseEstimator):
 
         Examples
         --------
+        >>> import numpy as np
         >>> table = np.random.default_rng(0).normal(size=(50, 3))
         >>> model = DrBO(score="bic-nv", max_evals=20, random_state=0).fit(table)
         >>> bool(np.isclose(model.score_on(table), model.result_.pruned_score))
@@ -357,19 +353,6 @@ class DrBO(BaseEstimator):
             device=check_device(self.device),
         )  # fmt: skip
 
-    @cached_property
-    def graph_(self) -> "nx.DiGraph[str]":
-        """Made when it is first read: loading networkx can take longer than a fit."""
-        return self.result_.to_networkx()
-
-    if not TYPE_CHECKING:  # a type checker should still find misspelled attributes
-
-        def __getattr__(self, name: str) -> Any:
-            """Raise scikit-learn's error for the attributes of a fit before there is one."""
-            if name in FITTED:
-                raise NotFittedError(f"This DrBO instance is not fitted yet: call fit before reading {name}.")
-            raise AttributeError(f"'DrBO' object has no attribute {name!r}", name=name, obj=self)
-
     def _given(self) -> dict[str, Any]:
         """Return the parameters."""
         return dict(self.get_params(deep=False))  # type: ignore[no-untyped-call]
@@ -382,16 +365,3 @@ class DrBO(BaseEstimator):
     def _preparation(self) -> Preparation:
         given = self.missing, self.on_constant, self.on_collinear, self.groups, self._choices.counts_parts, self.types
         return Preparation(*given, ExperimentColumn.of(self.experiment, self.control, self.targets))
-
-    def _set_fitted(self, columns: Any, X: Any) -> None:
-        self._columns = list(columns)
-        self.n_features_in_ = len(columns)
-        labels = getattr(X, "column_names", getattr(X, "columns", [0]))  # of pyarrow; of pandas and polars; none
-        if all(isinstance(name, str) for name in labels):
-            self.feature_names_in_ = np.array(columns, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        self.adjacency_ = self.result_.dag.astype(np.int8)
-        self.weights_ = self.result_.weights
-        self.score_ = self.result_.score
-        vars(self).pop("graph_", None)

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from drbo.data.canonical import Canonical
 from drbo.data.frames import as_frame
 from drbo.data.prepare import Preparation
 from drbo.data.table import Table
+from drbo.data.table_moments import TableMoments
 from drbo.deadline import Deadline, current
-from drbo.errors import SettingsError
+from drbo.errors import DataError, SettingsError
 from drbo.problem import where
 from drbo.result.effects import Effects, resampled_effects
 from drbo.result.hidden import HiddenResult
@@ -32,6 +33,8 @@ from drbo.scores.named import score_of_file
 from drbo.scores.registry import SCORES, build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.settings import Settings
+
+LEAST_ROWS = 3  # of a resample
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,15 +59,23 @@ class FittedModel:
         sample_weight: npt.ArrayLike | None,
     ) -> Confidence:
         """Return the frequencies of edges and paths over fits of resamples; see :meth:`drbo.DrBO.bootstrap`."""
+        X = _rows_or_sums(X)
         table, columns = X, self.columns
-        if not isinstance(X, Table):
+        if isinstance(X, TableMoments):
+            table, columns = self.preparation.prepare(X).table, list(X.names)
+        elif not isinstance(X, Table):
             columns = list(as_frame(self.preparation.variables(X)).columns)
             table = self.preparation.again(X, self.result.names, sample_weight)
             plan = plan.of_rows(self.preparation.used_rows(X, sample_weight))
         found = table.experiments
         plan = plan.of_groups(table.groups).of_experiments(None if found is None else found.codes)
-        refit = self._refit(table, columns, warm)
-        kept = None if keep is None else Kept(Path(keep), resampling_key(self.result, plan, warm, table.weights))
+        if table.totals is not None:
+            plan = replace(plan, drawn=_enough(table.totals))
+        elif plan.kind == "counted":
+            plan = replace(plan, counts=_counts(table))
+        refit = replace(self._refit(table, columns, warm), counted=plan.kind == "counted")
+        told = table.weights if table.totals is None or table.totals.resamples is None else table.totals.resamples.n
+        kept = None if keep is None else Kept(Path(keep), resampling_key(self.result, plan, warm, told))
         return bootstrap(
             refit, refit.table.n_rows, self.result.names, plan,
             seed=self.result.seed, executor=executor, progress=progress, kept=kept,
@@ -117,8 +128,42 @@ class FittedModel:
         return name
 
 
-def resampling_key(result: Result, plan: Resampling, warm: bool, weights: npt.NDArray[np.float64] | None) -> str:
-    """Return a digest of all that decides the graphs of resamples."""
+def n_rows_of(X: Any) -> int:
+    """Return the number of rows of what a bootstrap is given."""
+    if isinstance(X, TableMoments):
+        return X.n
+    return X.n_rows if isinstance(X, Table) else len(as_frame(X))
+
+
+def _rows_or_sums(X: Any) -> Any:
+    """Return the rows of a stream that was so short that all of them were kept, and anything else as it is."""
+    if isinstance(X, TableMoments) and X.all_kept:
+        return as_frame(X.sample).set_axis(list(X.names), axis=1)
+    return X
+
+
+def _enough(totals: TableMoments) -> int:
+    """Return how many resamples were drawn of rows that are only summed up."""
+    drawn = totals.resamples
+    if drawn is not None and (few := int(drawn.n.min())) < LEAST_ROWS:
+        raise DataError(
+            f"a resample has {few} rows, but at least {LEAST_ROWS} are needed", hint="a bootstrap needs more rows"
+        )
+    return 0 if drawn is None else len(drawn)
+
+
+def _counts(table: Table) -> npt.NDArray[np.intp]:
+    """Return how often each row of a table occurred."""
+    weights = np.ones(table.n_rows) if table.weights is None else table.weights
+    if (weights != np.rint(weights)).any():
+        raise SettingsError(
+            "kind 'counted' needs whole numbers as weights: how often each row occurred", hint="use kind 'bootstrap'"
+        )
+    return weights.astype(np.intp)
+
+
+def resampling_key(result: Result, plan: Resampling, warm: bool, weights: npt.NDArray[Any] | None) -> str:
+    """Return a digest of all that decides the graphs of resamples; ``weights`` of rows, or how many a resample has."""
     settings = {**result.settings, "time_limit": None}  # a longer limit does not make finished resamples invalid
     clusters = plan.clusters_as_numbers()
     groups = None if clusters is None else clusters.tolist()

@@ -108,7 +108,7 @@ class Settings(Checked):
         low=1,
     )
     climbs: int = setting(
-        16, "number of hill climbs per round on route surrogate, each on a function sampled from the surrogate", low=1
+        4, "number of hill climbs per round on route surrogate, each on a function sampled from the surrogate", low=1
     )
 
     # Proof and pruning

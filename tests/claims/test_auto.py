@@ -1,16 +1,19 @@
 """The choice of a score, its reasons, and what the estimator makes of both."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from drbo import DrBO, Settings
-from drbo.claims.auto import ONE_BY_ONE, choose_score
+from drbo.claims.auto import ONE_BY_ONE, choose_score, experiment_score
 from drbo.data.check import check_table
 from drbo.data.datasets import load
+from drbo.data.experiments import Experiments
 from drbo.data.simulate import linear_weights, random_dag, simulate
 from drbo.data.table import Table
-from drbo.errors import ScoreError
+from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Score
 from drbo.scores.registry import build_score
 
@@ -140,9 +143,30 @@ class TestChoiceByShape:
     def test_sachs(self):
         sachs = load("sachs")
         chosen = choose_score(Table.from_array(sachs.X, sachs.names))
-        assert (chosen.name, chosen.noise_fits) == ("bic-nv", False)
+        assert (chosen.name, chosen.noise_fits) == ("splines-ranks", False)
         assert "no noise model at hand fits (0 of 5 families" in chosen.reasons[0]
         assert chosen.reasons[1] == ONE_BY_ONE
+
+    def test_columns_measured_on_bent_scales_get_ranks(self, rng):
+        """Each column is an increasing function of a sum of curves and noise."""
+        values = rng.normal(size=(600, 5))
+        for j in range(1, 5):
+            values[:, j] += 2 * np.sin(1.5 * values[:, j - 1])
+        chosen = choose_score(Table.from_array(np.exp(values)))
+        assert (chosen.name, chosen.noise_fits) == ("splines-ranks", True)
+        assert chosen.reasons[0].startswith("score splines-ranks: curved effects fit after every column is replaced")
+        assert choose_score(Table.from_array(np.exp(3 * values))).name == "splines-ranks"
+
+    @pytest.mark.parametrize("why", ["straight lines explain as much", "many cells"])
+    def test_where_ranks_do_not_help_the_score_stays_linear(self, why, rng, monkeypatch):
+        values = rng.normal(size=(600, 4))
+        for j in range(1, 4):
+            values[:, j] += values[:, j - 1] if why.startswith("straight") else 2 * np.sin(1.5 * values[:, j - 1])
+        if why == "many cells":
+            monkeypatch.setattr("drbo.claims.auto.RANKED_CELLS", 1000)
+        chosen = choose_score(Table.from_array(np.exp(values)))
+        assert (chosen.name, chosen.noise_fits) == ("bic-nv", False)
+        assert "no noise model at hand fits" in chosen.reasons[0]
 
 
 class TestInTheEstimator:
@@ -205,9 +229,10 @@ class TestInTheEstimator:
             (lambda rng: rng.integers(2, size=(100, 4)), "bdeu"),
             pytest.param(lambda rng: bent(300, 3, rng), "gp", marks=pytest.mark.torch),
             (lambda rng: bent(2100, 3, rng), "splines"),
+            (lambda rng: np.exp(3 * bent(2100, 3, rng)), "splines-ranks"),
             (lambda rng: pd.DataFrame({"x": rng.normal(size=80), "g": rng.choice(["a", "b"], 80)}), "mixed"),
         ],
-        ids=["bdeu", "gp", "splines", "mixed"],
+        ids=["bdeu", "gp", "splines", "splines-ranks", "mixed"],
     )
     def test_auto_from_table_to_graph(self, frame, score, rng):
         result = DrBO(max_evals=20, random_state=0).fit(frame(rng)).result_
@@ -261,7 +286,7 @@ class TestWrongScore:
         assert score in caught.value.message
         assert hint in caught.value.hint
 
-    @pytest.mark.parametrize("score", ["bic-nv", "bic-ev", "bge", "gp", "gp-nv", "splines"])
+    @pytest.mark.parametrize("score", ["bic-nv", "bic-ev", "bge", "gp", "gp-nv", "splines", "splines-ranks"])
     def test_categories(self, score, rng):
         frame = pd.DataFrame({"x": rng.normal(size=40), "town": rng.choice(["Oslo", "Rom"], 40)})
         with pytest.raises(ScoreError, match="column 'town' is categorical") as caught:
@@ -271,3 +296,31 @@ class TestWrongScore:
     def test_many_rows_are_no_problem_for_auto(self):
         data = simulate("4ER1", model="cos", n=20_000, seed=1)
         assert DrBO(max_evals=20, random_state=0).fit(data.X).result_.score_name == "splines"
+
+
+def in_runs(values):
+    """Return a table whose last hundred rows come from an experiment."""
+    return replace(
+        Table.from_array(values),
+        experiments=Experiments(np.repeat([0, 1], [len(values) - 100, 100]), ("control", "run")),
+    )
+
+
+def test_with_experiments_the_columns_and_the_control_decide():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=600)
+    assert experiment_score(in_runs(np.column_stack([x, x + rng.normal(size=600)]))).name == "bic-experiments"
+    bent = in_runs(np.column_stack([x, np.sin(2 * x) + 0.3 * rng.normal(size=600)]))
+    chosen = experiment_score(bent)
+    assert chosen.name == "splines-experiments"
+    assert "in the control linear effects do not fit" in chosen.reasons[0]
+    assert experiment_score(replace(bent, weights=np.full(600, 0.5))).name == "bic-experiments"
+    assert experiment_score(in_runs(rng.integers(3, size=(600, 2)))).name == "discrete-experiments"
+
+
+def test_both_kinds_of_columns_are_refused_with_experiments():
+    rng = np.random.default_rng(0)
+    table = in_runs(np.column_stack([rng.normal(size=300), rng.integers(2, size=300)]))
+    mixed = replace(table, kinds=("numeric", "categorical"), levels=(None, ("no", "yes")))
+    with pytest.raises(SettingsError, match="column 'x1' is categorical and others are numeric, but with experiments"):
+        experiment_score(mixed)

@@ -7,6 +7,7 @@ from drbo.claims.confidence import Confidence
 from drbo.claims.directions import NEITHER_FITS, edge_directions
 from drbo.claims.noise_check import noise_checks
 from drbo.claims.record import Margins
+from drbo.claims.residual_tests import TableTests
 from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.knowledge import Knowledge
@@ -28,7 +29,8 @@ def _margins(value, exact=True):
 
 
 def _directions(table, dag=COLLIDER, seed=0, constraints=None, **options):
-    options = {"score_equivalent": True, "check_families": False, "checks": noise_checks(table, dag, seed), **options}
+    checks = noise_checks(TableTests(table, seed), dag)
+    options = {"score_equivalent": True, "check_families": False, "checks": checks, **options}
     constraints = constraints or Constraints.of(Knowledge(), table.names)
     return {(found.cause, found.effect): found for found in edge_directions(dag, constraints, **options)}
 

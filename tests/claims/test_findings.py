@@ -91,7 +91,19 @@ def test_asked_for_it_is_spent_even_where_rationed(run):
     assert found.n_evals == evaluator.n_evals > 1
 
 
-def test_a_search_that_kept_few_families_looks_one_edge_around(rng):
+@pytest.mark.parametrize(("d", "proved"), [(6, True), (13, False)])
+def test_splines_of_up_to_twelve_columns_are_proved_unasked(d, proved, rng):
+    score = build_score("splines", Table.from_array(rng.normal(size=(100, d))))
+    evaluator = Evaluator(score, Settings())
+    outcome = Outcome(evaluator.evaluate(np.zeros((1, d, d), dtype=bool)), "order search", 1, d, "test")
+    found = look_back(outcome, evaluator, Constraints.none(d), "auto", rationed=False)[1]
+    assert (found.proof is not None) == proved
+    if proved:
+        assert found.over == "all DAGs"
+
+
+def test_a_search_that_kept_few_families_looks_one_edge_around(rng, monkeypatch):
+    monkeypatch.setattr(findings, "FREE_WORK", 0.0)
     x = rng.normal(size=(200, 3))
     x[:, 1] += 0.5 * x[:, 0] ** 2
     score = build_score("splines", Table.from_array(x))

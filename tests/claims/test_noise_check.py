@@ -12,6 +12,7 @@ from drbo.claims.noise_check import (
     direction_probability,
     noise_checks,
 )
+from drbo.claims.residual_tests import TableTests
 from drbo.data.table import Table
 from drbo.deadline import Deadline, OutOfTimeError
 
@@ -20,7 +21,7 @@ FORWARD = np.array([[False, True], [False, False]])
 
 def _check(x, y, dag=FORWARD, seed=0):
     i, j = np.argwhere(dag)[0].tolist()
-    return NoiseChecks(Table.from_array(np.column_stack([x, y])), dag, seed).check(i, j)
+    return NoiseChecks(TableTests(Table.from_array(np.column_stack([x, y])), seed), dag).check(i, j)
 
 
 def _verdicts(make, n, tables=20):
@@ -136,7 +137,7 @@ def test_other_parents_are_taken_into_account():
     c = np.sin(1.5 * a) + b**2 / 2 + 0.3 * rng.normal(size=900)
     dag = np.zeros((3, 3), dtype=bool)
     dag[[0, 1], 2] = True
-    checks = NoiseChecks(Table.from_array(np.column_stack([a, b, c])), dag)
+    checks = NoiseChecks(TableTests(Table.from_array(np.column_stack([a, b, c]))), dag)
     assert [checks.check(i, 2).verdict for i in (0, 1)] == ["forward", "forward"]
     assert checks.check(0, 2).p_value_family == checks.check(1, 2).p_value_family
 
@@ -146,19 +147,20 @@ def test_the_level_is_corrected_for_the_number_of_arrows(rng):
     many = np.column_stack([x, y, rng.normal(size=(60, 18))])
     dag = np.zeros((20, 20), dtype=bool)
     dag[0, 1] = True
-    alone = NoiseChecks(Table.from_array(many), dag)._rejects
+    alone = NoiseChecks(TableTests(Table.from_array(many)), dag)._rejects
     dag[0, 2:] = dag[1, 2:] = True
     assert alone == 0.01
-    assert NoiseChecks(Table.from_array(many), dag)._rejects == pytest.approx(0.1 / 37)
+    assert NoiseChecks(TableTests(Table.from_array(many)), dag)._rejects == pytest.approx(0.1 / 37)
 
 
 def test_what_cannot_be_tested_says_so(rng):
-    few = NoiseChecks(Table.from_array(rng.normal(size=(30, 2))), FORWARD)
+    few = NoiseChecks(TableTests(Table.from_array(rng.normal(size=(30, 2)))), FORWARD)
     assert few.check(0, 1) is None
     assert few.untested(0, 1) == "The noise check needs 50 complete rows, got 30."
     binary = Table.from_array(np.column_stack([rng.integers(2, size=200), rng.normal(size=200)]), ["sex", "weight"])
-    assert NoiseChecks(binary, FORWARD).check(0, 1) is None
-    assert "'sex' is categorical or has fewer than 8 distinct values" in NoiseChecks(binary, FORWARD).untested(0, 1)
+    checks = NoiseChecks(TableTests(binary), FORWARD)
+    assert checks.check(0, 1) is None
+    assert "'sex' is categorical or has fewer than 8 distinct values" in checks.untested(0, 1)
 
 
 def test_the_probability_grows_with_the_gap_where_a_direction_fits():
@@ -176,8 +178,8 @@ def test_every_edge_has_a_check_or_a_reason():
     values = np.column_stack([rng.normal(size=(200, 2)), rng.integers(2, size=200)])
     dag = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
     table = Table.from_array(values, list("abc"))
-    found = {(one.cause, one.effect): one for one in noise_checks(table, dag)}
-    assert found["a", "b"].check == NoiseChecks(table, dag).check(0, 1)
+    found = {(one.cause, one.effect): one for one in noise_checks(TableTests(table), dag)}
+    assert found["a", "b"].check == NoiseChecks(TableTests(table), dag).check(0, 1)
     assert found["a", "b"].untested == ""
     assert found["b", "c"].check is None
     assert "'c' is categorical" in found["b", "c"].untested
@@ -187,10 +189,10 @@ def test_arrows_with_many_causes_are_not_checked():
     rng = np.random.default_rng(0)
     dag = np.zeros((10, 10), dtype=bool)
     dag[:8, 9] = True
-    checks = NoiseChecks(Table.from_array(rng.normal(size=(200, 10))), dag)
+    checks = NoiseChecks(TableTests(Table.from_array(rng.normal(size=(200, 10)))), dag)
     assert checks.untested(0, 9) is None
     dag[8, 9] = True
-    many = NoiseChecks(Table.from_array(rng.normal(size=(200, 10))), dag)
+    many = NoiseChecks(TableTests(Table.from_array(rng.normal(size=(200, 10)))), dag)
     assert many.untested(0, 9) == "The noise check is left out for arrows whose ends have more than 8 causes."
     assert many.check(0, 9) is None
 
@@ -198,7 +200,7 @@ def test_arrows_with_many_causes_are_not_checked():
 def test_large_graphs_are_not_checked():
     dag = np.triu(np.ones((46, 46), dtype=bool), 1)
     assert dag.sum() > MAX_EDGES
-    found = noise_checks(Table.from_array(np.random.default_rng(0).normal(size=(60, 46))), dag)
+    found = noise_checks(TableTests(Table.from_array(np.random.default_rng(0).normal(size=(60, 46)))), dag)
     assert {(one.check, one.untested) for one in found} == {
         (None, "The noise check is left out for graphs with more than 1,000 edges.")
     }
@@ -207,14 +209,14 @@ def test_large_graphs_are_not_checked():
 def test_checks_end_with_the_time():
     table = Table.from_array(np.random.default_rng(0).normal(size=(60, 2)))
     with Deadline(0.0), pytest.raises(OutOfTimeError):
-        noise_checks(table, FORWARD)
+        noise_checks(TableTests(table), FORWARD)
 
 
 def test_linear_residuals_see_noise_of_other_shapes_and_reject_effects_that_bend(rng):
     x, noise = rng.uniform(-1, 1, size=(2, 1000))
     for effect, verdict in ((x, "forward"), (np.exp(2 * x), "neither")):
         table = Table.from_array(np.column_stack([x, effect + noise]))
-        found = noise_checks(table, FORWARD, regression="linear")[0].check
+        found = noise_checks(TableTests(table), FORWARD, regression="linear")[0].check
         assert (found.verdict, found.noise) == (verdict, "additive")  # never location-scale: linear means linear
         assert (found.p_value_family > 0.05) == (verdict == "forward")
 
@@ -231,12 +233,12 @@ def test_arrows_of_bic_ng_rest_on_linear_residuals(rng):
 @pytest.mark.parametrize(("n", "level"), [(100, 0.2), (400, 0.125), (2000, 0.05)])
 def test_the_level_of_the_veto_is_higher_with_few_rows(rng, n, level):
     table = Table.from_array(np.column_stack(_additive(rng, n)))
-    assert NoiseChecks(table, np.array([[False, True], [False, False]]))._veto == level
+    assert NoiseChecks(TableTests(table), np.array([[False, True], [False, False]]))._veto == level
 
 
 def test_a_rejected_direction_needs_no_test_of_its_family(rng, monkeypatch):
     checks = NoiseChecks(
-        Table.from_array(np.column_stack(_additive(rng, 500))), np.array([[False, True], [False, False]])
+        TableTests(Table.from_array(np.column_stack(_additive(rng, 500)))), np.array([[False, True], [False, False]])
     )
     tested = []
     family = checks._tests.family

@@ -48,7 +48,7 @@ def test_linear_data_get_the_linear_score_of_their_noise(noise, score):
 
 
 def test_splines_that_explain_no_more_than_straight_lines_do_not_fit():
-    *_, last = model_checks(Table.from_array(linear("exponential", 200, seed=26)))
+    *_, last, _ = model_checks(Table.from_array(linear("exponential", 200, seed=26)))
     assert last.score == "splines"
     assert last.share >= 0.8
     assert not last.explains
@@ -62,6 +62,14 @@ def test_nonlinear_data_with_additive_noise_get_splines(model):
         rng = np.random.default_rng(seed)
         found.append(fitting(model(random_dag(8, 2.0, rng, "er"), 500, rng)))
     assert found == ["splines"] * 4
+
+
+def test_ranks_undo_the_scale_of_every_column():
+    found = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        found.append(fitting(np.exp(simulate_gp(random_dag(8, 2.0, rng, "er"), 500, rng))))
+    assert found == ["splines-ranks"] * 4
 
 
 def test_no_model_fits_noise_that_grows_with_the_cause(rng):

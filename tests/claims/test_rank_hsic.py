@@ -12,7 +12,6 @@ from drbo.claims.rank_hsic import (
     _null_moments,
     category_features,
     independence,
-    normal_scores,
     rank_features,
 )
 
@@ -124,10 +123,6 @@ def test_constants_and_few_rows_say_nothing(rng):
     x = rng.normal(size=100)
     assert independence(rank_features(x), rank_features(np.ones(100))) == (1.0, 0.0)
     assert independence(rank_features(x[:9]), rank_features(x[:9])) == (1.0, 0.0)
-
-
-def test_normal_scores_share_the_ranks_of_ties():
-    np.testing.assert_allclose(normal_scores([2.0, 1.0, 2.0, 7.0]), stats.norm.ppf([0.5, 0.125, 0.5, 0.875]))
 
 
 def test_more_than_a_thousand_rows_count_as_a_thousand(rng):

@@ -9,9 +9,12 @@ import pytest
 from drbo.claims.refit import TableRefit
 from drbo.constraints import Constraints
 from drbo.data.experiments import Experiments, KnownTarget
+from drbo.data.resamples import ResampledSums
 from drbo.data.table import Table
+from drbo.data.table_moments import summed
 from drbo.graph import dag_to_cpdag
 from drbo.knowledge import Knowledge
+from drbo.scores.families import Families
 from drbo.search.base import Search
 from drbo.settings import Settings
 
@@ -116,3 +119,18 @@ def test_a_search_that_was_cut_short_does_not_count(rng, monkeypatch, route):
     refit = make(collider(rng), settings=Settings(route=route, max_evals=20))
     with pytest.raises(KeyboardInterrupt):
         refit(np.arange(300), seed=0)
+
+
+def test_a_resample_may_be_known_by_its_sums_or_by_counts(rng):
+    values = collider(rng).values
+    totals = summed("abc", [values], resampled=ResampledSums(3, 4))
+    sums = make(replace(Table.from_array(values, names=["a", "b", "c"]), totals=totals))
+    found = sums(np.array([3]), seed=0)
+    assert found[:2, 2].all()
+    table = sums._scored(np.array([3]))[1]
+    assert table.n_all == totals.resamples.n[3]
+    drawn = rng.multinomial(300, np.full(300, 1 / 300))
+    counted, _ = make(Table.from_array(values), counted=True)._scored(drawn)
+    repeated, _ = make(Table.from_array(values))._scored(np.repeat(np.arange(300), drawn))
+    families = Families.from_sets(3, [(2, (0, 1)), (0, ()), (1, (2,))])
+    assert np.allclose(counted.local(families), repeated.local(families), rtol=1e-12)

@@ -11,13 +11,14 @@ from drbo.claims.residual_tests import (
     MIN_DISTINCT,
     ResidualTests,
     Sample,
-    ranked,
+    TableTests,
     rows_to_test,
     spread_ties,
     weakest,
 )
 from drbo.claims.residuals import AdditiveRegressions, linear_residual
 from drbo.data.table import Table
+from drbo.data.units import ranked
 
 
 def _pair(rng, n=300):
@@ -112,6 +113,12 @@ def test_columns_that_can_be_tested(rng):
     assert Sample.of(Table.from_array(values), seed=0).testable.tolist() == [False, True, True]
 
 
-def test_ranks_undo_a_monotone_scale(rng):
-    values = rng.normal(size=(80, 2))
-    np.testing.assert_allclose(ranked(values), ranked(np.exp(values)))
+def test_the_tests_of_a_table_are_made_once_for_each_regression(rng):
+    x = rng.normal(size=300)
+    tests = TableTests(
+        Table.from_array(np.column_stack([x, np.exp(x + 0.5 * rng.normal(size=300))]), ["x", "y"]), seed=3
+    )
+    assert tests.by("ranks") is tests.by("ranks")
+    by_hand = ResidualTests(ranked(tests.values)).parent(1, (0,), 0)
+    assert tests.by("ranks").parent(1, (0,), 0) == by_hand
+    assert by_hand.p_value > 0.05 > tests.by("splines").parent(1, (0,), 0).p_value

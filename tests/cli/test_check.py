@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 from click.testing import Result
 
+from drbo.data import table_moments
+
 Run = Callable[..., Result]
 
 
@@ -114,3 +116,31 @@ def test_missing_values_are_counted(run, tmp_path):
         done = run("check", str(path), "--missing", policy)
         assert done.exit_code == 0, done.stderr
         assert "10%" in done.stdout
+
+
+def test_a_sample_of_a_long_table_is_checked(run: Run, chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 0)
+    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 80)
+    done = run("check", chain, "--stream")
+    assert done.exit_code == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"{chain}: 200 rows, 4 columns; all that follows is of a random sample of 80 rows"
+    assert lines[-1] == f"  drbo fit {chain} --stream"
+    pytest.importorskip("pyarrow")
+    frame = pd.read_csv(chain)
+    Path("parts").mkdir()
+    frame[:90].assign(day="2024-01-01").to_parquet("parts/1.parquet")
+    frame[90:].assign(day="2024-01-02").to_parquet("parts/2.parquet")
+    done = run("check", "parts")
+    assert done.exit_code == 2
+    assert "'day' contains dates" in done.stdout
+    assert done.stdout.splitlines()[-1] == "  drbo fit parts --drop day"
+
+
+def test_a_table_without_rows_is_no_stream(run: Run, chain: Path) -> None:
+    pytest.importorskip("pyarrow")
+    pd.read_csv(chain)[:0].to_parquet("none.parquet")
+    for command in ("check", "fit"):
+        done = run(command, "none.parquet", "--stream")
+        assert done.exit_code == 2
+        assert "0 rows" in done.stdout + done.stderr

@@ -1,5 +1,6 @@
 """Fits of streams and of shared moments on the command line."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 from click.testing import Result
 
-from drbo.data import table_moments
+from drbo.data import parquet_groups, table_moments
 from tests.hidden import confounded_table
 
 Run = Callable[..., Result]
@@ -109,6 +110,82 @@ def test_categories_are_counted(run: Run, folder: Path) -> None:
     whole = run("fit", "table.csv", "-q")
     assert _edges(done) == _edges(whole)
     assert next(line for line in done.stdout.splitlines() if line.startswith("score")) in whole.stdout
+
+
+@pytest.mark.usefixtures("_small_sample")
+def test_a_stream_is_resampled_and_resumed(run: Run, chain: Path) -> None:
+    done = run("fit", chain, "--stream", "--bootstrap", "20", "-o", "run")
+    assert done.exit_code == 0, done.stderr
+    assert "20 resamples" in done.stdout
+    assert json.loads(Path("run/run.json").read_text())["resamples"] == 20
+    Path("run/resamples.json").unlink()
+    again = run("resume", "run")
+    assert again.exit_code == 0, again.stderr
+    assert _edges(again) == _edges(done)
+    more = run("resume", "run", "--bootstrap", "30")
+    assert more.exit_code == 2
+    assert "30 resamples were asked for, but 20 were drawn" in more.stderr
+
+
+def test_owners_share_resamples(run: Run, chain: Path) -> None:
+    frame = pd.read_csv(chain)
+    for name, part in (("a", frame[:80]), ("b", frame[80:])):
+        part.to_csv(f"{name}.csv", index=False)
+        assert run("moments", f"{name}.csv", "-o", f"{name}.npz", "--resamples", "15").exit_code == 0
+    both = run("fit", "a.npz", "b.npz", "--bootstrap", "15")
+    assert both.exit_code == 0, both.stderr
+    assert "15 resamples" in both.stdout
+    few = run("fit", "a.npz", "b.npz", "--bootstrap", "16")
+    assert few.exit_code == 2
+    assert "16 resamples were asked for, but 15 were drawn when the rows were summed up" in few.stderr
+    assert "drbo moments --resamples 16" in few.stderr
+
+
+@pytest.mark.usefixtures("_small_sample")
+def test_resamples_that_need_rows_are_refused(run: Run, chain: Path) -> None:
+    for words, message in (
+        (("--resampling", "block"), "--resampling block needs all rows in memory"),
+        (("--missing", "em"), "--bootstrap cannot be combined with --missing em"),
+    ):
+        done = run("fit", chain, "--stream", "--bootstrap", "5", *words)
+        assert done.exit_code == 2
+        assert message in done.stderr
+
+
+def test_counted_rows_are_resampled(run: Run, folder: Path) -> None:
+    a, b = np.random.default_rng(0).integers(2, size=(2, 900))
+    pd.DataFrame({"a": a, "b": np.where(b, a, 1 - a), "c": a ^ (np.arange(900) % 7 == 0)}).to_csv("t.csv", index=False)
+    done = run("fit", "t.csv", "--stream", "--bootstrap", "10", "--score", "bdeu")
+    assert done.exit_code == 0, done.stderr
+    assert "8 different rows were counted" in done.stderr
+    assert "10 resamples" in done.stdout
+
+
+@pytest.mark.usefixtures("_small_sample")
+def test_workers_and_pieces_decide_nothing(run: Run, chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow")
+    frame = pd.concat([pd.read_csv(chain)] * 5, ignore_index=True)
+    frame.iloc[:, 0] += np.arange(1_000) / 1_000
+    Path("parts").mkdir()
+    for k in range(4):
+        frame[250 * k : 250 * k + 250].to_parquet(f"parts/{k}.parquet", row_group_size=100)
+    monkeypatch.setattr(parquet_groups, "RUN_ROWS", 200)
+    words = ("moments", "parts", "--resamples", "3", "-q")
+    for more in ((), ("--workers", "2")):
+        assert run(*words, *more, "-o", f"{len(more)}.npz").exit_code == 0
+    assert Path("0.npz").read_bytes() == Path("2.npz").read_bytes()
+    one, other = (run("fit", "parts", "-q", *more) for more in ((), ("--workers", "2")))
+    assert one.stdout == other.stdout
+
+
+def test_an_error_of_a_worker_names_file_and_block(run: Run, chain: Path) -> None:
+    pytest.importorskip("pyarrow")
+    frame = pd.read_csv(chain)
+    frame.iloc[150, 2] = np.inf
+    frame.to_parquet("bad.parquet")
+    done = run("moments", "bad.parquet", "-o", "x.npz", "--workers", "1")
+    assert done.exit_code == 2
+    assert "file 'bad.parquet', block 1 (rows 0 to 199): column 'slip' contains a number of size inf" in done.stderr
 
 
 def test_hidden_causes_are_found_from_shared_moments(run: Run, folder: Path) -> None:

@@ -43,12 +43,27 @@ def test_a_folder_gives_the_moments_of_the_whole(run: Run, chain: Path, parts: P
     assert not Path("parts.npz.partial").exists()
 
 
-def test_a_bad_file_loses_nothing(run: Run, parts: Path) -> None:
-    good = (parts / "2.parquet").read_bytes()
-    (parts / "2.parquet").write_bytes(good[:-100])
+def _spoilt(file: Path) -> bytes:
+    """Put a number into a file that is only found when it is read, and return what it was before."""
+    good, frame = file.read_bytes(), pd.read_parquet(file)
+    frame.iloc[3, 0] = np.inf
+    frame.to_parquet(file)
+    return good
+
+
+def test_a_truncated_file_is_named_at_once(run: Run, parts: Path) -> None:
+    (parts / "2.parquet").write_bytes((parts / "2.parquet").read_bytes()[:-100])
     failed = run("moments", parts, "-o", "all.npz")
     assert failed.exit_code == 2
     assert "2.parquet' is not a complete Parquet file" in failed.stderr
+    assert not Path("all.npz.partial").exists()
+
+
+def test_a_bad_file_loses_nothing(run: Run, parts: Path) -> None:
+    good = _spoilt(parts / "2.parquet")
+    failed = run("moments", parts, "-o", "all.npz")
+    assert failed.exit_code == 2
+    assert "2.parquet', block 1 (rows 0 to 65): column" in failed.stderr
     assert load_moments(Path("all.npz.partial")).n == 134
     (parts / "2.parquet").write_bytes(good)
     done = run("moments", parts, "-o", "all.npz")
@@ -59,8 +74,7 @@ def test_a_bad_file_loses_nothing(run: Run, parts: Path) -> None:
 
 
 def test_files_that_changed_are_read_again(run: Run, parts: Path) -> None:
-    good = (parts / "2.parquet").read_bytes()
-    (parts / "2.parquet").write_bytes(good[:-100])
+    good = _spoilt(parts / "2.parquet")
     assert run("moments", parts, "-o", "all.npz").exit_code == 2
     (parts / "2.parquet").write_bytes(good)
     pd.read_parquet(parts / "0.parquet").head(10).to_parquet(parts / "0.parquet")

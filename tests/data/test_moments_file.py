@@ -10,7 +10,8 @@ from drbo.data import moments_file
 from drbo.data.files import npz_bytes
 from drbo.data.moments_file import is_moments_file, load_moments, load_part, moments_bytes, save_moments
 from drbo.data.read import read_table
-from drbo.data.table_moments import TableMoments
+from drbo.data.resamples import ResampledSums
+from drbo.data.table_moments import TableMoments, summed
 from drbo.errors import DataError
 
 
@@ -27,6 +28,25 @@ def test_moments_come_back(totals, tmp_path):
     assert (found.names, found.n, found.dropped) == (totals.names, 20, 1)
     for name in ("shift", "offset", "products", "low", "high", "whole", "missing"):
         assert np.array_equal(getattr(found, name), getattr(totals, name))
+
+
+def test_resamples_come_back(rng, tmp_path):
+    totals, path = summed("ab", [rng.normal(size=(50, 2))], resampled=ResampledSums(2, 3)), tmp_path / "part.npz"
+    save_moments(path, totals)
+    found = load_moments(path)
+    for name in ("n", "offset", "products"):
+        assert np.array_equal(getattr(found.resamples, name), getattr(totals.resamples, name))
+    drawn = totals.resamples
+    for changed in (
+        replace(drawn, n=drawn.n + 200),
+        replace(drawn, n=-drawn.n),
+        replace(drawn, offset=drawn.offset * np.nan),
+        replace(drawn, products=-drawn.products),
+        replace(drawn, products=drawn.products[:, :1]),
+    ):
+        save_moments(path, replace(totals, resamples=changed))
+        with pytest.raises(DataError, match=r"part\.npz.* resample"):
+            load_moments(path)
 
 
 def test_no_row_is_in_the_file(totals, tmp_path):

@@ -72,14 +72,14 @@ def test_a_page_that_claims_more_than_the_footer_is_refused(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pyarrow.table({"a": np.zeros(1000)}), path, compression="zstd", use_dictionary=False)
     raw = path.read_bytes()
-    (chunk,) = parquet._chunks(parquet._footer(io.BytesIO(raw), len(raw), "t"), "t")
+    (chunk,) = parquet.chunks_of(parquet.footer_of(io.BytesIO(raw), len(raw), "t"), "t")
     start = pq.ParquetFile(path).metadata.row_group(0).column(0).data_page_offset
-    assert chunk == (0, 1000, start, pq.ParquetFile(path).metadata.row_group(0).column(0).total_compressed_size)
+    assert chunk == (0, 0, 1000, start, pq.ParquetFile(path).metadata.row_group(0).column(0).total_compressed_size)
     claimed = _zigzag(parquet._page_sizes(io.BytesIO(raw), start)[0])
     forged = io.BytesIO(raw[:start] + raw[start:].replace(claimed, _zigzag(2**31 - 1), 1))
-    parquet._check_pages(io.BytesIO(raw), [chunk], len(raw), InputLimit(), "t")
+    parquet.check_pages(io.BytesIO(raw), [chunk], len(raw), InputLimit(), "t")
     with pytest.raises(ResultError, match="over 100 times its size"):
-        parquet._check_pages(forged, [chunk], len(raw), InputLimit(), "t")
+        parquet.check_pages(forged, [chunk], len(raw), InputLimit(), "t")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_chunks_of_several_row_groups(tmp_path, rng):
     metadata = pq.ParquetFile(path).metadata
     expected = [metadata.row_group(i).column(j) for i in range(4) for j in range(3)]
     with path.open("rb") as stream:
-        found = list(parquet._chunks(parquet._footer(stream, path.stat().st_size, "t"), "t"))
+        found = list(parquet.chunks_of(parquet.footer_of(stream, path.stat().st_size, "t"), "t"))
     assert [chunk.column for chunk in found] == [0, 1, 2] * 4
     assert [chunk.n_cells for chunk in found] == [chunk.num_values for chunk in expected]
     assert [chunk.size for chunk in found] == [chunk.total_compressed_size for chunk in expected]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo.data import lines, pieces
+from drbo.data import lines, parquet_groups, pieces
 from drbo.data.pieces import Reading, frames_of, is_too_large, named
 from drbo.errors import DataError
 from tests.data.test_stream import _written
@@ -31,7 +31,7 @@ def test_the_size_of_a_table_decides_by_a_formula(frame, tmp_path):
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet", "t.db"])
 def test_rows_come_as_they_are(frame, tmp_path, monkeypatch, name):
     monkeypatch.setattr(lines, "BLOCK_BYTES", 2**12)
-    monkeypatch.setattr(pieces, "block_rows", lambda _: 300)
+    monkeypatch.setattr(parquet_groups, "block_rows", lambda _: 300)
     path = _written(frame, tmp_path / name)
     parts = list(frames_of(path, Reading(drop=("b",))))
     assert len(parts) > 1 or name == "t.csv.gz"

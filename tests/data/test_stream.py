@@ -119,13 +119,30 @@ def test_files_with_other_columns_are_named(frame, tmp_path):
         streamed([two, one])
 
 
-def test_a_truncated_file_is_named_and_what_came_before_it_is_told(frame, tmp_path):
+def test_a_truncated_file_is_named_before_a_row_is_read(frame, tmp_path):
     one, two = _written(frame, tmp_path / "1.parquet"), _written(frame, tmp_path / "2.parquet")
     two.write_bytes(two.read_bytes()[:-500])
     told = []
     with pytest.raises(DataError, match=r"2\.parquet' is not a complete Parquet file"):
-        streamed([one, two], tell=lambda total, stamps, at: told.append((total.n, len(stamps), at.done)))
+        streamed([one, two], tell=lambda *what: told.append(what))
+    assert not told
+
+
+def test_what_came_before_a_bad_number_is_told(frame, tmp_path):
+    one = _written(frame, tmp_path / "1.parquet")
+    frame.loc[7, "a"] = np.inf
+    told = []
+    with pytest.raises(DataError, match=r"2\.parquet', block 1 .*contains a number of size inf"):
+        streamed(
+            [one, _written(frame, tmp_path / "2.parquet")],
+            tell=lambda total, stamps, at: told.append((total.n, len(stamps), at.done)),
+        )
     assert told == [(3_000, 1, 1)]
+
+
+def test_a_file_without_rows_adds_nothing(frame, tmp_path):
+    one, none = _written(frame, tmp_path / "1.parquet"), _written(frame[:0], tmp_path / "2.parquet")
+    assert streamed([one, none], keep_rows=True, resamples=2).n == streamed([none, one]).n == 3_000
 
 
 def test_a_pass_goes_on_where_an_earlier_one_ended(frame, tmp_path):
@@ -143,3 +160,11 @@ def test_what_cannot_be_streamed_is_refused(tmp_path):
         streamed([tmp_path / "t.npy"])
     with pytest.raises(DataError, match="does not exist"):
         streamed([tmp_path / "none.parquet"])
+
+
+def test_files_with_the_same_rows_are_refused(frame, tmp_path):
+    one, two = (_written(frame, tmp_path / name) for name in ("1.parquet", "2.csv"))
+    with pytest.raises(DataError, match=r"2\.csv' has the same rows as file .*1\.parquet', so they would count twice"):
+        streamed([one, two])
+    few = [_written(frame[:5], tmp_path / name) for name in ("3.csv", "4.csv")]
+    assert streamed(few).n == 10  # a handful of rows may well occur twice

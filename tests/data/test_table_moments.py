@@ -5,8 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drbo.data import table_moments
-from drbo.data.table_moments import KeptRows, TableMoments, block_rows, describing_rows, summed
+from drbo.data.table_moments import TableMoments, block_rows, summed
 from drbo.errors import DataError
 
 
@@ -74,40 +73,3 @@ def test_a_part_without_a_complete_row_changes_only_the_counts(rng):
     for both in (empty.joined(full), full.joined(empty)):
         assert (both.n, both.dropped, both.missing.tolist()) == (9, 1, [1, 0])
         assert np.array_equal(both.products, full.products)
-
-
-@pytest.fixture
-def _small_sample(monkeypatch):
-    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 0)
-    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 50)
-
-
-@pytest.mark.usefixtures("_small_sample")
-def test_the_sample_is_drawn_from_all_rows_alike(rng):
-    rows = np.arange(2_000.0)[:, None]
-    picked = np.zeros(2_000)
-    for seed in range(40):
-        kept = KeptRows(1, seed)
-        for part in _pieces(rows, rng):
-            kept.see(part)
-        sample, first = kept.rows()
-        assert len(sample) == 50
-        assert (np.diff(sample[:, 0]) > 0).all()  # in the order of the table
-        assert np.array_equal(first, rows[: describing_rows(1)])
-        picked[sample[:, 0].astype(int)] += 1
-    quarters = picked.reshape(4, -1).sum(axis=1)
-    assert quarters.sum() == 2_000
-    assert np.abs(quarters - 500).max() < 80  # four standard deviations
-
-
-@pytest.mark.usefixtures("_small_sample")
-def test_the_sample_depends_on_the_seed_and_not_on_the_pieces(rng):
-    x = rng.normal(size=(5_000, 2))
-
-    def sample(pieces, seed):
-        kept = KeptRows(2, seed)
-        summed("ab", pieces, kept=kept)
-        return kept.rows()[0]
-
-    assert np.array_equal(sample([x], 1), sample(_pieces(x, rng), 1))
-    assert not np.array_equal(sample([x], 1), sample([x], 2))

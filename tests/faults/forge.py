@@ -161,7 +161,7 @@ def bases() -> dict[str, Saved]:
     from drbo import DrBO, Settings
     from drbo.data.simulate import simulate
 
-    data, found = simulate("5ER2", n=30, seed=1).X, {}
+    data, found = simulate("6ER2", n=30, seed=1).X, {}
     for name, given in BASES.items():
         settings = Settings.preset(given.get("preset", "default")).with_(exact="off", **given["settings"])
         rounds = iter(["", "enough"])

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,11 +18,15 @@ from click.testing import CliRunner
 
 from drbo import DrBO
 from drbo.cli import main
+from drbo.data import parquet_groups
+from drbo.data.pieces import files_of
 from drbo.data.simulate import simulate
+from drbo.data.stream import streamed
 from drbo.errors import WorkerError
 from drbo.search.checkpoint import saver as saving
 from drbo.search.evaluation import dispatch
 from drbo.search.evaluation import remote as workers
+from drbo.search.evaluation.spread import spread
 
 dask = pytest.importorskip("dask", reason="needs the extra drbo[dask]")
 distributed = pytest.importorskip("distributed", reason="needs the extra drbo[dask]")
@@ -38,6 +44,12 @@ def _fingerprint(model):
 @pytest.fixture(scope="module")
 def alone():
     return _fingerprint(DrBO(**OPTIONS).fit(X))
+
+
+@pytest.fixture(scope="module")
+def with_four():
+    with ThreadPoolExecutor(4) as executor:  # as many as the cluster has
+        return _fingerprint(DrBO(executor=executor, **OPTIONS).fit(X))
 
 
 @pytest.fixture(autouse=True)
@@ -100,13 +112,13 @@ def _scores_held():
     )
 
 
-def test_a_cluster_comes_to_the_same(client, alone):
+def test_a_cluster_comes_to_the_same(client, with_four):
     model = DrBO(executor=client.get_executor(pure=False), **OPTIONS).fit(X)
-    assert _fingerprint(model) == alone
+    assert _fingerprint(model) == with_four
     assert any(client.run(_scores_held).values())
 
 
-def test_a_worker_that_is_killed_loses_nothing(client, alone):
+def test_a_worker_that_is_killed_loses_nothing(client, with_four):
     """Both workers, one after the other: whichever has work, some of it is lost and done again."""
     killed = threading.Event()
 
@@ -125,7 +137,46 @@ def test_a_worker_that_is_killed_loses_nothing(client, alone):
 
     model = DrBO(executor=client.get_executor(pure=False), callbacks=[start], **OPTIONS).fit(X)
     thread.join()
-    assert _fingerprint(model) == alone
+    assert _fingerprint(model) == with_four
+
+
+def _parts(folder):
+    """Ten Parquet files of a table; their folder."""
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    (folder / "parts").mkdir()
+    for k in range(10):
+        frame = pd.DataFrame(rng.normal(k, size=(4_000, 30)), columns=[f"x{j}" for j in range(30)])
+        frame.to_parquet(folder / "parts" / f"{k}.parquet", row_group_size=1_000)
+    return folder / "parts"
+
+
+def test_a_worker_that_is_killed_costs_a_pass_over_files_its_sections_only(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_groups, "RUN_ROWS", 1_000)
+    files = files_of(_parts(tmp_path))
+    alone = streamed(files, keep_rows=True, resamples=3)
+    killed = []
+
+    def kill(total, stamps, at):
+        if at.done == 2:
+            for process in list(client.run(os.getpid).values()):
+                os.kill(process, signal.SIGKILL)
+                killed.append(process)
+
+    spread_here = partial(spread, executor=client.get_executor(pure=False))
+    found = streamed(files, keep_rows=True, resamples=3, spread=spread_here, tell=kill)
+    assert killed
+    for name in ("n", "offset", "products", "sample", "first"):
+        assert np.array_equal(getattr(found, name), getattr(alone, name))
+    assert np.array_equal(found.resamples.products, alone.resamples.products)
+
+
+def test_the_command_sums_up_on_a_cluster(client, tmp_path, monkeypatch):
+    monkeypatch.chdir(_parts(tmp_path).parent)
+    for words in ([], ["--dask", client.scheduler.address]):
+        done = CliRunner().invoke(main, ["moments", "parts", "-o", f"{len(words)}.npz", "-q", *words])
+        assert done.exit_code == 0, done.output
+    assert (tmp_path / "0.npz").read_bytes() == (tmp_path / "2.npz").read_bytes()
 
 
 def test_a_dead_scheduler_is_an_error_in_words_and_the_run_goes_on_later(scheduler, alone, tmp_path, monkeypatch):

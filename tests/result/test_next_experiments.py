@@ -73,7 +73,7 @@ def test_goals():
     assert "no column that can be changed helps" in fixed.summary()
     nothing = _result().next_experiments(goal="sun->wet")
     assert nothing.experiments == ()
-    assert "all graphs that are left agree" in nothing.summary()
+    assert "all remaining graphs agree" in nothing.summary()
 
 
 def test_costs_and_batches():

@@ -13,7 +13,7 @@ def _one(column, bits, **more):
 
 
 def _ranking(experiments, **more):
-    values = {"goal": "the graph", "rows": 200, "unknown": 2.0, "open": (("a", "b"),), "basis": "4 graphs are left"}
+    values = {"goal": "the graph", "rows": 200, "unknown": 2.0, "open": (("a", "b"),), "basis": "4 graphs remain"}
     return NextExperiments(experiments=tuple(experiments), assumptions=("no hidden causes",), **(values | more))
 
 
@@ -33,7 +33,7 @@ def test_long_lists_are_cut():
     edges = tuple(("a", f"b{k}") for k in range(8))
     text = _ranking([_one(f"c{k}", 1.0, settles=edges) for k in range(12)], rows=None).summary()
     assert "a - b5 and 2 more" in text
-    assert "2 more tell less." in text
+    assert "2 more are less informative." in text
     assert "with enough rows" in text
 
 

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from drbo.data.table import Table
-from drbo.data.units import standardized
+from drbo.data.units import ranked, standardized
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.scores.outliers import winsorized
-from drbo.scores.splines import SplineScore, natural_spline
+from drbo.scores.splines import RankSplines, SplineScore, natural_spline
 
 N = 200
 
@@ -113,3 +113,14 @@ def test_df_has_a_range(values, df):
 def test_columns_that_do_not_fit_are_named(values):
     with pytest.raises(ScoreError, match="'b' is categorical"):
         SplineScore(Table(values[:, :2], ("a", "b"), ("numeric", "categorical"), (None, ("u", "v"))))
+
+
+def test_ranks_make_it_free_of_scales(values):
+    """No increasing function of a column changes a bit, and the local values are those of splines of normal scores."""
+    families = Families.from_dags(np.triu(np.ones((1, values.shape[1], values.shape[1]), dtype=bool), 1))
+    score = RankSplines(Table.from_array(values))
+    bent = RankSplines(Table.from_array(np.exp(values) ** 3))
+    assert np.array_equal(score.local(families), bent.local(families))
+    np.testing.assert_allclose(
+        score.local(families), SplineScore(Table.from_array(ranked(values))).local(families), atol=1e-6
+    )

@@ -3,7 +3,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from drbo.search.known_orders import climb, pack
+from drbo.search.known_orders import KnownFamilies, climb, pack
 
 
 def _problem(rng, d, per_node=12):
@@ -70,3 +70,15 @@ def test_more_than_64_nodes(rng):
     starts = np.searchsorted(nodes, np.arange(d + 1))
     _, _, total = climb(rng.permutation(d), pack(parents[rows]), shares[rows], starts, rng.permutation(d))
     assert total >= shares.sum() - 3
+
+
+def test_families_in_any_order_climb_to_the_same_dag(rng):
+    parents, shares, starts = _problem(rng, 7)
+    nodes, start, visits = np.repeat(np.arange(7), np.diff(starts)), rng.permutation(7), rng.permutation(7)
+    order, chosen, total = climb(start, pack(parents), shares, starts, visits)
+    shuffled = rng.permutation(len(nodes))
+    families = KnownFamilies(nodes[shuffled], parents[shuffled], shares[shuffled])
+    found = families.climb(start, visits)
+    assert found[0].tolist() == order.tolist()
+    assert found[2] == total
+    assert (parents[chosen] == families.dag(found[1]).T).all()

@@ -4,9 +4,10 @@ from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Score
+from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.promotion import Promotion
-from drbo.search.parent_sets import MOST_PARENTS, try_parent_sets
+from drbo.search.parent_sets import MOST_PARENTS, every_family, try_parent_sets
 from drbo.search.strategy import new_search
 from drbo.settings import Settings
 
@@ -118,7 +119,7 @@ def test_a_dense_graph_is_noticed_early():
 def test_a_search_with_parent_sets_resumes_to_the_same_end(tmp_path):
     from drbo import DrBO
 
-    values = np.random.default_rng(1).normal(size=(120, 14))
+    values = np.random.default_rng(1).normal(size=(80, 13))
     values[:, 0] += 2 * values[:, 3] * values[:, 7]
     options = {"score": "splines", "settings": Settings(max_evals=30, route="surrogate"), "random_state": 0}
     whole = DrBO(**options).fit(values).result_
@@ -129,3 +130,39 @@ def test_a_search_with_parent_sets_resumes_to_the_same_end(tmp_path):
         resumed = DrBO.resume(folder, values).result_
         assert resumed.score == whole.score
         assert np.array_equal(resumed.dag, whole.dag)
+
+
+def test_every_family_is_listed_once_if_they_are_few():
+    names = [f"x{i}" for i in range(4)]
+    rules = Knowledge(required=[("x0", "x1")], forbidden=[("x2", "x3")], max_parents=2)
+    limits = Constraints.of(rules, names)
+    found = every_family(limits, 100)
+    keys = set(found.keys())
+    assert len(keys) == len(found)
+    assert limits.allow(found.nodes, found.parents)
+    free = every_family(Constraints.none(4), 32)
+    assert len(set(free.keys())) == len(free) == 4 * 2**3
+    allowed = [limits.allow(free.nodes[[row]], free.parents[[row]]) for row in range(len(free))]
+    assert keys == {key for key, legal in zip(free.keys(), allowed, strict=True) if legal}
+    assert every_family(Constraints.none(4), 31) is None
+    assert every_family(Constraints.none(60), 10**6) is None
+
+
+def test_nothing_is_ranked_for_nodes_all_of_whose_parent_sets_are_known():
+    class Team(Score):
+        def local_one(self, node: int, parents: tuple[int, ...]) -> float:
+            return 1.0
+
+    one = Evaluator(Team(Table.from_array(np.random.default_rng(0).normal(size=(20, 3)))), Settings(max_evals=100))
+    sets = [(0, ()), (0, (1,)), (0, (2,)), (0, (1, 2)), (1, ()), (1, (0,))]
+    one.families(Families.from_sets(3, sets))
+    asked = []
+
+    class Noted(Ranked):
+        def importance(self, node, candidates, given=None):
+            asked.append(node)
+            return np.zeros(3)
+
+    best = one.evaluate_one(np.zeros((3, 3), dtype=bool))
+    assert try_parent_sets(best, Promotion(one), Constraints.none(3), Noted(), ordered=True)
+    assert set(asked) == {1, 2}

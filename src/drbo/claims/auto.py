@@ -1,11 +1,13 @@
 """Which score fits a table, with the reasons in words."""
 
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from drbo.claims.noise_model import ModelCheck, model_checks
 from drbo.data.table import Table
+from drbo.errors import SettingsError
 from drbo.torch_device import INSTALL, has_torch
 
 #: A numeric column with so few distinct values is discrete: ten grades, or a 0/1 answer.
@@ -29,6 +31,10 @@ LOCAL_PER_COLUMN = 250
 GP_BUDGET = 120.0
 GP_ROWS = 1_000
 
+#: Cells of the largest table that gets splines of ranks, because they take memory, and the models before them.
+RANKED_CELLS, UNRANKED = 2 * 10**6, 4
+
+RANKS = "after every column is replaced by the normal scores of its ranks"
 ONE_BY_ONE = "directions rest on the equivalence class, or on the residuals of single arrows that pass every test"
 
 
@@ -51,9 +57,11 @@ def choose_score(table: Table) -> ChosenScore:
 
     Discrete columns alone (categories, or numbers with few distinct values) get ``bdeu``, numeric and categorical
     ones together ``mixed``. Of numeric tables it is the simplest score with families that pass a
-    test of their residuals (:func:`~drbo.claims.noise_model.model_checks`): ``bic-nv``, ``bic-ng``, or ``splines``
-    (``gp`` for small tables). If none passes it is ``bic-nv``. An equal-variance score is never chosen: equal
-    variances are an assumption about units. The choice depends neither on units nor on the order of rows and columns.
+    test of their residuals (:func:`~drbo.claims.noise_model.model_checks`): ``bic-nv``, ``bic-ng``, ``splines``
+    (``gp`` for small tables) or ``splines-ranks``. If none passes it is ``splines-ranks`` as well, which then finds the
+    better graphs (docs/scores.md); but ``bic-nv`` if curves explain no more, or the table is very large. An
+    equal-variance score is never chosen: equal variances are an assumption about units. The choice depends neither on
+    units nor on the order of rows and columns.
 
     Examples
     --------
@@ -91,19 +99,51 @@ def choose_score(table: Table) -> ChosenScore:
     return chosen._replace(reasons=(*chosen.reasons, *_about_codes(table, discrete)))
 
 
+def experiment_score(table: Table) -> ChosenScore:
+    """Return the score that ``score="auto"`` takes for a table from several experiments, and why.
+
+    Discrete columns alone get ``discrete-experiments``. Numeric tables get ``bic-experiments``, or
+    ``splines-experiments`` if :func:`choose_score` prefers curved effects in the rows of the control. There is no such
+    score for both kinds of columns together.
+
+    Examples
+    --------
+    >>> from drbo.data.experiments import Experiments
+    >>> runs = Experiments(np.repeat([0, 1], 10), ("control", "heated"))
+    >>> coins = Table.from_array(np.random.default_rng(0).integers(2, size=(20, 2)))
+    >>> experiment_score(replace(coins, experiments=runs)).name
+    'discrete-experiments'
+    """
+    why = "it finds which mechanisms each experiment changes"
+    counted = table.weights is None or (table.weights == np.round(table.weights)).all()
+    if counted and all(_is_discrete(table, column) for column in range(table.n_columns)):
+        reason = f"score discrete-experiments: {why}; all columns are discrete ({_levels_in_words(table)})"
+        return ChosenScore("discrete-experiments", (reason,))
+    if categorical := [column for column, levels in enumerate(table.levels) if levels is not None]:
+        raise SettingsError(
+            f"{_named(table, categorical)} categorical and others are numeric, but with experiments all columns must "
+            "be of one kind",
+            hint="drop columns, encode categories as numbers, or cut the numbers into classes; score='mixed' takes "
+            "both if hard targets are known for every experiment",
+        )
+    control = choose_score(table.control_rows)
+    if control.name not in ("splines", "gp") or table.weights is not None:
+        return ChosenScore("bic-experiments", (f"score bic-experiments: {why}",), control.noise_fits)
+    effects = control.reasons[0].partition(": ")[2]
+    return ChosenScore("splines-experiments", (f"score splines-experiments: {why}; in the control {effects}",))
+
+
 def _fitting(table: Table) -> ChosenScore:
     """Return the simplest score that fits the residuals."""
     tried = list[ModelCheck]()
-    for check in model_checks(table):
+    most = None if table.values.size <= RANKED_CELLS else UNRANKED
+    for check in islice(model_checks(table), most):
         tried.append(check)
         if check.fits:
             break
     linear, last = max(tried[:3], key=lambda one: one.share), tried[-1]
-    if not last.fits:
-        failed = f"{_passed(linear)} families pass a test of their residuals with linear effects"
-        curved = f"{_passed(last)} with curved ones" if last.explains else "and curved ones explain no more"
-        why = f"score bic-nv: no noise model at hand fits ({failed}, {curved})"
-        return ChosenScore("bic-nv", (why, ONE_BY_ONE), noise_fits=False)
+    if not last.fits or last.score == "splines-ranks":
+        return _on_other_scales(linear, *tried[3:])
     if last.score == "bic-nv" and not last.n_tested:
         return ChosenScore("bic-nv", ("score bic-nv: all columns are numeric, and hardly related to each other",))
     passes = f"{_passed(last)} families pass a test of their residuals"
@@ -115,6 +155,19 @@ def _fitting(table: Table) -> ChosenScore:
     name, size = _by_size(table)
     why = f"score {name}: linear effects do not fit ({_passed(linear)} families pass a test of their residuals)"
     return ChosenScore(name, (f"{why}, curved ones do ({_passed(last)})", size))
+
+
+def _on_other_scales(linear: ModelCheck, curved: ModelCheck, ranks: ModelCheck | None = None) -> ChosenScore:
+    """Return the score of a table that no model fits on the scales of its columns."""
+    failed = f"{_passed(linear)} families pass a test of their residuals with linear effects"
+    failed += f", {_passed(curved)} with curved ones" if curved.explains else ", and curved ones explain no more"
+    if ranks is None or not ranks.explains:
+        return ChosenScore("bic-nv", (f"score bic-nv: no noise model at hand fits ({failed})", ONE_BY_ONE), False)
+    if ranks.fits:
+        why = f"curved effects fit {RANKS} ({_passed(ranks)} families; without that, {failed})"
+        return ChosenScore(ranks.score, (f"score {ranks.score}: {why}",))
+    why = f"score {ranks.score}: no noise model at hand fits ({failed}, {_passed(ranks)} {RANKS})"
+    return ChosenScore(ranks.score, (why, ONE_BY_ONE), False)
 
 
 def _untested(table: Table, discrete: list[bool]) -> str:

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from drbo.claims.noise_check import MAX_CAUSES, MAX_EDGES
 from drbo.claims.rank_hsic import Independence
-from drbo.claims.residual_tests import ResidualTests, Sample, weakest
-from drbo.data.table import Table
+from drbo.claims.residual_tests import Regression, ResidualTests, TableTests, weakest
 from drbo.deadline import current
 from drbo.graph import topological_order
 from drbo.threads import one_blas_thread
@@ -23,7 +22,7 @@ Bools = npt.NDArray[np.bool_]
 LEVEL = 0.01
 
 
-def collider_doubts(table: Table, dag: Bools, seed: int = 0) -> dict[tuple[str, str], str]:
+def collider_doubts(tests: TableTests, dag: Bools, regression: Regression = "splines") -> dict[tuple[str, str], str]:
     """Return the arrows of a graph (cause, effect) that the equivalence class has for a doubtful reason, in words.
 
     An arrow i -> k is doubtful if another cause j of k, not joined to i, depends on i given the causes of both; or if
@@ -34,24 +33,24 @@ def collider_doubts(table: Table, dag: Bools, seed: int = 0) -> dict[tuple[str, 
 
     Examples
     --------
+    >>> from drbo.data.table import Table
     >>> rng = np.random.default_rng(0)
     >>> size = rng.normal(size=500)
     >>> a, b = size * rng.choice([-1, 1], 500), size * rng.choice([-1, 1], 500)  # uncorrelated, but dependent
     >>> table = Table.from_array(np.column_stack([a, b, a + b + rng.normal(size=500)]), ["a", "b", "c"])
     >>> dag = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
-    >>> print(collider_doubts(table, dag)["a", "c"])
+    >>> print(collider_doubts(TableTests(table), dag)["a", "c"])
     The class has this direction only if 'a' and 'b' are independent, which they are not.
     """
     if not 0 < dag.sum() <= MAX_EDGES:
         return {}
     with one_blas_thread():
-        found = _doubts(table, dag, seed)
-    return {(table.names[i], table.names[k]): doubt for (i, k), doubt in found.items()}
+        found = _doubts(tests, dag, regression)
+    return {(tests.names[i], tests.names[k]): doubt for (i, k), doubt in found.items()}
 
 
-def _doubts(table: Table, dag: Bools, seed: int) -> dict[tuple[int, int], str]:
-    values, categorical, testable = Sample.of(table, seed)
-    tests = ResidualTests(values, categorical)
+def _doubts(shared: TableTests, dag: Bools, regression: Regression) -> dict[tuple[int, int], str]:
+    tests, testable, names = shared.by(regression), shared.testable, shared.names
     parents = [np.flatnonzero(column).tolist() for column in dag.T]
     joined, deadline = dag | dag.T, current()
     found: dict[tuple[int, int], str] = {}
@@ -62,11 +61,11 @@ def _doubts(table: Table, dag: Bools, seed: int) -> dict[tuple[int, int], str]:
             outcomes = {j: _between(tests, parents, i, j) for j in others if testable[i] and testable[j]}
             if outcomes and weakest(outcomes.values()).p_value < LEVEL:
                 j = min(outcomes, key=lambda one: outcomes[one].p_value)
-                pair = f"'{table.names[i]}' and '{table.names[j]}'"
+                pair = f"'{names[i]}' and '{names[j]}'"
                 given = "" if not (parents[i] or parents[j]) else " given their causes"
                 found[i, k] = f"The class has this direction only if {pair} are independent{given}, which they are not."
             elif not others and (before := next((h for h in parents[i] if (h, i) in found), None)) is not None:
-                arrow = f"{table.names[before]} -> {table.names[i]}"
+                arrow = f"{names[before]} -> {names[i]}"
                 found[i, k] = f"The class has this direction only because of {arrow}, which is in doubt."
     return found
 

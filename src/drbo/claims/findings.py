@@ -15,6 +15,7 @@ from drbo.claims.posterior import MAX_SAMPLED_NODES, by_chains, by_sums, evidenc
 from drbo.claims.record import Claims, Margins, Proof, RankedClass
 from drbo.constraints import Constraints
 from drbo.deadline import current, no_deadline
+from drbo.scores.splines import SplineScore
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import MAX_NODES, FamilyTables, all_tables, compiled_work, known_tables, legal_rows
 from drbo.search.exact.proof import Certificate, certify, certify_large, check_size, fits
@@ -141,8 +142,12 @@ def _tables(
 
 
 def _is_free(evaluator: Evaluator) -> bool:
-    """Tell whether tables of all families are made unasked."""
-    work = compiled_work(evaluator.score)
+    """Tell whether tables of all families are made unasked; those of splines for up to 12 columns."""
+    score = evaluator.score
+    work = compiled_work(score)
+    if isinstance(score, SplineScore):
+        functions = score.df * score.n_nodes / 2  # of an average family, whose Gram matrix is factorised
+        work = score.n_nodes * 2.0 ** (score.n_nodes - 1) * functions**3 / 6
     return work is not None and work <= FREE_WORK
 
 

@@ -60,8 +60,8 @@ def drawn_dags(
     level = score.level_of(evaluator.evaluate_one(dag).local[0])
     if score.evidence_scale is None or level is not None:
         raise SettingsError(
-            f"score {score.name} is no log evidence of single columns, so it has no posterior over graphs",
-            hint="leave out the table: the class of the graph is then taken as right",
+            f"score {score.name} is not a log evidence per column, so it has no posterior over graphs",
+            hint="omit the table: the equivalence class of the graph is then assumed to be correct",
         )
     d, mean = len(dag), expected_parents(dag, parents)[0]
     most = MOST_COMPILED if compiled_work(score) is not None else MOST_SCORED if score.cheap else 0
@@ -76,8 +76,8 @@ def drawn_dags(
     chains = KnownAlternatives(evaluator, dag, None).chains(edge_log_odds(d, mean, "orders") if d > 1 else 0.0, seed)
     if chains is None:
         raise SettingsError(
-            "the knowledge leaves orders of the columns without any graph near the best one, so none can be drawn",
-            hint="leave out the table: the class of the graph is then taken as right",
+            "under this knowledge, some orders of the columns allow no graph near the best one, so none can be drawn",
+            hint="omit the table: the equivalence class of the graph is then assumed to be correct",
         )
     return by_chains(chains, count, rng)
 
@@ -135,7 +135,7 @@ def by_chains(chains: Chains, count: int, rng: np.random.Generator) -> Draws:
             dag[:, node] = families.parents[fits[_pick(logs[fits], rng)]]
             outside[node] = False
     dags, counts = np.unique(drawn, axis=0, return_counts=True)
-    how = f"{count} draws from chains over orders, whose probabilities of an edge differ by at most {chains.spread:.2f}"
+    how = f"{count} draws from chains over orders, whose edge probabilities differ by at most {chains.spread:.2f}"
     return Draws(dags, counts / count, how)
 
 

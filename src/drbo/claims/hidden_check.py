@@ -98,7 +98,7 @@ def _unconfirmed(score: Score, dag: Bools, table: Table | None) -> Bools:
     """Return the arrows of the class that tests which allow hidden causes do not find, or whose ends share a cause."""
     class_arrows = dag & ~dag_to_cpdag(dag).T
     linear = score
-    if table is not None and (isinstance(score, BGe) or score.regression == "splines"):
+    if table is not None and (isinstance(score, BGe) or score.regression in ("splines", "ranks")):
         linear = BicNV(table)
     if not isinstance(linear, BicNV) or linear.targets is not None or dag.sum() > MAX_EDGES:
         return class_arrows & False

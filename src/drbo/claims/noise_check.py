@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from drbo.claims.rank_hsic import Independence
 from drbo.claims.record import CheckedEdge, NoiseCheck, NoiseModel, Verdict
-from drbo.claims.residual_tests import MIN_DISTINCT, MIN_ROWS, Regression, ResidualTests, Sample, ranked
-from drbo.data.table import Table
+from drbo.claims.residual_tests import MIN_DISTINCT, MIN_ROWS, Regression, TableTests
 from drbo.deadline import current
 from drbo.threads import one_blas_thread
 
@@ -83,31 +82,29 @@ class NoiseChecks:
 
     Parameters
     ----------
-    table : the data the graph was learned from.
+    tests : tests of the table that the graph was learned from.
     dag : (d, d) the graph.
-    seed : draws the rows, and the order of equal values.
-    regression : ``splines`` or ``linear``, for a score that assumes linear effects; the scale of its noise is constant.
+    regression : of the score. If it is ``linear``, the scale of the noise is constant.
 
     Examples
     --------
+    >>> from drbo.data.table import Table
     >>> rng = np.random.default_rng(0)
     >>> dose = rng.uniform(-1, 1, size=500)
     >>> response = np.exp(dose) + 0.2 * rng.normal(size=500)
     >>> table = Table.from_array(np.column_stack([dose, response]), ["dose", "response"])
-    >>> checks = NoiseChecks(table, np.array([[False, True], [False, False]]))
+    >>> checks = NoiseChecks(TableTests(table), np.array([[False, True], [False, False]]))
     >>> check = checks.check(0, 1)
     >>> check.verdict, check.probability > 0.9
     ('forward', True)
     """
 
-    def __init__(self, table: Table, dag: Bools, seed: int = 0, regression: Regression = "splines") -> None:
-        values, categorical, self._testable = Sample.of(table, seed)
-        self._names, self._n_rows = table.names, len(values)
+    def __init__(self, tests: TableTests, dag: Bools, regression: Regression = "splines") -> None:
+        self._names, self._n_rows, self._testable = tests.names, len(tests.values), tests.testable
         self._parents = [tuple(np.flatnonzero(column).tolist()) for column in dag.T]
-        self._tests = ResidualTests(values, categorical, regression)
-        self._ranked = ResidualTests(ranked(values, categorical), categorical)
+        self._tests, self._ranked = tests.by(regression), tests.by("ranks")
         self._models: list[NoiseModel] = ["additive"]
-        if self._n_rows >= LOCATION_SCALE_ROWS and regression == "splines":
+        if self._n_rows >= LOCATION_SCALE_ROWS and regression != "linear":
             self._models.append("location-scale")
         n_tested = int((dag & self._testable[:, None] & self._testable).sum())
         self._veto = float(np.clip(VETO_ROWS / max(1, self._n_rows), *VETO_LEVELS))
@@ -205,36 +202,35 @@ class NoiseChecks:
         return likely if side == 0 else 1.0 - likely
 
 
-def noise_checks(
-    table: Table, dag: Bools, seed: int = 0, regression: Regression = "splines"
-) -> tuple[CheckedEdge, ...]:
+def noise_checks(tests: TableTests, dag: Bools, regression: Regression = "splines") -> tuple[CheckedEdge, ...]:
     """Check every edge of a graph, in the order of the rows and columns of ``dag``; see :class:`NoiseChecks`.
 
     Raises an OutOfTimeError if the run has to end before all edges are checked.
 
     Examples
     --------
+    >>> from drbo.data.table import Table
     >>> rng = np.random.default_rng(0)
     >>> dose = rng.uniform(-1, 1, size=500)
     >>> response = np.exp(dose) + 0.2 * rng.normal(size=500)
     >>> table = Table.from_array(np.column_stack([dose, response]), ["dose", "response"])
-    >>> noise_checks(table, np.array([[False, True], [False, False]]))[0].check.verdict
+    >>> noise_checks(TableTests(table), np.array([[False, True], [False, False]]))[0].check.verdict
     'forward'
     """
-    edges = np.argwhere(dag).tolist()
+    edges, names = np.argwhere(dag).tolist(), tests.names
     if len(edges) > MAX_EDGES:
         why = f"The noise check is left out for graphs with more than {MAX_EDGES:,} edges."
-        return tuple(CheckedEdge(cause=table.names[i], effect=table.names[j], untested=why) for i, j in edges)
+        return tuple(CheckedEdge(cause=names[i], effect=names[j], untested=why) for i, j in edges)
     found, deadline = [], current()
     if not edges:
         return ()
     deadline.check()
     with one_blas_thread():
-        checks = NoiseChecks(table, dag, seed, regression)
+        checks = NoiseChecks(tests, dag, regression)
         for i, j in edges:
             deadline.check()
             check, why = checks.check(i, j), checks.untested(i, j) or ""
-            found.append(CheckedEdge(cause=table.names[i], effect=table.names[j], check=check, untested=why))
+            found.append(CheckedEdge(cause=names[i], effect=names[j], check=check, untested=why))
     return tuple(found)
 
 

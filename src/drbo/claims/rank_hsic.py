@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaincc, ndtri
 
+from drbo.data.units import normal_scores
+
 Floats = npt.NDArray[np.float64]
 
 #: Landmarks of the kernel, at equally likely quantiles of the standard normal distribution.
@@ -90,22 +92,6 @@ def category_features(codes: npt.ArrayLike) -> RankFeatures:
     """
     levels, place = np.unique(np.asarray(codes), return_inverse=True)
     return RankFeatures.centred(np.eye(len(levels))[place])
-
-
-def normal_scores(column: npt.ArrayLike) -> Floats:
-    """Return the standard normal quantiles of a column's ranks.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> np.round(normal_scores([5.0, 100.0, 6.0]), 3).tolist()
-    [-0.967, 0.967, 0.0]
-    """
-    x = np.asarray(column, dtype=np.float64)
-    _, place, counts = np.unique(x, return_inverse=True, return_counts=True)
-    ranks = np.cumsum(counts) - (counts - 1) / 2  # the mean rank of each value
-    scores: Floats = ndtri((ranks[place] - 0.5) / len(x))
-    return scores
 
 
 def independence(left: RankFeatures, right: RankFeatures) -> Independence:

@@ -1,6 +1,6 @@
 """Fits one resample of a table with the score, settings, knowledge and pruning of the original fit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.deadline import current
 from drbo.scores.base import Score
-from drbo.scores.experiments import ExperimentBIC
+from drbo.scores.experiments import ByExperiment
 from drbo.scores.families import Families
 from drbo.scores.registry import build_score
 from drbo.search.base import Search
@@ -55,6 +55,7 @@ class TableRefit:
     start: npt.NDArray[np.bool_] | None = None  # (d, d) where a warm search begins; None: cold
     device: str = "cpu"
     hidden: bool = False  # allow hidden causes
+    counted: bool = False  # a resample says how often each row of the table is drawn
 
     def __call__(self, rows: npt.NDArray[np.intp], seed: int) -> npt.NDArray[np.bool_]:
         """Return the equivalence class under the knowledge, or the DAG where the score tells its members apart.
@@ -76,7 +77,14 @@ class TableRefit:
         return new_search(score, settings, constraints=limits, seed=seed, device=self.device)
 
     def _scored(self, rows: npt.NDArray[np.intp]) -> tuple[Score, Table]:
-        table = self.table.take(rows, np.arange(self.table.n_columns))
+        columns = np.arange(self.table.n_columns)
+        if self.table.totals is not None:  # the number of a resample
+            table = replace(self.table, values=self.table.values[:0], totals=self.table.totals.resample(int(rows[0])))
+        elif self.counted:
+            drawn = np.flatnonzero(rows)
+            table = replace(self.table.take(drawn, columns), weights=rows[drawn].astype(np.float64))
+        else:
+            table = self.table.take(rows, columns)
         return build_score(self.name, table, self.options), table
 
     def _ancestral(self, score: Score, outcome: Outcome, seed: int) -> npt.NDArray[np.bool_]:
@@ -97,7 +105,7 @@ class TableRefit:
         dag = outcome.best.dags[0]
         data = table.rows_or_moments if self.pruner in BY_MOMENTS else table.values
         kept, _ = prune(self.pruner, data, dag, required=required, threshold=threshold)
-        if isinstance(score, ExperimentBIC) and table.experiments is not None:
+        if isinstance(score, ByExperiment) and table.experiments is not None:
             changed = score.changes(Families.from_dags(kept[None])).changed.T[1:]
             return np.vstack(
                 [self._given(interventional_class(kept, self.constraints, changed)), changed[:, self._back]]

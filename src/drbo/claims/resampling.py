@@ -1,6 +1,7 @@
 """Fits on many resamples of the rows, to see how stable an edge is.
 
-The fit is passed in as a callable, so this module does not depend on how graphs are found.
+The fit is passed in as a callable, so this module does not depend on how graphs are found. The module is long because
+how rows are drawn, fitted again and counted is decided in one place.
 """
 
 import json
@@ -21,13 +22,13 @@ from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json, refusing, wri
 from drbo.deadline import OutOfTimeError, current
 from drbo.errors import ResultError, SettingsError, TimeLimitError
 
-ResamplingKind = Literal["bootstrap", "subsample", "block", "cluster"]
+ResamplingKind = Literal["bootstrap", "subsample", "block", "cluster", "counted"]
 KINDS: tuple[str, ...] = get_args(ResamplingKind)
 SAVE_SECONDS = 5.0  # between two writes of finished resamples
 Rows = npt.NDArray[np.intp]
-#: Fits one resample: rows and a seed in, a DAG or PDAG (d, d) out; below it, a row for each experiment beside the
-#: control says which columns it changes. Where causes may be hidden: directed edges, and bidirected ones below them.
-#: With an executor it must pickle.
+#: Fits one resample: rows (or how often each is drawn, or the number of a resample whose sums are known) and a seed in,
+#: a DAG or PDAG (d, d) out; below it, a row for each experiment beside the control says which columns it changes. Where
+#: causes may be hidden: directed edges, and bidirected ones below them. With an executor it must pickle.
 Refit = Callable[[Rows, int], Bools]
 #: Called with the number of finished resamples and the number that was asked for.
 Progress = Callable[[int, int], None]
@@ -42,10 +43,13 @@ class Resampling:
     n : number of resamples.
     kind : ``"bootstrap"``: as many rows as the table has, with replacement; ``"subsample"``: half of the rows, without
         replacement; ``"block"``: runs of ``block`` consecutive rows, with replacement, for rows in temporal order;
-        ``"cluster"``: whole clusters of rows, with replacement.
+        ``"cluster"``: whole clusters of rows, with replacement; ``"counted"``: rows with replacement, each of which
+        occurred as often as its weight says.
     block : rows per block; None: the cube root of the number of rows (the rate of Künsch 1989).
     clusters : the cluster of each row, for ``"cluster"``.
     strata : the experiment of each row: as many rows of each are drawn as it has.
+    counts : how often each row of the table occurred, for ``"counted"``: a resample says how often it is drawn.
+    drawn : so many resamples were drawn when the rows were read, of which only sums are known.
 
     Examples
     --------
@@ -62,6 +66,8 @@ class Resampling:
     block: int | None = None
     clusters: npt.ArrayLike | None = None  # (n_rows,)
     strata: Rows | None = None  # (n_rows,)
+    counts: Rows | None = None  # (n_rows,)
+    drawn: int | None = None
 
     def check(self, n_rows: int) -> None:
         """Refuse what cannot work for a table with so many rows."""
@@ -73,6 +79,15 @@ class Resampling:
         if kind not in KINDS:
             raise SettingsError(
                 f"kind must be one of {', '.join(KINDS)}, got {kind!r}", hint="the default is 'bootstrap'"
+            )
+        if kind != "bootstrap" and self.drawn is not None:
+            raise SettingsError(
+                f"kind '{kind}' needs the rows of the table, but they were only summed up", hint="use kind 'bootstrap'"
+            )
+        if self.drawn is not None and n > self.drawn:
+            raise SettingsError(
+                f"{n} resamples were asked for, but {self.drawn} were drawn when the rows were summed up",
+                hint=f"sum up the rows again, with 'drbo moments --resamples {n}'",
             )
         if block is not None and not 1 <= block <= n_rows:
             raise SettingsError(
@@ -136,6 +151,7 @@ class Draws(Sequence[tuple[Rows, int]]):
     def __init__(self, plan: Resampling, n_rows: int, seed: int) -> None:
         self.n_rows, self.kind, self.seed = n_rows, plan.kind, seed
         self._numbers = range(plan.n)
+        self._plan = plan
         self._size = plan.block or max(1, round(n_rows ** (1 / 3)))
         self._groups: list[Rows] = []
         strata = np.zeros(n_rows, dtype=np.intp) if plan.strata is None else plan.strata
@@ -155,6 +171,11 @@ class Draws(Sequence[tuple[Rows, int]]):
 
     def __getitem__(self, k: Any) -> Any:
         rng = np.random.default_rng([self.seed, self._numbers[k]])
+        if self._plan.drawn is not None:
+            return np.array([self._numbers[k]], dtype=np.intp), int(rng.integers(2**31))
+        if (counts := self._plan.counts) is not None:
+            total = int(counts.sum())
+            return rng.multinomial(total, counts / total).astype(np.intp), int(rng.integers(2**31))
         if self.kind == "cluster":
             groups = self._groups
             rows = np.concatenate([groups[g] for g in rng.integers(len(groups), size=len(groups))])

@@ -11,17 +11,17 @@ from drbo.claims.rank_hsic import (
     RankFeatures,
     category_features,
     independence,
-    normal_scores,
     rank_features,
 )
 from drbo.claims.record import NoiseModel
 from drbo.claims.residuals import AdditiveRegressions, linear_residual, remember
 from drbo.data.groups import one_left_out, steps_within
 from drbo.data.table import Table
+from drbo.data.units import ranked
 
 Floats = npt.NDArray[np.float64]
-#: How a column depends on its parents: additive splines, or straight lines.
-Regression = Literal["splines", "linear"]
+#: How a column depends on its parents: additive splines, straight lines, or splines between normal scores of ranks.
+Regression = Literal["splines", "linear", "ranks"]
 
 #: Tests use at most this many rows: with more, they reject every real table for deviations that do not matter.
 MAX_ROWS = 3_000
@@ -113,7 +113,7 @@ class ResidualTests:
     ----------
     values : (n, d) without missing cells; equal values of numeric columns spread (:func:`spread_ties`).
     categorical : columns that hold codes of categories.
-    regression : ``splines`` (additive) or ``linear``.
+    regression : ``splines`` (additive), ``linear``, or ``ranks``: splines after every column is ranked.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class ResidualTests:
     """
 
     def __init__(self, values: Floats, categorical: Sequence[int] = (), regression: Regression = "splines") -> None:
-        self._fits = AdditiveRegressions(values, categorical)
+        self._fits = AdditiveRegressions(ranked(values, categorical) if regression == "ranks" else values, categorical)
         self._categorical = frozenset(categorical)
         self._regression = regression
         self._columns: dict[int, RankFeatures] = {}
@@ -174,6 +174,33 @@ class ResidualTests:
         return self._columns[column]
 
 
+class TableTests:
+    """Tests of the residuals of one table, which all checks of a graph share.
+
+    Parameters
+    ----------
+    table : the data.
+    seed : draws the rows, and the order of equal values.
+
+    Examples
+    --------
+    >>> tests = TableTests(Table.from_array(np.random.default_rng(0).normal(size=(100, 2))))
+    >>> tests.by("splines") is tests.by("splines"), tests.by("splines") is tests.by("ranks")
+    (True, False)
+    """
+
+    def __init__(self, table: Table, seed: int = 0) -> None:
+        self.names = table.names
+        self.values, self.categorical, self.testable = Sample.of(table, seed)
+        self._by: dict[Regression, ResidualTests] = {}
+
+    def by(self, regression: Regression) -> ResidualTests:
+        """Return the tests with one kind of regression."""
+        if regression not in self._by:
+            self._by[regression] = ResidualTests(self.values, self.categorical, regression)
+        return self._by[regression]
+
+
 def weakest(outcomes: Iterable[Independence]) -> Independence:
     """Return the smallest p-value, corrected for the number of tests, and the largest dependence.
 
@@ -187,15 +214,3 @@ def weakest(outcomes: Iterable[Independence]) -> Independence:
         return Independence(1.0, 0.0)
     smallest = min(outcome.p_value for outcome in found)
     return Independence(min(1.0, len(found) * smallest), max(outcome.dependence for outcome in found))
-
-
-def ranked(values: Floats, categorical: Sequence[int] = ()) -> Floats:
-    """Return the table with the normal scores of every numeric column in its place.
-
-    Examples
-    --------
-    >>> ranked(np.array([[1.0, 0.0], [9.0, 1.0], [3.0, 0.0]]), categorical=[1]).round(2).tolist()
-    [[-0.97, 0.0], [0.97, 1.0], [0.0, 0.0]]
-    """
-    columns = [column if j in set(categorical) else normal_scores(column) for j, column in enumerate(values.T)]
-    return np.column_stack(columns)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drbo.cli.experiments import described, experiment_column, experiment_options
+from drbo.cli.many_rows import rows_or_sample, stream_option
 from drbo.cli.messages import plain, put, say, show, table
 from drbo.cli.options import FILE, score_choice
 from drbo.cli.problems import NOTHING_LEFT, listed, look, solving_line
-from drbo.cli.table_options import checked_table, data_options, group_options, groups_of, read_frame
+from drbo.cli.table_options import checked_table, data_options, group_options, groups_of
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.progress import under_way
 
@@ -33,20 +34,24 @@ UNUSABLE = 2  # exit code
 @experiment_options
 @group_options
 @data_options
+@stream_option
 def check(data: Path, **options: Any) -> None:
     """Describe every column of the table in DATA, name all problems, and print the command that solves them.
 
     If the table can be used, the audit follows: sample size, duplicate rows, outliers, scale, serial dependence, and
     how scale could affect the directions of edges. Then comes the score that 'auto' chooses, and why. The last line is
-    a 'drbo fit' command to paste.
+    a 'drbo fit' command to paste. Of a table that 'drbo fit' reads piece by piece (a folder of Parquet files, or one
+    beyond the memory), a random sample of the rows is checked.
 
     The exit code is 2 if the table cannot be used as it is.
     """
-    frame = read_frame(data, options)
+    frame, n_rows = rows_or_sample(data, options)
     with under_way(f"checking {data}", tell=say):
         found = look(frame, options)
         usable = [] if found.blocking else _usable(frame, options)
-    lines = [f"{data}: {len(frame):,} rows, {frame.shape[1]} columns", "", _columns(found.columns)]
+    size = f"{data}: {n_rows:,} rows, {frame.shape[1]} columns"
+    size += f"; all that follows is of a random sample of {len(frame):,} rows" if len(frame) < n_rows else ""
+    lines = [size, "", _columns(found.columns)]
     if len(found.columns) > SHOWN_COLUMNS:
         lines.append(f"  ... and {len(found.columns) - SHOWN_COLUMNS} more")
     if found.problems:

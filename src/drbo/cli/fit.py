@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drbo.cli.command_line import command_line, quoted
-from drbo.cli.executors import executor_for, worker_options
+from drbo.cli.executors import executor_for, spread_over, worker_options
 from drbo.cli.experiments import experiment_options
-from drbo.cli.fit_request import check_combinations, fit_arguments, resampling_of, run_settings, start_of, weights_of
+from drbo.cli.fit_request import check_combinations, fit_arguments, read_rows, run_settings, start_of
 from drbo.cli.interrupts import INTERRUPTED, Run, limited_run
 from drbo.cli.many_rows import rows_options, rows_unread
 from drbo.cli.messages import say, show
@@ -33,8 +33,8 @@ from drbo.cli.output import (
     writing,
 )
 from drbo.cli.plan import RESAMPLES, Plan
-from drbo.cli.problems import doubts, refused
-from drbo.cli.table_options import data_options, group_options, read_frame
+from drbo.cli.problems import refused
+from drbo.cli.table_options import data_options, group_options
 from drbo.deadline import Deadline, current
 from drbo.errors import DataError, TimeLimitError
 from drbo.progress import clock_time, counting, watch_for
@@ -130,10 +130,10 @@ if TYPE_CHECKING:
 def fit(data: tuple[Path, ...], output: Path | None, force: bool, as_json: bool, quiet: bool, **options: Any) -> None:
     """Find the highest-scoring causal graph of the table in DATA.
 
-    DATA is a CSV, TSV, Excel, Parquet, Feather, NPZ or NPY file, a table of an SQLite database (file.db::table), or -
-    for standard input, with one named column per variable; or a folder of Parquet files, or files of 'drbo moments'.
-    Large tables are read piece by piece (docs/big-tables.md). Ctrl-C ends the search and returns the best graph so far.
-    With -o the search is saved at regular intervals; 'drbo resume DIR' continues it.
+    DATA is a CSV, TSV, Excel, Parquet, Feather, NPZ or NPY file, a table of an SQLite or DuckDB database
+    (file.db::table), or - for standard input, with one named column per variable; or a folder of Parquet files, or
+    files of 'drbo moments'. Large tables are read piece by piece (docs/big-tables.md). Ctrl-C ends the search and
+    returns the best graph so far. With -o the search is saved at regular intervals; 'drbo resume DIR' continues it.
 
     \b
     Examples:
@@ -171,35 +171,30 @@ def _fit(
     quiet: bool,
 ) -> None:
     """Read the table, search, save and print the result."""
-    unread = rows_unread(data, options, run_settings(arguments).max_memory, quiet=quiet)
-    if unread is not None:
-        (frame, weights), resampling = unread, None
-        arguments |= {"groups": False} if weights is not None else {}  # counted rows have no order
-    else:
-        frame = read_frame(data[0], options, quiet=quiet)
-        if not quiet:
-            say(f"{data[0]}: {len(frame):,} rows, {frame.shape[1]} columns")
-        frame, weights = weights_of(frame, options["weights"])
-        frame, resampling = resampling_of(frame, options)
-        if not quiet:
-            doubts(frame, options)
-    if options["start"] is not None:
-        labels = (options["groups"], options["experiment"])
-        arguments["start"] = start_of(options["start"], [str(name) for name in frame.columns if name not in labels])
-    call = command_line(click.get_current_context())
-    with run_folder(output, force=force):
-        one_search = options["missing"] != "impute" and options["seeds"] is None
-        if output is not None:
-            resampling = _planned(output, call, frame, weights, resampling, options, one_search)
-        with executor_for(options["workers"], options["dask"]) as executor:
+    with executor_for(options["workers"], options["dask"]) as executor:
+        max_memory = run_settings(arguments).max_memory
+        unread = rows_unread(data, options, max_memory, spread_over(executor), quiet=quiet)
+        if unread is not None:
+            frame, weights, resampling = unread
+            arguments |= {"groups": False} if weights is not None else {}  # counted rows have no order
+        else:
+            frame, weights, resampling = read_rows(data[0], options, quiet=quiet)
+        if options["start"] is not None:
+            labels = (options["groups"], options["experiment"])
+            arguments["start"] = start_of(options["start"], [str(name) for name in frame.columns if name not in labels])
+        call = command_line(click.get_current_context())
+        with run_folder(output, force=force):
+            one_search = options["missing"] != "impute" and options["seeds"] is None
+            if output is not None:
+                resampling = _planned(output, call, frame, weights, resampling, options, one_search)
             where = {"executor": executor, "checkpoint": output / CHECKPOINT if output and one_search else None}
             extra = {"resampling": resampling, "weights": weights, "seeds": options["seeds"]}
             try:
                 found = search(frame, arguments | where, run, quiet=quiet, **extra)
             except DataError as error:
                 raise error if unread is not None else refused(error, frame, options) from error
-        result = replace(found, call=call)
-        finish(result, output, as_json=as_json, quiet=quiet)
+            result = replace(found, call=call)
+            finish(result, output, as_json=as_json, quiet=quiet)
     exit_if_interrupted(result, output if one_search else None)
 
 

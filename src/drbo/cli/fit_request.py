@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from drbo.cli.experiments import experiments_of
+from drbo.cli.messages import say
 from drbo.cli.options import parse_settings
-from drbo.cli.table_options import groups_of
+from drbo.cli.problems import doubts
+from drbo.cli.table_options import groups_of, read_frame
 from drbo.errors import SettingsError, name_hint
 from drbo.settings import Settings
 
@@ -71,6 +73,18 @@ def check_combinations(options: dict[str, Any]) -> None:
             "--bootstrap cannot be combined with --missing impute",
             hint="use --missing em or drop, or remove the other option",
         )
+
+
+def read_rows(path: Path, options: dict[str, Any], *, quiet: bool) -> tuple["pd.DataFrame", Any, dict[str, Any] | None]:
+    """Return the table of a file, its row weights, and the arguments of the bootstrap, if there is to be one."""
+    frame = read_frame(path, options, quiet=quiet)
+    if not quiet:
+        say(f"{path}: {len(frame):,} rows, {frame.shape[1]} columns")
+    frame, weights = weights_of(frame, options["weights"])
+    frame, resampling = resampling_of(frame, options)
+    if not quiet:
+        doubts(frame, options)
+    return frame, weights, resampling
 
 
 def weights_of(frame: "pd.DataFrame", column: str | None) -> tuple["pd.DataFrame", Any]:

@@ -3,21 +3,26 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from drbo.cli.messages import say
-from drbo.cli.table_options import SEPARATOR_WORDS
+from drbo.cli.table_options import SEPARATOR_WORDS, read_frame
 from drbo.errors import SettingsError
+from drbo.progress import under_way
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from drbo.data.pieces import Reading
+    from drbo.data.stream import Spread
+    from drbo.data.table_moments import TableMoments
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Options of a fit that need rows.
-NEEDS_ROWS = ("weights", "bootstrap", "clusters", "groups", "experiment", "targets", "types", "sheet")
+NEEDS_ROWS = ("weights", "clusters", "groups", "experiment", "targets", "types", "sheet")
 
 
 def rows_options(command: F) -> F:
@@ -29,6 +34,11 @@ def rows_options(command: F) -> F:
         help="Leave out edges that explain less than this share of what the other causes leave unexplained.  "
         "[default: 0.001 for linear scores with more than 100,000 rows]",
     )(command)
+    return stream_option(command)
+
+
+def stream_option(command: F) -> F:
+    """Add --stream."""
     return click.option(
         "--stream",
         is_flag=True,
@@ -37,48 +47,117 @@ def rows_options(command: F) -> F:
     )(command)
 
 
+def rows_or_sample(path: Path, options: Mapping[str, Any]) -> tuple["pd.DataFrame", int]:
+    """Return the rows of a table, or a random sample of one that a fit would read piece by piece; and their number."""
+    from drbo.data.pieces import files_of, frames_of, is_too_large
+    from drbo.data.sampled import sampled
+    from drbo.settings import Settings
+
+    large = path.is_dir() or (str(path) != "-" and is_too_large(path, Settings().max_memory))
+    if not (options["stream"] or large):
+        frame = read_frame(path, options)
+        return frame, len(frame)
+    with under_way(f"reading {path}", tell=say):
+        how = reading(options)
+        with closing(frame for file in files_of(path) for frame in frames_of(file, how)) as frames:
+            return sampled(frames)
+
+
+class Unread(NamedTuple):
+    """What is kept of files that are not read into memory, and the arguments of a bootstrap, if there is to be one."""
+
+    table: Any  # moments, or the different rows of categories
+    weights: Any = None  # how often each of these rows occurred
+    resampling: dict[str, Any] | None = None
+
+
 def rows_unread(
-    paths: Sequence[Path], options: Mapping[str, Any], max_memory: float, *, quiet: bool
-) -> tuple[Any, Any] | None:
+    paths: Sequence[Path], options: Mapping[str, Any], max_memory: float, spread: "Spread | None", *, quiet: bool
+) -> Unread | None:
     """Return what is kept of files that are not read into memory; None: there is one, and it is.
 
-    Of numbers these are moments (and nothing), of categories the different rows and their counts.
+    ``spread`` sums up several parts of the files at a time; None: one after the other.
     """
     from drbo.data.moments_file import is_moments_file
-    from drbo.data.pieces import files_of, frames_of, is_too_large
+    from drbo.data.pieces import frames_of, is_too_large
     from drbo.data.row_counts import counted, is_discrete
-    from drbo.data.stream import streamed
 
     shared = [is_moments_file(path) for path in paths]
     large = len(paths) == 1 and not shared[0] and str(paths[0]) != "-" and is_too_large(paths[0], max_memory)
     if len(paths) == 1 and not (shared[0] or options["stream"] or large or paths[0].is_dir()):
         return None
-    for name in NEEDS_ROWS:
-        if options.get(name):
-            raise SettingsError(
-                f"--{name} needs all rows in memory, but these are only summed up",
-                hint="omit it, or use a sample of the rows as one table",
-            )
+    _check_options(options)
     check_different(paths)
-    files, how = [file for path in paths for file in files_of(path)], reading(options)
+    files, how = files_for(paths, options), reading(options)
     why = ": a fit in memory would take more than max_memory" if large and not options["stream"] else ""
-    if not any(shared) and is_discrete(next(frames_of(files[0], how))):
+    if not any(shared) and (first := next(frames_of(files[0], how), None)) is not None and is_discrete(first):
         with closing(frame for file in files for frame in frames_of(file, how)) as frames:
             found = counted(frames, paths[0])
         if not quiet:
             size = f"{found.counts.sum():,} rows, {found.rows.shape[1]} columns"
             say(f"{paths[0]}: {size}, read piece by piece{why}; {len(found.counts):,} different rows were counted")
-        return found
-    whole = not any(shared)  # all rows are seen here
-    by_em = whole and options["missing"] == "em"
-    totals = streamed(files, how, keep_rows=whole, keep_patterns=by_em, seed=options["seed"])
+        return Unread(found.rows, found.counts, _resampling(options, "counted"))
+    totals = _totals(files, how, options, whole=not any(shared), spread=spread)
     if not quiet:
         drawn = f"{len(totals.sample):,} of them, drawn at random," if len(totals.sample) < totals.n else "all of them"
         kept = f"; {drawn} were kept" if totals.sample.size else ""
         many = f"{len(files)} files" if len(files) > 1 else f"{files[0]}"
         read = "moments" if all(shared) else f"read piece by piece{why}"
         say(f"{many}: {totals.n + totals.dropped:,} rows, {len(totals.names)} columns, {read}{kept}")
-    return totals, None
+    return Unread(totals, resampling=_resampling(options, "bootstrap"))
+
+
+def _totals(
+    files: Sequence[Path], how: "Reading", options: Mapping[str, Any], *, whole: bool, spread: "Spread | None"
+) -> "TableMoments":
+    """Return the moments of files, with a sample of the rows if all of them are seen here."""
+    from drbo.data.stream import in_turn, streamed
+
+    totals = streamed(
+        files, how, keep_rows=whole, keep_patterns=whole and options["missing"] == "em", seed=options["seed"],
+        resamples=options["bootstrap"] or 0, spread=spread or in_turn,
+    )  # fmt: skip
+    if options["bootstrap"] is not None and not totals.all_kept:
+        from drbo.claims.resampling import Resampling
+
+        drawn = 0 if totals.resamples is None else len(totals.resamples)
+        Resampling(options["bootstrap"], drawn=drawn).check(totals.n)  # before the search, not after it
+    return totals
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that need rows."""
+    for name in NEEDS_ROWS:
+        if options.get(name):
+            raise SettingsError(
+                f"--{name} needs all rows in memory, but only sums over these rows are kept",
+                hint="omit it, or use a sample of the rows as one table",
+            )
+    if options["bootstrap"] is None:
+        return
+    if options["resampling"] != "bootstrap":
+        raise SettingsError(
+            f"--resampling {options['resampling']} needs all rows in memory, but only sums over these rows are kept",
+            hint="use --resampling bootstrap",
+        )
+    if options["missing"] == "em":
+        raise SettingsError(
+            "--bootstrap cannot be combined with --missing em for rows that are only summed up",
+            hint="use --missing drop",
+        )
+
+
+def _resampling(options: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
+    """Return the arguments of the bootstrap, if there is to be one."""
+    return None if options["bootstrap"] is None else {"n": options["bootstrap"], "kind": kind}
+
+
+def files_for(paths: Sequence[Path], options: Mapping[str, Any]) -> list[Path]:
+    """Return the files of a table by names that are the same for all who read them."""
+    from drbo.data.pieces import files_of
+
+    files = [file for path in paths for file in files_of(path)]
+    return files if options["dask"] is None else [file.absolute() for file in files]
 
 
 def reading(options: Mapping[str, Any]) -> "Reading":

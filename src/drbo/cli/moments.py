@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from drbo.cli.many_rows import check_different, reading
+from drbo.cli.executors import executor_for, spread_over, worker_options
+from drbo.cli.many_rows import check_different, files_for, reading
 from drbo.cli.messages import say
-from drbo.cli.options import FILE, quiet_option
+from drbo.cli.options import COUNT, FILE, quiet_option
 from drbo.cli.output import writing
 from drbo.cli.table_options import stream_file_options
 from drbo.errors import DrboError, SettingsError
@@ -25,33 +26,43 @@ PARTIAL = ".partial"
 @click.command(short_help="Sum up a table for a fit without its rows.")
 @click.argument("data", type=FILE, nargs=-1, required=True, metavar="DATA")
 @click.option("-o", "--output", type=FILE, required=True, metavar="FILE", help="Write to this .npz file.")
+@click.option(
+    "--resamples",
+    type=COUNT,
+    metavar="K",
+    help="Also sum up K resamples of the rows, for 'drbo fit --bootstrap K'; the file becomes K times as large.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="S", help="Random seed.")
+@worker_options
 @stream_file_options
 @quiet_option
-def moments(data: tuple[Path, ...], output: Path, quiet: bool, **options: Any) -> None:
+def moments(
+    data: tuple[Path, ...], output: Path, resamples: int | None, seed: int, quiet: bool, **options: Any
+) -> None:
     """Write the moments of the table in DATA: counts, means, ranges, and products of every two columns.
 
-    DATA is a Parquet file or a folder of them, a text file (.csv, .tsv, .txt), a table of an SQLite database
-    (file.db::table), or moments, which are added up. Files are read once, in blocks, whatever their size. Moments of
-    several owners of rows are fitted together: no row leaves its owner (docs/big-tables.md says what moments reveal).
-    Rows with a missing value are only counted. A command that was ended is continued with the next file when it is
-    given again.
+    DATA is a Parquet file or a folder of them, a text file (.csv, .tsv, .txt), a table of an SQLite or DuckDB database
+    (file.db::table), or moments, which are added up. Files are read once, in blocks, whatever their size. Moments
+    from several data owners can be fitted together, so that no row leaves its owner (docs/big-tables.md says what
+    moments reveal). Rows with a missing value are only counted. If the command is interrupted, the same command
+    continues with the next file.
 
     \b
     Examples:
       drbo moments clinic.parquet -o clinic.npz
       drbo moments folder/ --drop id -o all.npz
+      drbo moments clinic.parquet --resamples 100 -o clinic.npz
       drbo fit clinic.npz hospital.npz practice.npz
     """
     from drbo.data.moments_file import save_moments
-    from drbo.data.pieces import files_of
-    from drbo.data.stream import streamed
+    from drbo.data.stream import in_turn, streamed
 
     if output.suffix.lower() != ".npz":
         raise SettingsError(f"moments can only be written as .npz, got '{output}'", hint="use a name that ends in .npz")
     check_different(data)
-    files = [file for path in data for file in files_of(path)]
+    files = files_for(data, options)
     partial = output.with_name(output.name + PARTIAL)
-    begun = _begun(partial, files)
+    begun = _begun(partial, files, resamples or 0)
     if begun is not None and not quiet:
         say(f"{partial}: {len(begun[1])} of {len(files)} files were summed up before")
 
@@ -60,7 +71,11 @@ def moments(data: tuple[Path, ...], output: Path, quiet: bool, **options: Any) -
             with writing(partial):
                 save_moments(partial, total, stamps)
 
-    totals = streamed(files, reading(options), begun=begun, tell=keep)
+    with executor_for(options["workers"], options["dask"]) as executor:
+        totals = streamed(
+            files, reading(options), begun=begun, tell=keep, seed=seed, resamples=resamples or 0,
+            spread=spread_over(executor) or in_turn,
+        )  # fmt: skip
     with writing(output):
         save_moments(output, totals)
     partial.unlink(missing_ok=True)
@@ -70,7 +85,7 @@ def moments(data: tuple[Path, ...], output: Path, quiet: bool, **options: Any) -
         say(f"next: drbo fit {output}")
 
 
-def _begun(partial: Path, files: Sequence[Path]) -> "tuple[TableMoments, list[Stamp]] | None":
+def _begun(partial: Path, files: Sequence[Path], resamples: int) -> "tuple[TableMoments, list[Stamp]] | None":
     """Return what an earlier command has summed up, if it was of these files and they have not changed since."""
     from drbo.data.moments_file import load_part
     from drbo.data.stream import stamp_of
@@ -79,7 +94,8 @@ def _begun(partial: Path, files: Sequence[Path]) -> "tuple[TableMoments, list[St
         return None
     try:
         total, stamps = load_part(partial)
-        if stamps and stamps == [stamp_of(file) for file in files[: len(stamps)]]:
+        drawn = 0 if total.resamples is None else len(total.resamples)
+        if stamps and drawn == resamples and stamps == [stamp_of(file) for file in files[: len(stamps)]]:
             return total, stamps
     except (DrboError, OSError):  # begin again
         pass

@@ -32,19 +32,19 @@ from drbo.errors import DataError
 )
 @click.option("--rows", type=COUNT, default=200, show_default=True, metavar="N", help="Planned rows of an experiment.")
 @click.option(
-    "--batch", type=COUNT, default=1, show_default=True, metavar="K", help="Experiments that are made at the same time."
+    "--batch", type=COUNT, default=1, show_default=True, metavar="K", help="Number of experiments run at the same time."
 )
 @file_options
 @json_option
 def next_(run: Path, data: Path | None, costs: Path | None, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Rank experiments on single columns by the information that they are expected to give, per cost.
 
-    RUN is a folder that 'drbo fit -o' wrote. Open and assumed directions are what is not known. For each experiment the
+    RUN is a folder that 'drbo fit -o' wrote. Open and assumed directions count as unknown. For each experiment the
     command says which directions it would settle, how many rows that needs, and what stays open after it.
 
     With DATA, the table of the run, information is averaged over the classes of graphs that are drawn from the
-    posterior: exactly up to 15 columns, else by chains over orders. Without it, the class of the graph is taken as
-    right.
+    posterior: exactly up to 15 columns, else by chains over orders. Without it, the class of the graph is assumed
+    to be correct.
 
     \b
     Examples:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from drbo.data.advice import Look
 
 SHOWN = 60  # problems
-NOTHING_LEFT = "Fewer than 2 columns can be used: this is no table to learn a graph from."
+NOTHING_LEFT = "Fewer than 2 columns can be used, so no graph can be learned from this table."
 
 
 class TableProblemsError(DataError):

@@ -77,7 +77,7 @@ def data_options(command: F) -> F:
 def group_options(command: F) -> F:
     """Add the options that say which rows belong together, or that none do."""
     command = click.option(
-        "--independent-rows", is_flag=True, help="The order of the rows means nothing, even if neighbours are alike."
+        "--independent-rows", is_flag=True, help="The order of the rows has no meaning, even if neighbours are similar."
     )(command)
     return group_option(command)
 

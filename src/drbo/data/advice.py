@@ -183,7 +183,7 @@ def _column(name: str, column: "pd.Series[Any]", absent: npt.NDArray[np.bool_]) 
     if read.levels is not None:
         more = ", ..." if len(read.levels) > SHOWN_LEVELS else ""
         words = f"{len(read.levels)} levels: {', '.join(read.levels[:SHOWN_LEVELS])}{more}"
-        holds = "truth values" if read.levels == ("False", "True") else "text"
+        holds = "booleans" if read.levels == ("False", "True") else "text"
         return ColumnLook(name, holds, share, words, "categorical"), _rare(name, values)
     low, high = float(values.min()), float(values.max())
     whole = bool((values == np.round(values)).all())
@@ -204,7 +204,7 @@ def _counter(name: str, values: npt.NDArray[np.float64]) -> list[Problem]:
         ]
     if _IDENTIFIER.search(name) and len(np.unique(values)) == len(values):
         return [
-            Problem(name, f"column '{name}' is an identifier: it has another whole number in every row", "drop", False)
+            Problem(name, f"column '{name}' is an identifier: every row has a different whole number", "drop", False)
         ]
     return []
 

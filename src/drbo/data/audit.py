@@ -339,7 +339,7 @@ def _time(table: Table) -> list[Finding]:
         )
         return [*findings, Finding("lags", text, serious=False)]
     if found.sorted_by:
-        text = f"rows are sorted by '{found.sorted_by}', and neighbours are alike for no other reason"
+        text = f"rows are sorted by '{found.sorted_by}', which is the only reason why neighbours are similar"
         return [*findings, Finding("sorted", text, serious=False)]
     listed = _named(list(found.names), found.alike, [f"{value:.2f}" for value in found.lagged])
     text = (

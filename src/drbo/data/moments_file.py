@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from drbo.data.files import npz_bytes, read_bytes, read_json, read_member, refusing, stored_archive, write_file
 from drbo.data.frames import check_unicode
 from drbo.data.lines import MAX_COLUMNS
+from drbo.data.resamples import MOST_NUMBERS, Resamples, check_count
 from drbo.data.table_moments import TableMoments
 from drbo.data.text import check_unique
 from drbo.errors import DataError, ResultError
 
 FORMAT, FORMAT_VERSION = "drbo-moments", 1
-#: Largest file: the products of 16,384 columns, and a little more.
-MAX_BYTES = 8 * MAX_COLUMNS**2 + 2**26
+#: Largest file: the products of 16,384 columns, those of resamples, and a little more.
+MAX_BYTES = 8 * (MAX_COLUMNS**2 + MOST_NUMBERS) + 2**26
 MAX_ROWS = 2**53
 #: Names and counts.
 MAX_ABOUT = 2**24
@@ -38,8 +40,11 @@ _ARRAYS = {
     "whole": "|b1",
     "missing": "<i8",
 }
+#: Those of the resamples, where there are some.
+_RESAMPLED = {"resampled_n": "<i8", "resampled_offset": "<f8", "resampled_products": "<f8"}
 _COUNTS = ("n", "dropped")
 
+Floats = npt.NDArray[np.float64]
 #: A file that was summed up: its name, its size and the time of its last change.
 Stamp = tuple[str, int, int]
 
@@ -54,6 +59,8 @@ def moments_bytes(totals: TableMoments, files: Sequence[Stamp] = ()) -> bytes:
     about = {"format": FORMAT, "version": FORMAT_VERSION, "names": list(totals.names), "worth": totals.worth}
     about |= {name: getattr(totals, name) for name in _COUNTS} | {"files": [list(stamp) for stamp in files]}
     arrays = {name: np.asarray(getattr(totals, name), dtype=kind) for name, kind in _ARRAYS.items()}
+    if (drawn := totals.resamples) is not None:
+        arrays |= dict(zip(_RESAMPLED, (drawn.n.astype("<i8"), drawn.offset, drawn.products), strict=True))
     return npz_bytes({"about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8), **arrays})
 
 
@@ -108,9 +115,22 @@ def moments_of_bytes(raw: bytes, what: str) -> tuple[TableMoments, list[Stamp]]:
     for name, kind in _ARRAYS.items():
         shape = (d, d) if name == "products" else (d,)
         found[name] = read_member(archive, name, f"{what} {name}", shape=shape, dtype=kind)
-    totals = TableMoments(names=names, **counts, **found)
+    totals = TableMoments(names=names, **counts, **found, resamples=_resamples(archive, d, what))
     _check(totals, what)
     return totals, _stamps(about.get("files"), what)
+
+
+def _resamples(archive: zipfile.ZipFile, d: int, what: str) -> Resamples | None:
+    """Return the resamples of a file that has some."""
+    if "resampled_n.npy" not in archive.namelist():
+        return None
+    n = read_member(archive, "resampled_n", f"{what} resampled_n", dtype="<i8", limit=MAX_ABOUT)
+    check_count(n.size, d)
+    shapes = n.shape, (*n.shape, d), (*n.shape, d, d)
+    return Resamples(*(
+        read_member(archive, name, f"{what} {name}", shape=shape, dtype=kind)
+        for shape, (name, kind) in zip(shapes, _RESAMPLED.items(), strict=True)
+    ))  # fmt: skip
 
 
 def _names(names: Any, what: str) -> tuple[str, ...]:
@@ -155,10 +175,26 @@ def _check(totals: TableMoments, what: str) -> None:
     slack = ROUNDING * np.maximum(np.abs(totals.low), np.abs(totals.high))
     if (totals.mean < totals.low - slack).any() or (totals.mean > totals.high + slack).any():
         raise ResultError(f"{what}: a mean is not between the smallest and the largest value", hint=hint)
-    squares = np.diag(totals.products)
+    _check_resamples(totals, what, hint)
+    _check_products(totals.products, what, hint)
+
+
+def _check_products(products: Floats, what: str, hint: str) -> None:
+    squares = np.diag(products)
     scale = np.sqrt(np.where(squares > 0, squares, 1.0))
-    cosines = totals.products / scale / scale[:, None]
+    cosines = products / scale / scale[:, None]
     if (squares < 0).any() or not np.allclose(cosines, cosines.T, rtol=0, atol=ROUNDING):
         raise ResultError(f"{what}: products must be symmetric, and squares at least 0", hint=hint)
     if np.linalg.eigvalsh(cosines)[0] < -ROUNDING * len(cosines):
         raise ResultError(f"{what}: no table has these products", hint=hint)
+
+
+def _check_resamples(totals: TableMoments, what: str, hint: str) -> None:
+    """Refuse resamples that cannot be of these rows, each of which counts at most twice."""
+    if (drawn := totals.resamples) is None:
+        return
+    finite = np.isfinite(drawn.offset).all() and np.isfinite(drawn.products).all()
+    if not finite or (drawn.n < 0).any() or (drawn.n > 2 * totals.n).any():
+        raise ResultError(f"{what}: the resamples are not those of a table with these moments", hint=hint)
+    for products in drawn.products:
+        _check_products(products, f"{what} resamples", hint)

@@ -3,7 +3,8 @@
 pyarrow unpacks whole pages at the size that the header of each page claims, so the headers of all pages are read first.
 They and the footer that leads to them are structs of Thrift's compact protocol
 (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md). pyarrow's own description of the
-columns is not asked for: it ends the process on some damaged files.
+columns is not asked for: it ends the process on some damaged files. The module is long because the parser of these
+structs serves no other module.
 """
 
 import os
@@ -35,9 +36,10 @@ _UNPACKED_SIZE, _PACKED_SIZE = 2, 3
 _CELL_BYTES = 8
 
 
-class _Chunk(NamedTuple):
+class Chunk(NamedTuple):
     """The cells of a column in one row group."""
 
+    group: int
     column: int
     n_cells: int
     start: int  # of its pages in the file
@@ -85,18 +87,19 @@ def _table(pyarrow: Any, parquet: Any, path: Path, limit: InputLimit) -> Any:
     return table.cast(schema)
 
 
-def checked_schema(pyarrow: Any, parquet: Any, path: Path, limit: InputLimit) -> Any:
-    """Return names and types of the columns, after a look at what all pages unpack to."""
+def checked_schema(pyarrow: Any, parquet: Any, path: Path, limit: InputLimit, *, pages: bool = True) -> Any:
+    """Return names and types of the columns, after a look at what all cells, or all pages, unpack to."""
     packed, what = path.stat().st_size, f"file '{path}'"
     with path.open("rb") as stream:
-        footer = _footer(stream, packed, what)
+        footer = footer_of(stream, packed, what)
         schema = parquet.read_schema(path)
         check_schema(pyarrow, schema, what)
-        chunks = list(_chunks(footer, what))
+        chunks = list(chunks_of(footer, what))
         widths = [_width(pyarrow, field.type) for field in schema]
         cells = sum(chunk.n_cells * widths[min(chunk.column, len(widths) - 1)] for chunk in chunks)
         limit.check_unpacked(cells * _CELL_BYTES, packed, what)
-        _check_pages(stream, chunks, packed, limit, what)
+        if pages:
+            check_pages(stream, chunks, packed, limit, what)
     return schema
 
 
@@ -104,10 +107,10 @@ def n_cells(path: Path) -> int:
     """Return how many cells the footer of a file speaks of."""
     what = f"file '{path}'"
     with refusing_parquet(path), path.open("rb") as stream:
-        return sum(chunk.n_cells for chunk in _chunks(_footer(stream, path.stat().st_size, what), what))
+        return sum(chunk.n_cells for chunk in chunks_of(footer_of(stream, path.stat().st_size, what), what))
 
 
-def _footer(stream: IO[bytes], packed: int, what: str) -> bytes:
+def footer_of(stream: IO[bytes], packed: int, what: str) -> bytes:
     """Return the description of the file, at its end."""
     stream.seek(-8, os.SEEK_END)
     length, mark = int.from_bytes(stream.read(4), "little"), stream.read(4)
@@ -137,14 +140,14 @@ def check_schema(pyarrow: Any, schema: Any, what: str) -> None:
             )
 
 
-def _chunks(footer: bytes, what: str) -> Iterator[_Chunk]:
+def chunks_of(footer: bytes, what: str) -> Iterator[Chunk]:
     """Yield the column chunks that a footer describes."""
     reader, count = _Thrift(footer), 0
     for number, kind in reader.fields():
         if number != _ROW_GROUPS or kind not in _LISTS:
             reader.skip(kind)
             continue
-        for _ in range(reader.length(_STRUCT)):
+        for group in range(reader.length(_STRUCT)):
             columns, n_rows = list[dict[int, int]](), 0
             for part, sort in reader.fields():
                 if part == _COLUMNS and sort in _LISTS:
@@ -161,20 +164,21 @@ def _chunks(footer: bytes, what: str) -> Iterator[_Chunk]:
             for column, about in enumerate(columns):
                 cells, dictionary = max(n_rows, about.get(_N_VALUES, 0)), about.get(_DICTIONARY, 0)
                 data = about.get(_DATA, 0)
-                start = min(dictionary, data) if dictionary > 0 else data
-                yield _Chunk(column, cells, start, about.get(_CHUNK_SIZE, 0))
+                start = min(dictionary, data or dictionary) if dictionary > 0 else data  # without rows: no data
+                yield Chunk(group, column, cells, start, about.get(_CHUNK_SIZE, 0))
 
 
-def _check_pages(stream: IO[bytes], chunks: list[_Chunk], packed: int, limit: InputLimit, what: str) -> None:
-    """Add up what the pages unpack to, by their own headers."""
+def check_pages(stream: IO[bytes], chunks: list[Chunk], packed: int, limit: InputLimit, what: str) -> None:
+    """Add up what the pages of chunks of so many bytes unpack to, by their own headers."""
     total = pages = 0
+    size = stream.seek(0, os.SEEK_END)
     for chunk in chunks:
-        place, end = chunk.start, min(packed, chunk.start + chunk.size)
+        place, end = chunk.start, min(size, chunk.start + chunk.size)
         if place < 0:
             raise OSError("a chunk before the file")
         while place < end:
-            unpacked, size, length = _page_sizes(stream, place)
-            total, pages, place = total + unpacked, pages + 1, place + length + size
+            unpacked, taken, length = _page_sizes(stream, place)
+            total, pages, place = total + unpacked, pages + 1, place + length + taken
             limit.check_unpacked(total, packed, what)
             if pages > MAX_PAGES:
                 raise ResultError(

@@ -32,11 +32,22 @@ class PatternSums:
         for k, pattern in enumerate(patterns):
             seen = np.flatnonzero(~pattern)
             part = of_block(tuple(self._names[j] for j in seen), block[np.ix_(rows[member.ravel() == k], seen)])
-            key = pattern.tobytes()
-            self._found[key] = self._found[key].joined(part) if key in self._found else part
+            self._join(pattern.tobytes(), part)
+        self._check()
+
+    def add(self, later: "PatternSums") -> None:
+        """Add the sums of rows that follow."""
+        for key, part in later._found.items():
+            self._join(key, part)
+        self._check()
+
+    def _join(self, key: bytes, part: TableMoments) -> None:
+        self._found[key] = self._found[key].joined(part) if key in self._found else part
+
+    def _check(self) -> None:
         if sum(one.products.size for one in self._found.values()) > MOST_NUMBERS:
             raise DataError(
-                f"cells are missing in more than {len(self._found):,} different patterns, too many to sum up each",
+                f"cells are missing in more than {len(self._found):,} different patterns, too many to sum up",
                 hint="use missing='drop', drop the columns with the most missing values, or use a sample of the rows",
             )
 
@@ -84,7 +95,7 @@ def estimated(totals: TableMoments) -> TableMoments:
     return replace(
         totals, n=n, shift=low, offset=mean * spread, products=n * covariance * np.outer(spread, spread),
         low=_extreme(np.fmin, parts, places, "low"), high=_extreme(np.fmax, parts, places, "high"),
-        missing=np.zeros_like(totals.missing), dropped=0, worth=effective(pairs) / n, patterns=(),
+        missing=np.zeros_like(totals.missing), dropped=0, worth=effective(pairs) / n, patterns=(), resamples=None,
     )  # fmt: skip
 
 

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from drbo.data.files import refusing
-from drbo.data.packed import MAX_RATIO, InputLimit
-from drbo.data.parquet import checked_schema, n_cells, refusing_parquet
-from drbo.data.table_moments import block_rows
-from drbo.data.text import check_unique, text_pieces
+from drbo.data.parquet import n_cells
+from drbo.data.parquet_groups import NO_LIMIT, batches_of, runs_of, schema_of
+from drbo.data.text import TextFile, check_unique, text_pieces
 from drbo.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -17,13 +16,9 @@ if TYPE_CHECKING:
 
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
-DATABASES = (".db", ".sqlite", ".sqlite3")
+SQLITE, DUCKDB = (".db", ".sqlite", ".sqlite3"), (".duckdb", ".ddb")
 #: A fit of a table in memory takes about so many times the memory of its numbers.
 COPIES = 8
-#: Bytes of the buffers of all columns of a Parquet file, and of one at least.
-BUFFERS, LEAST_BUFFER = 2**26, 2**14
-#: Bytes of a stream: as many as there are, but what is packed unpacks to no more than a multiple of it.
-NO_LIMIT = InputLimit(2**62, MAX_RATIO)
 
 
 @dataclass(frozen=True)
@@ -81,10 +76,11 @@ def named(path: Path) -> Named:
         raise DataError(f"file '{path}' does not exist", hint="check the path and the spelling")
     name = file.name.lower()
     found = Named(file, table, Path(name.removesuffix(".gz")).suffix, name.endswith(".gz"))
-    if found.suffix not in (TEXT if found.zipped else (*TEXT, *DATABASES, *PARQUET)):
+    if found.suffix not in (TEXT if found.zipped else (*TEXT, *SQLITE, *DUCKDB, *PARQUET)):
         raise DataError(
             f"file '{path}' cannot be read piece by piece",
-            hint="use Parquet (a file or a folder), text (.csv, .tsv, .txt), an SQLite table, or moments (.npz)",
+            hint="use Parquet (a file or a folder), text (.csv, .tsv, .txt), an SQLite or DuckDB table, or moments "
+            "(.npz)",
         )
     return found
 
@@ -94,13 +90,21 @@ def frames_of(path: Path, how: Reading) -> Generator["pd.DataFrame"]:
     found = named(path)
     with refusing(path, DataError):
         if found.suffix in PARQUET:
-            yield from (batch.to_pandas() for batch in batches_of(path, how))
+            names = chosen_columns(schema_of(path).names, how, path)
+            yield from (batch.to_pandas() for run in runs_of(path) for batch in batches_of(path, names, run))
             return
-        for frame in _of_database(found) if found.suffix in DATABASES else _of_text(found, how):
+        readers = dict.fromkeys(SQLITE, _of_sqlite) | dict.fromkeys(DUCKDB, _of_duckdb)
+        for frame in readers.get(found.suffix, _of_text)(found, how):
             yield frame[list(chosen_columns(list(frame.columns), how, path))]
 
 
-def _of_database(found: Named) -> Iterator["pd.DataFrame"]:
+def _of_duckdb(found: Named, _how: Reading) -> Iterator["pd.DataFrame"]:
+    from drbo.data.duck import duckdb_pieces
+
+    return duckdb_pieces(found.file, found.table, [])
+
+
+def _of_sqlite(found: Named, _how: Reading) -> Iterator["pd.DataFrame"]:
     import pandas as pd
 
     from drbo.data.sqlite import sqlite_pieces
@@ -114,27 +118,7 @@ def _of_database(found: Named) -> Iterator["pd.DataFrame"]:
 
 def _of_text(found: Named, how: Reading) -> Iterator["pd.DataFrame"]:
     separator = how.separator or ("\t" if found.suffix in (".tsv", ".tab") else None)
-    given: dict[str, Any] = {"header": how.header, "zipped": found.zipped, "encoding": how.encoding}
-    return text_pieces(found.file, separator=separator, limit=NO_LIMIT, **given)
-
-
-def schema_of(path: Path) -> Any:
-    """Return the names and types of the columns of a Parquet file, whose pages are checked first."""
-    with refusing_parquet(path) as (pyarrow, parquet):
-        schema = checked_schema(pyarrow, parquet, path, NO_LIMIT)
-    check_unique(schema.names, f"file '{path}': ")
-    return schema
-
-
-def batches_of(path: Path, how: Reading) -> Iterator[Any]:
-    """Yield the chosen columns of a Parquet file as batches of pyarrow."""
-    names = chosen_columns(schema_of(path).names, how, path)
-    with refusing_parquet(path) as (pyarrow, parquet):
-        # Otherwise pyarrow holds whole row groups, or the whole file, in memory.
-        each = max(LEAST_BUFFER, BUFFERS // max(1, len(names)))
-        file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=each)
-        yield from file.iter_batches(batch_size=block_rows(len(names)), columns=list(names))
-        pyarrow.default_memory_pool().release_unused()
+    return text_pieces(TextFile(found.file, found.zipped, separator, how.header, how.encoding), NO_LIMIT)
 
 
 def chosen_columns(names: Sequence[Any], how: Reading, path: Path) -> tuple[str, ...]:

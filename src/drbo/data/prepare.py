@@ -129,7 +129,7 @@ class Preparation:
         if found is None or not found.dependent or all(len(np.unique(c)) <= FEW_VALUES for c in table.values.T):
             return table, notes
         share = found.share(table.n_all)
-        told = f"every row counts as {share:.2g} rows: neighbours are alike"
+        told = f"every row counts as {share:.2g} rows, because neighbouring rows are similar"
         if table.totals is not None:
             return replace(table, totals=replace(table.totals, worth=share)), (*notes, told)
         weights = np.full(table.n_rows, share) if table.weights is None else table.weights * share
@@ -148,7 +148,7 @@ class Preparation:
                     f"moments cannot be combined with {what}: the rows behind them are not known",
                     hint=f"fit the table itself, or omit {what}",
                 )
-        if len(totals.sample) == totals.n > 0 and not totals.patterns:  # nothing was left out of it
+        if totals.all_kept:
             return self._of_sample(totals)
         table, notes = checked_totals(
             totals, missing=self.missing, on_constant=self.on_constant, on_collinear=self.on_collinear

@@ -14,7 +14,7 @@ from drbo.data.frames import as_frame, check_unicode
 from drbo.data.number_text import numbers_from_text
 from drbo.data.packed import TOO_LARGE, InputLimit, open_zip
 from drbo.data.parquet import read_parquet
-from drbo.data.text import read_text
+from drbo.data.text import TextFile, read_text
 from drbo.errors import DataError, DrboError, SettingsError
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 #: What a table may hold as numpy's letters of kinds; dates and complex numbers get a better message later.
 _KINDS = "biufcmMUS"
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
-_DATABASES = (".db", ".sqlite", ".sqlite3")
+_SQLITE, _DUCKDB = (".db", ".sqlite", ".sqlite3"), (".duckdb", ".ddb")
 _SUFFIXES = (
     ".csv, .tsv, .txt, .tab, .dat, .data (each also with .gz), .parquet, .pq, .feather, .arrow, .xlsx, .xlsm, "
-    ".db, .sqlite, .sqlite3, .npz, .npy"
+    ".db, .sqlite, .sqlite3, .duckdb, .ddb, .npz, .npy"
 )
 #: What a table from standard input is, by its first bytes; anything else is text.
 _MAGIC = {
@@ -51,9 +51,10 @@ def read_table(
 
     Text (``.csv``, ``.tsv``, ``.txt``, also with ``.gz``) has one name per column in the first line. Separator,
     encoding and decimal mark are detected; currency signs and thousands marks are removed. ``.xlsx`` needs
-    python-calamine, ``.parquet`` and ``.feather`` need pyarrow. ``file.db::table`` is a table of an SQLite database.
-    ``.npz`` holds the table as ``X`` or as its only 2-D array, and may hold ``names``. ``.npy`` is one 2-D array. ``-``
-    is standard input. Values are not judged here: see :func:`drbo.data.check.check_table`.
+    python-calamine, ``.parquet`` and ``.feather`` need pyarrow. ``file.db::table`` is a table of an SQLite database,
+    ``file.duckdb::table`` one of DuckDB. ``.npz`` holds the table as ``X`` or as its only 2-D array, and may hold
+    ``names``. ``.npy`` is one 2-D array. ``-`` is standard input. Values are not judged here: see
+    :func:`drbo.data.check.check_table`.
 
     Parameters
     ----------
@@ -120,8 +121,7 @@ def _read_file(
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if suffix in _TEXT:
         separator = separator or ("\t" if suffix in (".tsv", ".tab") else None)
-        how: dict[str, Any] = {"separator": separator, "header": header, "zipped": zipped, "encoding": encoding}
-        return read_text(path, **how, limit=limit, decimal=decimal, notes=notes)
+        return read_text(TextFile(path, zipped, separator, header, encoding), limit, decimal, notes)
     if not zipped and suffix in (".parquet", ".pq"):
         return as_frame(read_parquet(path, limit))
     if not zipped and suffix in (".feather", ".arrow"):
@@ -131,10 +131,11 @@ def _read_file(
     if not zipped and suffix in (".xlsx", ".xlsm"):
         frame = read_excel(path, limit, sheet=sheet, header=header, notes=notes)
         return numbers_from_text(as_frame(frame), notes, decimal=decimal)
-    if not zipped and suffix in _DATABASES:
+    if not zipped and suffix in (*_SQLITE, *_DUCKDB):
+        from drbo.data.duck import read_duckdb
         from drbo.data.sqlite import read_sqlite
 
-        frame = read_sqlite(path, table, limit, notes)
+        frame = (read_sqlite if suffix in _SQLITE else read_duckdb)(path, table, limit, notes)
         return numbers_from_text(as_frame(frame), notes, decimal=decimal)
     raise DataError(f"file '{path}' has an unknown extension; allowed are {_SUFFIXES}", hint="save the table as CSV")
 

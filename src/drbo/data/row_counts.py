@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 FEW_LEVELS = 10
 #: Rows of the first piece that tell whether a table is one of categories.
 FIRST_ROWS = 10_000
+#: Rows that are counted at once, about.
+MERGED_ROWS = 2**18
 #: Cells of all different rows at most: beyond it, counts take as much memory as the table.
 MOST_CELLS = 2**24
 
@@ -60,7 +62,7 @@ def counted(pieces: Iterable["pd.DataFrame"], where: Path) -> RowCounts:
 
     parts = list[pd.DataFrame]()
     held = 0
-    for piece in _alike(pieces, where):
+    for piece in _merged(_alike(pieces, where)):
         parts.append(_grouped(piece.assign(**{_COUNT: 1}), list(piece.columns)))
         held += parts[-1].size
         if held > 2 * MOST_CELLS:
@@ -70,6 +72,20 @@ def counted(pieces: Iterable["pd.DataFrame"], where: Path) -> RowCounts:
     total = _joined(parts)
     _check_size(total.size, where)
     return RowCounts(total.drop(columns=_COUNT), total[_COUNT].to_numpy(dtype=np.int64))
+
+
+def _merged(pieces: Iterable["pd.DataFrame"]) -> Iterator["pd.DataFrame"]:
+    """Yield larger pieces: small ones take several times as long to count."""
+    import pandas as pd
+
+    held = list[pd.DataFrame]()
+    for piece in pieces:
+        held.append(piece)
+        if sum(map(len, held)) >= MERGED_ROWS:
+            yield pd.concat(held, ignore_index=True)
+            held.clear()
+    if held:
+        yield pd.concat(held, ignore_index=True)
 
 
 _COUNT = "\0count"  # no column of a table is called so

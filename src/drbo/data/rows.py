@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from drbo.data.lines import check_width
 from drbo.data.text import check_unique, numbered
-from drbo.errors import DataError
+from drbo.errors import DataError, name_hint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,3 +54,18 @@ def columns_as_frame(
     if not rows:
         raise DataError(f"{what} has column names but no rows", hint="a table needs at least 3 rows")
     return pd.DataFrame({name: pd.Series([row[j] for row in rows]) for name, j in zip(names, used, strict=True)})
+
+
+def chosen_table(tables: list[str], wanted: str, what: str, example: str, notes: list[str]) -> str:
+    """Return the table of a database that is wanted; without a name, the only one that there is."""
+    if wanted in tables:
+        return wanted
+    if wanted and tables:
+        raise DataError(f"{what} has no table '{wanted:.80}'", hint=name_hint(wanted, tables, "tables"))
+    if len(tables) != 1:
+        raise DataError(
+            f"{what} has {len(tables)} tables: {', '.join(tables) or 'none':.300}",
+            hint=f"name one after two colons, as in {example}::patients",
+        )
+    notes.append(f"table '{tables[0]}'")
+    return tables[0]

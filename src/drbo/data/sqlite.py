@@ -11,8 +11,8 @@ from urllib.parse import quote
 from drbo.data.files import BYTES_PER_TEXT
 from drbo.data.lines import MAX_COLUMNS
 from drbo.data.packed import InputLimit
-from drbo.data.rows import columns_as_frame
-from drbo.errors import DataError, name_hint
+from drbo.data.rows import chosen_table, columns_as_frame
+from drbo.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +50,8 @@ def sqlite_pieces(path: Path, table: str, notes: list[str]) -> Iterator[list[Any
             database.text_factory = lambda raw: raw.decode(errors="replace")
             database.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY)
             plain = [str(name) for name, sql in database.execute(_TABLES) if not _VIRTUAL.match(str(sql))]
-            name = _chosen([name for name in plain if not name.startswith("sqlite_")], table, what, notes)
+            plain = [name for name in plain if not name.startswith("sqlite_")]
+            name = chosen_table(plain, table, what, "data.db", notes)
             quoted = name.replace('"', '""')
             cursor = database.execute(f'SELECT * FROM "{quoted}"')
             yield [str(column[0]) for column in cursor.description]
@@ -63,17 +64,3 @@ def sqlite_pieces(path: Path, table: str, notes: list[str]) -> Iterator[list[Any
             f"{what} is not a complete SQLite database, or table '{table}' is not a plain one: {error!s:.200}",
             hint="export the table as CSV",
         ) from error
-
-
-def _chosen(tables: list[str], wanted: str, what: str, notes: list[str]) -> str:
-    if wanted in tables:
-        return wanted
-    if wanted and tables:
-        raise DataError(f"{what} has no table '{wanted:.80}'", hint=name_hint(wanted, tables, "tables"))
-    if len(tables) != 1:
-        raise DataError(
-            f"{what} has {len(tables)} tables: {', '.join(tables) or 'none':.300}",
-            hint="name one after two colons, as in data.db::patients",
-        )
-    notes.append(f"table '{tables[0]}'")
-    return tables[0]

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.moments import Moments
+from drbo.data.resamples import ResampledSums, Resamples
 from drbo.errors import DataError
 from drbo.threads import one_blas_thread
 
@@ -20,6 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 #: Cells and rows of a block at most; in wide tables, so many columns per row: to join blocks must not take long.
 BLOCK_CELLS, MOST_ROWS, COLUMNS_PER_ROW = 2**21, 2**14, 8
+FEW_ROWS = 64
 #: Cells of the rows that are kept as a sample, and rows at least: what shuffles and tests of residuals use at most.
 SAMPLE_CELLS, SAMPLE_ROWS = 2**22, 3_000
 #: Rows that describe a table: so many cells, but at least so many rows in all and per column.
@@ -54,6 +56,7 @@ class TableMoments:
     dropped: int = 0  # rows with such a cell: they are not in the sums
     worth: float = 1.0  # what a row counts as
     patterns: tuple["TableMoments", ...] = ()  # of the rows that were left out: the columns that are seen in them
+    resamples: Resamples | None = None  # of the same rows, drawn while they were read
     sample: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (k, d) some of the rows, drawn at random
     first: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (m, d) the first rows
 
@@ -74,6 +77,11 @@ class TableMoments:
     def mean(self) -> Floats:
         """The means (d,)."""
         return self.shift + self.offset
+
+    @property
+    def all_kept(self) -> bool:
+        """Whether the sample holds all rows."""
+        return len(self.sample) == self.n > 0 and not self.patterns
 
     @cached_property
     def moments(self) -> Moments:
@@ -104,7 +112,23 @@ class TableMoments:
             whole=self.whole & other.whole,
             missing=self.missing + other.missing,
             dropped=self.dropped + other.dropped,
+            resamples=self._resamples_with(other),
         )
+
+    def _resamples_with(self, other: "TableMoments") -> Resamples | None:
+        """Return the resamples of both sets of rows: as many as both have."""
+        if self.resamples is None or other.resamples is None:
+            return None
+        return self.resamples.joined(other.resamples, other.shift - self.shift)
+
+    def resample(self, number: int) -> "TableMoments":
+        """Return the moments of one of the resamples, which count rows as those of the table do."""
+        assert self.resamples is not None
+        drawn = self.resamples
+        return replace(
+            self, n=int(drawn.n[number]), offset=drawn.offset[number], products=drawn.products[number],
+            resamples=None, sample=self.sample[:0], first=self.first[:0],
+        )  # fmt: skip
 
     def take(self, columns: npt.NDArray[np.intp]) -> "TableMoments":
         """Return the moments of these columns, in this order."""
@@ -113,6 +137,7 @@ class TableMoments:
             names=tuple(self.names[j] for j in columns),
             products=np.ascontiguousarray(self.products[np.ix_(columns, columns)]),
             **{name: getattr(self, name)[columns] for name in ("shift", "offset", "low", "high", "whole", "missing")},
+            resamples=None if self.resamples is None else self.resamples.take(columns),
             **{name: rows[:, columns] for name in ("sample", "first") if (rows := getattr(self, name)).size},
         )
 
@@ -121,12 +146,15 @@ def summed(
     names: Sequence[str],
     pieces: Iterable[Floats],  # (any, d) each; NaN where a cell is missing
     *,
-    kept: "KeptRows | None" = None,
+    place: int = 0,
+    see: Callable[[Floats, int], None] = lambda _rows, _place: None,
     incomplete: Callable[[Floats], None] | None = None,
+    resampled: ResampledSums | None = None,
 ) -> TableMoments:
     """Return the moments of the rows of one file, whatever the size of the pieces in which they come.
 
-    ``kept`` is shown the rows, to keep some of them, and ``incomplete`` every block with a missing cell.
+    ``see`` is shown the complete rows of every block, with the row of the file at which it begins (the first one of all
+    at ``place``), ``incomplete`` every block with a missing cell. ``resampled`` adds up resamples of the rows.
 
     Examples
     --------
@@ -142,9 +170,12 @@ def summed(
             total = total.joined(part)
             if part.dropped and incomplete is not None:
                 incomplete(block)
-            if kept is not None:
-                kept.see(block if not part.dropped else block[~np.isnan(block).any(axis=1)])
-    return total
+            rows = block if not part.dropped else block[~np.isnan(block).any(axis=1)]
+            see(rows, place)
+            if resampled is not None:
+                resampled.see(rows, place)
+            place += len(block)
+    return total if resampled is None else replace(total, resamples=resampled.resamples(total.shift))
 
 
 def block_rows(n_columns: int) -> int:
@@ -174,6 +205,9 @@ def blocks_of(pieces: Iterable[Floats], n_columns: int) -> Iterator[Floats]:
     size = block_rows(n_columns)
     block, filled = np.empty((size, n_columns), order="F"), 0
     for piece in pieces:
+        if not filled and len(piece) == size and piece.flags.f_contiguous:  # laid out as a block is: the same bits
+            yield piece
+            continue
         start = 0
         while start < len(piece):
             count = min(size - filled, len(piece) - start)
@@ -210,52 +244,18 @@ def of_block(names: tuple[str, ...], block: Floats) -> TableMoments:
     products = centred.T @ centred - len(block) * np.outer(offset, offset)
     return TableMoments(
         names, len(block), shift, offset, products, block.min(axis=0), block.max(axis=0),
-        (block == np.rint(block)).all(axis=0), missing, dropped,
+        _whole(block), missing, dropped,
     )  # fmt: skip
 
 
-class KeptRows:
-    """Keeps the first rows of all files and a random sample: those rows whose random keys are the smallest.
-
-    The keys depend on the seed and on the place of a row among all rows that are seen, in fixed blocks.
-    """
-
-    def __init__(self, n_columns: int, seed: int = 0) -> None:
-        self.size = max(SAMPLE_ROWS, SAMPLE_CELLS // max(1, n_columns))
-        self._most_first = describing_rows(n_columns)
-        self._first: list[Floats] = []
-        self._rng = np.random.default_rng(seed)
-        self._keys: list[Floats] = []
-        self._drawn: list[Floats] = []  # the rows of these keys
-        self._n_seen = self._n_drawn = 0
-        self._threshold = np.inf
-
-    def see(self, rows: Floats) -> None:
-        """Look at some more rows."""
-        left = self._most_first - self._n_seen
-        if left > 0:
-            self._first.append(rows[:left].copy())
-        keys = self._rng.random(len(rows))
-        taken = np.flatnonzero(keys < self._threshold)
-        self._keys.append(keys[taken])
-        self._drawn.append(rows[taken])
-        self._n_seen, self._n_drawn = self._n_seen + len(rows), self._n_drawn + len(taken)
-        if self._n_drawn >= 2 * self.size:
-            self._compact()
-
-    def rows(self) -> tuple[Floats, Floats]:
-        """Return the sample, in the order of the table, and the first rows."""
-        self._compact()
-        return self._drawn[0], np.concatenate(self._first) if self._first else self._drawn[0]
-
-    def _compact(self) -> None:
-        """Leave out all but the smallest keys."""
-        keys, rows = np.concatenate(self._keys), np.concatenate(self._drawn)
-        if len(keys) > self.size:
-            smallest = np.sort(np.argpartition(keys, self.size)[: self.size])
-            keys, rows = keys[smallest], rows[smallest]
-            self._threshold = float(keys.max())
-        self._keys, self._drawn, self._n_drawn = [keys], [rows], len(keys)
+def _whole(block: Floats) -> npt.NDArray[np.bool_]:
+    """Return which columns hold whole numbers alone; a few rows tell of most that do not."""
+    some = block[:FEW_ROWS]
+    found = (some == np.rint(some)).all(axis=0)
+    maybe = np.flatnonzero(found)
+    if len(maybe):
+        found[maybe] = (block[:, maybe] == np.rint(block[:, maybe])).all(axis=0)
+    return np.asarray(found)
 
 
 def _difference(ours: Sequence[str], theirs: Sequence[str]) -> str:

@@ -32,6 +32,33 @@ _SHOWN_MARKS = {"\t": "tab", " ": "space"}
 _CELL_BYTES = 8
 
 
+class TextFile(NamedTuple):
+    """A text file, and what is said about it; the first lines say what is left open."""
+
+    path: Path
+    zipped: bool
+    separator: str | None
+    header: bool
+    encoding: str | None
+
+    def dialect(self, limit: InputLimit, encoding: str | None = None) -> "Dialect":
+        """Return how the file is cut into cells, in this encoding or its own."""
+        separator, encoding = self.separator, encoding or (self.encoding and checked_encoding(self.encoding))
+        if separator is not None and (len(separator) != 1 or separator in '"\r\n' or not separator.isascii()):
+            raise SettingsError(
+                f"separator must be one ASCII character, got {separator!r}", hint="for example ';' or a tab"
+            )
+        head = next(pieces_of(self.path, self.zipped, limit), b"")[:HEAD_BYTES]
+        chosen = encoding or encoding_of(head)
+        if separator is not None:
+            return Dialect(separator, self.header, self.zipped, chosen)
+        text = codecs.decode(head, chosen, "ignore").removeprefix("\ufeff")
+        if len(head) == HEAD_BYTES:  # the last line is cut
+            text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1] or text
+        mark = separator_of(text)
+        return Dialect(mark, self.header, self.zipped, chosen, aligned=mark == " ")
+
+
 class Dialect(NamedTuple):
     """How a text file is cut into cells."""
 
@@ -42,72 +69,25 @@ class Dialect(NamedTuple):
     aligned: bool = False  # any number of spaces stands between two cells
 
 
-def text_pieces(
-    path: Path,
-    *,
-    separator: str | None,
-    header: bool,
-    zipped: bool,
-    limit: InputLimit,
-    encoding: str | None = None,
-) -> Iterator["pd.DataFrame"]:
+def text_pieces(file: TextFile, limit: InputLimit) -> Iterator["pd.DataFrame"]:
     """Yield the rows of a text file, some thousand at a time; its numbers have a decimal point."""
-    found = encoding and checked_encoding(encoding)
-    how = _dialect(path, _checked_separator(separator), header, zipped, found, limit)
-    for frame in _frames(path, [], how, limit):
+    for frame in _frames(file.path, [], file.dialect(limit), limit):
         yield numbers_from_text(frame, [], decimal=".")
 
 
-def _checked_separator(separator: str | None) -> str | None:
-    if separator is not None and (len(separator) != 1 or separator in '"\r\n' or not separator.isascii()):
-        raise SettingsError(
-            f"separator must be one ASCII character, got {separator!r}", hint="for example ';' or a tab"
-        )
-    return separator
-
-
-def read_text(
-    path: Path,
-    *,
-    separator: str | None,
-    header: bool,
-    zipped: bool,
-    limit: InputLimit,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    notes: list[str] | None = None,
-) -> "pd.DataFrame":
+def read_text(file: TextFile, limit: InputLimit, decimal: str | None, notes: list[str]) -> "pd.DataFrame":
     """Return the table of a text file; see :func:`drbo.data.read.read_table`."""
-    separator = _checked_separator(separator)
-    found = encoding and checked_encoding(encoding)
-    notes = [] if notes is None else notes
     try:
-        return _read(path, _dialect(path, separator, header, zipped, found, limit), limit, decimal, notes)
+        return _read(file.path, file.dialect(limit), limit, decimal, notes)
     except NotUtf8Error as error:
-        if encoding is not None or error.damaged:
+        if file.encoding is not None or error.damaged:
             raise
         try:
-            other = _dialect(path, separator, header, zipped, OTHER_ENCODING, limit)
-            frame = _read(path, other, limit, decimal, notes)
+            frame = _read(file.path, file.dialect(limit, OTHER_ENCODING), limit, decimal, notes)
         except DataError as second:
             raise error if "text: " in second.message else second from None
         notes.insert(0, f"{OTHER_ENCODING} encoding")
         return frame
-
-
-def _dialect(
-    path: Path, separator: str | None, header: bool, zipped: bool, encoding: str | None, limit: InputLimit
-) -> Dialect:
-    """Return how a file is cut into cells, by its first lines where nobody says it."""
-    head = next(pieces_of(path, zipped, limit), b"")[:HEAD_BYTES]
-    chosen = encoding or encoding_of(head)
-    if separator is not None:
-        return Dialect(separator, header, zipped, chosen)
-    text = codecs.decode(head, chosen, "ignore").removeprefix("\ufeff")
-    if len(head) == HEAD_BYTES:  # the last line is cut
-        text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1] or text
-    mark = separator_of(text)
-    return Dialect(mark, header, zipped, chosen, aligned=mark == " ")
 
 
 def _read(path: Path, how: Dialect, limit: InputLimit, decimal: str | None, notes: list[str]) -> "pd.DataFrame":

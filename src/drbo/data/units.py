@@ -1,7 +1,10 @@
-"""Columns without units: standardised, so that no unit of measurement can decide anything."""
+"""Columns without units: standardised or ranked, so that no unit of measurement can decide anything."""
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 #: Digits after the point of standardised columns that count.
 UNIT_DIGITS = 9
@@ -39,3 +42,30 @@ def unit_free(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """
     rounded: npt.NDArray[np.float64] = np.round(standardized(values), UNIT_DIGITS)
     return rounded
+
+
+def normal_scores(column: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return the standard normal quantiles of a column's ranks; equal values share the mean of their ranks.
+
+    Examples
+    --------
+    >>> np.round(normal_scores([5.0, 100.0, 6.0]), 3).tolist()
+    [-0.967, 0.967, 0.0]
+    """
+    x = np.asarray(column, dtype=np.float64)
+    _, place, counts = np.unique(x, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2  # the mean rank of each value
+    scores: npt.NDArray[np.float64] = ndtri((ranks[place] - 0.5) / len(x))
+    return scores
+
+
+def ranked(values: npt.NDArray[np.float64], categorical: Sequence[int] = ()) -> npt.NDArray[np.float64]:
+    """Return the table with the normal scores of every numeric column in its place.
+
+    Examples
+    --------
+    >>> ranked(np.array([[1.0, 0.0], [9.0, 1.0], [3.0, 0.0]]), categorical=[1]).round(2).tolist()
+    [[-0.97, 0.0], [0.97, 1.0], [0.0, 0.0]]
+    """
+    columns = [column if j in set(categorical) else normal_scores(column) for j, column in enumerate(values.T)]
+    return np.column_stack(columns)

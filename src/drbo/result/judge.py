@@ -44,7 +44,7 @@ Floats = npt.NDArray[np.float64]
 #: Permuted graphs that are tested, where nothing is said: as many as take seconds.
 PERMUTATIONS = {"gaussian": 200, "g-test": 100, "kci": 20}
 PATIENCE = 3  # of these searches
-NONLINEAR = ("gp", "gp-nv", "gp-ev", "splines")
+NONLINEAR = ("gp", "gp-nv", "gp-ev", "splines", "splines-ranks")
 DISCRETE = ("bdeu", "bic-discrete", "logistic")
 
 

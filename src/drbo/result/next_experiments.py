@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 ASSUMPTIONS = (
     "the score is right about links and supported arrows, and no cause is hidden",
     "an experiment sets one column at random, with the spread that it has in the table, and changes nothing else",
-    "all graphs that are left are equally likely: an assumed arrow on its own has probability 0.5",
+    "all remaining graphs are equally likely: an assumed arrow on its own has probability 0.5",
 )
 LINEAR = "relations are linear, as strong as in the graph; an edge is settled at odds of 100"
 PERFECT = "every experiment has enough rows (how many is known for linear scores only)"
@@ -66,7 +66,7 @@ def next_experiments(
     prices = _prices(costs, names)
     for name, value in (("rows", rows), ("batch", batch)):
         if value is not None and value < 1:
-            raise SettingsError(f"{name} must be at least 1, got {value}", hint=f"leave out {name} for the default")
+            raise SettingsError(f"{name} must be at least 1, got {value}", hint=f"omit {name} for the default")
     best, per_row = _left(result, rows)
     if not best.parts:
         return NextExperiments(goal=words, rows=rows)
@@ -191,9 +191,9 @@ def _named_edges(names: Sequence[str], edges: Sequence[tuple[int, int]]) -> tupl
 def _basis(parts: Sequence[Ways]) -> str:
     """Return the number of graphs that are left, in words."""
     if not all(part.listed for part in parts):
-        return "a sample of the graphs that are left"
+        return "a sample of the remaining graphs"
     count = prod(len(part.forward) for part in parts)
-    return f"{count:,} graphs are left"
+    return f"{count:,} graphs remain"
 
 
 def _question(goal: str, names: Sequence[str]) -> tuple[Question | None, str]:

@@ -59,7 +59,7 @@ def adjustment(pag: Marks, member: Mag, source: int, target: int, names: tuple[s
     if not m_separated(cut, source, target, chosen):
         return Adjustment(
             None,
-            reason=f"no set of columns blocks every path from '{names[source]}' to '{names[target]}' that is no effect",
+            reason=f"no set of columns blocks every non-causal path from '{names[source]}' to '{names[target]}'",
         )
     near = member.adjacent[target]
     for node in sorted(chosen, key=lambda node: (bool(near[node]), node)):  # what explains the target stays

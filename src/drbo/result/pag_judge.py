@@ -70,7 +70,7 @@ def judge_mag(
     check_counts(n_random, n_permutations, time_limit)
     kind = "gaussian" if test == "auto" else test
     if kind == "g-test":
-        raise SettingsError("graphs with hidden causes are about numbers, not categories", hint="use test='gaussian'")
+        raise SettingsError("graphs with hidden causes are judged on numeric columns only", hint="use test='gaussian'")
     with Deadline(time_limit):
         table, rng = _rows(X, names, groups, seed), np.random.default_rng(seed)
         scores = _scores(table, score_options, graph, n_random, rng)

@@ -98,15 +98,15 @@ class NextExperiments:
             f"about {self.goal} ({self.basis})."
         ]
         if not self.experiments:
-            why = "all graphs that are left agree" if self.unknown < ROUNDING else "no column that can be changed helps"
-            lines.append(f"No experiment would tell anything about that: {why}.")
+            why = "all remaining graphs agree" if self.unknown < ROUNDING else "no column that can be changed helps"
+            lines.append(f"No experiment would help: {why}.")
         else:
             rows = "with enough rows" if self.rows is None else f"{self.rows:,} rows each"
             lines.append(f"Experiments by expected information per cost, {rows}:")
         for place, one in enumerate(self.experiments[:SHOWN], start=1):
             lines += ["", *_words(place, one)]
         if len(self.experiments) > SHOWN:
-            lines += ["", f"{len(self.experiments) - SHOWN} more tell less."]
+            lines += ["", f"{len(self.experiments) - SHOWN} more are less informative."]
         if len(self.batch) > 1:
             lines += [
                 "",

@@ -26,7 +26,7 @@ class Scoring:
     equivalent: bool  # the score ties all DAGs of an equivalence class; with experiments, of the interventional class
     options: dict[str, Any] = field(default_factory=dict)  # penalty and whatever else the score was built with
     assumption: str = "the score distinguishes equivalent graphs"  # what decides directions where independence does not
-    regression: Literal["linear", "splines"] | None = (
+    regression: Literal["linear", "splines", "ranks"] | None = (
         None  # class arrows need families that pass checks of its residuals
     )
     evidence_scale: float | None = None  # units of the score per unit of log evidence; None: it is no evidence

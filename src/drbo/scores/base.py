@@ -70,8 +70,9 @@ class Score:
     #: What directs an edge that equivalent DAGs disagree on; read only where the score is not equal for them.
     assumption: str = "the score distinguishes equivalent graphs"
     #: The regression on whose residuals its arrows rest: class arrows then need families whose residuals pass a check.
-    #: "splines" is for effects of any shape with additive noise; None: arrows rest on something else.
-    regression: Literal["linear", "splines"] | None = None
+    #: "splines" is for effects of any shape with additive noise, "ranks" for the same between normal scores of ranks;
+    #: None: arrows rest on something else.
+    regression: Literal["linear", "splines", "ranks"] | None = None
     #: The score is this many times a log evidence (2 for a BIC on the paper's scale); None: it is none.
     evidence_scale: float | None = None
     #: The score rises with every parent that is added to ``local``: a superset never fits worse.

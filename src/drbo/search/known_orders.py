@@ -32,3 +32,37 @@ def climb(
     A node that has no family inside its predecessors counts minus infinity.
     """
     return _core.climb_known(order, words, shares, starts, visits)
+
+
+class KnownFamilies:
+    """Families with their shares, sorted once for many climbs.
+
+    Examples
+    --------
+    >>> parents = np.array([[False, False], [False, False], [True, False]])
+    >>> families = KnownFamilies(np.array([0, 1, 1]), parents, np.array([0.0, 0.0, 2.0]))
+    >>> order, chosen, total = families.climb(np.array([1, 0]), np.arange(2))
+    >>> order.tolist(), families.dag(chosen).tolist(), total
+    ([0, 1], [[False, True], [False, False]], 2.0)
+    """
+
+    def __init__(
+        self,
+        nodes: npt.NDArray[np.intp],  # (m,)
+        parents: npt.NDArray[np.bool_],  # (m, d)
+        shares: npt.NDArray[np.float64],  # (m,)
+    ) -> None:
+        rows = np.lexsort((-shares, nodes))
+        self._parents, self._shares = parents[rows], shares[rows]
+        self._words = pack(self._parents)
+        self._starts = np.searchsorted(nodes[rows], np.arange(parents.shape[1] + 1))
+
+    def climb(
+        self, order: npt.NDArray[np.int64], visits: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], float]:
+        """Climb from an order; see :func:`climb`."""
+        return climb(order, self._words, self._shares, self._starts, visits)
+
+    def dag(self, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Return the DAG (d, d) made of each node's family at the end of a climb."""
+        return np.ascontiguousarray(self._parents[chosen].T)

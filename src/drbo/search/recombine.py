@@ -5,8 +5,9 @@ import numpy.typing as npt
 
 from drbo.graph import topological_order
 from drbo.scores.families import Families
-from drbo.search import known_orders, subset_dp
+from drbo.search import subset_dp
 from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.known_orders import KnownFamilies
 from drbo.search.outcome import Evaluated
 from drbo.search.state import LARGEST, Fields, State
 
@@ -116,17 +117,12 @@ class Recombiner:
     def _climbed(
         self, shares: npt.NDArray[np.float64], order: npt.NDArray[np.int64], rng: np.random.Generator
     ) -> npt.NDArray[np.bool_]:
-        d = len(order)
-        rows = np.lexsort((-shares, self._nodes))
-        words, sorted_shares = known_orders.pack(self._parents[rows]), shares[rows]
-        starts = np.searchsorted(self._nodes[rows], np.arange(d + 1))
-        best_order, chosen, best = known_orders.climb(order, words, sorted_shares, starts, rng.permutation(d))
+        families, d = KnownFamilies(self._nodes, self._parents, shares), len(order)
+        best = families.climb(order, rng.permutation(d))
         for _ in range(RESTARTS):
-            start = _shuffled_part(best_order, rng)
-            found, families, total = known_orders.climb(start, words, sorted_shares, starts, rng.permutation(d))
-            if total > best:
-                best_order, chosen, best = found, families, total
-        return np.ascontiguousarray(self._parents[rows[chosen]].T)
+            found = families.climb(_shuffled_part(best[0], rng), rng.permutation(d))
+            best = found if found[2] > best[2] else best
+        return families.dag(best[1])
 
 
 def _shuffled_part(order: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:

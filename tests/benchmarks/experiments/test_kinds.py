@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from benchmarks.experiments.kinds import KINDS, simulated
+from benchmarks.experiments.kinds import KINDS, SCALES, simulated
 from drbo.graph import check_dag
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *SCALES])
 def test_tables_are_standardised_and_drawn_with_the_seed(kind):
     values, dag = simulated(kind, 200, seed=1)
     again, other = simulated(kind, 200, seed=1)[0], simulated(kind, 200, seed=2)[0]

@@ -63,6 +63,13 @@ def test_known_links_and_directions_of_halves_are_counted_back_from_f1():
     assert "| `splines` | 1 | 0.37 +- 0.00 | 10.0 | 9.0 | 5.0 (56%) |" in text
 
 
+def test_scores_on_bent_scales_stand_side_by_side():
+    row = {"kind": "lognormal", "score": "bic-nv", "f1_half": 0.5, "ranks_fit": True}
+    rows = [row, {**row, "score": "splines-ranks", "f1_half": 0.75}, {**row, "ranks_fit": "False", "f1_half": 0.7}]
+    text = scores.scales([*rows, {**rows[1], "ranks_fit": "False"}])
+    assert "| lognormal | 2 | 1 | 0.60 +- 0.14 | 0.75 +- 0.00 |" in text
+
+
 def test_searches_at_the_best_score_of_their_table_are_counted():
     row = {"network": "ecoli70", "table": 0, "score": "10.0", "same_in_other_units": True, "cpu_seconds": 1.0}
     rows = [row, {**row, "score": "9.9", "same_in_other_units": "False"}, {**row, "table": 1, "score": "-3.0"}]

@@ -15,9 +15,22 @@ pytest.importorskip("pyarrow")
 def test_all_programs_agree(tmp_path):
     path = tmp_path / "table.parquet"
     big_tables.write_table(path, 500, 4)
-    found = {name: job(path)[1] for name, job in covariance_jobs.METHODS.items() if name != "duckdb"}
+    found = {name: job(path)[1] for name, job in covariance_jobs.METHODS.items() if name not in ("duckdb", "drbo fit")}
     for matrix in found.values():
         assert np.allclose(matrix, found["numpy.cov"], rtol=1e-5)
+
+
+def test_a_fit_is_timed_as_a_whole(tmp_path):
+    path = tmp_path / "table.parquet"
+    big_tables.write_table(path, 500, 4)
+    _, edges = covariance_jobs.drbo_fit(path)
+    assert 0 < len(edges) <= 6
+
+
+def test_tables_are_kept(tmp_path):
+    for _ in range(2):
+        assert not list(big_tables.passes(rows=(300,), columns=3, methods=(), keep=str(tmp_path)))
+    assert [file.name for file in tmp_path.iterdir()] == ["300x3.parquet"]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")

@@ -31,3 +31,8 @@ def test_sachs_comes_first_and_the_chamber_needs_its_folder(monkeypatch, tmp_pat
     assert next(found)[0] == "sachs"
     with pytest.raises(Unavailable, match="set DRBO_DATA"):
         next(found)
+
+
+def test_only_tables_that_no_model_fits_on_their_own_scale_are_compared():
+    found = list(real_tables.scales(range(220, 221), ("linear", "lognormal"), ("bic-nv",)))
+    assert [(row["kind"], row["ranks_fit"]) for row in found] == [("lognormal", True)]

@@ -23,7 +23,7 @@ def test_the_facts_of_a_column_list_its_links_by_kind():
     facts = dict(content_of(hidden_model().result_).column_facts(1))
     assert facts["effects"] == "e"
     assert facts["linked by something hidden"] == "c"
-    assert facts["linked, not told how"] == "a"
+    assert facts["linked, unknown how"] == "a"
     assert facts["causes"] == "none"
     assert "mean" in facts
 

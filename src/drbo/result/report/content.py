@@ -49,6 +49,10 @@ MODEL = {
     "gp-nv": ("Effects are smooth functions, and the noise has variance 1 in the units of the data.",),
     "gp-ev": ("Effects are smooth functions, and all noise variances are equal, so arrows depend on the units.",),
     "splines": ("Effects are sums of smooth functions with additive noise. Arrows rest on this model.",),
+    "splines-ranks": (
+        "After every column is replaced by normal scores of its ranks, effects are sums of smooth functions with "
+        "additive noise. Arrows rest on this model.",
+    ),
     "logistic": ("Variables are binary; effects are additive on the logit scale.",),
 }
 CITATION = """\
@@ -257,6 +261,7 @@ class Content:
         ways = {
             "bootstrap": "resamples of the rows, with replacement",
             "subsample": "random halves of the rows",
+            "counted": "rows drawn with replacement",
             "block": "resamples of blocks of consecutive rows",
             "cluster": "resamples of whole clusters of rows",
             "imputation": "imputed copies of the table",

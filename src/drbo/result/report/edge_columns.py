@@ -34,7 +34,7 @@ class Column:
 #: Columns of Result.edges() that the report knows; others are shown under their own name.
 COLUMNS = {
     "direction": Column(
-        "direction", "supported: the data or you tell it; assumed: the score prefers it, unconfirmed; open: unknown"
+        "direction", "supported: by the data or by you; assumed: preferred by the score, unconfirmed; open: unknown"
     ),
     "ground": Column("ground", "what supports the direction: given by you, noise check, or class (see the details)"),
     "weight": Column("weight", "change in the effect per unit of the cause, with its other causes held fixed", "+.3g"),

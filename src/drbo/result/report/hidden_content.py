@@ -28,7 +28,7 @@ class HiddenContent(Content):
     kind_words: ClassVar[dict[str, str]] = {
         "supported": "Solid arrowhead: tests on the same data find it as well.",
         "assumed": "Hollow arrowhead: tests do not confirm it.",
-        "open": "Only circles: the data tell no more than that the two are linked.",
+        "open": "Only circles: the data show only that the two are linked.",
     }
 
     def __init__(self, result: HiddenResult) -> None:
@@ -91,7 +91,7 @@ class HiddenContent(Content):
             "causes": (pag[node] == TAIL) & (pag[:, node] == ARROW),
             "effects": (pag[node] == ARROW) & (pag[:, node] == TAIL),
             "linked by something hidden": (pag[node] == ARROW) & (pag[:, node] == ARROW),
-            "linked, not told how": (pag[node] == CIRCLE) | (pag[:, node] == CIRCLE),
+            "linked, unknown how": (pag[node] == CIRCLE) | (pag[:, node] == CIRCLE),
         }
         facts = [
             [words, ", ".join(names[k] for k in np.flatnonzero(found)) or "none"] for words, found in groups.items()

@@ -61,7 +61,7 @@ class DistrictScores:
         """Return the scores that extend a DAG score to hidden causes, or raise a ScoreError where none does."""
         hint = "use score='bic-nv' for the whole table, without targets and edge priors"
         if not isinstance(score, BicNV) or score.equal_variance:
-            raise ScoreError(f"hidden causes need a linear score, but {score.name} is none", hint=hint)
+            raise ScoreError(f"hidden causes need a linear score, but {score.name} is not linear", hint=hint)
         if len(score.groups) > 1 or score.targets is not None:
             raise ScoreError("hidden causes cannot be combined with interventions (targets)", hint=hint)
         if score.has_prior:

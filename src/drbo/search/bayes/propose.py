@@ -31,11 +31,13 @@ MIN_DESIGN = 8
 class ClimbProposer:
     """Climbs of functions drawn from a surrogate of the score, each from a DAG near the best one.
 
-    Known families count with their true values. With ``skip_known`` a DAG made of known families only is not proposed:
-    recombination has seen it. Without a surrogate the starts of the climbs are proposed themselves.
+    Known families count with their true values, and families that are being computed with the values that are expected
+    of them. With ``skip_known`` a DAG made of such families only is not proposed: recombination sees it. Without a
+    surrogate the starts of the climbs are proposed themselves.
     """
 
     finder = "climb"
+    works_ahead = True
     patience: int | None = PATIENCE
 
     def __init__(
@@ -75,7 +77,7 @@ class ClimbProposer:
             starts = np.stack([self._start(best.dags[0], boldness) for _ in range(self.settings.climbs)])
             ends = self.landscape.climb(starts, boldness, bounded=self.stalled % FREE_ROUNDS != FREE_ROUNDS - 1)
         keys = Families.from_dags(ends).keys()
-        known = np.all(np.array(self.evaluator.is_known(keys)).reshape(ends.shape[:2]), axis=1)
+        known = np.all(np.array(self.evaluator.is_asked(keys)).reshape(ends.shape[:2]), axis=1)
         _, once = np.unique(np.packbits(ends.reshape(len(ends), -1), axis=1), axis=0, return_index=True)
         fresh = np.sort(once[~np.take(known, once)] if self.settings.parts.skip_known else once)
         chosen: Dags = ends[fresh[:count]]

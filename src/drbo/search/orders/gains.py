@@ -14,7 +14,7 @@ from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.families import Families
 from drbo.scores.linear import COLLINEAR_PIVOT, RESIDUAL_FLOOR, BicEV, BicNV
 from drbo.scores.nongaussian import BicNG
-from drbo.scores.splines import SplineScore
+from drbo.scores.splines import RankSplines, SplineScore
 from drbo.search.evaluation.evaluator import Evaluator
 
 Floats = npt.NDArray[np.float64]
@@ -51,7 +51,8 @@ def steps_of(evaluator: Evaluator, constraints: Constraints, level: float | None
         return _nongaussian(score, constraints)
     if type(score) is BGe:
         return _evidence(score, constraints)
-    if type(score) is SplineScore:
+    if type(score) in (SplineScore, RankSplines):
+        assert isinstance(score, SplineScore)
         return _splines(score, constraints)
     if type(score) in (DiscreteBIC, BDeu):
         assert isinstance(score, (DiscreteBIC, BDeu))

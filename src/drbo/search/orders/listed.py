@@ -16,7 +16,7 @@ from drbo.constraints import Constraints
 from drbo.graph import topological_order
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
-from drbo.search import known_orders
+from drbo.search.known_orders import KnownFamilies
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -109,20 +109,17 @@ class Listed:
 
     def best(self, dag: Bools, rng: np.random.Generator) -> Bools:
         """Return the best DAG of climbs over orders: the first from a DAG, the others with a few nodes moved."""
-        d = len(dag)
-        rows = np.lexsort((-self._shares, self._nodes))
-        words, shares = known_orders.pack(self._parents[rows]), self._shares[rows]
-        starts = np.searchsorted(self._nodes[rows], np.arange(d + 1))
-        order, chosen, best = known_orders.climb(topological_order(dag), words, shares, starts, rng.permutation(d))
+        families, d = KnownFamilies(self._nodes, self._parents, self._shares), len(dag)
+        order, chosen, best = families.climb(topological_order(dag), rng.permutation(d))
         waited, patience = 0, min(CLIMBS * d, WORK // d**4)
         while waited < patience:
             waited += 1
-            found = known_orders.climb(_moved(order, rng), words, shares, starts, rng.permutation(d))
+            found = families.climb(_moved(order, rng), rng.permutation(d))
             if found[2] > best + SAME * abs(best):
                 waited = 0
             if found[2] >= best - SAME * abs(best):  # a tie is an order of the same kind: go on
                 order, chosen, best = found[0], found[1], max(best, found[2])
-        return np.ascontiguousarray(self._parents[rows[chosen]].T)
+        return families.dag(chosen)
 
 
 def _moved(order: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:

@@ -12,22 +12,23 @@ BLOCK, PARENTS, MOVERS = 64, 32, 128
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _moves(  # type: ignore[no-untyped-def]
-    low,  # (dim,)
-    width,  # (dim,)
-    directions,  # (dim, BITS) int32
-    shift,  # (dim,) int32
-    seeds,  # (1,)
-    coordinate,  # (room, C) int32
-    value,  # (room, C)
-    log_stay,  # logarithm of the probability that a coordinate stays
-    unit,  # of a Sobol point
-    n_candidates,
-    dim,
-    room,
+def _moves(
+    low: tl.tensor,  # (dim,)
+    width: tl.tensor,  # (dim,)
+    directions: tl.tensor,  # (dim, BITS) int32
+    shift: tl.tensor,  # (dim,) int32
+    seeds: tl.tensor,  # (1,)
+    coordinate: tl.tensor,  # (room, C) int32
+    value: tl.tensor,  # (room, C)
+    log_stay: tl.tensor,  # logarithm of the probability that a coordinate stays
+    unit: tl.tensor,  # of a Sobol point
+    n_candidates: tl.tensor,
+    dim: tl.tensor,
+    room: tl.tensor,
     BITS: tl.constexpr,  # 0: plain uniform points
     BLOCK: tl.constexpr,
-):
+) -> None:
+    """Set the moved coordinates of a block of candidates and their new values."""
     c = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     real, gray, seed = c < n_candidates, c ^ (c >> 1), tl.load(seeds)
     reached = tl.full((BLOCK,), -1, tl.int32)
@@ -69,79 +70,106 @@ def move(
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _values(  # type: ignore[no-untyped-def]
-    vectors,  # (dim, C)
-    parents,  # (d, m) int32: the parent behind an input; -1: none
-    rows,  # (d, m) int32: row of the parent's embedding, or of the pair's number
-    weight1,  # (d, m, h)
-    bias1,  # (d, h)
-    output,  # (d, h, S)
-    offset,  # (d,)
-    scale,  # (4, d)
-    empty,  # (d,): price of no parents
-    each,  # (d, m): what a parent adds
-    local,  # (d, S, C)
-    price,  # (d, C)
-    n_candidates,
-    n_nodes,
-    n_hidden,
-    n_draws,
+def _links(
+    vectors: tl.tensor,  # (dim, C)
+    own: tl.tensor,  # row of the node's own embedding
+    row: tl.tensor,
+    c: tl.tensor,
+    there: tl.tensor,
+    size: tl.tensor,
+    RANK: tl.constexpr,
+    BLOCK: tl.constexpr,
+    PARENTS: tl.constexpr,
+) -> tl.tensor:
+    """Return the number of each pair of parent and node (parents, candidates): they are linked where it is positive."""
+    if RANK == 0:
+        link = tl.load(vectors + row[:, None] * size + c[None, :], mask=there, other=-1.0)
+    else:
+        link = tl.zeros((PARENTS, BLOCK), tl.float32)
+        for k in tl.static_range(RANK):
+            mine = tl.load(vectors + (own + k) * size + c, mask=c < size, other=0.0)
+            link += mine[None, :] * tl.load(vectors + (row[:, None] + k) * size + c[None, :], mask=there, other=0.0)
+    return link
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _predictions(
+    hidden: tl.tensor,  # (h, candidates)
+    output: tl.tensor,
+    offset: tl.tensor,
+    scale: tl.tensor,
+    node: tl.tensor,
+    n_nodes: tl.tensor,
+    n_hidden: tl.tensor,
+    n_draws: tl.tensor,
+    HIDDEN: tl.constexpr,
+    DRAWS: tl.constexpr,
+) -> tl.tensor:
+    """Return the drawn local scores (draws, candidates) from the hidden units: scaled back and within their range."""
+    unit, draw = tl.arange(0, HIDDEN), tl.arange(0, DRAWS)
+    v = tl.load(
+        output + (node * n_hidden + unit[None, :]) * n_draws + draw[:, None],
+        mask=(unit < n_hidden)[None, :] & (draw < n_draws)[:, None],
+        other=0.0,
+    )
+    value = tl.dot(v, tl.maximum(hidden, 0.0), input_precision="tf32x3") + tl.load(offset + node)
+    value = tl.load(scale + node) + tl.load(scale + n_nodes + node) * value
+    value = tl.maximum(value, tl.load(scale + 2 * n_nodes + node))
+    return tl.minimum(value, tl.load(scale + 3 * n_nodes + node))
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _values(
+    vectors: tl.tensor,  # (dim, C)
+    parents: tl.tensor,  # (d, m) int32: the parent behind an input; -1: none
+    rows: tl.tensor,  # (d, m) int32: row of the parent's embedding, or of the pair's number
+    weight1: tl.tensor,  # (d, m, h)
+    bias1: tl.tensor,  # (d, h)
+    output: tl.tensor,  # (d, h, S)
+    offset: tl.tensor,  # (d,)
+    scale: tl.tensor,  # (4, d)
+    empty: tl.tensor,  # (d,): price of no parents
+    each: tl.tensor,  # (d, m): what a parent adds
+    local: tl.tensor,  # (d, S, C)
+    price: tl.tensor,  # (d, C)
+    n_candidates: tl.tensor,
+    n_nodes: tl.tensor,
+    n_hidden: tl.tensor,
+    n_draws: tl.tensor,
     n_inputs: tl.constexpr,
     RANK: tl.constexpr,  # 0: one number per pair
     HIDDEN: tl.constexpr,
     DRAWS: tl.constexpr,
     BLOCK: tl.constexpr,
     PARENTS: tl.constexpr,
-):
-    """Set the drawn local scores and the prices of one node for a block of candidates.
-
-    The function is long because Triton compiles one function into one kernel, which keeps its values on the chip.
-    """
+) -> None:
+    """Set the drawn local scores and the prices of one node for a block of candidates."""
     node = tl.program_id(0)
     c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    real = c < n_candidates
+    real, size = c < n_candidates, n_candidates.to(tl.int64)
     unit, draw = tl.arange(0, HIDDEN), tl.arange(0, DRAWS)
-    size = n_candidates.to(tl.int64)
     height = tl.load(vectors + node * size + c, mask=real, other=0.0)
     hidden = tl.load(bias1 + node * n_hidden + unit, mask=unit < n_hidden, other=0.0)[:, None]
     hidden = hidden + tl.zeros((HIDDEN, BLOCK), tl.float32)
     total = tl.load(empty + node) + tl.zeros((BLOCK,), tl.float32)
     for start in range(0, n_inputs, PARENTS):
         q = start + tl.arange(0, PARENTS)
-        parent = tl.load(parents + node * n_inputs + q, mask=q < n_inputs, other=-1)
+        place, inside = node * n_inputs + q, q < n_inputs
+        parent = tl.load(parents + place, mask=inside, other=-1)
         there = (parent >= 0)[:, None] & real[None, :]
-        other = tl.load(
-            vectors + tl.maximum(parent, 0).to(tl.int64)[:, None] * size + c[None, :], mask=there, other=0.0
-        )
-        row = tl.load(rows + node * n_inputs + q, mask=q < n_inputs, other=0).to(tl.int64)
-        if RANK == 0:
-            link = tl.load(vectors + row[:, None] * size + c[None, :], mask=there, other=-1.0)
-        else:
-            link = tl.zeros((PARENTS, BLOCK), tl.float32)
-            for k in tl.static_range(RANK):
-                own = tl.load(vectors + (n_nodes + node * RANK + k) * size + c, mask=real, other=0.0)
-                link += own[None, :] * tl.load(vectors + (row[:, None] + k) * size + c[None, :], mask=there, other=0.0)
-        chosen = tl.where(there & (other < height[None, :]) & (link > 0), 1.0, 0.0)
-        place = node * n_inputs + q
-        inside = q < n_inputs
-        cost = tl.load(each + place, mask=inside, other=0.0)
-        total += tl.sum(chosen * cost[:, None], axis=0)
+        before = vectors + tl.maximum(parent, 0).to(tl.int64)[:, None] * size + c[None, :]
+        earlier = tl.load(before, mask=there, other=0.0) < height[None, :]
+        row = tl.load(rows + place, mask=inside, other=0).to(tl.int64)
+        link = _links(vectors, n_nodes + node * RANK, row, c, there, size, RANK, BLOCK, PARENTS)
+        chosen = tl.where(there & earlier & (link > 0), 1.0, 0.0)
+        total += tl.sum(chosen * tl.load(each + place, mask=inside, other=0.0)[:, None], axis=0)
         w = tl.load(
             weight1 + place.to(tl.int64)[None, :] * n_hidden + unit[:, None],
             mask=inside[None, :] & (unit < n_hidden)[:, None],
             other=0.0,
         )
         hidden += tl.dot(w, chosen, input_precision="tf32x3")
-    hidden = tl.maximum(hidden, 0.0)
-    v = tl.load(
-        output + (node * n_hidden + unit[None, :]) * n_draws + draw[:, None],
-        mask=(unit < n_hidden)[None, :] & (draw < n_draws)[:, None],
-        other=0.0,
-    )
-    value = tl.dot(v, hidden, input_precision="tf32x3") + tl.load(offset + node)
-    value = tl.load(scale + node) + tl.load(scale + n_nodes + node) * value
-    value = tl.maximum(value, tl.load(scale + 2 * n_nodes + node))
-    value = tl.minimum(value, tl.load(scale + 3 * n_nodes + node))
+    value = _predictions(hidden, output, offset, scale, node, n_nodes, n_hidden, n_draws, HIDDEN, DRAWS)
     at = (node * n_draws + draw[:, None]) * size + c[None, :]
     tl.store(local + at, value, mask=(draw < n_draws)[:, None] & real[None, :])
     tl.store(price + node * size + c, total, mask=real)

@@ -23,151 +23,202 @@ class Rules(NamedTuple):
     adam_eps: float
 
 
-@triton.jit
-def _seen(codes, row, column, n_rows, n_inputs, n_bytes):  # type: ignore[no-untyped-def]
+@triton.jit  # type: ignore[untyped-decorator]
+def _seen(
+    codes: tl.tensor, row: tl.tensor, column: tl.tensor, n_rows: tl.tensor, n_inputs: tl.tensor, n_bytes: tl.tensor
+) -> tl.tensor:
     """Return the 0.0/1.0 inputs (rows, columns) of a block from their bits."""
     there = (row < n_rows)[:, None] & (column < n_inputs)[None, :]
     byte = tl.load(codes + row[:, None] * n_bytes + (column >> 3)[None, :], mask=there, other=0).to(tl.int32)
     return ((byte >> (7 - (column & 7))[None, :]) & 1).to(tl.float32)
 
 
-@triton.jit(do_not_specialize=["step"])  # type: ignore[untyped-decorator]
-def _gradients(  # type: ignore[no-untyped-def]
-    flat,  # w1 (d, m, h), b1, gamma, beta, w2 (d, h), b2 (d,)
-    gradient,  # the same
-    squares,  # (d,): squared norm of each network's gradient
-    codes,  # (G, d, N, bytes) uint8
-    targets,  # (G, d, N)
-    coins,  # (G, d, N, h) int16
-    act,  # (d, N, h): activations, then the gradient with respect to what goes into them
-    residual,  # (d, N)
-    step,
-    n_nodes,
-    n_rows,
-    n_bytes,
-    n_hidden,
-    threshold,
-    keep,
-    eps,
-    n_inputs: tl.constexpr,
-    HIDDEN: tl.constexpr,
-    ROWS: tl.constexpr,
-    INPUTS: tl.constexpr,
-):
-    """Set the gradient of one network: the formulas of ``DropoutSurrogate._gradients``.
+@triton.jit  # type: ignore[untyped-decorator]
+def _places(row: tl.tensor, unit: tl.tensor, n_rows: tl.tensor, n_hidden: tl.tensor) -> tuple[tl.tensor, tl.tensor]:
+    """Return where the hidden units of a block of rows are in memory, and which of them exist."""
+    return row[:, None] * n_hidden + unit[None, :], (row < n_rows)[:, None] & (unit < n_hidden)[None, :]
 
-    The function is long because Triton compiles one function into one kernel, which keeps its values on the chip.
-    """
-    network = tl.program_id(0)
-    unit, q = tl.arange(0, HIDDEN), tl.arange(0, INPUTS)
-    real = unit < n_hidden
-    side = n_nodes * n_hidden
-    small = n_nodes * n_inputs * n_hidden + network * n_hidden  # where its first vector begins
-    last = n_nodes * n_inputs * n_hidden + 4 * side + network  # where its one number is
-    b1 = tl.load(flat + small + unit, mask=real, other=0.0)
-    gamma = tl.load(flat + small + side + unit, mask=real, other=0.0)
-    beta = tl.load(flat + small + 2 * side + unit, mask=real, other=0.0)
-    w2 = tl.load(flat + small + 3 * side + unit, mask=real, other=0.0)
-    number = (step * n_nodes + network).to(tl.int64)
-    codes += number * n_rows * n_bytes
-    targets += number * n_rows
-    coins += number * n_rows * n_hidden
-    act += network.to(tl.int64) * n_rows * n_hidden
-    residual += network * n_rows
 
+@triton.jit  # type: ignore[untyped-decorator]
+def _activations(
+    act: tl.tensor, weight1: tl.tensor, b1: tl.tensor, codes: tl.tensor, coins: tl.tensor,
+    threshold: tl.tensor, keep: tl.tensor, n_rows: tl.tensor, n_bytes: tl.tensor, n_hidden: tl.tensor,
+    n_inputs: tl.constexpr, HIDDEN: tl.constexpr, ROWS: tl.constexpr, INPUTS: tl.constexpr,
+) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
+    """Set the activations of the hidden units, and return their sums and sums of squares over the rows."""
+    unit = tl.arange(0, HIDDEN)
     sums, squared = tl.zeros((HIDDEN,), tl.float32), tl.zeros((HIDDEN,), tl.float32)
     for start in range(0, n_rows, ROWS):
         row = start + tl.arange(0, ROWS)
         hidden = b1[None, :] + tl.zeros((ROWS, HIDDEN), tl.float32)
         for first in range(0, n_inputs, INPUTS):
-            column = first + q
-            w1 = tl.load(
-                flat + (network * n_inputs + column)[:, None] * n_hidden + unit[None, :],
-                mask=(column < n_inputs)[:, None] & real[None, :],
-                other=0.0,
-            )
+            column = first + tl.arange(0, INPUTS)
+            at, there = _places(column, unit, n_inputs, n_hidden)
+            w1 = tl.load(weight1 + at, mask=there, other=0.0)
             hidden += tl.dot(_seen(codes, row, column, n_rows, n_inputs, n_bytes), w1, input_precision="tf32x3")
-        at = row[:, None] * n_hidden + unit[None, :]
-        there = (row < n_rows)[:, None] & real[None, :]
+        at, there = _places(row, unit, n_rows, n_hidden)
         kept = tl.load(coins + at, mask=there, other=0).to(tl.int32) >= threshold
         a = tl.where(kept & there, tl.maximum(hidden, 0.0) * keep, 0.0)
         tl.store(act + at, a, mask=there)
         sums += tl.sum(a, axis=0)
         squared += tl.sum(a * a, axis=0)
-    tl.debug_barrier()  # what other threads of the block have written is read below
+    return sums, squared
 
-    mu = sums / n_rows
-    inv_sigma = 1.0 / tl.sqrt(tl.maximum(squared / n_rows - mu * mu, 0.0) + eps)
-    v = gamma * w2 * inv_sigma
-    offset = tl.sum(beta * w2, axis=0) + tl.load(flat + last) - tl.sum(mu * v, axis=0)
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _residuals(
+    residual: tl.tensor, act: tl.tensor, targets: tl.tensor, v: tl.tensor, offset: tl.tensor, factor: tl.tensor,
+    n_rows: tl.tensor, n_hidden: tl.tensor, HIDDEN: tl.constexpr, ROWS: tl.constexpr,
+) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
+    """Set the gradient with respect to each prediction, and return its sum, plain and weighted by the activations."""
+    unit = tl.arange(0, HIDDEN)
     total, weighted = 0.0, tl.zeros((HIDDEN,), tl.float32)
     for start in range(0, n_rows, ROWS):
         row = start + tl.arange(0, ROWS)
-        at = row[:, None] * n_hidden + unit[None, :]
-        a = tl.load(act + at, mask=(row < n_rows)[:, None] & real[None, :], other=0.0)
+        at, there = _places(row, unit, n_rows, n_hidden)
+        a = tl.load(act + at, mask=there, other=0.0)
         r = tl.sum(a * v[None, :], axis=1) + offset - tl.load(targets + row, mask=row < n_rows, other=0.0)
-        r = tl.where(row < n_rows, r * (2.0 / (n_nodes * n_rows)), 0.0)
+        r = tl.where(row < n_rows, r * factor, 0.0)
         tl.store(residual + row, r, mask=row < n_rows)
         total += tl.sum(r, axis=0)
         weighted += tl.sum(r[:, None] * a, axis=0)
-    tl.debug_barrier()
+    return total, weighted
 
-    centred = (weighted - mu * total) * inv_sigma
-    slope = v * centred * inv_sigma / n_rows
-    level = slope * mu - v * total / n_rows
-    g_b1 = tl.zeros((HIDDEN,), tl.float32)
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _backward(
+    act: tl.tensor, residual: tl.tensor, v: tl.tensor, slope: tl.tensor, level: tl.tensor, keep: tl.tensor,
+    n_rows: tl.tensor, n_hidden: tl.tensor, HIDDEN: tl.constexpr, ROWS: tl.constexpr,
+) -> tl.tensor:  # fmt: skip
+    """Replace the activations by the gradient with respect to what goes into them, and return its sum over the rows."""
+    unit = tl.arange(0, HIDDEN)
+    sums = tl.zeros((HIDDEN,), tl.float32)
     for start in range(0, n_rows, ROWS):
         row = start + tl.arange(0, ROWS)
-        at = row[:, None] * n_hidden + unit[None, :]
-        there = (row < n_rows)[:, None] & real[None, :]
+        at, there = _places(row, unit, n_rows, n_hidden)
         a = tl.load(act + at, mask=there, other=0.0)
         r = tl.load(residual + row, mask=row < n_rows, other=0.0)
         back = tl.where(a > 0, (level[None, :] + r[:, None] * v[None, :] - a * slope[None, :]) * keep, 0.0)
         tl.store(act + at, back, mask=there)
-        g_b1 += tl.sum(back, axis=0)
-    tl.debug_barrier()
+        sums += tl.sum(back, axis=0)
+    return sums
 
-    g_gamma, g_beta, g_w2 = centred * w2, total * w2, centred * gamma + total * beta
-    tl.store(gradient + small + unit, g_b1, mask=real)
-    tl.store(gradient + small + side + unit, g_gamma, mask=real)
-    tl.store(gradient + small + 2 * side + unit, g_beta, mask=real)
-    tl.store(gradient + small + 3 * side + unit, g_w2, mask=real)
-    tl.store(gradient + last, total)
-    square = total * total + tl.sum(g_b1 * g_b1 + g_gamma * g_gamma + g_beta * g_beta + g_w2 * g_w2, axis=0)
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _first_layer(
+    gradient1: tl.tensor, back: tl.tensor, codes: tl.tensor, n_rows: tl.tensor, n_bytes: tl.tensor, n_hidden: tl.tensor,
+    n_inputs: tl.constexpr, HIDDEN: tl.constexpr, ROWS: tl.constexpr, INPUTS: tl.constexpr,
+) -> tl.tensor:  # fmt: skip
+    """Set the gradient of the first layer's weights, and return its squared norm."""
+    unit = tl.arange(0, HIDDEN)
+    square = 0.0
     for first in range(0, n_inputs, INPUTS):
-        column = first + q
+        column = first + tl.arange(0, INPUTS)
         g_w1 = tl.zeros((INPUTS, HIDDEN), tl.float32)
         for start in range(0, n_rows, ROWS):
             row = start + tl.arange(0, ROWS)
-            there = (row < n_rows)[:, None] & real[None, :]
-            back = tl.load(act + row[:, None] * n_hidden + unit[None, :], mask=there, other=0.0)
+            at, there = _places(row, unit, n_rows, n_hidden)
             seen = _seen(codes, row, column, n_rows, n_inputs, n_bytes)
-            g_w1 += tl.dot(tl.trans(seen), back, input_precision="tf32x3")
-        at = (network * n_inputs + column)[:, None] * n_hidden + unit[None, :]
-        tl.store(gradient + at, g_w1, mask=(column < n_inputs)[:, None] & real[None, :])
+            g_w1 += tl.dot(tl.trans(seen), tl.load(back + at, mask=there, other=0.0), input_precision="tf32x3")
+        at, there = _places(column, unit, n_inputs, n_hidden)
+        tl.store(gradient1 + at, g_w1, mask=there)
         square += tl.sum(tl.sum(g_w1 * g_w1, axis=1), axis=0)
+    return square
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _vectors(
+    place: tl.tensor, g_b1: tl.tensor, g_gamma: tl.tensor, g_beta: tl.tensor, g_w2: tl.tensor, side: tl.tensor,
+    real: tl.tensor,
+) -> tl.tensor:  # fmt: skip
+    """Set the gradients of the four vectors of a network, and return their squared norm."""
+    tl.store(place, g_b1, mask=real)
+    tl.store(place + side, g_gamma, mask=real)
+    tl.store(place + 2 * side, g_beta, mask=real)
+    tl.store(place + 3 * side, g_w2, mask=real)
+    return tl.sum(g_b1 * g_b1 + g_gamma * g_gamma + g_beta * g_beta + g_w2 * g_w2, axis=0)
+
+
+@triton.jit(do_not_specialize=["step"])  # type: ignore[untyped-decorator]
+def _gradients(
+    flat: tl.tensor,  # w1 (d, m, h), b1, gamma, beta, w2 (d, h), b2 (d,)
+    gradient: tl.tensor,  # the same
+    squares: tl.tensor,  # (d,): squared norm of each network's gradient
+    codes: tl.tensor,  # (G, d, N, bytes) uint8
+    targets: tl.tensor,  # (G, d, N)
+    coins: tl.tensor,  # (G, d, N, h) int16
+    act: tl.tensor,  # (d, N, h): activations, then the gradient with respect to what goes into them
+    residual: tl.tensor,  # (d, N)
+    step: tl.tensor,
+    n_nodes: tl.tensor,
+    n_rows: tl.tensor,
+    n_bytes: tl.tensor,
+    n_hidden: tl.tensor,
+    threshold: tl.tensor,
+    keep: tl.tensor,
+    eps: tl.tensor,
+    n_inputs: tl.constexpr,
+    HIDDEN: tl.constexpr,
+    ROWS: tl.constexpr,
+    INPUTS: tl.constexpr,
+) -> None:
+    """Set the gradient of one network: the formulas of ``DropoutSurrogate._gradients``."""
+    network, unit = tl.program_id(0), tl.arange(0, HIDDEN)
+    number, real, side = (step * n_nodes + network).to(tl.int64), unit < n_hidden, n_nodes * n_hidden
+    codes += number * n_rows * n_bytes
+    act += network.to(tl.int64) * n_rows * n_hidden
+    residual += network * n_rows
+    first = network * n_inputs * n_hidden  # where its first layer begins, its first vector, and its one number
+    small, last = n_inputs * side + network * n_hidden + unit, (n_inputs + 4) * side + network
+    b1 = tl.load(flat + small, mask=real, other=0.0)
+    gamma = tl.load(flat + small + side, mask=real, other=0.0)
+    beta = tl.load(flat + small + 2 * side, mask=real, other=0.0)
+    w2 = tl.load(flat + small + 3 * side, mask=real, other=0.0)
+
+    sums, squared = _activations(
+        act, flat + first, b1, codes, coins + number * n_rows * n_hidden, threshold, keep, n_rows, n_bytes, n_hidden,
+        n_inputs, HIDDEN, ROWS, INPUTS,
+    )  # fmt: skip
+    tl.debug_barrier()  # what other threads of the block have written is read below, here and after each pass
+    mu = sums / n_rows
+    inv_sigma = 1.0 / tl.sqrt(tl.maximum(squared / n_rows - mu * mu, 0.0) + eps)
+    v = gamma * w2 * inv_sigma
+    offset = tl.sum(beta * w2, axis=0) + tl.load(flat + last) - tl.sum(mu * v, axis=0)
+    mean = 2.0 / (n_nodes * n_rows)
+    targets += number * n_rows
+    total, weighted = _residuals(residual, act, targets, v, offset, mean, n_rows, n_hidden, HIDDEN, ROWS)
+    tl.debug_barrier()
+    centred = (weighted - mu * total) * inv_sigma
+    slope = v * centred * inv_sigma / n_rows
+    level = slope * mu - v * total / n_rows
+    g_b1 = _backward(act, residual, v, slope, level, keep, n_rows, n_hidden, HIDDEN, ROWS)
+    tl.debug_barrier()
+    tl.store(gradient + last, total)
+    square = total * total
+    square += _vectors(gradient + small, g_b1, centred * w2, total * w2, centred * gamma + total * beta, side, real)
+    square += _first_layer(gradient + first, act, codes, n_rows, n_bytes, n_hidden, n_inputs, HIDDEN, ROWS, INPUTS)
     tl.store(squares + network, square)
 
 
 @triton.jit(do_not_specialize=["step"])  # type: ignore[untyped-decorator]
-def _adam(  # type: ignore[no-untyped-def]
-    flat,
-    gradient,
-    squares,
-    moment1,
-    moment2,
-    corrections,  # (G, 2): rate and factor of the second moment
-    step,
-    n_nodes,
-    n_hidden,
-    clip,
-    beta1,
-    beta2,
-    eps,
+def _adam(
+    flat: tl.tensor,
+    gradient: tl.tensor,
+    squares: tl.tensor,
+    moment1: tl.tensor,
+    moment2: tl.tensor,
+    corrections: tl.tensor,  # (G, 2): rate and factor of the second moment
+    step: tl.tensor,
+    n_nodes: tl.tensor,
+    n_hidden: tl.tensor,
+    clip: tl.tensor,
+    beta1: tl.tensor,
+    beta2: tl.tensor,
+    eps: tl.tensor,
     n_inputs: tl.constexpr,
     NODES: tl.constexpr,
     BLOCK: tl.constexpr,
-):
+) -> None:
     """Clip the norm of the gradient and take a step of Adam: a block of w1 of one network, or all its rest."""
     network, block = tl.program_id(0), tl.program_id(1)
     node = tl.arange(0, NODES)
