@@ -28,6 +28,7 @@ NUMERIC = (
     "mixed-cg",
     "splines",
     "splines-experiments",
+    "splines-ranks",
 )
 
 

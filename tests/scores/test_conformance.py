@@ -45,6 +45,7 @@ SUITED = {
     "mixed-cg": (mixed, numbers),
     "splines": (numbers,),
     "splines-experiments": (numbers,),
+    "splines-ranks": (numbers,),
 }
 OPTIONS = {
     "bdeu": {"ess": 10.0},
