@@ -20,15 +20,14 @@ import drbo
 from drbo.choices import ScoreChoice
 from drbo.claims.ancestral import ancestral_answer
 from drbo.claims.collider_check import collider_doubts
+from drbo.claims.experiment_check import checked_mechanisms
 from drbo.claims.experiments import experiment_record, shared_weights, unfollowed, with_unfollowed
 from drbo.claims.findings import Findings, claims_of, look_back
 from drbo.claims.hidden_check import Suspects, suspected, with_doubts
 from drbo.claims.noise_check import noise_checks
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
-from drbo.claims.record import CheckedEdge
+from drbo.claims.record import CheckedEdge, ExperimentRecord
 from drbo.claims.residual_tests import Regression, TableTests
-from drbo.claims.separation_check import separation_doubts
-from drbo.claims.why import mpdag
 from drbo.data.audit import audit, audit_arrows
 from drbo.data.facts import Audit, Finding
 from drbo.data.impute import imputations
@@ -160,7 +159,7 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
     notes = (*problem.data.notes, *notes, *more, *unchecked, *([NO_DIGEST] if unhashed else []))
     ordered = pruned[np.ix_(job.columns, job.columns)]
     weights, standardised = linear_weights(table.rows_or_moments, pruned) if isinstance(score, BicNV) else (None, None)
-    if isinstance(score, ExperimentBIC):
+    if type(score) is ExperimentBIC:
         weights, standardised = map(job.restored, shared_weights(score, ordered))
     result = Result(
         names=table.names,
@@ -182,7 +181,7 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
         claims=replace(
             claims_of(findings, job.columns, table.names),
             noise=noise,
-            experiments=experiment_record(score, job.table, ordered),
+            experiments=_experiments(problem, ordered),
         ),
         knowledge=request.knowledge,
         table=TableRecord(
@@ -279,8 +278,7 @@ def _noise_checks(
                 tests, regression = TableTests(table, seed), problem.score.regression or "splines"
                 found = noise_checks(tests, dag, regression)
                 smooth: Regression = "splines" if regression == "linear" else regression
-                compelled = ~mpdag(dag, problem.constraints.permuted(columns)).T
-                doubts = separation_doubts(tests, dag, compelled, smooth) | collider_doubts(tests, dag, smooth)
+                doubts = collider_doubts(tests, dag, smooth)
             suspects = suspected(problem.score, dag, seed, problem.job.table)
     except OutOfTimeError:
         return (), (NO_NOISE_CHECK,)
@@ -288,6 +286,18 @@ def _noise_checks(
     found = with_unfollowed(found, unfollowed(problem.score, problem.job.table, dag))
     suspects = Suspects(*map(problem.job.restored, suspects))
     return with_doubts(found, suspects, problem.table.names), () if table.n_rows else (NO_ROWS,)
+
+
+def _experiments(
+    problem: Problem,
+    dag: npt.NDArray[np.bool_],  # (d, d) over the columns of the job
+) -> ExperimentRecord | None:
+    """Return what experiments change; whether mechanisms fit their rows is left out when the time is over."""
+    table = problem.job.table
+    record = experiment_record(problem.score, table, dag)
+    with suppress(OutOfTimeError), finishing():
+        return record and checked_mechanisms(record, problem.score, table, dag, problem.request.seed)
+    return record
 
 
 def versions() -> dict[str, str]:
