@@ -12,4 +12,5 @@ def test_a_small_run_counts_what_it_spends():
     row = one_run("5ER1", "default", 12, 0)
     assert row["n_local"] <= 12 * 5
     assert row["reached"] == (row["score"] >= row["goal"] - 1e-6)
-    assert "| 5ER1 | everything | 12 | 1 |" in table([{name: str(value) for name, value in row.items()}])
+    words = {name: str(value) for name, value in row.items()}
+    assert "| 5ER1 | everything | 0.2.0 | 12 | 1 |" in table([{**words, "drbo": "0.2.0.dev0"}])
