@@ -1,10 +1,12 @@
 """Fits of tables from several experiments, from the frame to the result and back."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from drbo import DrBO, load
+from drbo import DrBO, Knowledge, load
 from drbo.errors import SettingsError
 
 
@@ -90,6 +92,87 @@ def test_known_targets_may_be_all_there_are():
     closed = DrBO(**given, score_options={"others": "none"}).fit(runs(seed=3)).result_
     assert closed.scoring.options["others"] == "none"
     assert {column for label, column in targets(closed) if label == "hot"} == {"a"}
+
+
+def bent_runs(seed=0):
+    """a -> b -> c, none of it straight; 'hot' shifts a, 'cold' shifts c."""
+    rng, parts = np.random.default_rng(seed), []
+    for label in ("observational", "hot", "cold"):
+        n = 300 if label == "observational" else 120
+        a = rng.normal(size=n) + 2 * (label == "hot")
+        b = 2.5 * np.tanh(1.5 * a) + 0.7 * rng.normal(size=n)
+        c = b**2 / 2 + rng.normal(size=n) + 3 * (label == "cold")
+        parts.append(pd.DataFrame({"a": a, "b": b, "c": c, "run": label}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def class_runs(seed=0):
+    """The first table with every column cut into three classes."""
+    frame = runs(seed, control=600, rows=200)
+    cut = {name: pd.cut(frame[name], [-np.inf, -0.8, 0.8, np.inf], labels=["low", "mid", "high"]) for name in "abcd"}
+    return pd.DataFrame(cut).astype(str).assign(run=frame["run"])
+
+
+KINDS = {"bic-experiments": runs, "splines-experiments": bent_runs, "discrete-experiments": class_runs}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request):
+    frame = KINDS[request.param]()
+    return request.param, frame, DrBO(experiment="run", random_state=0).fit(frame)
+
+
+def test_auto_chooses_and_the_best_graph_is_proved(kind):
+    name, _, model = kind
+    assert model.result_.scoring.name == name
+    assert {("a", "b"), ("b", "c")} <= set(model.graph_.edges)
+    assert {("hot", "a"), ("cold", "c")} <= targets(model.result_) <= TRUE
+    assert model.result_.gap == 0
+    assert (model.weights_ is not None) == (name == "bic-experiments")
+
+
+def test_knowledge_is_obeyed(kind):
+    name, frame, _ = kind
+    known = Knowledge(forbidden=[("a", "b")], required=[("c", "a")])
+    model = DrBO(experiment="run", knowledge=known, random_state=0).fit(frame)
+    assert model.result_.scoring.name == name
+    assert ("a", "b") not in model.graph_.edges
+    assert ("c", "a") in model.graph_.edges
+
+
+def test_resamples_effects_and_judgement(kind, tmp_path):
+    name, frame, fitted = kind
+    model = DrBO.like(fitted.result_).fit(frame)
+    model.bootstrap(frame, n=3)
+    assert set(model.result_.targets["frequency"]) <= {0.0, 1 / 3, 2 / 3, 1.0}
+    copy = load(model.result_.save(tmp_path))
+    assert copy.targets.equals(model.result_.targets)
+    if name == "discrete-experiments":
+        assert copy.probabilities(frame, "a", "high", "b").levels
+    else:
+        assert copy.effects(frame, "a", "b").effects
+    control = int((frame["run"] == "observational").sum())
+    assert copy.judge(KINDS[name](seed=1), n_permutations=19, n_random=19).n_rows == control
+
+
+def test_known_targets_resume_and_workers(kind, tmp_path):
+    _, frame, fitted = kind
+    given = {"experiment": "run", "targets": {"hot": {"a": "hard"}, "cold": "c"}, "random_state": 0}
+    model = DrBO(**given, checkpoint=tmp_path).fit(frame)
+    assert {"hard", "soft"} <= set(model.result_.targets["kind"])
+    again = DrBO.resume(tmp_path)
+    assert again.score_ == model.score_
+    assert again.result_.targets.equals(model.result_.targets)
+    with ThreadPoolExecutor(2) as crew:
+        shared = DrBO(experiment="run", random_state=0, executor=crew).fit(frame)
+    assert shared.score_ == fitted.score_
+    assert shared.result_.targets.equals(fitted.result_.targets)
+
+
+def test_numbers_beside_categories_are_refused():
+    frame = runs().assign(kind=np.tile(["x", "y"], 300))
+    with pytest.raises(SettingsError, match="column 'kind' is categorical and others are numeric, but with experim"):
+        DrBO(experiment="run").fit(frame)
 
 
 def test_other_scores_take_known_hard_targets_only():

@@ -6,6 +6,7 @@ from benchmarks.rows import Row, grouped
 #: What a method is called in a table.
 WORDS = {
     "unknown": "targets unknown",
+    "linear": "targets unknown, `bic-experiments`",
     "drift": "targets unknown, `drift`",
     "known": "targets known",
     "context": "one 0/1 column per experiment",
@@ -34,6 +35,16 @@ def tunnel(rows: list[Row]) -> str:
         text += f"| {int(row['n']):,} ({row['table']}) | {WORDS[row['method']]} | {float(row['f1']):.3f} "
         text += f"| {shown(row)} | {row['targets']} | {row['targets_right']} of {row['targets_true']} "
         text += f"| {row['right_of_first_30']} | {row['seconds']} |\n"
+    return text
+
+
+def grid(rows: list[Row]) -> str:
+    """Return F1 of UT-IGSP on the light tunnel, a row for each level of its tests of independence."""
+    levels = sorted({float(row["invariance"]) for row in rows})
+    text = header(" | ".join(["independence \\ invariance", *(f"{level:g}" for level in levels)]))
+    for (level,), part in sorted(grouped(rows, "independence").items(), key=lambda item: float(item[0][0])):
+        by = {float(row["invariance"]): float(row["f1"]) for row in part}
+        text += " | ".join([f"| {float(level):g}", *(f"{by[one]:.3f}" if one in by else "" for one in levels)]) + " |\n"
     return text
 
 
@@ -78,6 +89,14 @@ def next_classes(rows: list[Row]) -> str:
         text += f"| {means['information'] / means['random']:.2f} "
         there = [sum(float(row[name]) for row in small) / max(1, len(small)) for name in ("optimum", "information")]
         text += f"| {there[0]:.2f} ({len(small)} classes) | {there[1]:.2f} |\n"
+    return text
+
+
+def next_oracle(rows: list[Row]) -> str:
+    """Return the light tunnel with the experiments that the truth would choose."""
+    text = header("experiments | the last one | F1 of arrows")
+    for row in rows:
+        text += f"| {row['experiments']} | {row['experiment']} | {float(row['f1']):.3f} |\n"
     return text
 
 

@@ -18,20 +18,20 @@ SAME = 0.01
 def efficiency(rows: list[Row]) -> str:
     """Return a line per data and part of the search."""
     text = header(
-        "data | search | budget per node | runs | goal reached | local scores at the goal, median "
+        "data | search | version | budget per node | runs | goal reached | local scores at the goal, median "
         "| DAG-equivalents spent | DAGs | SHD | CPU s"
     )
-    merged = [{**row, "data": "gp" if row["data"].startswith("gp") else row["data"]} for row in rows]
-    groups, order = grouped(merged, "data", "part", "budget"), list(SEARCHES)
-    for data, part, budget in sorted(groups, key=lambda key: (key[0], order.index(key[1]), int(key[2]))):
-        runs = groups[data, part, budget]
+    merged = [{"drbo": "", **row, "data": "gp" if row["data"].startswith("gp") else row["data"]} for row in rows]
+    groups, order = grouped(merged, "data", "part", "budget", "drbo"), list(SEARCHES)
+    for data, part, budget, version in sorted(groups, key=lambda key: (key[0], order.index(key[1]), *key[2:])):
+        runs = groups[data, part, budget, version]
         d = 10 if data == "gp" else int(data.split("ER")[0])
         hits = [int(row["local_at_goal"]) for row in runs if row["reached"] == "True"]
         middle = f"{median(hits):.0f}" if len(hits) > len(runs) / 2 else "-"
         spent = spread(int(row["n_local"]) / d for row in runs)
         others = " | ".join(spread(row[name] for row in runs) for name in ("n_evals", "shd", "cpu_seconds"))
-        text += f"| {data} | {SEARCHES[part]} | {budget} | {len(runs)} | {len(hits)} | {middle} "
-        text += f"| {spent} | {others} |\n"
+        text += f"| {data} | {SEARCHES[part]} | {version.removesuffix('.dev0')} | {budget} | {len(runs)} | {len(hits)} "
+        text += f"| {middle} | {spent} | {others} |\n"
     return text
 
 
@@ -39,6 +39,8 @@ def efficiency(rows: list[Row]) -> str:
 EXPENSIVE = {
     "gp": "everything",
     "full": "no cheaper versions of the score",
+    "no-sets": "no whole parent sets",
+    "no-surrogate": "no surrogate",
     "single": "single edges only, no cheaper versions",
     "none": "single edges only, no cheaper versions, no surrogate",
 }

@@ -196,13 +196,15 @@ def workers(rows: list[Row]) -> str:
             f"\nWhere scores are cheap, an executor costs {share:.2f}% more instructions, counted by callgrind over "
             f"the evaluation of {what} with {counted['nodes']} nodes (`bic-nv`), the search around it left out.\n"
         )
-    waited = [row for row in rows if row["where"].startswith("waiting") and row["where"] != "waiting 1"]
-    for row in waited:
-        tail += (
-            f"\nWith a score that waits {float(row['wait']):g} s for each family ({row['n_local']} families, "
-            f"{row['graph']}), {row['where'].split()[1]} workers are {row['speedup']} times as quick as one, and the "
-            "result is the same.\n"
-        )
+    waited = [row for row in rows if row.get("idle")]
+    if waited:
+        tail += "\nWith a score that waits, workers are compared with one that is never idle:\n\n"
+        tail += header("seconds of a family | proposals | workers | families | seconds | times as quick | idle")
+    for row in sorted(waited, key=lambda row: (row["where"].split()[0] != "waiting", row["where"])):
+        kind, *turn, count = row["where"].split()
+        each = f"{float(row['wait']):g}" if kind == "waiting" else f"{float(row['wait']):g}, uneven"
+        tail += f"| {each} | {'in turn' if turn else 'ahead'} | {count} | {row['n_local']} | {row['seconds']} "
+        tail += f"| {row['speedup']} | {float(row['idle']):.0%} |\n"
     return f"{head}\n\n{lines}{tail}"
 
 

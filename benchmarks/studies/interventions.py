@@ -1,6 +1,7 @@
 """Tables from several experiments: the light tunnel, and simulated tables with targets that nobody names.
 
     DRBO_DATA=... python -m benchmarks interventions --part tunnel
+    DRBO_DATA=... python -m benchmarks interventions --part grid
     python -m benchmarks interventions --part simulated_tables
     python -m benchmarks interventions --part sachs --file cdt-0.6.0-py3-none-any.whl
 
@@ -9,7 +10,8 @@ Claassen 2020). Others run where their packages are installed: ``gies`` (Hauser 
 and takes them as hard), ``gnies`` (Gamella, Taeb, Heinze-Deml & Buehlmann 2022; targets unknown, and one set of them
 for all experiments together, so that they are not counted) and ``ut-igsp`` (Squires, Wang & Uhler 2020; package
 causaldag, targets unknown, Gaussian tests at 0.001). ``drift`` lets intercepts drift, as they do in all mechanisms of a
-``drifting shift``, by 0.3 standard deviations of the noise. ``f1`` is that of the drawn arrows. ``class_right``: the
+``drifting shift``, by 0.3 standard deviations of the noise. In a ``bent shift`` effects are no straight lines, which
+``linear`` assumes; ``categories`` have three levels. ``f1`` is that of the drawn arrows. ``class_right``: the
 interventional class is that of the true graph with its true targets. Nothing was chosen on the light tunnel, nor on
 seeds 0 to 9.
 """
@@ -19,6 +21,7 @@ import time
 import zipfile
 from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -29,23 +32,26 @@ import pandas as pd
 from benchmarks.gran_dag import Unavailable
 from benchmarks.parameters import Names, Seeds
 from benchmarks.rows import Row
+from benchmarks.studies.intervention_tables import CONTROL, D, simulated
 from benchmarks.studies.real_tables import chamber, f1
 from benchmarks.studies.study import study
 from drbo import DrBO, Knowledge
 from drbo.claims.experiments import interventional_class
 from drbo.constraints import Constraints
 from drbo.data.datasets import load
+from drbo.errors import DataError
+from drbo.graph import cpdag_to_dag
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 #: What each experiment changes.
 Changed = list[list[int]]
-CONTROL = "observational"
-METHODS = ("unknown", "drift", "known", "context", "gies", "gnies", "ut-igsp")
+METHODS = ("unknown", "linear", "drift", "known", "context", "gies", "gnies", "ut-igsp")
 PACKAGES = {"gies": "gies", "gnies": "gnies", "ut-igsp": "causaldag"}
-LEVEL = 1e-3
-KINDS = ("hard", "shift", "coefficients", "nothing", "drifting shift")
-DRIFT = 0.3
+LEVEL, LEVELS = 1e-3, (1e-10, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 5e-2, 1e-1)
+KINDS = ("hard", "shift", "coefficients", "nothing", "drifting shift", "bent shift", "categories")
+#: Methods of kinds that are about one thing alone.
+ALONE = {"bent shift": ("unknown", "linear", "context"), "categories": ("unknown", "known")}
 #: Fits that do not know of experiments: of the control alone, and of all rows as one table.
 BLIND = ("control", "pooled")
 #: Columns of cdt's file, by the names of the proteins.
@@ -62,34 +68,7 @@ CONDITIONS: tuple[tuple[str, int, list[str]], ...] = (
     ("pma", 913, ["PKC"]),
     ("b2camp", 707, ["PKA"]),
 )
-D, EXPERIMENTS, CONTROL_ROWS, ROWS, FIRST = 20, 10, 500, 100, 30
-
-
-def simulated(kind: str, seed: int) -> tuple[pd.DataFrame, Bools, Bools]:
-    """Return a table of ten experiments, its DAG (ER2), and which columns each experiment changes (E, d)."""
-    rng = np.random.default_rng(seed)
-    order, dag = rng.permutation(D), np.zeros((D, D), dtype=bool)
-    dag[np.ix_(order, order)] = np.triu(rng.random((D, D)) < 4 / (D - 1), 1)
-    weights = dag * rng.uniform(0.5, 1.5, (D, D)) * rng.choice([-1, 1], (D, D))
-    deviations, changed, parts = rng.uniform(0.7, 1.3, D), np.zeros((EXPERIMENTS, D), dtype=bool), []
-    for number in range(EXPERIMENTS + 1):
-        own, shift, spread = weights.copy(), np.zeros(D), deviations.copy()
-        if number and kind != "nothing":
-            changed[number - 1, rng.choice(D, rng.integers(1, 3), replace=False)] = True
-            for node in np.flatnonzero(changed[number - 1]):
-                if kind in ("shift", "drifting shift"):
-                    shift[node] = rng.choice([-1, 1]) * rng.uniform(1, 2)
-                elif kind == "coefficients":
-                    own[:, node] = dag[:, node] * rng.uniform(0.5, 1.5, D) * rng.choice([-1, 1], D)
-                    spread[node] *= rng.choice([0.5, 2.0])
-                else:
-                    own[:, node], shift[node], spread[node] = 0.0, rng.choice([-1, 1]) * rng.uniform(0, 2), 1.0
-        if kind == "drifting shift":
-            shift += DRIFT * deviations * rng.normal(size=D)
-        noise = rng.normal(size=(ROWS if number else CONTROL_ROWS, D)) * spread + shift
-        frame = pd.DataFrame(noise @ np.linalg.inv(np.eye(D) - own), columns=[f"x{j}" for j in range(D)])
-        parts.append(frame.assign(experiment=f"e{number:02d}" if number else CONTROL))
-    return pd.concat(parts, ignore_index=True), dag, changed
+FIRST = 30
 
 
 class Found(NamedTuple):
@@ -112,7 +91,8 @@ def fitted(method: str, frame: pd.DataFrame, known: dict[str, Any], seed: int) -
     if method != "context":
         given = known if method == "known" else None
         options = {"drift": True} if method == "drift" else None
-        model = DrBO(experiment="experiment", targets=given, score_options=options, random_state=seed)
+        score = "bic-experiments" if method == "linear" else "auto"
+        model = DrBO(score=score, experiment="experiment", targets=given, score_options=options, random_state=seed)
         result = model.fit(frame).result_
         shown = result.dag.copy()
         shown[result.dag] = [one.ground == "experiment" for one in result.directions]
@@ -141,16 +121,18 @@ def _gnies(groups: list[Floats], _known: Changed) -> tuple[Bools, Changed]:
     return _drawn(gnies.fit(groups, approach="rank", center=False)[1]), []
 
 
-def _ut_igsp(groups: list[Floats], _known: Changed) -> tuple[Bools, Changed]:
+def _ut_igsp(
+    groups: list[Floats], _known: Changed, levels: tuple[float, float] = (LEVEL, LEVEL)
+) -> tuple[Bools, Changed]:
     import conditional_independence as tests
     from causaldag import unknown_target_igsp
 
     control, *others = groups
     ci = tests.MemoizedCI_Tester(
-        tests.partial_correlation_test, tests.partial_correlation_suffstat(control), alpha=LEVEL
+        tests.partial_correlation_test, tests.partial_correlation_suffstat(control), alpha=levels[0]
     )
     same = tests.MemoizedInvarianceTester(
-        tests.gauss_invariance_test, tests.gauss_invariance_suffstat(control, others), alpha=LEVEL
+        tests.gauss_invariance_test, tests.gauss_invariance_suffstat(control, others), alpha=levels[1]
     )
     nodes, settings = set(range(control.shape[1])), [{"known_interventions": []} for _ in others]
     random.seed(0)  # the package draws its starts from the global generators
@@ -163,9 +145,12 @@ RIVALS = {"gies": _gies, "gnies": _gnies, "ut-igsp": _ut_igsp}
 
 
 def _drawn(graph: npt.NDArray[Any]) -> Bools:
-    """Return a class as one graph: an undirected edge points up."""
+    """Return a graph of a class; where it has none, undirected edges point up."""
     edges = np.asarray(graph) != 0
-    return np.asarray(edges & (np.triu(edges) | ~edges.T), dtype=np.bool_)
+    try:
+        return np.asarray(cpdag_to_dag(edges), dtype=np.bool_)
+    except DataError:
+        return np.asarray(edges & (np.triu(edges) | ~edges.T), dtype=np.bool_)
 
 
 def available(methods: Names) -> list[str]:
@@ -200,6 +185,22 @@ def tunnel(seeds: Seeds = range(5), methods: Annotated[Names, "methods"] = METHO
             yield row | {"f1": f1(found, dag), **target_counts(targets, true)}
 
 
+@study("interventions_grid", "independence invariance", slow=True)
+def grid() -> Iterator[Row]:
+    """Yield UT-IGSP on the light tunnel, with all pairs of levels of its two tests."""
+    frame, dag, listed = chamber()
+    names = [name for name in frame if name != "experiment"]
+    labels = [CONTROL, *sorted(listed["experiment"])]
+    groups = [frame.loc[frame["experiment"] == label, names].to_numpy() for label in labels]
+    true = set(zip(listed["experiment"], listed["target"], strict=True))
+    for levels in product(LEVELS, repeat=2) if available(["ut-igsp"]) else ():
+        start = time.process_time()
+        found, changed = _ut_igsp(groups, [], levels)
+        targets = [(labels[e + 1], names[j]) for e, hit in enumerate(changed) for j in hit]
+        row: Row = {"independence": levels[0], "invariance": levels[1], "edges": int(found.sum()), "f1": f1(found, dag)}
+        yield row | {"seconds": round(time.process_time() - start, 1), **target_counts(targets, true)}
+
+
 @study("interventions_simulated", "kind method seed", slow=True)
 def simulated_tables(
     seeds: Seeds = range(5),
@@ -215,6 +216,8 @@ def simulated_tables(
             true = {(label, column) for label, columns in known.items() for column in columns}
             told = interventional_class(dag, Constraints.none(D), changed)
             for method in available(methods):
+                if method not in ALONE.get(kind, [name for name in METHODS if name != "linear"]):
+                    continue
                 start = time.process_time()
                 found, targets, shown = fitted(method, frame, known, seed)
                 took = round(time.process_time() - start, 1)

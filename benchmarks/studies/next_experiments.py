@@ -10,11 +10,13 @@ edges; and by expected information. ``optimum`` is the least expected number of 
 at most 60 graphs. Trees and chordal graphs are classes without colliders: all of their edges are open.
 
 ``replay``: the light tunnel. The first fit has the control alone; then one experiment is added at a time, the first of
-the ranking that was made, or the next one of a random order.
+the ranking that was made, or the next one of a random order. ``oracle``: the experiment that gives the best F1, which
+only the truth can tell, is added to the control, one at a time, by quick searches.
 """
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Annotated
 
@@ -28,13 +30,20 @@ from benchmarks.studies.real_tables import chamber, f1
 from benchmarks.studies.study import study
 from drbo import DrBO, Result
 from drbo.claims.orientations import Ways, entropy, ways_left
+from drbo.data.experiments import Experiments
+from drbo.data.table import Table
 from drbo.graph import dag_to_cpdag
+from drbo.scores.experiments import ExperimentBIC
+from drbo.search.orders.search import OrderSearch
+from drbo.settings import Settings
 
 Bools = npt.NDArray[np.bool_]
 #: Returns the worth of an experiment on a node, where so many edges are open at it.
 Policy = Callable[[Ways, int, int, np.random.Generator], float]
 CONTROL = "observational"
 DRAWS, MOST_FOR_OPTIMUM = 10, 60
+#: Experiments that are replayed, and rounds of shaken orders without a better score that end a quick search.
+MOST_REPLAYED, QUICK = 8, 3
 
 
 def random_dag(kind: str, d: int, rng: np.random.Generator) -> Bools:
@@ -126,7 +135,7 @@ def classes(
 @study("next_replay", "order step", slow=True)
 def replay(
     orders: Annotated[Names, "orders: information, or random followed by a seed"] = ("information",),
-    steps: Annotated[int, "experiments"] = 8,
+    steps: Annotated[int, "experiments"] = MOST_REPLAYED,
 ) -> Iterator[Row]:
     """Yield the fit of the light tunnel after each of its experiments, in the order chosen."""
     frame, dag, listed = chamber()
@@ -152,6 +161,28 @@ def replay(
             if not useful:
                 break
             made.append(str(useful[0]))
+
+
+@study("next_oracle", "experiments", slow=True)
+def oracle(steps: Annotated[int, "experiments"] = MOST_REPLAYED) -> Iterator[Row]:
+    """Yield the light tunnel with the experiments that give the best F1, which only the truth can tell, one by one."""
+    frame, dag, listed = chamber()
+    names = [name for name in frame if name != "experiment"]
+    every, codes = sorted(listed["experiment"]), frame["experiment"]
+
+    def worth(made: list[str]) -> float:
+        labels = (CONTROL, *made)
+        rows = codes.isin(labels).to_numpy()
+        found = Experiments(codes[rows].map({label: code for code, label in enumerate(labels)}).to_numpy(), labels)
+        table = replace(Table.from_array(frame.loc[rows, names].to_numpy(np.float64), names), experiments=found)
+        search = OrderSearch(ExperimentBIC(table, penalty="ebic"), Settings(order_patience=QUICK), max_searches=1)
+        return f1(search.run().best.dags[0], dag)
+
+    made: list[str] = []
+    while len(made) < steps:
+        found = {one: worth(sorted([*made, one])) for one in every if one not in made}
+        made.append(max(found, key=lambda one: (found[one], one)))
+        yield {"experiments": len(made), "experiment": made[-1], "f1": found[made[-1]]}
 
 
 def _fitted(frame: pd.DataFrame, made: list[str]) -> Result:

@@ -3,6 +3,7 @@
     python -m benchmarks workers                            seconds of a search with Gaussian processes
     python -m benchmarks workers --part instructions        instructions of linear scores with and without an executor
     python -m benchmarks workers --part waiting             seconds of a search whose score waits for something else
+    python -m benchmarks workers --part waiting --uneven    families of very different cost; also --in-turn
 
 Seconds: the same search in this process, with pools of one and two processes, and with Dask clusters of one and two
 workers; all with one thread each, so that a second worker is a second core. Processes are started before the clock is.
@@ -39,6 +40,7 @@ from drbo.search.evaluation import remote as seam
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.remote import compute
 from drbo.search.evaluation.workers import WorkerPool
+from drbo.search.loop import ProposalSearch
 from drbo.search.strategy import new_search
 from drbo.settings import Settings
 
@@ -149,35 +151,51 @@ def seconds(
         yield {**row, "speedup": round(first["seconds"] / row["seconds"], 2)}
 
 
+#: Seconds that were waited.
+WAITED: list[float] = []
+
+
 class Waiting(BicNV):
     """A linear score that takes its time: a simulation that runs elsewhere."""
 
-    cheap, seconds = False, 0.0
+    cheap, seconds, uneven = False, 0.0, False
 
     def local(self, families: Families) -> Floats:
         """Wait for each family, then score it."""
-        time.sleep(self.seconds * len(families))
+        each = np.full(len(families), self.seconds)
+        if self.uneven:  # a quarter to four times as long, and one node four times as long as that
+            each *= (1 + families.sizes) ** 2 / 4 * np.where(families.nodes == 0, 4, 1)
+        WAITED.append(float(each.sum()))
+        time.sleep(WAITED[-1])
         return super().local(families)
 
 
 @study("workers", KEY, workers=(1,), wait=0.0, local=10)
 def waiting(
     workers: Annotated[Numbers, "numbers of workers"] = (1, 4),
-    wait: Annotated[float, "seconds of each family"] = 0.6,
+    wait: Annotated[float, "seconds of each family"] = 2.0,
+    uneven: Annotated[bool, "large families take longer, and those of one node"] = False,
+    in_turn: Annotated[bool, "no proposals while others are computed"] = False,
     local: Annotated[int, "families that may be scored"] = 96,
     nodes: Annotated[int, "columns"] = 8,
 ) -> Iterator[Row]:
     """Time the same search with several workers, which are threads: waiting needs no processor."""
-    first, data = None, Table.from_array(simulate(f"{nodes}ER2", n=200, seed=100).X)
+    data = Table.from_array(simulate(f"{nodes}ER2", n=200, seed=100).X)
     for count in workers:
         score = Waiting(data)
-        score.seconds = wait
+        score.seconds, score.uneven = wait, uneven
         settings = Settings(route="surrogate", max_local=local, max_evals=10**6)
+        WAITED.clear()
         start = time.perf_counter()
         with ThreadPoolExecutor(count) as executor:
-            outcome = new_search(score, settings, executor=executor).run()
+            search = new_search(score, settings, executor=executor)
+            assert isinstance(search, ProposalSearch)
+            search.ahead = 0 if in_turn else search.ahead
+            outcome = search.run()
         seconds = time.perf_counter() - start
-        first = first or seconds
+        kind = ("uneven" if uneven else "waiting") + (" in turn" if in_turn else "")
         found = {"score": float(outcome.best.scores[0]), "n_local": outcome.n_local, "wait": wait}
-        row: Row = {"where": f"waiting {count}", "graph": f"{nodes}ER2", "n": 200, "batch": "", **found}
-        yield row | {"seconds": round(seconds, 2), "speedup": round(first / seconds, 2)}
+        row: Row = {"where": f"{kind} {count}", "graph": f"{nodes}ER2", "n": 200, "batch": "", **found}
+        row |= {"seconds": round(seconds, 2), "waited": round(sum(WAITED), 2)}
+        # Searches ask for different families, so each is compared with a single worker that never waits for proposals.
+        yield row | {"speedup": round(sum(WAITED) / seconds, 2), "idle": round(1 - sum(WAITED) / (count * seconds), 3)}

@@ -12,14 +12,11 @@
 // costs ln(1 + r n_e): the likelihood of that model with the deviations integrated out.
 #include <nanobind/stl/pair.h>
 
-#include "arrays.h"
-#include "threads.h"
+#include "changed_sets.h"
 
 namespace drbo {
 
 namespace {
-
-enum State : std::int64_t { SHARED, FREE, SOFT, HARD };  // of an experiment and a node: may, or must, it change?
 
 struct Moments {
   In<double, 2> means;         // (E, d)
@@ -42,38 +39,58 @@ inline double log_variance(double variance, double floor) {
 // One family: its moments in every experiment, over (parents..., node), and the search for S.
 class Fit {
  public:
-  explicit Fit(const Moments& data) : changed(data.experiments()), data_(data) {}
-  std::vector<std::uint8_t> changed;  // (E,) which experiments are in S
+  explicit Fit(const Moments& data) : sets(*this, data.experiments()), own(data.experiments()), data_(data) {}
+  ChangedSets<Fit> sets;
+  std::vector<double> own;  // (E,)
 
-  // The worth of the family; S is left in changed.
+  // The worth of the family.
   double run(std::int64_t node, const std::int64_t* parents, std::size_t count, Watch& watch) {
     gather(node, parents, count);
-    double best = NEVER;
-    std::vector<std::uint8_t> found(changed.size());
-    for (const bool all : {false, true}) {
-      bool free = false;
-      for (std::size_t e = 0; e < changed.size(); ++e) {
-        free |= state_[e] == FREE;
-        changed[e] = state_[e] >= SOFT || (all && state_[e] == FREE);
+    watch.check(2 * whole(own.size()) * whole(40 + size_ * size_ * (size_ + 6)));
+    return sets.best();
+  }
+
+  double pool(const std::vector<std::uint8_t>& changed) {
+    shared_.clear(size_);
+    for (std::size_t e = 0; e < changed.size(); ++e)
+      if (!changed[e]) add(e, 1.0, shared_);
+    return shared_worth(shared_);
+  }
+
+  double toggled(std::size_t e, bool joins) {
+    trial_ = shared_;
+    add(e, joins ? 1.0 : -1.0, trial_);
+    return shared_worth(trial_);
+  }
+
+  // Gives an experiment a mechanism of its own where that is worth more than the shared regression is there.
+  void guess(std::vector<std::uint8_t>& changed) {
+    const double most = std::max(variance_, floor_);
+    const std::size_t last = size_ - 1;
+    double intercept = shared_.means[last] / shared_.weight;
+    for (std::size_t k = 0; k < last; ++k) intercept -= weights_[k] * (shared_.means[k] / shared_.weight);
+    const std::vector<double> weights = weights_;
+    for (std::size_t e = 0; e < changed.size(); ++e) {
+      const double *matrix = covariance(e), *at = mean(e);
+      double shift = at[last] - intercept, spread = matrix[last * size_ + last];
+      for (std::size_t i = 0; i < last; ++i) {
+        shift -= weights[i] * at[i];
+        spread -= 2 * weights[i] * matrix[i * size_ + last];
+        for (std::size_t j = 0; j < last; ++j) spread += weights[i] * weights[j] * matrix[i * size_ + j];
       }
-      const double value = ascend();
-      watch.check(whole(changed.size()) * whole(40 + size_ * size_ * (size_ + 6)));
-      if (value > best + tolerance(best)) best = value, found = changed;
-      if (!free) break;
+      const double steady = steadiness(e);
+      const double shared =
+          -rows(e) * (std::log(most) + (spread + steady * shift * shift) / most - 1.0) + std::log(steady);
+      changed[e] = own[e] > shared;
     }
-    changed = found;
-    return best;
   }
 
  private:
-  static double tolerance(double value) { return value == NEVER ? 0.0 : 1e-10 * (1.0 + std::abs(value)); }
-
   void gather(std::int64_t node, const std::int64_t* parents, std::size_t count) {
     const std::size_t d = data_.columns(), experiments = data_.experiments();
     size_ = count + 1;
     floor_ = data_.floors.data()[node];
     covariance_.resize(experiments * size_ * size_), mean_.resize(experiments * size_);
-    own_.resize(experiments), state_.resize(experiments);
     work_.resize(size_ * size_), weights_.resize(size_);
     for (std::size_t e = 0; e < experiments; ++e) {
       for (std::size_t i = 0; i < size_; ++i) {
@@ -83,8 +100,8 @@ class Fit {
           covariance_[(e * size_ + i) * size_ + j] =
               data_.covariances.data()[(e * d + row) * d + (j < count ? parents[j] : node)];
       }
-      state_[e] = data_.states.data()[e * d + node];
-      own_[e] = state_[e] == SHARED ? NEVER : own_worth(e);
+      sets.state[e] = data_.states.data()[e * d + node];
+      own[e] = sets.state[e] == SHARED ? NEVER : own_worth(e);
     }
   }
 
@@ -95,11 +112,11 @@ class Fit {
   // What an experiment with a mechanism of its own is worth. A hard change cuts the parents, and so do few rows.
   double own_worth(std::size_t e) {
     const double n = rows(e), parameters = size_ + 1.0;
-    const bool cut = state_[e] == HARD || n < 2 * parameters;
-    const double* own = covariance(e);
-    const double variance = cut ? own[size_ * size_ - 1] : residual(own);
+    const bool cut = sets.state[e] == HARD || n < 2 * parameters;
+    const double* matrix = covariance(e);
+    const double variance = cut ? matrix[size_ * size_ - 1] : residual(matrix);
     return -n * log_variance(variance, floor_) - data_.charge * (cut ? 2.0 : parameters) * std::log(n) -
-           (state_[e] == FREE ? data_.price : 0.0);
+           (sets.state[e] == FREE ? data_.price : 0.0);
   }
 
   // Residual variance of the node, and its weights; a parent that others determine gets no weight.
@@ -124,6 +141,12 @@ class Fit {
       weights_[k] = a[k * size_ + k] > 0 ? sum / a[k * size_ + k] : 0.0;
     }
     return a[size_ * size_ - 1];
+  }
+
+  // The variance of the node without parents, as a fit without weights.
+  double unexplained() {
+    std::fill(weights_.begin(), weights_.end(), 0.0);
+    return pooled_.back();
   }
 
   // Sums over the experiments that share one mechanism.
@@ -158,82 +181,15 @@ class Fit {
       for (std::size_t j = 0; j < size_; ++j)
         pooled_[i * size_ + j] =
             of.products[i * size_ + j] / of.rows - of.means[i] / of.weight * (of.means[j] / of.rows);
-    variance_ = residual(pooled_.data());
+    const bool credited = static_cast<double>(size_) < of.rows;  // with more parents any rows are fitted perfectly
+    variance_ = credited ? residual(pooled_.data()) : unexplained();
     return -of.rows * log_variance(variance_, floor_) - data_.charge * (size_ + 1.0) * std::log(of.rows) - of.cost;
-  }
-
-  // The worth of the present S, with sums in a fixed order.
-  double worth() {
-    shared_.clear(size_);
-    double own = 0.0;
-    for (std::size_t e = 0; e < changed.size(); ++e) {
-      if (changed[e])
-        own += own_[e];
-      else
-        add(e, 1.0, shared_);
-    }
-    return own + shared_worth(shared_);
-  }
-
-  // Improves S until no change of one experiment pays.
-  double ascend() {
-    double value = worth();
-    for (int round = 0; round < 20; ++round) {  // first all at once, given the shared regression
-      const std::vector<std::uint8_t> before = changed;
-      reassign();
-      if (changed == before) break;
-      const double next = worth();
-      if (!(next > value + tolerance(value))) {
-        changed = before;
-        break;
-      }
-      value = next;
-    }
-    value = worth();
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (std::size_t e = 0; e < changed.size(); ++e) {
-        if (state_[e] != FREE) continue;
-        trial_ = shared_;
-        add(e, changed[e] ? 1.0 : -1.0, trial_);
-        double own = changed[e] ? 0.0 : own_[e];
-        for (std::size_t k = 0; k < changed.size(); ++k) own += changed[k] && k != e ? own_[k] : 0.0;
-        if (!(own + shared_worth(trial_) > value + tolerance(value))) continue;
-        changed[e] ^= 1;
-        value = worth();
-        moved = true;
-      }
-    }
-    return value;
-  }
-
-  void reassign() {
-    const double most = std::max(variance_, floor_);
-    const std::size_t last = size_ - 1;
-    double intercept = shared_.means[last] / shared_.weight;
-    for (std::size_t k = 0; k < last; ++k) intercept -= weights_[k] * (shared_.means[k] / shared_.weight);
-    const std::vector<double> weights = weights_;
-    for (std::size_t e = 0; e < changed.size(); ++e) {
-      if (state_[e] != FREE) continue;
-      const double *own = covariance(e), *at = mean(e);
-      double shift = at[last] - intercept, spread = own[last * size_ + last];
-      for (std::size_t i = 0; i < last; ++i) {
-        shift -= weights[i] * at[i];
-        spread -= 2 * weights[i] * own[i * size_ + last];
-        for (std::size_t j = 0; j < last; ++j) spread += weights[i] * weights[j] * own[i * size_ + j];
-      }
-      const double steady = steadiness(e);
-      const double shared =
-          -rows(e) * (std::log(most) + (spread + steady * shift * shift) / most - 1.0) + std::log(steady);
-      changed[e] = own_[e] > shared;
-    }
   }
 
   const Moments& data_;
   std::size_t size_ = 0;
   double floor_ = 0.0, variance_ = 0.0;
-  std::vector<std::int64_t> state_;
-  std::vector<double> covariance_, mean_, own_, pooled_, work_, weights_;
+  std::vector<double> covariance_, mean_, pooled_, work_, weights_;
   Sums shared_, trial_;
 };
 
@@ -251,9 +207,7 @@ Found experiment_families(const In<double, 2>& means, const In<double, 3>& covar
   require_shape({experiments, d, d}, "covariances", covariances);
   require_shape({experiments}, "rows", rows);
   require_shape({d}, "floors", floors);
-  require_shape({experiments, d}, "states", states);
-  require_range(states.data(), experiments * d, SHARED, HARD + 1, "states");
-  require_range(states.data(), d, SHARED, SHARED + 1, "states of the control");
+  require_states(states, experiments, d);
   require(collinear > 0 && charge >= 0 && price >= 0 && drift >= 0, "collinear must be above 0, the others at least 0");
   for (std::size_t e = 0; e < experiments; ++e) require(rows.data()[e] > 1, "rows must be above 1");
   for (std::size_t j = 0; j < d; ++j) require(floors.data()[j] > 0, "floors must be above 0");
@@ -267,7 +221,7 @@ Found experiment_families(const In<double, 2>& means, const In<double, 3>& covar
     for (std::int64_t k = first; k < last; ++k) {
       const std::int64_t start = starts.data()[k];
       values[k] = fit.run(nodes.data()[k], members.data() + start, starts.data()[k + 1] - start, watch);
-      std::copy(fit.changed.begin(), fit.changed.end(), changed.data() + k * experiments);
+      std::copy(fit.sets.changed.begin(), fit.sets.changed.end(), changed.data() + k * experiments);
     }
   });
   return {values.give(), changed.give()};

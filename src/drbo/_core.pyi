@@ -120,6 +120,23 @@ def experiment_families(
     /,
 ) -> tuple[Floats, Flags]: ...
 
+# experiment_counts.cpp
+def experiment_counts(
+    codes: Shorts,  # (d, u) levels of the distinct rows, one experiment after the other
+    levels: Ints,  # (d,) how many each column has
+    repeats: Ints,  # (u,) how often each row occurs
+    first: Ints,  # (E + 1,) where the rows of each experiment begin
+    states: Ints,  # (E, d) as above
+    charge: float,  # of ln n, per parameter
+    price: float,  # of a change that was not known before
+    nodes: Ints,  # (m,)
+    starts: Ints,  # (m + 1,) where the parents of a family begin
+    members: Ints,  # parents, one family after the other
+    parameters: Floats,  # (m,) of a table
+    threads: int,
+    /,
+) -> tuple[Floats, Flags]: ...
+
 # nongaussian.cpp
 class NoiseRows:
     """Rows of standardised columns, and fits of families whose noise may be other than Gaussian."""

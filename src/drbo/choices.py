@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from scipy.special import chdtrc
 
-from drbo.claims.auto import choose_score
+from drbo.claims.auto import choose_score, experiment_score
 from drbo.claims.kci import MAX_ROWS
 from drbo.claims.prune import BY_MOMENTS, PRUNERS, PrunerName
 from drbo.data.missing import POLICIES, Policy
@@ -221,8 +221,7 @@ class Choices:
             given = {**options, **given}
             reasons = (f"score {choice}: set by the preset {self.preset!r}",)
         elif isinstance(choice, str) and choice == "auto" and table.experiments is not None:
-            choice = "bic-experiments"
-            reasons = ("score bic-experiments: it finds which mechanisms each experiment changes",)
+            choice, reasons, _ = experiment_score(table)
         elif isinstance(choice, str) and choice == "auto" and self.hidden:
             choice, reasons = BicNV.name, ("score bic-nv: hidden causes are searched for with linear relations",)
         elif isinstance(choice, str) and choice == "auto":

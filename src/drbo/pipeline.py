@@ -20,12 +20,13 @@ import drbo
 from drbo.choices import ScoreChoice
 from drbo.claims.ancestral import ancestral_answer
 from drbo.claims.collider_check import collider_doubts
+from drbo.claims.experiment_check import checked_mechanisms
 from drbo.claims.experiments import experiment_record, shared_weights, unfollowed, with_unfollowed
 from drbo.claims.findings import Findings, claims_of, look_back
 from drbo.claims.hidden_check import Suspects, suspected, with_doubts
 from drbo.claims.noise_check import noise_checks
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
-from drbo.claims.record import CheckedEdge
+from drbo.claims.record import CheckedEdge, ExperimentRecord
 from drbo.claims.residual_tests import Regression, TableTests
 from drbo.data.audit import audit, audit_arrows
 from drbo.data.facts import Audit, Finding
@@ -158,7 +159,7 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
     notes = (*problem.data.notes, *notes, *more, *unchecked, *([NO_DIGEST] if unhashed else []))
     ordered = pruned[np.ix_(job.columns, job.columns)]
     weights, standardised = linear_weights(table.rows_or_moments, pruned) if isinstance(score, BicNV) else (None, None)
-    if isinstance(score, ExperimentBIC):
+    if type(score) is ExperimentBIC:
         weights, standardised = map(job.restored, shared_weights(score, ordered))
     result = Result(
         names=table.names,
@@ -180,7 +181,7 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
         claims=replace(
             claims_of(findings, job.columns, table.names),
             noise=noise,
-            experiments=experiment_record(score, job.table, ordered),
+            experiments=_experiments(problem, ordered),
         ),
         knowledge=request.knowledge,
         table=TableRecord(
@@ -285,6 +286,18 @@ def _noise_checks(
     found = with_unfollowed(found, unfollowed(problem.score, problem.job.table, dag))
     suspects = Suspects(*map(problem.job.restored, suspects))
     return with_doubts(found, suspects, problem.table.names), () if table.n_rows else (NO_ROWS,)
+
+
+def _experiments(
+    problem: Problem,
+    dag: npt.NDArray[np.bool_],  # (d, d) over the columns of the job
+) -> ExperimentRecord | None:
+    """Return what experiments change; whether mechanisms fit their rows is left out when the time is over."""
+    table = problem.job.table
+    record = experiment_record(problem.score, table, dag)
+    with suppress(OutOfTimeError), finishing():
+        return record and checked_mechanisms(record, problem.score, table, dag, problem.request.seed)
+    return record
 
 
 def versions() -> dict[str, str]:

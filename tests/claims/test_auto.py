@@ -1,17 +1,20 @@
 """The choice of a score, its reasons, and what the estimator makes of both."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from drbo import DrBO, Settings
-from drbo.claims.auto import ONE_BY_ONE, UNRELATED, _on_other_scales, choose_score
+from drbo.claims.auto import ONE_BY_ONE, UNRELATED, _on_other_scales, choose_score, experiment_score
 from drbo.claims.noise_model import ModelCheck
 from drbo.data.check import check_table
 from drbo.data.datasets import load
+from drbo.data.experiments import Experiments
 from drbo.data.simulate import linear_weights, random_dag, simulate
 from drbo.data.table import Table
-from drbo.errors import ScoreError
+from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Score
 from drbo.scores.registry import build_score
 
@@ -301,3 +304,31 @@ class TestWrongScore:
     def test_many_rows_are_no_problem_for_auto(self):
         data = simulate("4ER1", model="cos", n=20_000, seed=1)
         assert DrBO(max_evals=20, random_state=0).fit(data.X).result_.score_name == "splines"
+
+
+def in_runs(values):
+    """Return a table whose last hundred rows come from an experiment."""
+    return replace(
+        Table.from_array(values),
+        experiments=Experiments(np.repeat([0, 1], [len(values) - 100, 100]), ("control", "run")),
+    )
+
+
+def test_with_experiments_the_columns_and_the_control_decide():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=600)
+    assert experiment_score(in_runs(np.column_stack([x, x + rng.normal(size=600)]))).name == "bic-experiments"
+    bent = in_runs(np.column_stack([x, np.sin(2 * x) + 0.3 * rng.normal(size=600)]))
+    chosen = experiment_score(bent)
+    assert chosen.name == "splines-experiments"
+    assert "in the control linear effects do not fit" in chosen.reasons[0]
+    assert experiment_score(replace(bent, weights=np.full(600, 0.5))).name == "bic-experiments"
+    assert experiment_score(in_runs(rng.integers(3, size=(600, 2)))).name == "discrete-experiments"
+
+
+def test_both_kinds_of_columns_are_refused_with_experiments():
+    rng = np.random.default_rng(0)
+    table = in_runs(np.column_stack([rng.normal(size=300), rng.integers(2, size=300)]))
+    mixed = replace(table, kinds=("numeric", "categorical"), levels=(None, ("no", "yes")))
+    with pytest.raises(SettingsError, match="column 'x1' is categorical and others are numeric, but with experiments"):
+        experiment_score(mixed)

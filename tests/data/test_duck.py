@@ -1,5 +1,6 @@
 """DuckDB tables: read as they are, in pieces or at once, and nothing else that a database names is run or reached."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -31,19 +32,19 @@ def _change(path, *commands):
             link.execute(command)
 
 
-def test_the_only_table_or_the_one_that_is_named(database):
-    notes = []
-    frame = read_table(database, notes=notes)
-    assert notes == ["table 'people'"]
+def test_cells_are_read_as_they_are(database):
+    frame = read_table(database)
     assert frame["city"].tolist() == ["Ulm", "Bonn", "Ulm"]
     assert frame["height"].isna().tolist() == [False, True, False]
-    _change(database, 'CREATE TABLE "two ""words" (a INT, b INT)', 'INSERT INTO "two ""words" VALUES (1, 2), (3, 4)')
-    assert read_table(f'{database}::two "words').to_dict("list") == {"a": [1, 3], "b": [2, 4]}
-    with pytest.raises(DataError, match="2 tables: people, two") as caught:
-        read_table(database)
-    assert "data.duckdb::patients" in caught.value.hint
-    with pytest.raises(DataError, match="no table 'other'"):
-        read_table(f"{database}::other")
+    assert frame["n"].tolist() == [1, 2, 3]
+
+
+def test_one_of_several_tables_is_named_after_two_colons(database):
+    _change(database, 'CREATE TABLE "two ""words" AS SELECT i AS a, 2 * i AS b FROM range(4) r(i)')
+    assert read_table(f'{database}::two "words')["b"].tolist() == [0, 2, 4, 6]
+    for name, words in (("", r"2 tables: people, two .*data\.duckdb::patients"), ("::other", "no table 'other'")):
+        with pytest.raises(DataError, match=words):
+            read_table(f"{database}{name}")
 
 
 def test_a_long_table_comes_in_pieces_and_in_order(tmp_path):
@@ -85,3 +86,10 @@ def test_what_is_no_database(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(DataError, match=r"needs DuckDB, which is not installed .pip install drbo.big"):
         read_table(tmp_path / "t.duckdb")
+
+
+def test_the_command_ends_without_complaints_of_the_database(database):
+    command = [sys.executable, "-m", "drbo", "check", str(database)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "height" in done.stdout
+    assert "leak" not in done.stderr

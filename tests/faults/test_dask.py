@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -43,6 +44,12 @@ def _fingerprint(model):
 @pytest.fixture(scope="module")
 def alone():
     return _fingerprint(DrBO(**OPTIONS).fit(X))
+
+
+@pytest.fixture(scope="module")
+def with_four():
+    with ThreadPoolExecutor(4) as executor:  # as many as the cluster has
+        return _fingerprint(DrBO(executor=executor, **OPTIONS).fit(X))
 
 
 @pytest.fixture(autouse=True)
@@ -105,13 +112,13 @@ def _scores_held():
     )
 
 
-def test_a_cluster_comes_to_the_same(client, alone):
+def test_a_cluster_comes_to_the_same(client, with_four):
     model = DrBO(executor=client.get_executor(pure=False), **OPTIONS).fit(X)
-    assert _fingerprint(model) == alone
+    assert _fingerprint(model) == with_four
     assert any(client.run(_scores_held).values())
 
 
-def test_a_worker_that_is_killed_loses_nothing(client, alone):
+def test_a_worker_that_is_killed_loses_nothing(client, with_four):
     """Both workers, one after the other: whichever has work, some of it is lost and done again."""
     killed = threading.Event()
 
@@ -130,7 +137,7 @@ def test_a_worker_that_is_killed_loses_nothing(client, alone):
 
     model = DrBO(executor=client.get_executor(pure=False), callbacks=[start], **OPTIONS).fit(X)
     thread.join()
-    assert _fingerprint(model) == alone
+    assert _fingerprint(model) == with_four
 
 
 def _parts(folder):

@@ -103,10 +103,12 @@ def _one_thread(use):
 def test_executors_and_sizes_of_pieces(score, monkeypatch):
     """Work that would stay at home is sent away, in pieces of several sizes."""
     frame, options = tables()[score], {"score": score, "max_evals": 10, "random_state": 1}
-    alone, counts = _fingerprint(DrBO(**options).fit(frame)), []
-    real = Workers._elsewhere
-    monkeypatch.setattr(Workers, "_elsewhere", lambda self, *given: (counts.append(len(given[1])), real(self, *given)))
+    counts, real = [], Workers._elsewhere
+    monkeypatch.setattr(
+        Workers, "_elsewhere", lambda self, *given: (counts.append(len(given[0])), real(self, *given))[1]
+    )
     with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2) as processes:
+        alone = _fingerprint(DrBO(executor=threads, **options).fit(frame))
         for executor, most in ((threads, 1e-6), (threads, 1e-3), (processes, 1e-5)):
             monkeypatch.setattr(workers, "LEAST_SECONDS", most / 10)
             monkeypatch.setattr(workers, "MOST_SECONDS", most)
@@ -176,7 +178,7 @@ def test_where_local_scores_are_computed_follows_the_clock_and_their_values_do_n
 @pytest.mark.usefixtures("_one_thread")
 def test_an_executor_with_clocks_that_say_anything():
     frame, options = tables()["mixed-cg"], {"score": "mixed-cg", "max_evals": 10, "random_state": 1}
-    found = {_fingerprint(DrBO(**options).fit(frame))}
+    found = set()
     for pace in PACES:
         with pytest.MonkeyPatch.context() as monkeypatch, ThreadPoolExecutor(2) as threads:
             _set_clocks(monkeypatch, pace)

@@ -14,7 +14,7 @@ from drbo.scores.families import Families
 from drbo.scores.registry import SCORES, build_score
 
 BINARY = ("logistic",)
-DISCRETE = ("bic-discrete", "bdeu")
+DISCRETE = ("bic-discrete", "bdeu", "discrete-experiments")
 NUMERIC = (
     "bge",
     "bic-ev",
@@ -27,6 +27,7 @@ NUMERIC = (
     "mixed",
     "mixed-cg",
     "splines",
+    "splines-experiments",
 )
 
 

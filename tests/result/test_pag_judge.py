@@ -55,7 +55,7 @@ def test_claims_are_about_pairs_without_an_edge(rng):
 
 
 def test_what_cannot_be_judged_is_refused():
-    with pytest.raises(SettingsError, match="not categories"):
+    with pytest.raises(SettingsError, match="numeric columns only"):
         hidden_model().result_.judge(_fresh(), test="g-test")
     late = hidden_model().result_.judge(_fresh(), time_limit=1e-9)
     assert not late.tested

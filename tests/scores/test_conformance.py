@@ -5,7 +5,7 @@ import pytest
 
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
-from drbo.scores.registry import SCORES
+from drbo.scores.registry import SCORES, score_class
 from drbo.testing import check_score
 
 
@@ -36,6 +36,7 @@ SUITED = {
     "bic-experiments": (numbers,),
     "bic-ng": (numbers,),
     "bic-nv": (numbers,),
+    "discrete-experiments": (binary, grades),
     "gp": (numbers,),
     "gp-ev": (numbers,),
     "gp-nv": (numbers,),
@@ -43,12 +44,14 @@ SUITED = {
     "mixed": (mixed, numbers),
     "mixed-cg": (mixed, numbers),
     "splines": (numbers,),
+    "splines-experiments": (numbers,),
 }
 OPTIONS = {
     "bdeu": {"ess": 10.0},
     "bge": {"alpha_mu": 0.5, "standardize": False},
     "gp-nv": {"alpha": 1e-6, "median_scale": True, "standardize": True},
     "splines": {"df": 3},
+    "splines-experiments": {"df": 3, "drift": True},
 }
 
 
@@ -67,7 +70,7 @@ def test_contract(name, make):
     assert score.cheap == (name not in NOT_CHEAP)
 
 
-@pytest.mark.parametrize("name", sorted(set(SUITED) - {"bic-experiments"}))  # which takes them from the table
+@pytest.mark.parametrize("name", sorted(name for name in SUITED if not score_class(name).by_experiment))
 def test_contract_with_penalty_prior_and_interventions(name, rng):
     table = SUITED[name][0]()
     targets = np.zeros(table.values.shape, dtype=bool)

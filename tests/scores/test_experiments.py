@@ -7,9 +7,10 @@ import pytest
 from drbo.data.experiments import Experiments, KnownTarget
 from drbo.data.table import Table
 from drbo.errors import ScoreError, SettingsError
-from drbo.scores.experiments import FREE, HARD, SHARED, SOFT, ExperimentBIC, recording_step
+from drbo.scores.experiments import FREE, HARD, SHARED, SOFT, ExperimentBIC, ExperimentSplines, recording_step
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
+from drbo.scores.splines import SplineScore
 
 SETS = [(0, ()), (0, (2,)), (1, (0,)), (1, (0, 2, 3)), (2, ()), (2, (3,)), (3, (1, 2)), (3, ())]
 
@@ -226,3 +227,60 @@ def test_small_shifts_are_drift_and_large_ones_targets():
     assert steady.changes(families).changed.tolist() == [[False, False, False], [False, False, True]]
     with pytest.raises(SettingsError, match="drift must be True, False or a number"):
         ExperimentBIC(table, drift=-1.0)
+
+
+@pytest.mark.parametrize("penalty", [1.0, "ebic"])
+def test_splines_of_one_experiment_alone_are_splines(penalty):
+    table = replace(made(sizes=(200,)), experiments=None)
+    families = Families.from_sets(4, SETS)
+    ours, plain = ExperimentSplines(table, penalty=penalty), SplineScore(table, penalty=penalty)
+    np.testing.assert_allclose(ours.local(families), plain.local(families), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(ours.family_price(families), plain.family_price(families))
+
+
+def test_a_given_set_of_splines_is_worth_what_regressions_on_their_functions_say():
+    table = made(1, (160, 90, 80))
+    score = ExperimentSplines(table, df=3)
+    fixed = np.zeros((3, 4), dtype=np.int64)
+    fixed[2] = SOFT
+    found = score.changes(Families.from_sets(4, [(3, (1, 2))]), fixed)
+    values, owner = score._expanded(table)
+    parents = 4 + np.flatnonzero(np.isin(owner, [1, 2]))
+    wide = replace(Table.from_array(values), experiments=table.experiments)
+    assert len(parents) == 6
+    assert found.worth[0] == pytest.approx(direct(wide, 3, tuple(parents), (2,)), rel=1e-8)
+
+
+def test_the_set_found_for_splines_is_the_best_of_all_but_for_rare_families():
+    worse = 0.0
+    for seed in range(3):
+        table, families = made(seed, (80, 60, 50, 70, 60, 50, 60), 0.8), Families.from_sets(4, SETS)
+        score = ExperimentSplines(table, df=3)
+        best = np.full(len(families), -np.inf)
+        for members in product([SHARED, SOFT], repeat=6):
+            fixed = np.repeat(np.array([[SHARED, *members]]).T, 4, axis=1)
+            price = 2 * np.log(4) * (np.array(members) == SOFT).sum()
+            best = np.maximum(best, score.changes(families, fixed).worth - price)
+        found = score.changes(families).worth
+        assert (found <= best + 1e-8).all()
+        worse += float((best - found).sum())
+    assert worse < 5
+
+
+def test_a_bend_is_no_change_for_splines():
+    rng, codes = np.random.default_rng(0), np.repeat([0, 1, 2], [300, 100, 100])
+    cause = rng.normal(size=500) + 2.0 * (codes == 1)
+    effect = np.tanh(cause) * 3 + rng.normal(size=500) + 2.0 * (codes == 2)
+    table = Table.from_array(np.column_stack([cause, effect]), ["cause", "effect"])
+    table = replace(table, experiments=Experiments(codes, ("control", "far", "shifted")))
+    families = Families.from_sets(2, [(1, (0,))])
+    assert ExperimentBIC(table).changes(families).changed[0].tolist() == [False, True, True]
+    assert ExperimentSplines(table).changes(families).changed[0].tolist() == [False, False, True]
+
+
+def test_with_as_many_parents_as_rows_there_is_no_credit():
+    table = Table.from_array(np.random.default_rng(0).normal(size=(6, 8)))
+    families = Families.from_sets(8, [(0, ()), (0, (1, 2, 3, 4, 5)), (0, (1, 2))])
+    worth = ExperimentBIC(table).changes(families).worth
+    assert worth[1] == pytest.approx(worth[0] - 5 * np.log(6))
+    assert ExperimentBIC(table).local(families)[2] > ExperimentBIC(table).local(families)[0]

@@ -1,7 +1,10 @@
 import io
+import random
 import sys
+import time
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
 from itertools import permutations
 
 import numpy as np
@@ -10,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drbo.constraints import Constraints
+from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.errors import SettingsError
 from drbo.graph import is_acyclic
@@ -17,8 +21,11 @@ from drbo.knowledge import Knowledge
 from drbo.scores.base import Relative
 from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
-from drbo.search import strategy
+from drbo.search import loop, strategy
+from drbo.search.evaluation import remote
 from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.evaluation.workers import WorkerLost
+from drbo.search.orders.search import OrderSearch
 from drbo.search.state import Fields, pack
 from drbo.search.stopping import Limits, Recorder
 from drbo.search.strategy import new_search
@@ -97,8 +104,8 @@ class Recording(Evaluator):
         super().__init__(*arguments, **options)
         self.seen = []
 
-    def evaluate(self, dags):
-        batch = super().evaluate(dags)
+    def finish(self, dags):
+        batch = super().finish(dags)
         self.seen += list(batch.dags)
         return batch
 
@@ -379,10 +386,130 @@ def test_memory_does_not_change_the_answer(preset, recording, monkeypatch):
     assert set(pieces) > {1} or min(pieces) > 1
 
 
-def test_an_executor_changes_nothing(recording):
+def test_one_worker_changes_nothing(recording):
     chosen = _small(max_evals=60)
-    with ThreadPoolExecutor(2) as executor:
+    with ThreadPoolExecutor(1) as executor:
         assert _same(_course(chosen), _course(chosen, executor=executor))
+
+
+# A search with few families scores them all in the end.
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_search_that_has_scored_most_families_scores_the_others(seed, monkeypatch):
+    """Six columns have 192 families; a search without this ended at 189 and below the best graph."""
+    score = BicNV(Table.from_array(simulate("6ER2", n=200, seed=5).X))
+    found = new_search(score, Settings(route="surrogate"), seed=seed).run()
+    assert found.n_local == 192
+    exact = OrderSearch(score, Settings(route="orders")).run()
+    assert found.best.scores[0] >= exact.best.scores[0] - ROUNDING
+    few = new_search(score, Settings(route="surrogate", max_local=150), seed=seed).run()
+    assert few.n_local <= 150
+    monkeypatch.setattr(loop, "LAST_SHARE", -1.0)
+    assert new_search(score, Settings(route="surrogate", climbs=1), seed=seed).run().n_local < 192
+
+
+# Proposals are made while others are computed.
+
+
+class Moody(Executor):
+    """Threads that answer in an order of their own, and lose some tasks."""
+
+    def __init__(self, n_workers, seed=0, losses=0.0):
+        self._max_workers, self._random, self._losses = n_workers, random.Random(seed), losses
+        self._pool, self.open = ThreadPoolExecutor(n_workers), set()
+
+    def submit(self, fn, /, *args, **kwargs):
+        wait, lost = self._random.random() * 0.004, self._random.random() < self._losses
+
+        def work():
+            time.sleep(wait)
+            if lost:
+                raise WorkerLost("gone")
+            return fn(*args, **kwargs)
+
+        future = self._pool.submit(work)
+        self.open.add(future)
+        future.add_done_callback(self.open.discard)
+        return future
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """All work is sent out, however little it is."""
+    for limit in ("LEAST_SECONDS", "MOST_SECONDS", "PROBE_SECONDS"):
+        monkeypatch.setattr(remote, limit, 1e-9)
+
+
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("changes", [{}, {"surrogate": False}, {"max_local": 150}])
+def test_the_answer_does_not_depend_on_which_worker_is_first(count, changes, recording, eager):
+    chosen = _small(max_evals=40, **changes)
+    courses = [_course(chosen, executor=Moody(count, seed, losses=0.02 * seed)) for seed in range(3)]
+    assert all(_same(courses[0], other) for other in courses[1:])
+    with ThreadPoolExecutor(count) as cheap:  # nothing needs to be sent out for that
+        assert _same(courses[0], _course(chosen, executor=cheap))
+
+
+def test_workers_have_work_while_a_batch_is_proposed(eager, monkeypatch):
+    search = new_search(BicEV(_table(d=9)), _small(max_evals=60), executor=Moody(3))
+    propose, busy = search.proposer.propose, []
+
+    def watched(best, count):
+        busy.append(len(search.evaluator.awaited))
+        return propose(best, count)
+
+    monkeypatch.setattr(search.proposer, "propose", watched)
+    search.run()
+    assert sum(count > 0 for count in busy) > len(busy) / 2
+
+
+@pytest.mark.parametrize("limits", [{"max_evals": 30}, {"max_evals": 10**6, "max_local": 77}])
+def test_what_is_begun_is_paid_for_and_finished(limits, recording, eager):
+    search = new_search(BicEV(_table(d=7)), _small(**limits), executor=Moody(4))
+    outcome = search.run()
+    assert outcome.n_evals <= limits["max_evals"]
+    assert outcome.n_local <= limits.get("max_local", 10**6)
+    assert outcome.stopped.startswith("budget exhausted")
+    assert not search.under_way
+    assert not len(search.evaluator.awaited)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 5, 9])
+def test_a_search_with_batches_under_way_is_resumed_where_it_was(rounds, recording, eager):
+    def search():
+        return new_search(BicEV(_table(d=7)), _small(max_evals=60), executor=Moody(3))
+
+    whole, first, again = search(), search(), search()
+    end = whole.run()
+    first.run([lambda progress: "enough" if progress.iteration == rounds else None])
+    assert rounds == 1 or first.under_way
+    file = io.BytesIO()
+    np.savez(file, **pack(first.capture()))
+    fields = Fields.of(zipfile.ZipFile(file), "search.npz")
+    again.restore(fields)
+    fields.finish()
+    rest = again.run()
+    assert rest.best.scores.tolist() == end.best.scores.tolist()
+    assert (rest.n_evals, rest.n_local, rest.stopped) == (end.n_evals, end.n_local, end.stopped)
+    assert whole.capture()["evaluator"]["keys"].tolist() == again.capture()["evaluator"]["keys"].tolist()
+
+
+def test_a_search_that_ends_leaves_nothing_under_way(eager):
+    executor = Moody(3)
+    search = new_search(BicEV(_table(d=7)), _small(max_evals=60), executor=executor)
+    search.run([lambda progress: "enough" if progress.iteration == 4 else None])
+    assert search.under_way
+    assert wait_for(executor.open, timeout=5).not_done == set()
+    assert search.run().stopped.startswith("budget exhausted")  # what was given up is computed again
+
+
+@pytest.mark.parametrize("changes", [REGION, {"score_timeout": 60.0}])
+def test_some_searches_do_not_work_ahead(changes, recording, eager):
+    search = new_search(BicEV(_table(d=7)), _small(max_evals=30, **changes), executor=Moody(3))
+    assert (search.ahead == 0) == ("route" in changes)
+    search.run()
+    assert not search.evaluator.workers._begun
 
 
 # How it ends.

@@ -7,7 +7,7 @@ from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.promotion import Promotion
-from drbo.search.parent_sets import MOST_PARENTS, try_parent_sets
+from drbo.search.parent_sets import MOST_PARENTS, every_family, try_parent_sets
 from drbo.search.strategy import new_search
 from drbo.settings import Settings
 
@@ -130,6 +130,22 @@ def test_a_search_with_parent_sets_resumes_to_the_same_end(tmp_path):
         resumed = DrBO.resume(folder, values).result_
         assert resumed.score == whole.score
         assert np.array_equal(resumed.dag, whole.dag)
+
+
+def test_every_family_is_listed_once_if_they_are_few():
+    names = [f"x{i}" for i in range(4)]
+    rules = Knowledge(required=[("x0", "x1")], forbidden=[("x2", "x3")], max_parents=2)
+    limits = Constraints.of(rules, names)
+    found = every_family(limits, 100)
+    keys = set(found.keys())
+    assert len(keys) == len(found)
+    assert limits.allow(found.nodes, found.parents)
+    free = every_family(Constraints.none(4), 32)
+    assert len(set(free.keys())) == len(free) == 4 * 2**3
+    allowed = [limits.allow(free.nodes[[row]], free.parents[[row]]) for row in range(len(free))]
+    assert keys == {key for key, legal in zip(free.keys(), allowed, strict=True) if legal}
+    assert every_family(Constraints.none(4), 31) is None
+    assert every_family(Constraints.none(60), 10**6) is None
 
 
 def test_nothing_is_ranked_for_nodes_all_of_whose_parent_sets_are_known():

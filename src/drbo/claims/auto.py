@@ -7,6 +7,7 @@ import numpy as np
 
 from drbo.claims.noise_model import ModelCheck, model_checks
 from drbo.data.table import Table
+from drbo.errors import SettingsError
 from drbo.torch_device import INSTALL, has_torch
 
 #: A numeric column with so few distinct values is discrete: ten grades, or a 0/1 answer.
@@ -99,6 +100,40 @@ def choose_score(table: Table) -> ChosenScore:
     else:
         chosen = _fitting(table)
     return chosen._replace(reasons=(*chosen.reasons, *_about_codes(table, discrete)))
+
+
+def experiment_score(table: Table) -> ChosenScore:
+    """Return the score that ``score="auto"`` takes for a table from several experiments, and why.
+
+    Discrete columns alone get ``discrete-experiments``. Numeric tables get ``bic-experiments``, or
+    ``splines-experiments`` if :func:`choose_score` prefers curved effects in the rows of the control. There is no such
+    score for both kinds of columns together.
+
+    Examples
+    --------
+    >>> from drbo.data.experiments import Experiments
+    >>> runs = Experiments(np.repeat([0, 1], 10), ("control", "heated"))
+    >>> coins = Table.from_array(np.random.default_rng(0).integers(2, size=(20, 2)))
+    >>> experiment_score(replace(coins, experiments=runs)).name
+    'discrete-experiments'
+    """
+    why = "it finds which mechanisms each experiment changes"
+    counted = table.weights is None or (table.weights == np.round(table.weights)).all()
+    if counted and all(_is_discrete(table, column) for column in range(table.n_columns)):
+        reason = f"score discrete-experiments: {why}; all columns are discrete ({_levels_in_words(table)})"
+        return ChosenScore("discrete-experiments", (reason,))
+    if categorical := [column for column, levels in enumerate(table.levels) if levels is not None]:
+        raise SettingsError(
+            f"{_named(table, categorical)} categorical and others are numeric, but with experiments all columns must "
+            "be of one kind",
+            hint="drop columns, encode categories as numbers, or cut the numbers into classes; score='mixed' takes "
+            "both if hard targets are known for every experiment",
+        )
+    control = choose_score(table.control_rows)
+    if control.name not in ("splines", "gp") or table.weights is not None:
+        return ChosenScore("bic-experiments", (f"score bic-experiments: {why}",), control.noise_fits)
+    effects = control.reasons[0].partition(": ")[2]
+    return ChosenScore("splines-experiments", (f"score splines-experiments: {why}; in the control {effects}",))
 
 
 def _fitting(table: Table) -> ChosenScore:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from drbo.claims.auto import experiment_score
 from drbo.claims.prune import linear_weights
 from drbo.claims.record import CheckedEdge, ExperimentRecord, Target
 from drbo.claims.why import mpdag
@@ -18,8 +19,9 @@ from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.graph import dag_to_cpdag, meek_closure
 from drbo.scores.base import Score
-from drbo.scores.experiments import HARD, SHARED, SOFT, ExperimentBIC
+from drbo.scores.experiments import HARD, SHARED, SOFT, ByExperiment, ExperimentBIC
 from drbo.scores.families import Families
+from drbo.scores.registry import build_score
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
 
@@ -119,7 +121,7 @@ def experiment_record(
     dag: Bools,  # (d, d) over the columns of the table
 ) -> ExperimentRecord | None:
     """Return what each experiment changes in a graph, with the margins; None without experiments, or another score."""
-    if table.experiments is None or not isinstance(score, ExperimentBIC):
+    if table.experiments is None or not isinstance(score, ByExperiment):
         return None
     families = Families.from_dags(dag[None])
     whole = score.changes(families)
@@ -160,15 +162,14 @@ def unfollowed(
 ) -> dict[tuple[str, str], str]:
     """Return arrows (cause, effect) that experiments speak against: the cause is changed, and the effect stays.
 
-    Counted are experiments whose known or clearest target is the cause, if its effect along all paths of the graph
-    would have moved the mean of the other column by six standard errors. The effect stays if its distribution does not
-    differ from the control (Kolmogorov-Smirnov, level 0.01) in any of them. The two are then linked by something else,
-    such as a hidden cause.
+    Counted are experiments whose known or clearest target is the cause, if its linear effect along all paths of the
+    graph would have moved the mean of the other column by six standard errors. The effect stays if its distribution
+    does not differ from the control (Kolmogorov-Smirnov, level 0.01) in any of them. The two are then linked by
+    something else, such as a hidden cause.
     """
     record = experiment_record(score, table, dag)
-    if record is None or table.experiments is None:
+    if record is None or table.experiments is None or not isinstance(score, ExperimentBIC):
         return {}
-    assert isinstance(score, ExperimentBIC)
     total = np.linalg.inv(np.eye(len(dag)) - shared_weights(score, dag)[0])  # effects along all paths
     place = {name: j for j, name in enumerate(table.names)}
     control, found, followed = table.values[table.experiments.control], dict[tuple[str, str], str](), set[Any]()
@@ -180,7 +181,7 @@ def unfollowed(
             i = place[target.column]
             for j in np.flatnonzero(dag[i] & (np.abs(total[i]) * moved[i] >= CLEAR_SHIFT * error)).tolist():
                 arrow = (target.column, table.names[j])
-                if _compared(own[:, j], control[:, j]).pvalue > LEVEL:
+                if _compared(own[:, j], control[:, j])[1] > LEVEL:
                     found.setdefault(arrow, label)
                 else:
                     followed.add(arrow)
@@ -208,30 +209,38 @@ class Described:
 
 
 def describe(table: Table) -> list[Described]:
-    """Return what stands out in each experiment of a numeric table.
+    """Return what stands out in each experiment of a table, with the score that ``auto`` takes.
 
-    A column has moved if a two-sample Kolmogorov-Smirnov test against the control rejects at the level of 0.01 divided
-    by the number of columns.
+    A column has moved if a two-sample Kolmogorov-Smirnov test against the control, of categories a chi-squared test,
+    rejects at the level of 0.01 divided by the number of columns.
     """
     experiments = table.experiments
     assert experiments is not None
-    score = ExperimentBIC(table, penalty="ebic")
+    score = build_score(experiment_score(table).name, table, {"penalty": "ebic"})
     dag = OrderSearch(score, Settings(order_patience=QUICK), max_searches=1).run().best.dags[0]
     record = experiment_record(score, table, dag)
     assert record is not None
     control, found = table.values[experiments.control], []
     for code, label in enumerate(experiments.labels[1:], start=1):
         own = table.values[experiments.codes == code]
-        tests = [_compared(column, other) for column, other in zip(own.T, control.T, strict=True)]
-        apart = np.array([float(test.statistic) for test in tests])
-        moved = [j for j in np.argsort(-apart, kind="stable").tolist() if tests[j].pvalue < LEVEL / table.n_columns]
+        tests = [_compared(a, b, kind) for a, b, kind in zip(own.T, control.T, table.kinds, strict=True)]
+        apart = np.array([distance for distance, _ in tests])
+        moved = [j for j in np.argsort(-apart, kind="stable").tolist() if tests[j][1] < LEVEL / table.n_columns]
         suspected = tuple(one.column for one in record.targets if one.experiment == label)
         found.append(Described(label, len(own), tuple(table.names[j] for j in moved), suspected))
     return found
 
 
-def _compared(sample: Floats, control: Floats) -> Any:
-    """Return the two-sample test of Kolmogorov and Smirnov."""
-    from scipy.stats import ks_2samp  # takes half a second to load
+def _compared(sample: Floats, control: Floats, kind: str = "numeric") -> tuple[float, float]:
+    """Return how far apart two samples are, from 0 to 1, and the p-value of the test that they are alike."""
+    from scipy.stats import chi2_contingency, ks_2samp  # takes half a second to load
 
-    return ks_2samp(sample, control, method="asymp")
+    if kind == "numeric":
+        test = ks_2samp(sample, control, method="asymp")
+        return float(test.statistic), float(test.pvalue)
+    levels = np.unique(np.concatenate([sample, control]))
+    counts = np.array([[(part == level).sum() for level in levels] for part in (sample, control)], dtype=np.float64)
+    if len(levels) < 2:
+        return 0.0, 1.0
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    return float(np.abs(shares[0] - shares[1]).sum() / 2), float(chi2_contingency(counts).pvalue)

@@ -166,6 +166,15 @@ class Target:
     column: str
     margin: float
     kind: Literal["found", "soft", "hard"] = "found"  # soft and hard: it was known before
+    bent: bool = False  # curved effects explain the rows without a change
+
+
+@dataclass(frozen=True, kw_only=True)
+class Misfit:
+    """A column whose residual depends on its causes in the rows of an experiment."""
+
+    experiment: str
+    column: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,6 +185,7 @@ class ExperimentRecord:
     labels: tuple[str, ...]  # the control first
     rows: tuple[int, ...]  # of each
     targets: tuple[Target, ...] = ()  # the largest margin first
+    misfits: tuple[Misfit, ...] = ()  # where mechanisms of the form that the score assumes do not fit
 
     @property
     def asked(self) -> ExperimentColumn:

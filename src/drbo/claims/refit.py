@@ -14,7 +14,7 @@ from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.deadline import current
 from drbo.scores.base import Score
-from drbo.scores.experiments import ExperimentBIC
+from drbo.scores.experiments import ByExperiment
 from drbo.scores.families import Families
 from drbo.scores.registry import build_score
 from drbo.search.base import Search
@@ -105,7 +105,7 @@ class TableRefit:
         dag = outcome.best.dags[0]
         data = table.rows_or_moments if self.pruner in BY_MOMENTS else table.values
         kept, _ = prune(self.pruner, data, dag, required=required, threshold=threshold)
-        if isinstance(score, ExperimentBIC) and table.experiments is not None:
+        if isinstance(score, ByExperiment) and table.experiments is not None:
             changed = score.changes(Families.from_dags(kept[None])).changed.T[1:]
             return np.vstack(
                 [self._given(interventional_class(kept, self.constraints, changed)), changed[:, self._back]]

@@ -63,8 +63,6 @@ def described(checked: "Table") -> list[str]:
 
     if checked.experiments is None:
         return []
-    if "categorical" in checked.kinds:
-        return ["", "Experiments: not described, because the table has categorical columns"]
     rows = [[plain(one.label), f"{one.rows:,}", _named(one.moved), _named(one.suspected)] for one in describe(checked)]
     header = ["experiment", "rows", "moved against the control", "suspected targets"]
     what = "Suspected targets are moved columns that other columns do not explain (a quick search; see 'drbo fit')."

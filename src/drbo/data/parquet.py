@@ -3,7 +3,8 @@
 pyarrow unpacks whole pages at the size that the header of each page claims, so the headers of all pages are read first.
 They and the footer that leads to them are structs of Thrift's compact protocol
 (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md). pyarrow's own description of the
-columns is not asked for: it ends the process on some damaged files.
+columns is not asked for: it ends the process on some damaged files. The module is long because the parser of these
+structs serves no other module.
 """
 
 import os

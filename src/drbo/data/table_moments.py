@@ -21,6 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 #: Cells and rows of a block at most; in wide tables, so many columns per row: to join blocks must not take long.
 BLOCK_CELLS, MOST_ROWS, COLUMNS_PER_ROW = 2**21, 2**14, 8
+FEW_ROWS = 64
 #: Cells of the rows that are kept as a sample, and rows at least: what shuffles and tests of residuals use at most.
 SAMPLE_CELLS, SAMPLE_ROWS = 2**22, 3_000
 #: Rows that describe a table: so many cells, but at least so many rows in all and per column.
@@ -204,6 +205,9 @@ def blocks_of(pieces: Iterable[Floats], n_columns: int) -> Iterator[Floats]:
     size = block_rows(n_columns)
     block, filled = np.empty((size, n_columns), order="F"), 0
     for piece in pieces:
+        if not filled and len(piece) == size and piece.flags.f_contiguous:  # laid out as a block is: the same bits
+            yield piece
+            continue
         start = 0
         while start < len(piece):
             count = min(size - filled, len(piece) - start)
@@ -240,8 +244,18 @@ def of_block(names: tuple[str, ...], block: Floats) -> TableMoments:
     products = centred.T @ centred - len(block) * np.outer(offset, offset)
     return TableMoments(
         names, len(block), shift, offset, products, block.min(axis=0), block.max(axis=0),
-        (block == np.rint(block)).all(axis=0), missing, dropped,
+        _whole(block), missing, dropped,
     )  # fmt: skip
+
+
+def _whole(block: Floats) -> npt.NDArray[np.bool_]:
+    """Return which columns hold whole numbers alone; a few rows tell of most that do not."""
+    some = block[:FEW_ROWS]
+    found = (some == np.rint(some)).all(axis=0)
+    maybe = np.flatnonzero(found)
+    if len(maybe):
+        found[maybe] = (block[:, maybe] == np.rint(block[:, maybe])).all(axis=0)
+    return np.asarray(found)
 
 
 def _difference(ours: Sequence[str], theirs: Sequence[str]) -> str:

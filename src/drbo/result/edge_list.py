@@ -85,8 +85,9 @@ def target_table(result: "Result") -> "pd.DataFrame":
     import pandas as pd
 
     found = result.claims.experiments
-    listed = [] if found is None else [(one.experiment, one.column, one.margin, one.kind) for one in found.targets]
-    targets = pd.DataFrame(listed, columns=["experiment", "column", "margin", "kind"])
+    names = ["experiment", "column", "margin", "kind", "bent"]
+    listed = [] if found is None else [tuple(getattr(one, name) for name in names) for one in found.targets]
+    targets = pd.DataFrame(listed, columns=names)
     if found is not None and result.confidence is not None and result.confidence.kind in KINDS:
         shares = {(one.experiment, one.column): one.share for one in result.confidence.targets}
         targets["frequency"] = [shares.get((experiment, column), 0.0) for experiment, column, *_ in listed]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from drbo.claims.experiment_check import form_remarks
 from drbo.claims.questions import questions
 from drbo.result.export import printable
 
@@ -184,11 +185,11 @@ def _experiment_lines(result: "Result") -> list[str]:
     more = len(found.targets) - len(shown)
     words = "; ".join(shown) + (f"; {more} more: see targets" if more else "")
     counts = f"{len(found.labels) - 1} beside the control '{printable(found.labels[0])}' ({found.rows[0]} rows)"
-    drift = "small drift and nonlinear effects also look like targets (docs/experiments.md)"
+    remarks = ["small drift between experiments also looks like targets (docs/experiments.md)"] if shown else []
     return [
         f"experiments  {counts}",
         f"targets      {len(found.targets)}" + (f": {words}" if shown else ""),
-        *([f"{'':<12} {drift}"] if shown else []),
+        *(f"{'':<12} {printable(line)}" for line in (*form_remarks(found, result.scoring.regression), *remarks)),
     ]
 
 

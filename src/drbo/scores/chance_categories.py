@@ -10,6 +10,7 @@ from drbo.data.table import Table
 from drbo.scores import chance
 from drbo.scores.base import EBIC_GAMMA, Score
 from drbo.scores.discrete import MAX_LEVELS, BDeu, DiscreteBIC
+from drbo.scores.experiment_counts import ExperimentCounts
 from drbo.scores.logistic import LogisticBIC
 from drbo.scores.mixed import DegenerateGaussian
 
@@ -50,7 +51,7 @@ def chance_gamma(kind: type[Score], table: Table, ess: float = 1.0) -> float | N
     """
     n = table.n_rows if table.weights is None else round(float(table.weights.sum()))
     d = table.n_columns
-    known = issubclass(kind, (DegenerateGaussian, DiscreteBIC, BDeu, LogisticBIC))
+    known = issubclass(kind, (DegenerateGaussian, DiscreteBIC, BDeu, LogisticBIC, ExperimentCounts))
     if not known or table.incomplete or d < 2 or n < chance.MIN_ROWS or max(n, table.n_rows) * d > chance.MAX_CELLS:
         return None
     columns = _columns(table, n, issubclass(kind, DegenerateGaussian))

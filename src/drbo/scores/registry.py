@@ -25,6 +25,7 @@ SCORES: dict[str, str] = {
     "bic-experiments": "drbo.scores.experiments:ExperimentBIC",
     "bic-ng": "drbo.scores.nongaussian:BicNG",
     "bic-nv": "drbo.scores.linear:BicNV",
+    "discrete-experiments": "drbo.scores.experiment_counts:ExperimentCounts",
     "gp": "drbo.scores.gp:GpScore",
     "gp-ev": "drbo.scores.gp_paper:GpEV",
     "gp-nv": "drbo.scores.gp_paper:GpNV",
@@ -32,6 +33,7 @@ SCORES: dict[str, str] = {
     "mixed": "drbo.scores.mixed:DegenerateGaussian",
     "mixed-cg": "drbo.scores.mixed:ConditionalGaussian",
     "splines": "drbo.scores.splines:SplineScore",
+    "splines-experiments": "drbo.scores.experiments:ExperimentSplines",
     "splines-ranks": "drbo.scores.splines:RankSplines",
 }
 

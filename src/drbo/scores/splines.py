@@ -23,12 +23,12 @@ OUTER_KNOTS = (0.05, 0.95)
 LEAST_PART = 1e-6
 
 
-def natural_spline(column: npt.ArrayLike, df: int) -> Floats:
+def natural_spline(column: npt.ArrayLike, df: int, outer: tuple[float, float] | None = None) -> Floats:
     """Return an orthonormal basis of the natural cubic splines of a column, constants left out.
 
-    Piecewise cubic between df + 1 knots at quantiles, linear outside (Hastie, Tibshirani & Friedman 2009, section
-    5.2.1). Equal knots are one knot, so a column with few values has fewer than df functions; a column with two values
-    has one.
+    Piecewise cubic between df + 1 knots at quantiles, of which ``outer`` may replace the first and the last, linear
+    outside (Hastie, Tibshirani & Friedman 2009, section 5.2.1). Equal knots are one knot, so a column with few values
+    has fewer than df functions; a column with two values has one.
 
     Examples
     --------
@@ -36,7 +36,10 @@ def natural_spline(column: npt.ArrayLike, df: int) -> Floats:
     ((50, 4), (4, 1))
     """
     x = np.asarray(column, dtype=np.float64)
-    knots = np.unique(np.quantile(x, np.linspace(*OUTER_KNOTS, df + 1)))
+    knots = np.quantile(x, np.linspace(*OUTER_KNOTS, df + 1))
+    if outer is not None:
+        knots[[0, -1]] = outer
+    knots = np.unique(knots)
     basis = [x]
     if len(knots) > 2:
         last = _bend(x, knots[-2], knots[-1])
@@ -52,6 +55,13 @@ def _bend(x: Floats, knot: float, last: float) -> Floats:
     """Difference of two cubic hinges: zero below its knot, a parabola above the last."""
     hinges: Floats = (np.maximum(x - knot, 0.0) ** 3 - np.maximum(x - last, 0.0) ** 3) / (last - knot)
     return hinges
+
+
+def checked_df(df: int) -> int:
+    """Return the number of parameters per parent, if it is one."""
+    if isinstance(df, bool) or not (isinstance(df, int | np.integer) and DF_RANGE[0] <= df <= DF_RANGE[1]):
+        raise SettingsError(f"df must be a whole number from {DF_RANGE[0]} to {DF_RANGE[1]}, got {df!r}")
+    return int(df)
 
 
 class SplineScore(Score):
@@ -90,10 +100,8 @@ class SplineScore(Score):
 
     def __init__(self, table: Table, *, df: int = 5, **options: Any) -> None:
         super().__init__(table, **options)
-        if isinstance(df, bool) or not (isinstance(df, int | np.integer) and DF_RANGE[0] <= df <= DF_RANGE[1]):
-            raise SettingsError(f"df must be a whole number from {DF_RANGE[0]} to {DF_RANGE[1]}, got {df!r}")
         self._need_numbers(table)
-        self.df = int(df)
+        self.df = checked_df(df)
         self.groups: list[tuple[npt.NDArray[np.intp], Floats]] = []
         self.group_of = np.zeros(self.n_nodes, dtype=np.intp)
         for number, (members, rows) in enumerate(row_groups(self.targets, table.n_rows, self.n_nodes)):

@@ -15,7 +15,7 @@ from drbo.search.base import Search
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.promotion import HOPE, Promotion
 from drbo.search.outcome import Evaluated
-from drbo.search.parent_sets import Screen, try_parent_sets
+from drbo.search.parent_sets import Screen, every_family, try_parent_sets
 from drbo.search.polish import polish
 from drbo.search.recombine import EXACT_NODES, Recombiner
 from drbo.search.state import Fields, State, generator_state
@@ -25,13 +25,17 @@ Dags = npt.NDArray[np.bool_]  # (B, d, d)
 
 #: Iterations in a row that may propose nothing new before the search ends: everything in reach is known.
 EMPTY_ROUNDS = 25
-#: Iterations without a better score after which the incumbent is polished.
-STALL = 5
 #: The first design where whole parent sets have been tried before.
 SMALL_DESIGN = 2
 #: While nothing improves, more and more is promoted that cheaper versions of the score speak against, and after so many
 #: iterations everything.
 ALL_HOPE = 15
+#: With workers, proposals are made while others are computed: until so many families for each worker are under way
+#: beyond the next ones to be finished, in at most so many batches.
+FAMILIES_AHEAD, BATCHES_AHEAD = 2, 4
+#: A search that is about to end scores all families that are left if they are at most this share of those it has
+#: scored: with so few, single edges and drawn functions may miss a best graph that this settles.
+LAST_SHARE = 0.5
 #: What finds a DAG, in words.
 FINDERS = ("given start", "parent sets", "first design", "climb", "trust region", "recombination", "polish")
 
@@ -41,6 +45,8 @@ class Proposer(Protocol):
 
     finder: str  # what its proposals are called in a result
     patience: int | None  # iterations without a better score that end the search by default
+    stall: int  # iterations without a better score after which the incumbent is polished
+    works_ahead: bool  # it may be asked before it was told the scores of its last proposals
 
     def first(self, count: int) -> Dags:
         """Return the first design."""
@@ -98,18 +104,43 @@ class ProposalSearch(Search):
         self.found_by = "first design"
         self.stalled = 0  # iterations without a better score
         self.empty = 0  # iterations in a row that evaluated nothing
+        self.under_way: list[Dags] = []  # batches that were begun, the oldest first
+        self.ahead = self._ahead()
         # Evaluations kept for a last polish: about two per node, at most a quarter of all.
         self.reserve = min(2 * d, evaluator.budget.total // 4) if settings.parts.polish else 0
         if start is not None:
             with suppress(OutOfTimeError):  # then there is no time for anything else either
                 self._take(evaluator.evaluate(start[None]), "given start")
 
+    def _ahead(self) -> int:
+        """Return how many families are begun before they are needed: by the number of workers, which may change it all.
+
+        None, where a cheaper version of the score first judges what is proposed, or where values depend on their batch.
+        """
+        evaluator = self.evaluator
+        if evaluator.n_workers == 1 or evaluator.levels or evaluator.score.cell or not self.proposer.works_ahead:
+            return 0
+        return FAMILIES_AHEAD * evaluator.n_workers
+
     def make_round(self) -> None:
         """Propose, evaluate, learn."""
         before = self.evaluator.n_evals
-        self.learn(self.evaluate(self.propose()))
+        while self._room():
+            self.under_way.append(self.evaluator.begin(self._promising(self.propose())))
+        self.learn(self.evaluate(self.under_way.pop(0)))
         # A batch of known DAGs is free where it is not counted: without this count the search would not end.
         self.empty = 0 if self.evaluator.n_evals > before else self.empty + 1
+        if not self.under_way and not self.spent and self._enough():
+            self._settle()
+
+    def _room(self) -> bool:
+        """Tell whether one more batch is begun; the first design is finished before there are proposals."""
+        if not self.under_way:
+            return True
+        if not self.ahead or self.rounds == 0 or len(self.under_way) > BATCHES_AHEAD or self._enough():
+            return False
+        awaited, first = self.evaluator.awaited.keys(), Families.from_dags(self.under_way[0]).keys()
+        return len(set(awaited) - set(first)) < self.ahead
 
     def propose(self) -> Dags:
         """Return DAGs to evaluate: a first design, then what the surrogate holds promising."""
@@ -120,18 +151,17 @@ class ProposalSearch(Search):
         return self.proposer.propose(self.best, room)
 
     def evaluate(self, dags: Dags) -> Evaluated:
-        """Score the proposals and keep the best DAG: a proposal, a recombination, or the end of a polish."""
+        """Finish proposals and keep the best DAG: a proposal, a recombination, or the end of a polish."""
         self.stalled += 1
-        self.promotion.hope = HOPE * (1 + self.stalled / STALL) if self.stalled < ALL_HOPE else np.inf
-        batch = self.evaluator.evaluate(dags if self.rounds == 0 else self._promising(dags))
+        batch = self.evaluator.finish(dags)
         if len(batch):
             self._take(batch.best(), "first design" if self.rounds == 0 else self.proposer.finder)
         if self.recombiner and self.best is not None:
             self._take(self.recombiner.best(self.best, self.rng), "recombination")
-        if self.stalled == STALL:
+        if self.stalled == self.proposer.stall:
             self._try_parent_sets()
-        if self.settings.parts.polish and self.best is not None and (self.stalled == STALL or self.spent):
-            last = self.spent
+        last = self.spent and not self.under_way
+        if self.settings.parts.polish and self.best is not None and (self.stalled == self.proposer.stall or last):
             self._take(polish(self.best, self.promotion, self.constraints, self.rng), "polish")
             if last:  # what the polish left is for proposals again
                 self.reserve //= 2
@@ -139,7 +169,9 @@ class ProposalSearch(Search):
 
     def _promising(self, dags: Dags) -> Dags:
         """Return the proposals that a cheaper version of the score does not rule out, their families scored."""
-        if self.best is None or not len(dags) or not self.promotion.levels:
+        stalled = self.stalled + 1
+        self.promotion.hope = HOPE * (1 + stalled / self.proposer.stall) if stalled < ALL_HOPE else np.inf
+        if self.rounds == 0 or self.best is None or not len(dags) or not self.promotion.levels:
             return dags
         families, score, best = Families.from_dags(dags), self.evaluator.score, self.best.scores[0]
         price = score.family_price(families).reshape(dags.shape[:2])
@@ -151,6 +183,20 @@ class ProposalSearch(Search):
         values = self.promotion.values(families, promise).reshape(price.shape)
         known: Dags = dags[~np.isnan(values).any(axis=1)]
         return known
+
+    def _settle(self) -> None:
+        """Score the families that are left, if they are few: their best recombination is the optimum."""
+        evaluator = self.evaluator
+        if self.recombiner is None or self.best is None or evaluator.score.n_nodes > EXACT_NODES:
+            return
+        few = int(LAST_SHARE * evaluator.n_local)
+        families = every_family(self.constraints, evaluator.n_local + few)
+        if families is None:
+            return
+        rest = families[~np.array(evaluator.is_known(families.keys()))]
+        if len(rest) <= few and len(evaluator.affordable(rest)) == len(rest):
+            evaluator.families(rest)
+            self._take(self.recombiner.best(self.best, self.rng), "recombination")
 
     def _try_parent_sets(self) -> bool:
         """Give nodes whole new parent sets, again and again while that leads to a better DAG.
@@ -183,6 +229,10 @@ class ProposalSearch(Search):
 
     def finished(self) -> str | None:
         """Return why the search ends: its budget, or nothing new or better for long."""
+        return None if self.under_way else self._enough()
+
+    def _enough(self) -> str | None:
+        """Return why nothing more is begun."""
         if self.spent:
             return f"budget exhausted: {self.evaluator.n_evals} evaluations, {self.evaluator.n_local} local scores"
         patience = self.proposer.patience
@@ -205,6 +255,10 @@ class ProposalSearch(Search):
         """No evaluation is left for proposals."""
         return self.evaluator.down_to(self.reserve)
 
+    def release(self) -> None:
+        """Let workers give up what was begun."""
+        self.evaluator.drop()
+
     def _take(self, found: Evaluated, found_by: str) -> None:
         """Replace the incumbent by a better DAG."""
         if self.best is None or found.scores[0] > self.best.scores[0]:
@@ -220,6 +274,7 @@ class ProposalSearch(Search):
             "best": None if self.best is None else self.best.capture(),
             "found_by": self.found_by,
             **{name: getattr(self, name) for name in counts},
+            "under_way": [{"dags": dags} for dags in self.under_way],
             "recombiner": self.recombiner.capture() if self.recombiner else None,
             "proposer": self.proposer.capture(),
         }
@@ -238,3 +293,7 @@ class ProposalSearch(Search):
         if fields.expect("recombiner", self.recombiner is not None) and self.recombiner:
             self.recombiner.restore(fields.part("recombiner"))
         self.proposer.restore(fields.part("proposer"), self.best, started)
+        parts = fields.parts("under_way", BATCHES_AHEAD)
+        self.under_way = [part.dags("dags", None, self.constraints) for part in parts]
+        for dags in self.under_way:
+            self.evaluator.again(dags)

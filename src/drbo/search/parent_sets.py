@@ -6,6 +6,8 @@ reduced, one parent at a time. Recombination builds a graph from what is found.
 """
 
 from dataclasses import dataclass
+from itertools import combinations
+from math import comb
 from typing import Protocol
 
 import numpy as np
@@ -49,13 +51,26 @@ def try_parent_sets(
         free &= ~descendants(dag).T
     chosen, count, dense = 0, 0, min(MOST_PARENTS - 1, DENSE * (len(dag) - 1))
     known = np.bincount(promotion.evaluator.known()[0].nodes, minlength=len(dag))
-    for nodes in _together(len(dag), bool(promotion.levels)):
+    for nodes in _together(len(dag), bool(promotion.levels) or promotion.evaluator.n_workers > 1):
         asked = [node for node in nodes if known[node] < possible[node]]  # of the others every parent set is known
         sets = {node: _ranked(node, dag, free[:, node], constraints, screen, ordered) for node in asked}
         chosen, count = chosen + _shrunk(sets, constraints.required, promotion, level), count + len(nodes)
         if not ordered and count >= PROBED and chosen > dense * count:
             return False
     return True
+
+
+def every_family(constraints: Constraints, most: int) -> Families | None:
+    """Return all families that the knowledge allows; None: there are more than so many."""
+    d, families = len(constraints.names), list[tuple[int, tuple[int, ...]]]()
+    for node in range(d):
+        must = np.flatnonzero(constraints.required[:, node]).tolist()
+        free = [i for i in np.flatnonzero(constraints.allowed[:, node]).tolist() if i != node and i not in must]
+        sizes = range(min(int(constraints.max_parents[node]) - len(must), len(free)) + 1)
+        if sum(comb(len(free), size) for size in sizes) > most - len(families):
+            return None
+        families += [(node, (*must, *more)) for size in sizes for more in combinations(free, size)]
+    return Families.from_sets(d, families)
 
 
 def _ranked(node: int, dag: Bools, candidates: Bools, constraints: Constraints, screen: Screen, ordered: bool) -> Bools:
@@ -70,14 +85,14 @@ def _ranked(node: int, dag: Bools, candidates: Bools, constraints: Constraints, 
     return np.concatenate([sets, _prefixes(present, importance, size), _singles(present, importance, size)])
 
 
-def _together(d: int, tried: bool) -> list[list[int]]:
+def _together(d: int, many: bool) -> list[list[int]]:
     """Return groups of nodes, the first ones spread over the columns.
 
-    Where sets are tried by cheaper versions of the score, many nodes share what is learned about these; else each has
-    its turn.
+    Where sets are tried by cheaper versions of the score, ``many`` nodes share what is learned about these, and where
+    there are workers, these share the sets; else each node has its turn.
     """
     nodes = sorted(range(d), key=lambda node: (node % max(1, d // PROBED), node))
-    return [nodes[:PROBED], nodes[PROBED:]] if tried and d > PROBED else [[node] for node in nodes]
+    return [nodes[:PROBED], nodes[PROBED:]] if many and d > PROBED else [[node] for node in nodes]
 
 
 def _prefixes(base: Bools, importance: Floats, most: int) -> Bools:

@@ -31,6 +31,15 @@ def test_places_end_what_they_began(kind):
 
 
 def test_waiting_workers_come_to_the_same():
-    first, second = workers.waiting(workers=(1, 2), wait=0.0, local=10, nodes=4)
+    first, second = workers.waiting(workers=(1, 2), wait=0.001, local=10, nodes=4, in_turn=True)
     assert first["score"] == second["score"]
     assert first["n_local"] == second["n_local"] == 10
+    assert first["waited"] == second["waited"]
+    assert (first["where"], second["where"]) == ("waiting in turn 1", "waiting in turn 2")
+
+
+def test_what_is_waited_for_is_counted():
+    (row,) = workers.waiting(workers=(2,), wait=0.001, local=10, nodes=4, uneven=True)
+    assert row["n_local"] == 10
+    assert row["waited"] > 0
+    assert 0 < row["idle"] < 1

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+from drbo.scores.families import Families
 from drbo.search.bayes import surrogate as process
 from drbo.search.bayes.surrogate import GpSurrogate, _Node
 
@@ -48,6 +49,26 @@ def values_at(drawn, node, parents, cheap=None):
     if cheap is not None:
         total = total + drawn.relative[:, node, None] * cheap
     return total + drawn.weight[:, rows] @ drawn.decay[node][apart].T + drawn.amplitude[:, node] @ parity.T
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_the_mean_is_that_of_the_posterior(rng, relative):
+    sets = families(rng, 20)
+    local = values_of(sets, rng)
+    cheap = 2 * local + rng.normal(size=len(sets)) if relative else None
+    surrogate = GpSurrogate(D, relative)
+    surrogate.add(np.zeros(len(sets), dtype=np.intp), sets, local, np.zeros((D, D), dtype=bool), cheap)
+    node = surrogate._nodes[0]
+    others = families(rng, 12)
+    cheap_there = rng.normal(size=len(others)) if relative else None
+    along = [(each - cheap.mean()) / cheap.std() for each in (cheap_there, cheap)] if relative else None
+    across = covariance(others, sets, node.theta, node.trend, along)
+    known = covariance(sets, sets, node.theta, node.trend, along and [along[1], along[1]])
+    target = (local - local.mean()) / local.std()
+    noise = node.noise * np.minimum(process.LEAST_NOISE + (target - target.min()) ** 2, 1.0)
+    expected = local.mean() + local.std() * across @ np.linalg.solve(known + np.diag(noise), target)
+    found = surrogate.mean(Families(np.zeros(len(others), dtype=np.intp), others), cheap_there)
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("relative", [False, True])

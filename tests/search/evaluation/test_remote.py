@@ -17,6 +17,7 @@ from drbo.search.evaluation import remote as module
 from drbo.search.evaluation.dispatch import n_workers
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.local_scores import local_scores
+from drbo.search.evaluation.packing import Seconds
 from drbo.search.evaluation.remote import PIECES_EACH, Answer, Workers, compute
 from drbo.search.evaluation.workers import WorkerLost
 from drbo.settings import Settings
@@ -109,10 +110,11 @@ def test_expensive_work_is_cut_into_pieces_of_a_good_size(table, families):
         *((0.01, 1, 0), (0.05, 1, 0), (0.1, 2, 0), (10.0, 14, 0), (0.5, 4, 0)),
         *((0.01, 1, 9), (0.05, 1, 9), (0.1, 2, 9), (10.0, 14, 9), (0.5, min(14, PIECES_EACH * n_workers(executor)), 9)),
     ):
-        workers.seconds_each, workers.n_sent = seconds, sent
-        pieces = workers._pieces(len(families))
+        workers.seconds_each, workers.n_sent, workers.seconds = seconds, sent, Seconds()
+        pieces = workers._pieces(families)
         assert len(pieces) == count
-        assert np.array_equal(np.concatenate([piece.rows for piece in pieces]), np.arange(len(families)))
+        held = [key for keys in (piece.families.keys() for piece in pieces) for key in keys]
+        assert sorted(held) == sorted(families.keys())
 
 
 def test_work_is_timed_not_guessed(table, families):
@@ -165,7 +167,7 @@ def test_a_score_with_cells_is_cut_between_them_alone(table, families):
     evaluator = Evaluator(Cells(table), Settings(), Inline())
     evaluator.workers.seconds_each = 0.3
     task = _on(evaluator.score)
-    evaluator.workers._submit = lambda piece, part: Inline().submit(task, "", None, part[piece.rows].keys())
+    evaluator.workers._submit = lambda piece: Inline().submit(task, "", None, piece.families.keys())
     evaluator.families(families)
     assert set(Cells.asked) == alone
 
@@ -190,6 +192,59 @@ def test_a_lost_piece_is_given_away_again(table, families):
     workers.seconds_each = 0.3
     assert (workers.local(families) == Slow(table).local(families)).all()
     assert workers.n_lost == 2
+
+
+def test_what_was_begun_is_computed_once(table, families):
+    executor = Inline(losses=1)
+    workers = Workers(Slow(table), executor)
+    workers.begin(families)
+    assert executor.tasks == []  # nothing was timed yet
+    workers.seconds_each = 2.0
+    workers.begin(families[:6])
+    assert sum(executor.tasks) == 6
+    for asked in (families[4:9], families[:4], families):  # some of it, the rest of it, nothing of it
+        assert (workers.local(asked) == Slow(table).local(asked)).all()
+    assert workers.n_sent == 6 + 3  # all of them took no time: the last ones were computed here
+    assert workers.n_lost == 1
+    assert not workers._begun
+
+
+def test_what_is_given_up_is_cancelled_and_can_be_asked_for_again(table, families):
+    with ThreadPoolExecutor(1) as pool:
+        block = threading.Event()
+        pool.submit(block.wait)
+        workers = Workers(Slow(table), pool)
+        workers.seconds_each = 2.0
+        workers.begin(families)
+        futures = [piece.begun for piece in workers._begun.values()]
+        workers.drop()
+        block.set()
+        assert all(future.cancelled() for future in futures)
+        assert (workers.local(families) == Slow(table).local(families)).all()
+
+
+def test_the_dearest_families_come_first(table, families):
+    executor, order = Inline(), []
+    workers = Workers(Slow(table), executor)
+    workers.seconds_each = 2.0
+    workers.seconds.note(families[families.sizes == 2], 400.0)
+    workers.seconds.note(families[families.sizes < 2], 4.0)
+    workers._submit = lambda piece: (
+        order.append(int(piece.families.sizes.max())),
+        Inline().submit(_on(workers.score), "", None, piece.families.keys()),
+    )[1]
+    workers.local(families)
+    big = order.count(2)
+    assert 0 < big < len(order)
+    assert order[:big] == [2] * big
+
+
+def test_time_in_a_queue_is_not_held_against_a_score(table, families):
+    score = Slow(table)
+    score.seconds = 0.15
+    with ThreadPoolExecutor(1) as pool:
+        workers = Workers(score, pool, timeout=0.27)  # two families take longer
+        assert (workers.local(families[:4]) == Slow(table).local(families[:4])).all()
 
 
 def test_a_piece_lost_three_times_is_named(table, families):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from drbo.claims.experiment_check import form_remarks
 from drbo.result.export import printable
 from drbo.result.result import Result
 
@@ -13,6 +14,7 @@ class Matrix:
     control: str
     variables: tuple[str, ...]
     rows: tuple[tuple[str, str, tuple[str, ...]], ...]  # label, number of rows, margins or empty strings
+    remarks: tuple[str, ...] = ()  # about the form of the mechanisms
 
 
 def matrix(result: Result) -> Matrix | None:
@@ -38,4 +40,5 @@ def matrix(result: Result) -> Matrix | None:
         (printable(label), f"{count:,}", tuple(margins.get((label, name), "") for name in changed))
         for label, count in zip(found.labels[1:], found.rows[1:], strict=True)
     ]
-    return Matrix(printable(found.labels[0]), tuple(printable(name) for name in changed), tuple(rows))
+    remarks = tuple(printable(line) for line in form_remarks(found, result.scoring.regression))
+    return Matrix(printable(found.labels[0]), tuple(printable(name) for name in changed), tuple(rows), remarks)

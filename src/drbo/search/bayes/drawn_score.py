@@ -119,6 +119,10 @@ class Landscape:
         tried, predicted = self.promotion.tried()
         if len(tried):  # climbs take what is predicted for the truth
             self.known.insert(family_codes(tried, self.code), self._values(tried, predicted, level))
+        awaited = self.evaluator.awaited
+        if self._process and len(awaited):  # and what is expected of families that are being computed
+            cheap = self._cheap.values(awaited) if self._cheap else None
+            self.known.insert(family_codes(awaited, self.code), self._process.mean(awaited, cheap))
 
     def _note(self, families: Families, values: Floats) -> None:
         """Keep the values of known families, for climbs to look up."""

@@ -9,6 +9,7 @@ from drbo.search.bayes.first_design import random_dags
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.loop import Dags
 from drbo.search.outcome import Evaluated
+from drbo.search.recombine import EXACT_NODES
 from drbo.search.state import Fields, State
 from drbo.settings import Settings
 
@@ -24,6 +25,9 @@ FREE_ROUNDS = 3
 POOL_SIZE, POOL_SHARE = 8, 0.25
 #: Rounds of climbs without a better score that end a search by default: by then draws and jumps are at their boldest.
 PATIENCE = 30
+#: Climbs in a round, and rounds without a better score before the polish: few climbs learn more from each local score.
+#: Beyond the nodes that recombination combines exactly, many if cheaper versions of the score judge them first.
+FEW, MANY = (4, 10), (16, 5)
 #: The least that the first design holds by default.
 MIN_DESIGN = 8
 
@@ -31,11 +35,13 @@ MIN_DESIGN = 8
 class ClimbProposer:
     """Climbs of functions drawn from a surrogate of the score, each from a DAG near the best one.
 
-    Known families count with their true values. With ``skip_known`` a DAG made of known families only is not proposed:
-    recombination has seen it. Without a surrogate the starts of the climbs are proposed themselves.
+    Known families count with their true values, and families that are being computed with the values that are expected
+    of them. With ``skip_known`` a DAG made of such families only is not proposed: recombination sees it. Without a
+    surrogate the starts of the climbs are proposed themselves.
     """
 
     finder = "climb"
+    works_ahead = True
     patience: int | None = PATIENCE
 
     def __init__(
@@ -43,6 +49,8 @@ class ClimbProposer:
     ) -> None:
         self.evaluator, self.settings, self.constraints, self.rng = evaluator, settings, constraints, rng
         self.landscape = Landscape(evaluator, settings, constraints, rng)
+        climbs, self.stall = MANY if evaluator.levels and evaluator.score.n_nodes > EXACT_NODES else FEW
+        self.climbs = settings.climbs or climbs
         self.stalled = 0  # rounds without a better score
         self._pool: list[Dags] = []
 
@@ -72,10 +80,10 @@ class ClimbProposer:
         if self.settings.parts.surrogate and self.stalled and self.stalled % ORDER_ROUNDS == 0:
             ends = self.landscape.climb_orders(best.dags[0], ORDER_CLIMBS, boldness)
         else:
-            starts = np.stack([self._start(best.dags[0], boldness) for _ in range(self.settings.climbs)])
+            starts = np.stack([self._start(best.dags[0], boldness) for _ in range(self.climbs)])
             ends = self.landscape.climb(starts, boldness, bounded=self.stalled % FREE_ROUNDS != FREE_ROUNDS - 1)
         keys = Families.from_dags(ends).keys()
-        known = np.all(np.array(self.evaluator.is_known(keys)).reshape(ends.shape[:2]), axis=1)
+        known = np.all(np.array(self.evaluator.is_asked(keys)).reshape(ends.shape[:2]), axis=1)
         _, once = np.unique(np.packbits(ends.reshape(len(ends), -1), axis=1), axis=0, return_index=True)
         fresh = np.sort(once[~np.take(known, once)] if self.settings.parts.skip_known else once)
         chosen: Dags = ends[fresh[:count]]

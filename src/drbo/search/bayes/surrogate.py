@@ -134,16 +134,27 @@ class _Node:
         return result
 
     def _covariance(self, rows: slice, columns: slice, noise: Floats | None = None) -> Floats:
-        left, right = self.sets[rows], self.sets[columns]
+        along = self.along
+        matrix = self._kernel(self.sets[rows], along[rows], self.sets[columns], along[columns])
+        if noise is not None:
+            matrix[np.diag_indices(len(matrix))] += noise
+        return matrix
+
+    def _kernel(self, left: Floats, along_left: Floats, right: Floats, along_right: Floats) -> Floats:
         common = left @ right.T
         apart = left.sum(axis=1)[:, None] + right.sum(axis=1)[None, :] - 2 * common
         matrix: Floats = LEVEL_VARIANCE + self.trend * 4 / self.n_nodes * common
         matrix += (1 - self.trend) * np.exp(-self.theta * apart)
         if self.has_relative:
-            matrix += RELATIVE_VARIANCE * np.outer(self.along[rows], self.along[columns])
-        if noise is not None:
-            matrix[np.diag_indices(len(matrix))] += noise
+            matrix += RELATIVE_VARIANCE * np.outer(along_left, along_right)
         return matrix
+
+    def mean(self, sets: Floats, cheap: Floats) -> Floats:
+        """Return the posterior mean of parent sets (m, d)."""
+        along = (cheap - self.cheap_mean) / self.cheap_spread
+        weights = cho_solve((self.factor, True), self.standardized())
+        result: Floats = self.values.mean() + self.spread * (self._kernel(sets, along, self.sets, self.along) @ weights)
+        return result
 
     def _tune(self) -> None:
         """Set theta, trend and noise to the best of the grid by marginal likelihood."""
@@ -258,6 +269,15 @@ class GpSurrogate:
                     process.add(parents[rows].astype(np.float64), local[rows], cheap[rows], places[rows])
                     if len(process.values) > MAX_FAMILIES:
                         process.forget(center[:, node].astype(np.float64))
+
+    def mean(self, families: Families, cheap: Floats | None = None) -> Floats:
+        """Return the posterior means of families (m,)."""
+        cheap, result = np.zeros(len(families)) if cheap is None else cheap, np.empty(len(families))
+        with one_blas_thread():
+            for node in np.unique(families.nodes).tolist():
+                rows = families.nodes == node
+                result[rows] = self._nodes[node].mean(families.parents[rows].astype(np.float64), cheap[rows])
+        return result
 
     def draw(self, n: int, rng: np.random.Generator, temperature: float = 1.0) -> Drawn:
         """Draw n functions from the posterior; a temperature below 1 keeps them nearer to its mean.

@@ -26,13 +26,14 @@ def dispatched(
     submit: "Callable[[Task], Future[Reply]]",
     executor: Executor,
     watch: "Callable[[Running[Reply, Task]], None]" = lambda _running: None,
+    queued: int = 1,  # tasks for each worker beside the one that it works on
 ) -> "Generator[tuple[Task, Future[Reply]], None, None]":
-    """Give tasks to an executor, a few more than it has workers; yield each with its future once that is done.
+    """Give tasks to an executor, by default twice as many as it has workers; yield each with its future when done.
 
     Whoever puts a task back into ``waiting`` has it done again. ``watch`` sees what is under way, every so often.
     """
     running: Running[Reply, Task] = {}
-    room, cluster = 2 * n_workers(executor), Cluster(executor)
+    room, cluster = (1 + queued) * n_workers(executor), Cluster(executor)
     try:
         while waiting or running:
             while waiting and len(running) < room:

@@ -68,6 +68,7 @@ class Evaluator:
         self._charged = 0
         self._owed = 0.0  # local scores that are not counted in n_evals yet; only where there are levels
         self._known = KnownFamilies(score, executor, settings.score_timeout)
+        self._awaited = set[bytes]()  # families that are paid for and not known yet
         self.levels = [
             Level(KnownFamilies(each.score, executor, settings.score_timeout), each.cost)
             for each in sorted(relatives, key=lambda each: each.cost)
@@ -77,6 +78,11 @@ class Evaluator:
     def workers(self) -> Workers | None:
         """The executor with the true score; None: this process computes it."""
         return self._known.workers
+
+    @property
+    def n_workers(self) -> int:
+        """Workers that compute true scores at a time, as counted once: the search may depend on it."""
+        return 1 if self.workers is None else self.workers.count
 
     def capture(self) -> State:
         """Return the state: the counts, and the known families with their local scores."""
@@ -116,8 +122,8 @@ class Evaluator:
 
     @property
     def n_spent(self) -> int:
-        """What the budget of local scores has paid for: the true ones, and the cheaper ones at their cost."""
-        return self.n_local + int(sum(level.cost * len(level.known) for level in self.levels))
+        """What the budget of local scores has paid for: true ones, known or awaited, and cheaper ones at their cost."""
+        return self.n_local + len(self._awaited) + int(sum(level.cost * len(level.known) for level in self.levels))
 
     def charge(self, count: int) -> None:
         """Count local scores that a compiled search computed itself, repeats included."""
@@ -132,12 +138,20 @@ class Evaluator:
         """Tell which families have been scored."""
         return [key in self._known for key in keys]
 
+    def is_asked(self, keys: list[bytes]) -> list[bool]:
+        """Tell which families have been scored or are awaited."""
+        return [key in self._known or key in self._awaited for key in keys]
+
     def evaluate(self, dags: npt.NDArray[np.bool_]) -> Evaluated:
         """Return the true scores of the DAGs (B, d, d), cut where the budget ends."""
+        return self.finish(self.begin(dags))
+
+    def begin(self, dags: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return the DAGs that the budget allows; it pays for them now, and workers begin with their families."""
         keys = Families.from_dags(dags).keys()
         budget, d, kept, new = self.budget, dags.shape[1], 0, set[bytes]()
         while kept < len(dags):
-            missing = {key for key in keys[kept * d : (kept + 1) * d] if key not in self._known} - new
+            missing = set(self._unpaid(keys[kept * d : (kept + 1) * d])) - new
             counts = bool(missing) or budget.count_known
             over_local = bool(missing) and len(new) + len(missing) > budget.local_left(self.n_spent)
             if counts and (budget.evals_left(self.n_evals) <= 0 or over_local):
@@ -145,16 +159,50 @@ class Evaluator:
             self.n_evals += counts
             new |= missing
             kept += 1
-        self._known.compute(new)
-        local = self._known.of(keys[: kept * d]).reshape(kept, d)
-        return Evaluated(dags[:kept], local, self.scores(dags[:kept], local))
+        self._await(new)
+        return dags[:kept]
+
+    def finish(self, dags: npt.NDArray[np.bool_]) -> Evaluated:
+        """Return the true scores of DAGs that were begun."""
+        keys = Families.from_dags(dags).keys()
+        self._compute({key for key in keys if key not in self._known})
+        local = self._known.of(keys).reshape(dags.shape[:2])
+        return Evaluated(dags, local, self.scores(dags, local))
+
+    def again(self, dags: npt.NDArray[np.bool_]) -> None:
+        """Begin DAGs that were paid for before the search was saved."""
+        self._await(set(self._unpaid(Families.from_dags(dags).keys())))
+
+    def drop(self) -> None:
+        """Let workers give up what was begun; it is computed when it is asked for."""
+        if self.workers is not None:
+            self.workers.drop()
+
+    @property
+    def awaited(self) -> Families:
+        """Families that were begun and are not known yet."""
+        return Families.from_keys(sorted(self._awaited), self.score.n_nodes)
+
+    def _await(self, new: set[bytes]) -> None:
+        self._awaited |= new
+        self._known.begin(new)
+
+    def _unpaid(self, keys: list[bytes]) -> list[bytes]:
+        """Return the families that are neither known nor awaited."""
+        return [key for key in keys if key not in self._known and key not in self._awaited]
+
+    def _compute(self, new: set[bytes]) -> None:
+        try:
+            self._known.compute(new)
+        finally:
+            self._awaited -= new
 
     def affordable(self, families: Families) -> npt.NDArray[np.intp]:
         """Return the rows whose families are known or fit, in this order, into what is left of the budget."""
         left = self.budget.families_left(self.n_evals, self.n_spent)
         rows, new = [], set[bytes]()
         for row, key in enumerate(families.keys()):
-            if key not in self._known and key not in new:
+            if key not in self._known and key not in self._awaited and key not in new:
                 if len(new) >= left:
                     continue
                 new.add(key)
@@ -164,9 +212,8 @@ class Evaluator:
     def families(self, families: Families) -> npt.NDArray[np.float64]:
         """Return true local scores of single families; new ones are charged as a share of a DAG evaluation."""
         keys = families.keys()
-        new = {key for key in keys if key not in self._known}
-        self._pay(len(new))
-        self._known.compute(new)
+        self._pay(len(set(self._unpaid(keys))))
+        self._compute({key for key in keys if key not in self._known})
         return self._known.of(keys)
 
     def preview(self, families: Families, level: int) -> npt.NDArray[np.float64]:

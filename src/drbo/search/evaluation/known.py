@@ -54,10 +54,8 @@ class KnownFamilies:
         """Score unknown families, in the order of their keys so that nothing depends on who asked first."""
         if not new:
             return
-        keys = sorted(new)
-        if self.score.cell or self.workers:
-            keys.sort(key=lambda key: key[4:])  # families with the same parents stand together: scores share work there
-        families, values = Families.from_keys(keys, self.score.n_nodes), list[float]()
+        keys, values = self._sorted(new), list[float]()
+        families = Families.from_keys(keys, self.score.n_nodes)
         try:
             if self.workers is None:
                 local_scores(self.score, families, values)
@@ -66,6 +64,17 @@ class KnownFamilies:
         finally:  # also what was computed before the time was over
             self._values.update(zip(keys, values, strict=False))
             self._order += sorted(keys[: len(values)])
+
+    def begin(self, new: set[bytes]) -> None:
+        """Let workers begin with unknown families that :meth:`compute` will be asked for."""
+        if new and self.workers is not None:
+            self.workers.begin(Families.from_keys(self._sorted(new), self.score.n_nodes))
+
+    def _sorted(self, new: set[bytes]) -> list[bytes]:
+        keys = sorted(new)
+        if self.score.cell or self.workers:
+            keys.sort(key=lambda key: key[4:])  # families with the same parents stand together: scores share work there
+        return keys
 
     def capture(self) -> State:
         """Return the state: the families, and their values."""

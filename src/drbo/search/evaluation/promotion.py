@@ -38,7 +38,8 @@ NOISE, LEVEL_VARIANCE = 1e-2, 10.0
 LEAST_PAIRS, MOST_PAIRS = 10, 150
 #: A node has at least so many pairs, if it has so many families whose true value is known.
 OWN_PAIRS = 3
-#: Families that are promoted at a time, one of a node: the next ones are chosen with what these teach.
+#: Families that are promoted at a time, one of a node, and at least one for each worker: the next ones are chosen with
+#: what these teach.
 AT_ONCE = 8
 #: A level that was asked for so many families per node, and saved less than it cost, is not asked any more.
 TRIAL = 4
@@ -164,7 +165,7 @@ class Promotion:
             order = np.argsort(-promises, kind="stable")
             order = order[promises[order] > -np.inf]
             first = np.sort(np.unique(families.nodes[order], return_index=True)[1])
-            rows = order[first][:AT_ONCE]
+            rows = order[first][: max(AT_ONCE, evaluator.n_workers)]
             rows = rows[evaluator.affordable(families[rows])]
             if len(rows) == 0:
                 return np.where(known, hoped, np.nan)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.search.evaluation.dispatch import Running, dispatched, gone, n_threads, n_workers
 from drbo.search.evaluation.local_scores import PROBE_SECONDS, family_words, local_scores
+from drbo.search.evaluation.packing import Seconds, cut
 from drbo.search.evaluation.workers import WorkerLost
 from drbo.threads import use_threads
 
@@ -80,18 +82,21 @@ def held(digest: str, blob: bytes | None, n_threads: int) -> Any:
         return _held.get(digest)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Piece:
-    rows: npt.NDArray[np.intp]
+    families: Families
     with_score: bool = False
     losses: int = 0
+    begun: "Future[Answer] | None" = None  # was given away before anybody waited for it
+    values: dict[bytes, float] | None = None  # by key, once they are known
 
 
 class Workers:
     """A score, and an executor that computes it where that pays.
 
     Work is timed, never guessed: a batch that is done in less than LEAST_SECONDS here stays here, a longer one is cut
-    into pieces of LEAST_SECONDS to MOST_SECONDS. Values do not depend on how they are cut, so neither does the search.
+    into pieces of LEAST_SECONDS to MOST_SECONDS, of which the longest begin. Values do not depend on how they are cut,
+    so neither does the search.
     """
 
     def __init__(self, score: Score, executor: Executor, timeout: float | None = None) -> None:
@@ -101,11 +106,36 @@ class Workers:
                 hint="for example WorkerPool(4) from drbo.search.evaluation.workers, or Dask's client.get_executor()",
             )
         self.score, self.executor, self.timeout = score, executor, timeout
-        self.seconds_each: float | None = None  # per family, as last seen
+        self.seconds_each: float | None = None  # of a family of mean cost, as last seen
+        self.seconds = Seconds()
         self.n_sent = 0  # families that were computed elsewhere
         self.n_lost = 0  # pieces that were lost with a worker
+        self._begun: dict[bytes, _Piece] = {}  # families that were given away and not asked for yet
         self._blob: bytes | None = None
         self._digest = ""
+
+    @cached_property
+    def count(self) -> int:
+        """How many pieces are computed at a time when this is first asked."""
+        return n_workers(self.executor)
+
+    def begin(self, families: Families) -> None:
+        """Give families away that :meth:`local` will be asked for.
+
+        What is little, was never timed, or may be cut off by the timeout, which counts from here, waits until then.
+        """
+        if self.seconds_each is None or self.timeout is not None or self.is_little(families):
+            return
+        for piece in self._pieces(families):
+            piece.begun = self._given(piece)
+            self._begun |= dict.fromkeys(piece.families.keys(), piece)
+
+    def drop(self) -> None:
+        """Give up what was begun."""
+        for piece in self._begun.values():
+            if piece.begun is not None:
+                piece.begun.cancel()
+        self._begun = {}
 
     def local(self, families: Families) -> npt.NDArray[np.float64]:
         """Return the local scores of families, wherever they are computed."""
@@ -115,12 +145,13 @@ class Workers:
         elif self.seconds_each is None:
             done = self._probe(families, values)
         rest = families[done:] if done else families
-        if len(rest) == 0:
-            return values
-        pieces = self._pieces(len(rest))
-        if len(pieces) > 1 or self.timeout is not None:
-            self._elsewhere(rest, pieces, values[done:])
-        else:
+        keys = rest.keys() if self._begun else []
+        begun = list(dict.fromkeys(self._begun[key] for key in keys if key in self._begun))
+        fresh = rest[np.array([key not in self._begun for key in keys])] if begun else rest
+        pieces = self._pieces(fresh)
+        if begun or len(pieces) > 1 or (pieces and self.timeout is not None):
+            values[done:] = self._elsewhere(begun + pieces, rest.keys())
+        elif pieces:
             self._here(rest, values[done:])
         return values
 
@@ -149,97 +180,101 @@ class Workers:
             done, size = end, size if steps[-1] >= PROBE_SECONDS else 2 * size
         return done
 
-    def is_little(self, count: int) -> bool:
-        """So many families stay here: the usual case of cheap scores."""
+    def is_little(self, families: Families) -> bool:
+        """Tell whether families stay here: the usual case of cheap scores."""
         each = self.seconds_each
-        return self.timeout is None and each is not None and count * each < min(2 * LEAST_SECONDS, MOST_SECONDS)
+        if self.timeout is not None or each is None:
+            return False
+        total = each * float(self.seconds.shares(families).sum()) if self.n_sent else each * len(families)
+        return total < min(2 * LEAST_SECONDS, MOST_SECONDS)
 
-    def _pieces(self, count: int) -> list[_Piece]:
+    def _pieces(self, families: Families) -> list[_Piece]:
         """Cut work into pieces of a good size: for every worker several, if that leaves LEAST_SECONDS for each.
 
         Then no worker waits long for the last of the others, also where some families take longer. The first time there
         is one, because every piece that is under way then asks for the score.
         """
-        if self.is_little(count):
-            return [_Piece(np.arange(count))]
-        total = count * (self.seconds_each or 0.0)
-        many = (PIECES_EACH if self.n_sent else 1) * n_workers(self.executor)
-        wanted = max(int(np.ceil(total / MOST_SECONDS)), min(many, int(total / LEAST_SECONDS)))
-        cell = self.score.cell or 1
-        cells = np.array_split(np.arange(0, count, cell), max(1, min(wanted, -(-count // cell))))
-        return [_Piece(np.arange(part[0], min(part[-1] + cell, count))) for part in cells]
+        if self.is_little(families) or not len(families):
+            return [_Piece(families)] if len(families) else []
+        costs = (self.seconds_each or 0.0) * self.seconds.shares(families)
+        total, many = costs.sum(), (PIECES_EACH if self.n_sent else 1) * n_workers(self.executor)
+        wanted = max(int(np.ceil(total / MOST_SECONDS)), min(many, int(total / LEAST_SECONDS)), 1)
+        return [_Piece(families[rows]) for rows in cut(costs, wanted, self.score.cell or 1)]
 
-    def _elsewhere(self, families: Families, pieces: list[_Piece], values: npt.NDArray[np.float64]) -> None:
-        """Give pieces to the executor until all are answered."""
-        waiting = deque(pieces)
-
-        def submit(piece: _Piece) -> "Future[Answer]":
-            return self._submit(piece, families)
-
+    def _elsewhere(self, pieces: list[_Piece], keys: list[bytes]) -> list[float]:
+        """Give pieces to the executor until all are answered; return the values of some families in them."""
+        waiting, values = deque(piece for piece in pieces if piece.values is None), dict[bytes, float]()
         deadline = current()
 
         def watch(running: "Running[Answer, _Piece]") -> None:
             deadline.check()
-            self._check_timeout(running, families)
+            self._check_timeout(running)
 
-        with closing(dispatched(waiting, submit, self.executor, watch)) as answers:
+        queued = 0 if self.timeout is not None else 1  # the timeout counts from when a piece is given away
+        with closing(dispatched(waiting, self._given, self.executor, watch, queued)) as answers:
             for piece, future in answers:
-                self._take(future, piece, families, values, waiting)
+                self._take(future, piece, waiting)
+        for piece in pieces:
+            values |= piece.values or {}
+        for key in keys:
+            self._begun.pop(key, None)
+        return [values[key] for key in keys]
 
-    def _submit(self, piece: _Piece, families: Families) -> "Future[Answer]":
+    def _given(self, piece: _Piece) -> "Future[Answer]":
+        """Return the future of a piece that was begun, or give it away now."""
+        begun, piece.begun = piece.begun, None
+        return self._submit(piece) if begun is None or begun.cancelled() else begun
+
+    def _submit(self, piece: _Piece) -> "Future[Answer]":
         if self._blob is None:
             self._blob = _pickled(self.score)
             self._digest = hashlib.sha256(self._blob).hexdigest()
-        keys = families[piece.rows].keys()
         blob = self._blob if piece.with_score else None
-        return self.executor.submit(compute, self._digest, blob, keys, n_threads(self.executor))
+        try:
+            return self.executor.submit(compute, self._digest, blob, piece.families.keys(), n_threads(self.executor))
+        except Exception as error:  # a pool that broke, a client that is closed, a scheduler that is gone
+            raise gone(error) from error
 
-    def _take(
-        self,
-        future: "Future[Answer]",
-        piece: _Piece,
-        families: Families,
-        values: npt.NDArray[np.float64],
-        waiting: "deque[_Piece]",
-    ) -> None:
+    def _take(self, future: "Future[Answer]", piece: _Piece, waiting: "deque[_Piece]") -> None:
         """Keep the values of an answer, or give its piece away once more."""
         try:
             answer = future.result()
         except (BrokenExecutor, CancelledError, OSError, WorkerLost) as error:
-            self._lost(piece, families, error)
+            self._lost(piece, error)
             waiting.appendleft(piece)
             return
         except Exception as error:  # Dask's KilledWorker has been tried three times there; the rest is unforeseen
-            raise _lost_for_good(self.score, families, piece, f"{type(error).__name__}: {error}") from error
+            raise _lost_for_good(self.score, piece, f"{type(error).__name__}: {error}") from error
         if answer.wanted:
             piece.with_score = True
             waiting.appendleft(piece)
         elif answer.values is None:
             raise ScoreError(answer.problem, hint="a local score must return a finite number for every family")
         else:
-            values[piece.rows] = answer.values
-            self.n_sent += len(piece.rows)
-            self.seconds_each = answer.seconds / len(piece.rows)
+            piece.values = dict(zip(piece.families.keys(), answer.values.tolist(), strict=True))
+            self.n_sent += len(piece.families)
+            self.seconds_each = answer.seconds / float(self.seconds.shares(piece.families).sum())
+            self.seconds.note(piece.families, answer.seconds)
 
-    def _lost(self, piece: _Piece, families: Families, error: BaseException) -> None:
+    def _lost(self, piece: _Piece, error: BaseException) -> None:
         self.n_lost += 1
         piece.losses += 1
         if isinstance(error, BrokenExecutor):  # a ProcessPoolExecutor never recovers
             raise gone(error) from error
         if piece.losses >= MAX_LOSSES:
             why = f"{type(error).__name__}: {error}".rstrip(": ")
-            raise _lost_for_good(self.score, families, piece, why) from error
+            raise _lost_for_good(self.score, piece, why) from error
 
-    def _check_timeout(self, running: "Running[Answer, _Piece]", families: Families) -> None:
+    def _check_timeout(self, running: "Running[Answer, _Piece]") -> None:
         if self.timeout is None:
             return
         for future, (piece, since) in running.items():
-            late = time.monotonic() - since - self.timeout * len(piece.rows)
+            late = time.monotonic() - since - self.timeout * len(piece.families)
             if late > 0 and not future.done():
                 raise ScoreError(
                     f"score '{self.score.name}' did not return within {self.timeout:g} s per family for "
-                    f"{family_words(self.score, families, int(piece.rows[0]))}"
-                    + (f" and {len(piece.rows) - 1} more" if len(piece.rows) > 1 else ""),
+                    f"{family_words(self.score, piece.families, 0)}"
+                    + (f" and {len(piece.families) - 1} more" if len(piece.families) > 1 else ""),
                     hint="raise score_timeout, or check why the score hangs",
                 )
 
@@ -254,9 +289,9 @@ def _pickled(score: Score) -> bytes:
         ) from error
 
 
-def _lost_for_good(score: Score, families: Families, piece: _Piece, why: str) -> WorkerError:
-    words = family_words(score, families, int(piece.rows[0]))
-    more = f" and {len(piece.rows) - 1} more families" if len(piece.rows) > 1 else ""
+def _lost_for_good(score: Score, piece: _Piece, why: str) -> WorkerError:
+    words, others = family_words(score, piece.families, 0), len(piece.families) - 1
+    more = f" and {others} more families" if others else ""
     return WorkerError(
         f"the worker of {words}{more} was lost {MAX_LOSSES} times: {why}",
         hint="check whether this family needs more memory than a worker has; 'drbo resume' continues a saved search",

@@ -1,0 +1,122 @@
+"""Do the mechanisms of a graph fit the rows of each experiment, and which targets may be bends instead of changes?
+
+An experiment moves a cause to values that the control does not have. If the effect of the cause is not a straight line,
+a linear mechanism fits worse there, and the experiment seems to have changed it.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.claims.noise_check import MAX_CAUSES
+from drbo.claims.record import ExperimentRecord, Misfit
+from drbo.claims.residual_tests import MIN_ROWS, Regression, ResidualTests, Sample
+from drbo.data.table import Table
+from drbo.deadline import current
+from drbo.scores.base import Score
+from drbo.scores.experiments import ExperimentBIC, ExperimentSplines
+from drbo.scores.families import Families
+from drbo.threads import one_blas_thread
+
+Bools = npt.NDArray[np.bool_]
+#: Residuals depend on the causes below this p-value, which is corrected for all tests of the table.
+LEVEL = 0.01
+#: Rows of an experiment that are tested, at most.
+MOST_ROWS = 500
+#: Products of spline functions in all experiments, at most: 256 MiB. Larger tables are not searched for bends.
+MOST_PRODUCTS = 2**25
+#: Targets or columns that are named.
+SHOWN = 5
+
+
+def checked_mechanisms(
+    record: ExperimentRecord,
+    score: Score,
+    table: Table,
+    dag: Bools,  # (d, d) over the columns of the table
+    seed: int = 0,
+) -> ExperimentRecord:
+    """Return what experiments change, with the targets that may be bends and the mechanisms that do not fit.
+
+    Raises an OutOfTimeError if the run has to end before all mechanisms are checked.
+    """
+    if not isinstance(score, ExperimentBIC):
+        return record
+    record = replace(record, misfits=_misfits(record, table, dag, score.regression or "linear", seed))
+    products = len(record.labels) * (table.n_columns * (1 + ExperimentSplines.DF)) ** 2
+    if type(score) is not ExperimentBIC or table.weights is not None or products > MOST_PRODUCTS:
+        return record
+    bent = _bent(score, table, dag)
+    place = {name: j for j, name in enumerate(table.names)}
+    targets = [
+        replace(one, bent=one.kind == "found" and bool(bent[place[one.column], record.labels.index(one.experiment)]))
+        for one in record.targets
+    ]
+    return replace(record, targets=tuple(targets))
+
+
+def form_remarks(record: ExperimentRecord, regression: Regression | None) -> list[str]:
+    """Return in words which targets may be bends, and which mechanisms do not fit the rows of experiments.
+
+    Examples
+    --------
+    >>> found = ExperimentRecord(column="run", labels=("plain", "hot"), rows=(90, 40),
+    ...     misfits=(Misfit(experiment="hot", column="growth"),))
+    >>> print(form_remarks(found, None)[0])
+    straight lines do not fit everywhere: within 1 of 2 experiments the residuals of 'growth' depend on its causes
+    """
+    lines, bent = [], [f"'{one.column}' in '{one.experiment}'" for one in record.targets if one.bent]
+    if bent:
+        lines.append(
+            f"{len(bent)} of the targets may be bends: curved effects explain {_some(bent)} without a change; compare "
+            "--score splines-experiments"
+        )
+    if columns := list(dict.fromkeys(f"'{one.column}'" for one in record.misfits)):
+        form = "additive splines" if regression == "splines" else "straight lines"
+        within = f"within {len({one.experiment for one in record.misfits})} of {len(record.labels)} experiments"
+        whose = "its" if len(columns) == 1 else "their"
+        lines.append(
+            f"{form} do not fit everywhere: {within} the residuals of {_some(columns)} depend on {whose} causes"
+        )
+    return lines
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+def _misfits(
+    record: ExperimentRecord, table: Table, dag: Bools, regression: Regression, seed: int
+) -> tuple[Misfit, ...]:
+    """Test, within each experiment, whether the residual of each column is independent of its causes."""
+    experiments, rng, p_values = table.experiments, np.random.default_rng(seed), dict[tuple[str, str], float]()
+    assert experiments is not None
+    kinds = experiments.kinds(table.names)
+    for code, label in enumerate(record.labels):
+        rows = np.flatnonzero(experiments.codes == code)
+        if len(rows) > MOST_ROWS:
+            rows = np.sort(rng.choice(rows, MOST_ROWS, replace=False))
+        if len(rows) < MIN_ROWS:
+            continue
+        values, categorical, testable = Sample.of(table.take(rows, np.arange(table.n_columns)), seed)
+        with one_blas_thread():
+            tests = ResidualTests(values, categorical, regression)
+            for node in np.flatnonzero(testable & (kinds[code] != "hard")).tolist():
+                current().check()
+                causes = np.flatnonzero(dag[:, node] & (np.ptp(values, axis=0) > 0)).tolist()
+                if 0 < len(causes) <= MAX_CAUSES:
+                    p_values[label, table.names[node]] = tests.family(node, causes).p_value
+    level = LEVEL / max(1, len(p_values))
+    return tuple(Misfit(experiment=e, column=name) for (e, name), p in p_values.items() if p < level)
+
+
+def _bent(score: ExperimentBIC, table: Table, dag: Bools) -> Bools:
+    """Return (d, E) True where curved effects explain a column better than straight ones do, and without a change."""
+    families, options = Families.from_dags(dag[None]), {"penalty": score.penalty, "drift": score.drift}
+    straight, curved = (
+        ExperimentSplines(table, df=df, **options).changes(families, score.states) for df in (1, ExperimentSplines.DF)
+    )
+    better = curved.worth > straight.worth
+    return np.asarray(better[:, None] & ~curved.changed)

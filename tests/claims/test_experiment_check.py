@@ -1,0 +1,74 @@
+from dataclasses import replace
+
+import numpy as np
+
+from drbo.claims import experiment_check
+from drbo.claims.experiment_check import checked_mechanisms, form_remarks
+from drbo.claims.experiments import experiment_record
+from drbo.data.experiments import Experiments, KnownTarget
+from drbo.data.table import Table
+from drbo.scores.experiment_counts import ExperimentCounts
+from drbo.scores.experiments import ExperimentBIC, ExperimentSplines
+
+ARROW = np.array([[0, 1], [0, 0]], dtype=bool)
+
+
+def far(shape, known=()):
+    """'far' moves the cause, 'shifted' the effect."""
+    rng, codes = np.random.default_rng(0), np.repeat([0, 1, 2], [300, 100, 100])
+    cause = rng.normal(size=500) + 2.0 * (codes == 1)
+    effect = shape(cause) + rng.normal(size=500) + 2.0 * (codes == 2)
+    table = Table.from_array(np.column_stack([cause, effect]), ["cause", "effect"])
+    return replace(table, experiments=Experiments(codes, ("control", "far", "shifted"), known))
+
+
+def checked(table, kind=ExperimentBIC):
+    score = kind(table)
+    return checked_mechanisms(experiment_record(score, table, ARROW), score, table, ARROW)
+
+
+def bent(record):
+    return {(one.experiment, one.column): one.bent for one in record.targets}
+
+
+def test_a_bend_that_looks_like_a_target_is_told():
+    record = checked(far(lambda x: 3 * np.tanh(x)))
+    assert bent(record) == {("far", "cause"): False, ("far", "effect"): True, ("shifted", "effect"): False}
+    assert {one.column for one in record.misfits} == {"effect"}
+    assert "control" in {one.experiment for one in record.misfits}
+    words = form_remarks(record, None)
+    assert words[0].startswith("1 of the targets may be bends: curved effects explain 'effect' in 'far' without")
+    assert words[1].startswith("straight lines do not fit everywhere: within ")
+
+
+def test_straight_lines_leave_nothing_to_say():
+    record = checked(far(lambda x: 2 * x))
+    assert bent(record) == {("far", "cause"): False, ("shifted", "effect"): False}
+    assert not form_remarks(record, None)
+
+
+def test_splines_fit_where_lines_do_not():
+    record = checked(far(lambda x: 3 * np.tanh(x)), ExperimentSplines)
+    assert bent(record) == {("far", "cause"): False, ("shifted", "effect"): False}
+    assert not form_remarks(record, "splines")
+
+
+def test_a_known_target_is_no_bend_and_a_mechanism_that_was_replaced_is_not_tested():
+    table = far(lambda x: 3 * np.tanh(x), (KnownTarget("far", "effect", "hard"),))
+    record = checked(table)
+    assert not any(bent(record).values())
+    assert "far" not in {one.experiment for one in record.misfits}
+
+
+def test_categories_have_no_form_to_check():
+    coins = Table.from_array(np.random.default_rng(0).integers(2, size=(300, 2)), ["cause", "effect"])
+    table = replace(coins, experiments=far(lambda x: x).experiments.take(np.arange(200, 500)))
+    record = checked(table, ExperimentCounts)
+    assert not form_remarks(record, None)
+
+
+def test_large_tables_are_not_searched_for_bends(monkeypatch):
+    monkeypatch.setattr(experiment_check, "MOST_PRODUCTS", 100)
+    record = checked(far(lambda x: 3 * np.tanh(x)))
+    assert not any(bent(record).values())
+    assert record.misfits
