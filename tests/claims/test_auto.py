@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO, Settings
-from drbo.claims.auto import ONE_BY_ONE, choose_score, experiment_score
+from drbo.claims.auto import ONE_BY_ONE, UNRELATED, _on_other_scales, choose_score, experiment_score
+from drbo.claims.noise_model import ModelCheck
 from drbo.data.check import check_table
 from drbo.data.datasets import load
 from drbo.data.experiments import Experiments
@@ -156,6 +157,13 @@ class TestChoiceByShape:
         assert (chosen.name, chosen.noise_fits) == ("splines-ranks", True)
         assert chosen.reasons[0].startswith("score splines-ranks: curved effects fit after every column is replaced")
         assert choose_score(Table.from_array(np.exp(3 * values))).name == "splines-ranks"
+
+    def test_ranks_that_are_correlated_by_chance_are_no_relation(self):
+        """The linear score of ranks finds an edge; that of the columns and the splines of ranks find none."""
+        nothing = [ModelCheck(name, 0, 0, explains=False) for name in ("bic-nv", "splines", "splines-ranks")]
+        assert _on_other_scales(*nothing) == UNRELATED
+        assert _on_other_scales(*nothing[:2]) == UNRELATED
+        assert _on_other_scales(*nothing[:2], ModelCheck("splines-ranks", 0, 1)).name == "splines-ranks"
 
     @pytest.mark.parametrize("why", ["straight lines explain as much", "many cells"])
     def test_where_ranks_do_not_help_the_score_stays_linear(self, why, rng, monkeypatch):

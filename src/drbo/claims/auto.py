@@ -52,6 +52,9 @@ class ChosenScore(NamedTuple):
     noise_fits: bool = True  # False: every noise model at hand was rejected
 
 
+UNRELATED = ChosenScore("bic-nv", ("score bic-nv: all columns are numeric, and hardly related to each other",))
+
+
 def choose_score(table: Table) -> ChosenScore:
     """Return the score that ``score="auto"`` takes, and why.
 
@@ -145,7 +148,7 @@ def _fitting(table: Table) -> ChosenScore:
     if not last.fits or last.score == "splines-ranks":
         return _on_other_scales(linear, *tried[3:])
     if last.score == "bic-nv" and not last.n_tested:
-        return ChosenScore("bic-nv", ("score bic-nv: all columns are numeric, and hardly related to each other",))
+        return UNRELATED
     passes = f"{_passed(last)} families pass a test of their residuals"
     if last.score == "bic-nv":
         noise = " with Gaussian noise" if len(tried) == 1 else ""
@@ -159,6 +162,8 @@ def _fitting(table: Table) -> ChosenScore:
 
 def _on_other_scales(linear: ModelCheck, curved: ModelCheck, ranks: ModelCheck | None = None) -> ChosenScore:
     """Return the score of a table that no model fits on the scales of its columns."""
+    if not (linear.n_tested or curved.n_tested or (ranks is not None and ranks.explains)):
+        return UNRELATED
     failed = f"{_passed(linear)} families pass a test of their residuals with linear effects"
     failed += f", {_passed(curved)} with curved ones" if curved.explains else ", and curved ones explain no more"
     if ranks is None or not ranks.explains:
