@@ -21,7 +21,7 @@ def efficiency(rows: list[Row]) -> str:
         "data | search | version | budget per node | runs | goal reached | local scores at the goal, median "
         "| DAG-equivalents spent | DAGs | SHD | CPU s"
     )
-    merged = [{**row, "data": "gp" if row["data"].startswith("gp") else row["data"]} for row in rows]
+    merged = [{"drbo": "", **row, "data": "gp" if row["data"].startswith("gp") else row["data"]} for row in rows]
     groups, order = grouped(merged, "data", "part", "budget", "drbo"), list(SEARCHES)
     for data, part, budget, version in sorted(groups, key=lambda key: (key[0], order.index(key[1]), *key[2:])):
         runs = groups[data, part, budget, version]

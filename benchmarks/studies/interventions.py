@@ -1,6 +1,7 @@
 """Tables from several experiments: the light tunnel, and simulated tables with targets that nobody names.
 
     DRBO_DATA=... python -m benchmarks interventions --part tunnel
+    DRBO_DATA=... python -m benchmarks interventions --part grid
     python -m benchmarks interventions --part simulated_tables
     python -m benchmarks interventions --part sachs --file cdt-0.6.0-py3-none-any.whl
 

@@ -11,7 +11,7 @@ at most 60 graphs. Trees and chordal graphs are classes without colliders: all o
 
 ``replay``: the light tunnel. The first fit has the control alone; then one experiment is added at a time, the first of
 the ranking that was made, or the next one of a random order. ``oracle``: the experiment that gives the best F1, which
-only the truth can tell, is added to the control, or taken away from all, one at a time, by quick searches.
+only the truth can tell, is added to the control, one at a time, by quick searches.
 """
 
 import time
@@ -163,8 +163,8 @@ def replay(
             made.append(str(useful[0]))
 
 
-@study("next_oracle", "way experiments", slow=True)
-def oracle(ways: Annotated[Names, "adding, removing"] = ("adding", "removing")) -> Iterator[Row]:
+@study("next_oracle", "experiments", slow=True)
+def oracle(steps: Annotated[int, "experiments"] = MOST_REPLAYED) -> Iterator[Row]:
     """Yield the light tunnel with the experiments that give the best F1, which only the truth can tell, one by one."""
     frame, dag, listed = chamber()
     names = [name for name in frame if name != "experiment"]
@@ -178,13 +178,11 @@ def oracle(ways: Annotated[Names, "adding, removing"] = ("adding", "removing")) 
         search = OrderSearch(ExperimentBIC(table, penalty="ebic"), Settings(order_patience=QUICK), max_searches=1)
         return f1(search.run().best.dags[0], dag)
 
-    for way in ways:
-        made = [] if way == "adding" else list(every)
-        while len(made) != MOST_REPLAYED:
-            found = {one: worth(sorted({*made} ^ {one})) for one in every if (one in made) == (way == "removing")}
-            best = max(found, key=lambda one: (found[one], one))
-            made = sorted({*made} ^ {best})
-            yield {"way": way, "experiments": len(made), "experiment": best, "f1": found[best]}
+    made: list[str] = []
+    while len(made) < steps:
+        found = {one: worth(sorted([*made, one])) for one in every if one not in made}
+        made.append(max(found, key=lambda one: (found[one], one)))
+        yield {"experiments": len(made), "experiment": made[-1], "f1": found[made[-1]]}
 
 
 def _fitted(frame: pd.DataFrame, made: list[str]) -> Result:

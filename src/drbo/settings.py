@@ -107,8 +107,12 @@ class Settings(Checked):
         "stop an order search after this many rounds of perturbed restarts, one per node each, without a better score",
         low=1,
     )
-    climbs: int = setting(
-        4, "number of hill climbs per round on route surrogate, each on a function sampled from the surrogate", low=1
+    climbs: int | None = setting(
+        None,
+        "number of hill climbs per round on route surrogate, each on a function sampled from the surrogate; None: 4, "
+        "or 16 with more than 12 variables and a score with cheaper versions",
+        low=1,
+        optional=True,
     )
 
     # Proof and pruning

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from drbo.claims import experiment_check
 from drbo.claims.experiment_check import checked_mechanisms, form_remarks
 from drbo.claims.experiments import experiment_record
 from drbo.data.experiments import Experiments, KnownTarget
@@ -64,3 +65,10 @@ def test_categories_have_no_form_to_check():
     table = replace(coins, experiments=far(lambda x: x).experiments.take(np.arange(200, 500)))
     record = checked(table, ExperimentCounts)
     assert not form_remarks(record, None)
+
+
+def test_large_tables_are_not_searched_for_bends(monkeypatch):
+    monkeypatch.setattr(experiment_check, "MOST_PRODUCTS", 100)
+    record = checked(far(lambda x: 3 * np.tanh(x)))
+    assert not any(bent(record).values())
+    assert record.misfits

@@ -1,5 +1,6 @@
 """DuckDB tables: read as they are, in pieces or at once, and nothing else that a database names is run or reached."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -85,3 +86,10 @@ def test_what_is_no_database(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(DataError, match=r"needs DuckDB, which is not installed .pip install drbo.big"):
         read_table(tmp_path / "t.duckdb")
+
+
+def test_the_command_ends_without_complaints_of_the_database(database):
+    command = [sys.executable, "-m", "drbo", "check", str(database)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "height" in done.stdout
+    assert "leak" not in done.stderr

@@ -24,6 +24,8 @@ Bools = npt.NDArray[np.bool_]
 LEVEL = 0.01
 #: Rows of an experiment that are tested, at most.
 MOST_ROWS = 500
+#: Products of spline functions in all experiments, at most: 256 MiB. Larger tables are not searched for bends.
+MOST_PRODUCTS = 2**25
 #: Targets or columns that are named.
 SHOWN = 5
 
@@ -42,7 +44,8 @@ def checked_mechanisms(
     if not isinstance(score, ExperimentBIC):
         return record
     record = replace(record, misfits=_misfits(record, table, dag, score.regression or "linear", seed))
-    if type(score) is not ExperimentBIC or table.weights is not None:
+    products = len(record.labels) * (table.n_columns * (1 + ExperimentSplines.DF)) ** 2
+    if type(score) is not ExperimentBIC or table.weights is not None or products > MOST_PRODUCTS:
         return record
     bent = _bent(score, table, dag)
     place = {name: j for j, name in enumerate(table.names)}

@@ -1,5 +1,7 @@
 """Tables of DuckDB databases: opened for reading only, without access to other files, extensions or the network."""
 
+import atexit
+import gc
 from collections.abc import Iterator
 from contextlib import closing
 from importlib import import_module
@@ -56,6 +58,7 @@ def duckdb_pieces(path: Path, table: str, notes: list[str]) -> Iterator["pd.Data
         raise DataError(
             f"file '{path}': reading it needs DuckDB, which is not installed", hint="pip install drbo[big]"
         ) from error
+    atexit.unregister(gc.freeze)  # the command line leaves garbage behind at its end, of which DuckDB would complain
     what = f"file '{path}'"
     try:
         with closing(duckdb.connect(str(path), config=_CONFIG)) as database:

@@ -25,8 +25,6 @@ Dags = npt.NDArray[np.bool_]  # (B, d, d)
 
 #: Iterations in a row that may propose nothing new before the search ends: everything in reach is known.
 EMPTY_ROUNDS = 25
-#: Iterations without a better score after which the incumbent is polished.
-STALL = 10
 #: The first design where whole parent sets have been tried before.
 SMALL_DESIGN = 2
 #: While nothing improves, more and more is promoted that cheaper versions of the score speak against, and after so many
@@ -47,6 +45,7 @@ class Proposer(Protocol):
 
     finder: str  # what its proposals are called in a result
     patience: int | None  # iterations without a better score that end the search by default
+    stall: int  # iterations without a better score after which the incumbent is polished
     works_ahead: bool  # it may be asked before it was told the scores of its last proposals
 
     def first(self, count: int) -> Dags:
@@ -159,10 +158,10 @@ class ProposalSearch(Search):
             self._take(batch.best(), "first design" if self.rounds == 0 else self.proposer.finder)
         if self.recombiner and self.best is not None:
             self._take(self.recombiner.best(self.best, self.rng), "recombination")
-        if self.stalled == STALL:
+        if self.stalled == self.proposer.stall:
             self._try_parent_sets()
         last = self.spent and not self.under_way
-        if self.settings.parts.polish and self.best is not None and (self.stalled == STALL or last):
+        if self.settings.parts.polish and self.best is not None and (self.stalled == self.proposer.stall or last):
             self._take(polish(self.best, self.promotion, self.constraints, self.rng), "polish")
             if last:  # what the polish left is for proposals again
                 self.reserve //= 2
@@ -171,7 +170,7 @@ class ProposalSearch(Search):
     def _promising(self, dags: Dags) -> Dags:
         """Return the proposals that a cheaper version of the score does not rule out, their families scored."""
         stalled = self.stalled + 1
-        self.promotion.hope = HOPE * (1 + stalled / STALL) if stalled < ALL_HOPE else np.inf
+        self.promotion.hope = HOPE * (1 + stalled / self.proposer.stall) if stalled < ALL_HOPE else np.inf
         if self.rounds == 0 or self.best is None or not len(dags) or not self.promotion.levels:
             return dags
         families, score, best = Families.from_dags(dags), self.evaluator.score, self.best.scores[0]

@@ -1,6 +1,6 @@
 """Tables of experiments."""
 
-from benchmarks.reports.interventions import next_classes, next_replay, sachs, simulated, tunnel
+from benchmarks.reports.interventions import grid, next_classes, next_oracle, next_replay, sachs, simulated, tunnel
 
 
 def test_the_light_tunnel_has_a_line_per_run():
@@ -43,3 +43,16 @@ def test_a_replay_has_a_line_per_experiment():
     row = {"order": "information", "step": "1", "experiment": "red_strong", "f1": "0.7", "f1_all": "0.7733",
            "edges": "36", "supported": "30", "assumed": "4"}  # fmt: skip
     assert next_replay([row]).splitlines()[2] == "| information | 1 | red_strong | 0.700 | 0.773 | 30 of 36 | 4 |"
+
+
+def test_levels_of_tests_are_sorted_by_size():
+    rows = [
+        {"independence": a, "invariance": b, "f1": f1}
+        for a, b, f1 in (("0.1", "0.1", "0.2"), ("1e-05", "0.1", "0.6"), ("0.1", "1e-05", "0.3"))
+    ]
+    assert grid(rows).splitlines()[2:] == ["| 1e-05 |  | 0.600 |", "| 0.1 | 0.300 | 0.200 |"]
+
+
+def test_the_truth_chooses_experiments():
+    row = {"experiments": "1", "experiment": "red_strong", "f1": "0.7"}
+    assert next_oracle([row]).splitlines()[2] == "| 1 | red_strong | 0.700 |"

@@ -5,6 +5,7 @@ from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
+from drbo.scores.base import Relative
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.search.bayes.propose import MAX_BOLDNESS, ClimbProposer
@@ -69,6 +70,15 @@ def test_proposals_are_new_and_differ(surrogate):
 def test_no_more_than_the_budget_is_proposed():
     proposer, _, best = begun(climbs=12)
     assert len(proposer.propose(best, 2)) <= 2
+
+
+def test_many_climbs_only_where_cheaper_versions_judge_them_first():
+    for d, costs, expected in ((20, [0.1], (16, 5)), (20, [], (4, 10)), (12, [0.1], (4, 10))):
+        score = BicNV(Table.from_array(np.random.default_rng(0).normal(size=(30, d))))
+        one = Evaluator(score, Settings(), relatives=[Relative(score, cost) for cost in costs])
+        proposer = ClimbProposer(one, Settings(), Constraints.none(d), np.random.default_rng(0))
+        assert (proposer.climbs, proposer.stall) == expected
+        assert ClimbProposer(one, Settings(climbs=7), Constraints.none(d), np.random.default_rng(0)).climbs == 7
 
 
 def test_climbs_beat_jumps():

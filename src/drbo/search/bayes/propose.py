@@ -9,6 +9,7 @@ from drbo.search.bayes.first_design import random_dags
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.loop import Dags
 from drbo.search.outcome import Evaluated
+from drbo.search.recombine import EXACT_NODES
 from drbo.search.state import Fields, State
 from drbo.settings import Settings
 
@@ -24,6 +25,9 @@ FREE_ROUNDS = 3
 POOL_SIZE, POOL_SHARE = 8, 0.25
 #: Rounds of climbs without a better score that end a search by default: by then draws and jumps are at their boldest.
 PATIENCE = 30
+#: Climbs in a round, and rounds without a better score before the polish: few climbs learn more from each local score.
+#: Beyond the nodes that recombination combines exactly, many if cheaper versions of the score judge them first.
+FEW, MANY = (4, 10), (16, 5)
 #: The least that the first design holds by default.
 MIN_DESIGN = 8
 
@@ -45,6 +49,8 @@ class ClimbProposer:
     ) -> None:
         self.evaluator, self.settings, self.constraints, self.rng = evaluator, settings, constraints, rng
         self.landscape = Landscape(evaluator, settings, constraints, rng)
+        climbs, self.stall = MANY if evaluator.levels and evaluator.score.n_nodes > EXACT_NODES else FEW
+        self.climbs = settings.climbs or climbs
         self.stalled = 0  # rounds without a better score
         self._pool: list[Dags] = []
 
@@ -74,7 +80,7 @@ class ClimbProposer:
         if self.settings.parts.surrogate and self.stalled and self.stalled % ORDER_ROUNDS == 0:
             ends = self.landscape.climb_orders(best.dags[0], ORDER_CLIMBS, boldness)
         else:
-            starts = np.stack([self._start(best.dags[0], boldness) for _ in range(self.settings.climbs)])
+            starts = np.stack([self._start(best.dags[0], boldness) for _ in range(self.climbs)])
             ends = self.landscape.climb(starts, boldness, bounded=self.stalled % FREE_ROUNDS != FREE_ROUNDS - 1)
         keys = Families.from_dags(ends).keys()
         known = np.all(np.array(self.evaluator.is_asked(keys)).reshape(ends.shape[:2]), axis=1)

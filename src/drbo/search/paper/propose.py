@@ -30,7 +30,7 @@ class RegionProposer:
     """Algorithm 1: candidates of a trust region in a space of vectors, ranked by a draw of dropout networks."""
 
     finder = "trust region"
-    works_ahead = False
+    stall, works_ahead = 5, False
     patience: int | None = None
 
     def __init__(
