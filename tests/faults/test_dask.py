@@ -47,8 +47,8 @@ def alone():
 
 
 @pytest.fixture(scope="module")
-def with_four():
-    with ThreadPoolExecutor(4) as executor:  # as many as the cluster has
+def with_two():
+    with ThreadPoolExecutor(2) as executor:  # as many as the cluster has
         return _fingerprint(DrBO(executor=executor, **OPTIONS).fit(X))
 
 
@@ -62,7 +62,7 @@ def _small_pieces(monkeypatch):
 
 @pytest.fixture(scope="module")
 def client():
-    cluster = distributed.LocalCluster(2, threads_per_worker=2, dashboard_address=None, silence_logs=60)
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None, silence_logs=60)
     with cluster, distributed.Client(cluster, set_as_default=False) as found:
         yield found
 
@@ -112,13 +112,13 @@ def _scores_held():
     )
 
 
-def test_a_cluster_comes_to_the_same(client, with_four):
+def test_a_cluster_comes_to_the_same(client, with_two):
     model = DrBO(executor=client.get_executor(pure=False), **OPTIONS).fit(X)
-    assert _fingerprint(model) == with_four
+    assert _fingerprint(model) == with_two
     assert any(client.run(_scores_held).values())
 
 
-def test_a_worker_that_is_killed_loses_nothing(client, with_four):
+def test_a_worker_that_is_killed_loses_nothing(client, with_two):
     """Both workers, one after the other: whichever has work, some of it is lost and done again."""
     killed = threading.Event()
 
@@ -137,7 +137,7 @@ def test_a_worker_that_is_killed_loses_nothing(client, with_four):
 
     model = DrBO(executor=client.get_executor(pure=False), callbacks=[start], **OPTIONS).fit(X)
     thread.join()
-    assert _fingerprint(model) == with_four
+    assert _fingerprint(model) == with_two
 
 
 def _parts(folder):
