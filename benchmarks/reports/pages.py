@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.reports import (
+    columns,
     earlier,
     figures,
     hidden,
@@ -61,6 +62,8 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/speed.md", "estimates", "estimates", speed.estimates),
     ("docs/speed.md", "row growth", "big_passes", row_growth.table),
     ("docs/big-tables.md", "passes", "big_passes", speed.passes),
+    ("docs/speed.md", "columns", "columns", columns.beside),
+    ("docs/speed.md", "columns growth", "columns_growth", columns.growth),
     ("docs/big-tables.md", "strength", "big_strength", speed.strength),
     ("docs/scaling-out.md", "workers", "workers", speed.workers),
     ("docs/report.md", "pages", "pages", speed.pages),
@@ -70,6 +73,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
 DRAWN: tuple[tuple[str, str, Callable[[list[Row]], bytes]], ...] = (
     ("learning-curves.svg", "speed_curves", figures.learning_curves),
     ("row-growth.svg", "big_passes", row_growth.picture),
+    ("column-growth.svg", "columns_growth", columns.picture),
     *hidden.DRAWN,
 )
 

@@ -5,6 +5,7 @@ STUDIES = {
     "big_tables": "one pass over a long table beside NumPy and DuckDB, and edges as rows are added",
     "bootstrap": "cost of a bootstrap, and warm against cold starts",
     "calibration": "probabilities and bootstrap frequencies of links and arrows against the truth",
+    "columns": "many columns: CPU time until the score is FLOP's, and how time and memory grow",
     "core_speed": "searches by the compiled core against an earlier version of drbo, in turn",
     "dependent_rows": "panels and series: false edges and errors with and without groups and effective rows",
     "directions": "how many directions are supported, on which ground, and how many of them are right",

@@ -6,6 +6,7 @@
 // that Python computes.
 #include <nanobind/stl/optional.h>
 
+#include <deque>
 #include <numeric>
 #include <optional>
 
@@ -21,13 +22,18 @@ constexpr double LEAST_MOVE = 1e-6;
 constexpr int32_t NOBODY = -1;
 // Gains held at once while sets are expanded.
 constexpr size_t CHUNK_CELLS = size_t{1} << 22;
+// Nodes that are shaken together, at most, and the random numbers that a shaking takes: the node, how many go with it,
+// which ones, and where all of them go.
+constexpr int32_t SHAKEN = 3;
+constexpr size_t DRAWS = 2 * SHAKEN + 1;
 
 class OrderClimb {
  public:
   // required: (d, d) edges that every set holds; before: (d, d) before[i, j]: i must come before j.
   OrderClimb(const Steps& steps, const Flags& required, const std::optional<Flags>& before, int threads)
       : steps_(steps), d_(static_cast<int32_t>(steps.n_nodes())), sets_(d_), order_(d_), chosen_(d_), open_(d_),
-        watched_(static_cast<size_t>(d_) * d_), on_the_way_(d_), watching_(d_ + 1), watched_for_(d_ + 1, -1) {
+        n_words_((d_ + 63) / 64), watched_(d_ * n_words_), on_the_way_(n_words_), stops_(n_words_), watching_(d_ + 1),
+        watched_for_(d_ + 1, -1), is_changed_(d_) {
     const size_t d = d_;
     if (before) require_shape({d, d}, "before", *before);
     if (before) before_.assign(flags(*before), flags(*before) + d * d);
@@ -41,7 +47,15 @@ class OrderClimb {
   const vector<int64_t>& chosen() const { return chosen_; }
   int32_t d() const { return d_; }
   bool repaired() const { return repaired_; }
-  void open_all() { std::fill(open_.begin(), open_.end(), 1); }
+
+  // The parents of a node, and the nodes that it would add, best first.
+  vector<int32_t> near_to(int64_t node) const {
+    const ParentSet& set = sets_[chosen_[node]];
+    vector<int32_t> nodes(sets_.members(set), sets_.members(set) + set.n_members);
+    for (int64_t k = set.first_addition; k < set.first_addition + set.n_additions; ++k)
+      nodes.push_back(sets_.addition(k).node);
+    return nodes;
+  }
 
   // The numbers of the sets of the parents in a DAG (d, d).
   vector<int64_t> sets_of(const Flags& dag, int threads) {
@@ -63,41 +77,57 @@ class OrderClimb {
       require_range(chosen->data(), d, 0, sets_.n_expanded(), "chosen");
       for (size_t node = 0; node < d; ++node)
         require(sets_[(*chosen)[node]].node == whole(node), "chosen must follow the nodes");
-    } else {
-      open_all();
     }
+    repaired_ = false;
+    forget_changes();
     for (size_t at = 0; at < d; ++at) place_[order_[at] = static_cast<int32_t>(order[at])] = static_cast<int32_t>(at);
     chosen_.assign(chosen ? chosen->data() : roots_.data(), (chosen ? chosen->data() : roots_.data()) + d);
   }
 
-  // Moves nodes to their best places until no move gains; not thorough: only nodes near a change are tried.
-  // The flag comes from the caller: climbs run in threads, which see no deadline by themselves.
-  void climb(const Ints& visits, bool thorough, int threads, const Stop::Byte& flag) {
+  // Moves nodes to their best places until no move gains. The flag comes from the caller: climbs run in threads, which
+  // see no deadline by themselves.
+  void climb(const Ints& visits, int threads, const Stop::Byte& flag) {
     require_shape({static_cast<size_t>(d_)}, "visits", visits);
     require_order(visits.data(), d_);
-    const Stop stop(flag);
-    const nb::gil_scoped_release release;
-    Watch watch(stop);
-    visits_ = visits.data();
-    threads_ = threads;
-    stop_ = &stop;
-    watch_ = &watch;
-    noted_.clear();
-    next_visit_ = 0;
     repaired_ = false;
-    try {
-      if (watch.look()) return;
+    forget_changes();
+    run(threads, flag, [&] {
       repair_all();
-      repaired_ = true;
-      visit_open();
-      for (bool better = thorough; better;) {
-        do open_all();
+      do do
+          open_in_turn(visits);
         while (visit_open());  // then a whole round went without a move
-        do better = choose_all_from_scratch();
-        while (!better && learn_noted());
+      while (choose_better());
+    });
+  }
+
+  // Moves a few nodes that matter to each other to random places, climbs near what changed, and takes it all back where
+  // the order scores lower by more than the tolerance; once for each row of draws (m, DRAWS) from [0, 1). An end
+  // by the flag leaves the order as it was before the shaking under way.
+  void shake(const Table& draws, double tolerance, int threads, const Stop::Byte& flag) {
+    require_shape({draws.shape(0), DRAWS}, "draws", draws);
+    for (size_t k = 0; k < draws.shape(0) * DRAWS; ++k)
+      require(draws[k] >= 0.0 && draws[k] < 1.0, "draws must be in [0, 1)");
+    forget_changes();
+    const auto shake_all = [&] {
+      if (!repaired_) repair_all();
+      forget_changes();
+      for (size_t row = 0; row < draws.shape(0); ++row) {
+        watch_->check(100);
+        displace(draws.data() + row * DRAWS);
+        visit_open();
+        if (gain_of_changes() < -tolerance)
+          take_back();
+        else
+          forget_changes();
       }
-    } catch (const Stopped&) {
+    };
+    try {
+      run(threads, flag, shake_all);
+    } catch (...) {  // Python's score, or an interrupt
+      take_back();
+      throw;
     }
+    take_back();
   }
 
  private:
@@ -112,7 +142,8 @@ class OrderClimb {
       vector<Worth> found(count);
       vector<double> gains(count * d_);
       steps_.expand_all(families, found.data(), gains.data(), threads, stop);
-      for (int64_t b = 0; b < count; ++b) sets_.store(found[b], gains.data() + b * d_);
+      for (int64_t b = 0; b < count; ++b)
+        sets_.store(found[b], gains.data() + b * d_, steps_.candidates(families[b].node));
     }
   }
 
@@ -126,8 +157,8 @@ class OrderClimb {
     }
     gains_.resize(d_);
     while (!sets_.is_expanded(target)) {
-      const Worth worth = steps_.expand(sets_.family(sets_.n_expanded()), gains_.data(), *watch_);
-      sets_.store(worth, gains_.data());
+      const Family family = sets_.family(sets_.n_expanded());
+      sets_.store(steps_.expand(family, gains_.data(), *watch_), gains_.data(), steps_.candidates(family.node));
     }
     return sets_.connect(index, step, target);
   }
@@ -173,13 +204,42 @@ class OrderClimb {
 
   // ---- the climb ----
 
+  // Runs work until it is done or the flag is set.
+  template <class Work>
+  void run(int threads, const Stop::Byte& flag, const Work& work) {
+    const Stop stop(flag);
+    const nb::gil_scoped_release release;
+    Watch watch(stop);
+    threads_ = threads;
+    stop_ = &stop;
+    watch_ = &watch;
+    noted_.clear();
+    for (; !waiting_.empty(); waiting_.pop_front()) open_[waiting_.front()] = 0;  // of one that was stopped
+    try {
+      if (!watch.look()) work();
+    } catch (const Stopped&) {
+    }
+  }
+
+  void open(int32_t node) {
+    if (open_[node]) return;
+    open_[node] = 1;
+    waiting_.push_back(node);
+  }
+
+  void open_in_turn(const Ints& visits) {
+    for (int32_t k = 0; k < d_; ++k) open(static_cast<int32_t>(visits[k]));
+  }
+
   void repair_all() {
+    repaired_ = false;
     do
       for (int32_t node = 0; node < d_; ++node) {
         watch_->check(100);
         repair(node);
       }
     while (learn_noted());
+    repaired_ = true;
   }
 
   // Drops parents that no longer come first, then chooses on.
@@ -204,46 +264,110 @@ class OrderClimb {
   // Moves open nodes until there are none; returns whether there was a move.
   bool visit_open() {
     bool moved = false;
-    for (int32_t idle = 0; idle < d_;) {
-      const int32_t node = static_cast<int32_t>(visits_[next_visit_]);
-      if (open_[node]) {
-        watch_->check(100 + 4 * d_);
-        const int32_t best = best_place(node);
-        if (learn_noted()) continue;
-        open_[node] = 0;
-        idle = 0;
-        if (best != place_[node]) {
-          moved = true;
-          move(node, best);
-        }
-      }
-      ++idle;
-      if (++next_visit_ == d_) next_visit_ = 0;
+    while (!waiting_.empty()) {
+      const int32_t node = waiting_.front();
+      watch_->check(100 + d_ / 16);
+      const int32_t best = best_place(node);
+      if (learn_noted()) continue;
+      waiting_.pop_front();
+      open_[node] = 0;
+      if (best == place_[node]) continue;
+      moved = true;
+      move(node, best);
     }
     return moved;
   }
 
-  // Returns whether that is better anywhere.
-  bool choose_all_from_scratch() {
+  // Lets every node choose its parents from scratch; returns whether that is better anywhere.
+  bool choose_better() {
     bool better = false;
-    for (int32_t node = 0; node < d_; ++node) {
-      watch_->check(100);
-      const int64_t index = choose(roots_[node], place_[node], NOBODY);
-      if (index >= 0 && sets_[index].value > sets_[chosen_[node]].value + LEAST_MOVE) {
-        take(node, index);
-        better = true;
+    do
+      for (int32_t node = 0; node < d_; ++node) {
+        watch_->check(100);
+        const int64_t index = choose(roots_[node], place_[node], NOBODY);
+        if (index >= 0 && sets_[index].value > sets_[chosen_[node]].value + LEAST_MOVE) {
+          take(node, index);
+          better = true;
+        }
       }
-    }
+    while (!better && learn_noted());
     return better;
   }
 
+  // ---- shaking ----
+
+  // Puts a node and some that matter to it at random places between them, and lets those choose again that see it.
+  void displace(const double* draw) {
+    const auto pick = [](double share, size_t count) {
+      return static_cast<size_t>(share * static_cast<double>(count));
+    };
+    moved_.assign(1, static_cast<int32_t>(pick(draw[0], d_)));
+    vector<int32_t> near = near_to(moved_[0]);
+    const size_t count = std::min(near.size(), 1 + pick(draw[1], SHAKEN - 1));
+    for (size_t k = 0; k < count; ++k) {
+      std::swap(near[k], near[k + pick(draw[2 + k], near.size() - k)]);
+      moved_.push_back(near[k]);
+    }
+    int32_t low = d_, high = -1;
+    for (const int32_t node : moved_) low = std::min(low, place_[node]), high = std::max(high, place_[node]);
+    for (size_t k = 0; k < moved_.size(); ++k) {
+      const auto [first, last] = limits(moved_[k]);
+      const int32_t to = low + static_cast<int32_t>(pick(draw[1 + SHAKEN + k], high - low + 1));
+      relocate(moved_[k], std::clamp(to, first, last));
+    }
+    near = moved_;
+    for (const int32_t node : moved_)
+      each(watched_.data() + node * n_words_, 0, d_ - 1, 1, [&](int32_t watcher) { near.push_back(watcher); });
+    do
+      for (const int32_t node : near) repair(node);
+    while (learn_noted());
+  }
+
+  double gain_of_changes() const {
+    double gain = 0.0;
+    for (const auto& [node, before] : changes_) gain += sets_[chosen_[node]].value - sets_[before].value;
+    return gain;
+  }
+
+  void forget_changes() {
+    for (const auto& [node, before] : changes_) is_changed_[node] = 0;
+    changes_.clear();
+    relocations_.clear();
+  }
+
+  // Restores the order and the parent sets as they were when changes were last forgotten.
+  void take_back() {
+    while (!relocations_.empty()) {
+      const auto [node, from] = relocations_.back();
+      relocate(node, from);
+      relocations_.resize(relocations_.size() - 2);  // this one and its way back
+    }
+    for (const auto& [node, before] : changes_) {
+      chosen_[node] = before;
+      watch_set(node, before);
+    }
+    forget_changes();
+  }
+
+  // Puts a node at another place; those between move up.
+  void relocate(int32_t node, int32_t to) {
+    const int32_t here = place_[node], step = to > here ? 1 : -1;
+    relocations_.push_back({node, here});
+    for (int32_t place = here; place != to; place += step) place_[order_[place] = order_[place + step]] = place;
+    place_[order_[to] = node] = to;
+  }
+
+  // ---- places and parents ----
+
   // Gives a node another parent set; it and all parents, old and new, are worth a visit.
   void take(int32_t node, int64_t index) {
-    open_[node] = 1;
+    open(node);
     for (const int64_t set : {chosen_[node], index}) {
       const Family family = sets_.family(set);
-      for (int32_t k = 0; k < family.size; ++k) open_[family.parents[k]] = 1;
+      for (int32_t k = 0; k < family.size; ++k) open(family.parents[k]);
     }
+    if (!is_changed_[node]) changes_.push_back({node, chosen_[node]});
+    is_changed_[node] = 1;
     chosen_[node] = index;
     watch_set(node, index);
   }
@@ -254,48 +378,77 @@ class OrderClimb {
     if (watched_for_[watcher] == index) return;
     watched_for_[watcher] = index;
     vector<int32_t>& nodes = watching_[watcher];
-    uint8_t* const flag = watcher == d_ ? on_the_way_.data() : watched_.data() + watcher;
-    const size_t stride = watcher == d_ ? 1 : d_;
-    for (const int32_t node : nodes) flag[node * stride] = 0;
+    const auto flip = [&](int32_t node) {
+      (watcher == d_ ? on_the_way_[node / 64] : watched_[node * n_words_ + watcher / 64]) ^=
+          singleton((watcher == d_ ? node : watcher) % 64);
+    };
+    for (const int32_t node : nodes) flip(node);
     const ParentSet& set = sets_[index];
     nodes.assign(sets_.members(set), sets_.members(set) + set.n_members);
     for (int64_t k = set.first_addition; k < set.first_addition + set.n_additions; ++k)
       if (sets_.addition(k).after != DEAD) nodes.push_back(sets_.addition(k).node);
-    for (const int32_t node : nodes) flag[node * stride] = 1;
+    for (const int32_t node : nodes) flip(node);
   }
 
   // The place where the order scores best with all other nodes as they are.
   int32_t best_place(int32_t node) {
     const int32_t here = place_[node];
     const auto [low, high] = limits(node);
-    const uint8_t* const watchers = watched_.data() + static_cast<size_t>(node) * d_;
+    const uint64_t* const watchers = watched_.data() + node * n_words_;
     int32_t best = here;
     double best_gain = 0.0;
     const double now = sets_[chosen_[node]].value;
+    const auto stop_at = [&](int32_t other) { stops_[place_[other] / 64] |= singleton(place_[other] % 64); };
+    each(watchers, 0, d_ - 1, 1, stop_at);
     for (const int32_t direction : {-1, 1}) {
       int64_t own = chosen_[node];
       double passed = 0.0;
       bool known = true;
-      watch_set(d_, own);
-      for (int32_t at = here + direction; low <= at && at <= high; at += direction) {
+      const auto follow = [&] {
+        watch_set(d_, own);
+        for (const int32_t other : watching_[d_]) stop_at(other);
+      };
+      follow();
+      each(stops_.data(), direction < 0 ? low : here + 1, direction < 0 ? here - 1 : high, direction, [&](int32_t at) {
         const int32_t other = order_[at];
-        if (!(watchers[other] | on_the_way_[other])) continue;
-        if (watchers[other]) {  // it gains the node, or loses it
+        const bool watches = is_in(watchers, other), is_met = is_in(on_the_way_.data(), other);
+        if (!watches && !is_met) return;
+        if (watches) {  // it gains the node, or loses it
           const int64_t index = choose_again(chosen_[other], node, at, node);
           known = known && index >= 0;
           if (index >= 0) passed += sets_[index].value - sets_[chosen_[other]].value;
         }
-        if (own >= 0 && on_the_way_[other]) {
+        if (own >= 0 && is_met) {
           own = choose_again(own, other, direction < 0 ? at : at + 1, NOBODY);
-          if (own >= 0) watch_set(d_, own);
+          if (own >= 0) follow();
         }
         known = known && own >= 0;
-        if (!known) continue;
+        if (!known) return;
         const double gain = passed + sets_[own].value - now;
         if (gain > best_gain + LEAST_MOVE) best = at, best_gain = gain;
-      }
+      });
     }
+    std::fill(stops_.begin(), stops_.end(), 0);
     return best;
+  }
+
+  static bool is_in(const uint64_t* words, int32_t number) { return holds(words[number / 64], number % 64); }
+
+  // Calls act with the numbers from low to high in a set that may grow meanwhile, in rising order, or falling.
+  template <class Act>
+  static void each(const uint64_t* words, int32_t low, int32_t high, int32_t direction, const Act& act) {
+    int32_t at = direction > 0 ? low : high;
+    while (low <= at && at <= high) {
+      const int32_t bit = at % 64;
+      const Set left = direction > 0 ? words[at / 64] & (~Set{0} << bit) : words[at / 64] & (~Set{0} >> (63 - bit));
+      if (left == 0) {
+        at = direction > 0 ? at - bit + 64 : at - bit - 1;
+        continue;
+      }
+      at = at - bit + (direction > 0 ? lowest(left) : highest(left));
+      if (low <= at && at <= high) act(at);
+      at += direction;
+    }
   }
 
   // The first and last place that a node may take.
@@ -315,26 +468,30 @@ class OrderClimb {
     const int32_t here = place_[node], step = best > here ? 1 : -1;
     int64_t own = chosen_[node];
     watch_set(d_, own);
-    for (int32_t place = here; place != best; place += step) {
-      const int32_t other = order_[place + step];
-      order_[place] = other;
-      place_[other] = place;
-      if (!on_the_way_[other]) continue;
-      own = choose_again(own, other, place + step, NOBODY);
+    for (int32_t place = here + step; place != best + step; place += step) {
+      const int32_t other = order_[place];
+      if (!is_in(on_the_way_.data(), other)) continue;
+      own = choose_again(own, other, place + (step > 0), NOBODY);
       watch_set(d_, own);
     }
-    order_[best] = node;
-    place_[node] = best;
+    relocate(node, best);
     take(node, own);
     for (int32_t place = here; place != best; place += step) {
       const int32_t other = order_[place];
-      if (watched_[static_cast<size_t>(node) * d_ + other])
+      if (is_in(watched_.data() + node * n_words_, other))
         take(other, choose_again(chosen_[other], node, place, NOBODY));
     }
   }
 
   struct Noted {
     int64_t index, step;
+  };
+  struct Change {
+    int32_t node;
+    int64_t before;  // its parent set
+  };
+  struct Relocation {
+    int32_t node, from;
   };
 
   const Steps& steps_;
@@ -345,28 +502,28 @@ class OrderClimb {
   vector<int64_t> chosen_;            // the parent set of each node
   vector<int64_t> roots_;             // the set that each node starts from: its required parents
   vector<uint8_t> open_;              // nodes worth a visit: something near them changed
-  vector<uint8_t> watched_;           // (d, d) watched[w, i]: node w can change the choice of i
-  vector<uint8_t> on_the_way_;        // (d,) the same for the node that moves
+  std::deque<int32_t> waiting_;       // the same in the order of their visits
+  size_t n_words_;                    // of a set of nodes or places
+  vector<uint64_t> watched_;          // (d, words) watched[w, i]: node w can change the choice of i
+  vector<uint64_t> on_the_way_;       // (words,) the same for the node that moves
+  vector<uint64_t> stops_;            // (words,) places where a move may change something
   vector<vector<int32_t>> watching_;  // the nodes that each one watches
   vector<int64_t> watched_for_;       // the set for which they are watched
+  vector<Change> changes_;            // since they were last forgotten
+  vector<uint8_t> is_changed_;        // (d,)
+  vector<Relocation> relocations_;    // the same
+  vector<int32_t> moved_;             // by a shaking
   vector<Noted> noted_;               // steps whose end must be learned
   vector<double> gains_;
   bool repaired_ = false;  // every chosen parent comes before its child
-  int32_t next_visit_ = 0;
-  const int64_t* visits_ = nullptr;  // during a climb
-  int threads_ = 1;
+  int threads_ = 1;        // during a climb
   const Stop* stop_ = nullptr;
   Watch* watch_ = nullptr;
 };
 
-// The parents of a node, and the nodes that it would add, best first.
 Result<int32_t, 1> near(const OrderClimb& self, int64_t node) {
   require_range(&node, 1, 0, self.d(), "node");
-  const ParentSet& set = self.sets()[self.chosen()[node]];
-  vector<int32_t> nodes(self.sets().members(set), self.sets().members(set) + set.n_members);
-  for (int64_t k = set.first_addition; k < set.first_addition + set.n_additions; ++k)
-    nodes.push_back(self.sets().addition(k).node);
-  return to_numpy(nodes);
+  return to_numpy(self.near_to(node));
 }
 
 Result<bool, 2> dag(const OrderClimb& self) {
@@ -398,7 +555,7 @@ void bind_order_climb(nb::module_& m) {
       .def("put", &OrderClimb::put, "order"_a, "chosen"_a.none(),
            "Set an order and its parent sets; without them, parents are to be chosen from scratch.")
       .def("climb", &OrderClimb::climb, "Move nodes to their best places until no move gains, or the flag is set.")
-      .def("open_all", &OrderClimb::open_all, "Let the next climb visit every node.")
+      .def("shake", &OrderClimb::shake, "Move a few nodes at random, climb near them, and keep what is no worse.")
       .def("near", &near, "Return the parents of a node, and the nodes that it would add, best first.")
       .def_prop_ro("dag", &dag, move, "The chosen parents.")
       .def_prop_ro(

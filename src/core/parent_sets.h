@@ -91,7 +91,7 @@ class ParentSets {
   }
 
   // Expands the next set: keeps the additions that pay more than the drop, best first; ties by number.
-  void store(const Worth& worth, const double* gains) {
+  void store(const Worth& worth, const double* gains, const Candidates& candidates) {
     ParentSet& set = sets_[n_expanded_++];
     double least = LEAST_GAIN;
     set.value = worth.value;
@@ -103,12 +103,12 @@ class ParentSets {
       least = worth.drop_gain;
     }
     set.first_addition = whole(additions_.size());
-    for (size_t node = 0; node < d_; ++node)
-      if (gains[node] > least) additions_.push_back({static_cast<int32_t>(node), UNKNOWN});
-    set.n_additions = static_cast<int32_t>(whole(additions_.size()) - set.first_addition);
-    std::sort(additions_.begin() + set.first_addition, additions_.end(), [gains](const Addition& a, const Addition& b) {
-      return gains[a.node] > gains[b.node] || (gains[a.node] == gains[b.node] && a.node < b.node);
-    });
+    ranked_.clear();
+    for (size_t k = 0; k < candidates.count; ++k)
+      if (gains[k] > least) ranked_.push_back({-gains[k], candidates[k]});
+    std::sort(ranked_.begin(), ranked_.end());
+    for (const auto& [loss, node] : ranked_) additions_.push_back({node, UNKNOWN});
+    set.n_additions = static_cast<int32_t>(ranked_.size());
   }
 
  private:
@@ -142,6 +142,7 @@ class ParentSets {
   vector<int32_t> members_;     // of all sets
   vector<Addition> additions_;  // of all sets
   vector<int32_t> parents_;     // room for one set
+  vector<std::pair<double, int32_t>> ranked_;
   HashTable<Known> table_;
   int64_t n_expanded_ = 0;
 };

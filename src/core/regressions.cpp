@@ -196,7 +196,12 @@ void invert_lower(size_t m, const Entry& at, vector<double>& inverse) {
 
 // Room for one expansion in each thread.
 struct Room {
-  vector<int32_t> functions;  // of all parents
+  const double* products = nullptr;  // of all columns, or of those that a screened node needs
+  size_t size = 0;                   // columns
+  size_t node = 0;                   // the node among them
+  vector<int32_t> functions;         // of all parents
+  vector<int32_t> columns;           // those that a screened node needs: parents, node, candidates
+  vector<double> gathered;           // the products of parents and node with them
   Projection at;
   vector<double> less;   // (d,) what each addition takes from the node's variance
   vector<uint8_t> pays;  // (d,) additions that may pay
@@ -210,6 +215,7 @@ class RegressionSteps final : public PricedSteps {
   Row rows;      // (d,)
   Row weights;   // (d,) zero: unequal variances
   Table constants, factors;  // (d, d + 1) of an evidence; (0, 0): the score is none
+  Ints listed, starts;       // the candidates of all nodes, and where each node's begin (d + 1,); (0,): all columns are
   double collinear = 0.0;    // a share of variance at or below this makes a column collinear with the parents
   double floor = 0.0;        // residual shares under this count as a perfect fit
 
@@ -229,6 +235,22 @@ class RegressionSteps final : public PricedSteps {
       linear_ &= firsts[k] == whole(k % (d + 1));
     }
     require(linear_ || !is_evidence(), "an evidence is that of the variables themselves");
+    if (!is_screened()) {
+      require(prices.shape(1) == d && allowed.size() && required.size(), "only screened nodes may leave out matrices");
+      return;
+    }
+    require(linear_, "only variables that enter themselves are screened");
+    require_starts(starts, d, listed.shape(0));
+    require_range(listed.data(), listed.shape(0), 0, whole(d), "listed");
+    candidates_.assign(listed.data(), listed.data() + listed.shape(0));
+    for (size_t node = 0; node < d; ++node)
+      require(std::is_sorted(candidates_.begin() + starts[node], candidates_.begin() + starts[node + 1]),
+              "the candidates of a node must rise");
+  }
+
+  Candidates candidates(int32_t node) const override {
+    if (!is_screened()) return {nullptr, n_nodes()};
+    return {candidates_.data() + starts[node], static_cast<size_t>(starts[node + 1] - starts[node])};
   }
 
   bool at_once() const override { return linear_; }
@@ -236,28 +258,27 @@ class RegressionSteps final : public PricedSteps {
     const int64_t* const first = first_of(family.node);
     int64_t m = 0;
     for (int32_t k = 0; k < family.size; ++k) m += first[family.parents[k] + 1] - first[family.parents[k]];
-    return whole(grams.shape(1)) * (8 + m * (m + 8) / 6) + (linear_ ? 0 : 50 * whole(n_nodes()));
+    const size_t size = is_screened() ? candidates(family.node).count : grams.shape(1);
+    return whole(size) * (8 + m * (m + 8) / 6) + (linear_ ? 0 : 50 * whole(n_nodes()));
   }
 
   Worth expand(const Family& family, double* gains, Watch& watch) const override {
     thread_local Room room;
-    const size_t d = n_nodes(), node = family.node, size = grams.shape(1);
-    const int64_t* const first = first_of(node);
+    const size_t node = family.node;
     watch.check(work(family));
-    room.functions.clear();
-    for (int32_t k = 0; k < family.size; ++k)
-      for (int64_t f = first[family.parents[k]]; f < first[family.parents[k] + 1]; ++f)
-        room.functions.push_back(static_cast<int32_t>(f));
+    is_screened() ? gather(family, room) : take_all(family, room);
     const size_t count = room.functions.size();
-    room.at.left.assign(size, 1.0);
-    for (size_t v = d; v < size; ++v) room.at.left[v] = gram(node)[v * size + v];
-    room.at.set(room.functions.data(), count, node, gram(node), collinear);
+    room.at.set(room.functions.data(), count, room.node, room.products, collinear);
     const bool credited = is_credited(node, count);
-    const double cost = credited ? cost_of(node, family.size, room.at.left[node], room.at.log_det) : 0.0;
-    std::fill_n(gains, d, 0.0);
+    const double cost = credited ? cost_of(node, family.size, room.at.left[room.node], room.at.log_det) : 0.0;
+    std::fill_n(gains, candidates(family.node).count, 0.0);
     if (credited && has_room(family)) {
-      additions(family, cost, room, gains);
-      for (int32_t k = 0; k < family.size; ++k) gains[family.parents[k]] = 0.0;
+      if (is_screened()) {
+        screened_additions(family, cost, room, gains);
+      } else {
+        additions(family, cost, room, gains);
+        for (int32_t k = 0; k < family.size; ++k) gains[family.parents[k]] = 0.0;
+      }
     }
     Worth worth = best_drop(family, cost, room);
     worth.value = -cost - price(family);
@@ -268,6 +289,7 @@ class RegressionSteps final : public PricedSteps {
   const double* gram(size_t node) const { return grams.data() + group[node] * grams.shape(1) * grams.shape(1); }
   const int64_t* first_of(size_t node) const { return firsts.data() + group[node] * (n_nodes() + 1); }
   bool is_evidence() const { return factors.shape(0) > 0; }
+  bool is_screened() const { return starts.shape(0) > 0; }
   // With more basis functions any data are fitted perfectly: no credit.
   bool is_credited(size_t node, size_t functions) const {
     return linear_ || static_cast<double>(functions) < rows[node] - 1;
@@ -279,6 +301,52 @@ class RegressionSteps final : public PricedSteps {
     if (!is_evidence()) return rows[node] * std::log(r);
     const size_t at = node * factors.shape(1) + size;
     return factors[at] * std::log(r) + log_det / 2 - constants[at];
+  }
+
+  void take_all(const Family& family, Room& room) const {
+    const size_t d = n_nodes(), node = family.node, size = grams.shape(1);
+    const int64_t* const first = first_of(node);
+    room.functions.clear();
+    for (int32_t k = 0; k < family.size; ++k)
+      for (int64_t f = first[family.parents[k]]; f < first[family.parents[k] + 1]; ++f)
+        room.functions.push_back(static_cast<int32_t>(f));
+    room.products = gram(node), room.size = size, room.node = node;
+    room.at.left.assign(size, 1.0);
+    for (size_t v = d; v < size; ++v) room.at.left[v] = gram(node)[v * size + v];
+  }
+
+  // Parents, node and candidates alone, so that the time does not depend on how many other columns there are.
+  void gather(const Family& family, Room& room) const {
+    const Candidates others = candidates(family.node);
+    const size_t m = family.size, size = m + 1 + others.count;
+    room.columns.assign(family.parents, family.parents + m);
+    room.columns.push_back(family.node);
+    room.columns.insert(room.columns.end(), others.nodes, others.nodes + others.count);
+    room.gathered.resize((m + 1) * size);
+    for (size_t k = 0; k <= m; ++k) {
+      const double* const row = gram(family.node) + room.columns[k] * grams.shape(1);
+      for (size_t v = 0; v < size; ++v) room.gathered[k * size + v] = row[room.columns[v]];
+    }
+    room.functions.resize(m);
+    std::iota(room.functions.begin(), room.functions.end(), 0);
+    room.products = room.gathered.data(), room.size = size, room.node = m;
+    room.at.left.assign(size, 1.0);
+  }
+
+  // The same as additions, for the candidates of a screened node.
+  void screened_additions(const Family& family, double cost, const Room& room, double* gains) const {
+    const Candidates others = candidates(family.node);
+    const size_t node = family.node, skipped = family.size + 1;
+    const double residual = room.at.left[room.node];
+    const bool bic = !(weights[node] > 0) && !is_evidence();
+    for (size_t k = 0; k < others.count; ++k) {
+      const double left = room.at.left[skipped + k], joint = room.at.joint[skipped + k], less = joint * joint / left;
+      if (!may_add(node, others[k]) || !(left > collinear)) continue;
+      if (std::binary_search(family.parents, family.parents + family.size, others[k])) continue;
+      if (bic && rows[node] * less <= price(node, others[k]) * (residual - less)) continue;
+      const double log_det = room.at.log_det + (is_evidence() ? std::log(left) : 0.0);
+      gains[k] = cost - cost_of(node, family.size + 1, residual - less, log_det) - price(node, others[k]);
+    }
   }
 
   // Writes what each allowed addition gains, where it gains.
@@ -316,7 +384,7 @@ class RegressionSteps final : public PricedSteps {
   // b_i' (inverse_ii)^-1 b_i, with b the coefficients and the inverse that of the parents' Gram matrix. Both come from
   // its Cholesky factor: an explicit inverse loses the residual in rounding where parents are strongly correlated.
   Worth best_drop(const Family& family, double cost, Room& room) const {
-    const size_t node = family.node, m = room.functions.size(), size = grams.shape(1);
+    const size_t node = family.node, m = room.functions.size(), size = room.size;
     const int64_t* const first = first_of(node);
     const double* const coordinates = room.at.coordinates.data();
     const auto factor = [&](size_t i, size_t j) { return coordinates[j * size + room.functions[i]]; };
@@ -324,7 +392,7 @@ class RegressionSteps final : public PricedSteps {
     room.slopes.assign(m, 0.0), room.lengths.assign(m, 0.0);  // the coefficients, and the diagonal of the inverse
     for (size_t k = 0; k < m; ++k) {
       const double* const row = room.inverse.data() + k * m;
-      const double coordinate = coordinates[k * size + node];
+      const double coordinate = coordinates[k * size + room.node];
       for (size_t f = 0; f <= k; ++f) room.slopes[f] += row[f] * coordinate, room.lengths[f] += row[f] * row[f];
     }
     Worth best;
@@ -336,7 +404,7 @@ class RegressionSteps final : public PricedSteps {
       if (!may_drop(node, parent)) continue;
       const double length = linear_ ? room.lengths[start] : 0.0;  // 0: collinear with those before it
       const double part = length > 0 ? room.slopes[start] * room.slopes[start] / length : 0.0;
-      const double grown = std::min(room.at.left[node] + (linear_ ? part : explained(start, width, room)), 1.0);
+      const double grown = std::min(room.at.left[room.node] + (linear_ ? part : explained(start, width, room)), 1.0);
       const double log_det = is_evidence() && length > 0 ? room.at.log_det + std::log(length) : room.at.log_det;
       const double after = is_credited(node, m - width) ? cost_of(node, family.size - 1, grown, log_det) : 0.0;
       best.offer_drop(parent, cost - after + price(node, parent));
@@ -357,7 +425,8 @@ class RegressionSteps final : public PricedSteps {
     return solve_block(room.block.data(), room.slopes.data() + start, width, 0.0);
   }
 
-  bool linear_ = true;  // each variable is its own function
+  bool linear_ = true;          // each variable is its own function
+  vector<int32_t> candidates_;  // listed ones
 };
 }  // namespace
 
@@ -375,6 +444,6 @@ void bind_regressions(nb::module_& m) {
   bind_fields<Self, Steps>(m, "RegressionSteps", "Steps of scores that come from a matrix of products.", FIELD(grams),
                            FIELD(firsts), FIELD(group), FIELD(rows), FIELD(weights), FIELD(constants), FIELD(factors),
                            FIELD(prices), FIELD(allowed), FIELD(required), FIELD(max_parents), FIELD(collinear),
-                           FIELD(floor));
+                           FIELD(floor), FIELD(listed), FIELD(starts));
 }
 }  // namespace drbo

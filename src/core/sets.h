@@ -30,6 +30,17 @@ inline int lowest(Set nodes) {
 #endif
 }
 
+// The highest one.
+inline int highest(Set nodes) {
+#if defined(_MSC_VER)
+  unsigned long place;
+  _BitScanReverse64(&place, nodes);
+  return static_cast<int>(place);
+#else
+  return 63 - __builtin_clzll(nodes);
+#endif
+}
+
 // Counted in parallel: the baseline of x86-64 has no instruction for it.
 inline int size_of(Set nodes) {
   nodes -= (nodes >> 1) & 0x5555555555555555;

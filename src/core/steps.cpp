@@ -69,6 +69,12 @@ Answer expand(const Steps& self, const Ints& nodes, const Ints2& parents, const 
   Owned<double, 2> gains({count, d});
   Owned<int64_t, 1> drops({count});
   unlocked([&](const Stop& stop) { self.expand_all(families, found.data(), gains.data(), 1, stop); });
+  for (size_t b = 0; b < count; ++b) {  // from the candidates to all nodes
+    const Candidates candidates = self.candidates(families[b].node);
+    const vector<double> listed(gains.data() + b * d, gains.data() + b * d + candidates.count);
+    std::fill_n(gains.data() + b * d, d, 0.0);
+    for (size_t k = 0; k < candidates.count; ++k) gains[b * d + candidates[k]] = listed[k];
+  }
   for (size_t b = 0; b < count; ++b)
     values[b] = found[b].value, drops[b] = found[b].drop, drop_gains[b] = found[b].drop_gain;
   return {values.give(), gains.give(), drops.give(), drop_gains.give()};

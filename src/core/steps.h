@@ -15,6 +15,13 @@ struct Family {
   const int32_t* parents;  // sorted
 };
 
+// The nodes that may become parents of a node, in rising order.
+struct Candidates {
+  const int32_t* nodes;  // nullptr: 0, 1, ...
+  size_t count;
+  int32_t operator[](size_t k) const { return nodes ? nodes[k] : static_cast<int32_t>(k); }
+};
+
 struct Worth {
   double value = 0.0;  // of the family itself
   int64_t drop = -1;   // the best parent to drop, or -1
@@ -34,7 +41,9 @@ class Steps {
   // Otherwise steps are noted, and their ends are computed together.
   virtual bool at_once() const { return false; }
 
-  // Writes what each addition gains (d,), 0 or less where there is none; returns the rest.
+  virtual Candidates candidates(int32_t) const { return {nullptr, n_nodes()}; }
+
+  // Writes what the addition of each candidate gains, 0 or less where there is none; returns the rest.
   virtual Worth expand(const Family& family, double* gains, Watch& watch) const = 0;
 
   // About how many nanoseconds that takes.
@@ -57,9 +66,9 @@ class Steps {
 class PricedSteps : public Steps {
  public:
   Ints group;        // (d,) which group's data each node has
-  Table prices;      // (d, d) prices[j, i]: what the edge i -> j costs
-  Flags allowed;     // (d, d) allowed[j, i]: the edge i -> j may be
-  Flags required;    // (d, d) required[j, i]: the edge i -> j must be
+  Table prices;      // (d, d) prices[j, i]: what the edge i -> j costs; (d, 1): the same for every i
+  Flags allowed;     // (d, d) allowed[j, i]: the edge i -> j may be; (0, 0): every edge may be
+  Flags required;    // (d, d) required[j, i]: the edge i -> j must be; (0, 0): none must be
   Ints max_parents;  // (d,)
 
   size_t n_nodes() const override { return group.shape(0); }
@@ -69,18 +78,26 @@ class PricedSteps : public Steps {
     const size_t d = n_nodes();
     require(d >= 1, "there must be a node");
     require_range(group.data(), d, 0, whole(groups), "group");
-    require_shape({d, d}, "prices, allowed and required", prices, allowed, required);
+    require_shape({d, prices.shape(1) == 1 ? 1 : d}, "prices", prices);
+    for (const Flags* edges : {&allowed, &required})
+      if (edges->size()) require_shape({d, d}, "allowed and required", *edges);
     require_shape({d}, "max_parents", max_parents);
   }
 
-  double price(size_t node, size_t parent) const { return prices[node * n_nodes() + parent]; }
+  double price(size_t node, size_t parent) const {
+    return prices[node * prices.shape(1) + (prices.shape(1) == 1 ? 0 : parent)];
+  }
   double price(const Family& family) const {
     double total = 0.0;
     for (int32_t k = 0; k < family.size; ++k) total += price(family.node, family.parents[k]);
     return total;
   }
-  bool may_add(size_t node, size_t parent) const { return flags(allowed)[node * n_nodes() + parent]; }
-  bool may_drop(size_t node, size_t parent) const { return !flags(required)[node * n_nodes() + parent]; }
+  bool may_add(size_t node, size_t parent) const {
+    return allowed.size() ? flags(allowed)[node * n_nodes() + parent] : node != parent;
+  }
+  bool may_drop(size_t node, size_t parent) const {
+    return !required.size() || !flags(required)[node * n_nodes() + parent];
+  }
   bool has_room(const Family& family) const { return family.size < max_parents[family.node]; }
 };
 

@@ -156,11 +156,14 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
     noise, unchecked = ((), ()) if problem.request.choices.hidden else _noise_checks(problem, pruned)
     table, job, score, request = problem.table, problem.job, problem.score, problem.request
     unhashed = table.large and (late or problem.is_hurried)
-    notes = (*problem.data.notes, *notes, *more, *unchecked, *([NO_DIGEST] if unhashed else []))
+    notes = (*problem.data.notes, *outcome.notes, *notes, *more, *unchecked, *([NO_DIGEST] if unhashed else []))
     ordered = pruned[np.ix_(job.columns, job.columns)]
     weights, standardised = linear_weights(table.rows_or_moments, pruned) if isinstance(score, BicNV) else (None, None)
     if type(score) is ExperimentBIC:
         weights, standardised = map(job.restored, shared_weights(score, ordered))
+    for matrix in (weights, standardised):
+        if matrix is not None:
+            matrix.setflags(write=False)  # kept as it is, not copied
     result = Result(
         names=table.names,
         dag=pruned,

@@ -55,6 +55,27 @@ def test_a_neighbourhood_gives_an_upper_bound_for_every_edge(solved, climbed, mo
     assert classes[0].score == max(other.score for other in classes)
 
 
+def test_in_a_large_graph_only_the_nodes_of_an_edge_choose_again(monkeypatch):
+    monkeypatch.setattr(known_margins, "MAX_CLIMBED", 0)
+    data = simulate("12ER2", "linear", n=200, seed=1)
+    evaluator = Evaluator(build_score("bic-nv", Table.from_array(data.X)), Settings())
+    top = evaluator.evaluate(data.dag[None]).scores[0]
+    evaluator.families(neighbours(data.dag))
+    others = KnownAlternatives(evaluator, data.dag, None)
+    found = others.margins()
+    for a, b in np.argwhere(data.dag):
+        less, turned = data.dag.copy(), data.dag.copy()
+        less[a, b] = turned[a, b] = False
+        turned[b, a] = True
+        assert found.removed[a, b] <= top - evaluator.evaluate_one(less).scores[0] + 1e-7
+        assert np.isfinite(found.reversed[a, b]) or not is_acyclic(turned)
+        if is_acyclic(turned):
+            assert found.reversed[a, b] <= top - evaluator.evaluate_one(turned).scores[0] + 1e-7
+    assert all(is_acyclic(other.dag) for other in others.classes(10))
+    monkeypatch.setattr(known_margins, "MAX_CLASS_NODES", 11)
+    assert len(others.classes(10)) == 1
+
+
 def test_neighbours_are_one_edge_away():
     dag = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
     found = {(int(n), tuple(np.flatnonzero(p))) for n, p in zip(*vars(neighbours(dag)).values(), strict=True)}

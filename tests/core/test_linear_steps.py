@@ -10,7 +10,8 @@ from drbo.scores.bge import BGe
 from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.orders.gains import Expansion, ScoreSteps, steps_of
+from drbo.search.orders.gains import Expansion, ScoreSteps, screened_steps, steps_of
+from drbo.search.orders.screening import Lists
 from drbo.settings import Settings
 
 D = 7
@@ -86,3 +87,31 @@ def test_strongly_correlated_parents_are_judged_right(level):
         fit = score.n_rows[0] * (empty - local) if level is None else score.n_rows[0] / level * np.exp(-local)
         value = steps.expand(np.array([node]), parents[None], np.array([len(parents)]))[0][0]
         assert value == pytest.approx(price - fit, rel=1e-4, abs=0.1)
+
+
+@pytest.mark.parametrize(("kind", "level"), KINDS[:2])
+@pytest.mark.parametrize("constraints", [KNOWLEDGE, Constraints.none(D)], ids=["knowledge", "free"])
+def test_listed_candidates_gain_what_they_gain_among_all_columns(kind, level, constraints, table, rng):
+    score = kind(table, penalty=2.0, edge_prior=rng.normal(size=(D, D)) if constraints is KNOWLEDGE else None)
+    chosen = rng.random((D, D)) < 0.5
+    lists = Lists(np.concatenate([[0], np.cumsum(chosen.sum(axis=1))]), np.nonzero(chosen)[1].copy())
+    sets = _some_sets(rng)
+    every = Expansion(*steps_of(Evaluator(score, Settings()), constraints, level).expand(*sets))
+    some = Expansion(*screened_steps(score, constraints, level)(lists).expand(*sets))
+    assert (some.additions == np.where(chosen[sets[0]], every.additions, 0.0)).all()
+    assert (some.values == every.values).all()
+    assert (some.drops == every.drops).all()
+    assert (some.drop_gains == every.drop_gains).all()
+
+
+@pytest.mark.parametrize(
+    ("lists", "words"),
+    [
+        (Lists(np.array([0, 1]), np.array([2])), "wrong shape of starts"),
+        (Lists(np.array([0, 2, *[2] * (D - 1)]), np.array([3, 1])), "candidates of a node must rise"),
+        (Lists(np.array([0, 1, *[1] * (D - 1)]), np.array([D])), "listed must be in"),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused(lists, words, table):
+    with pytest.raises(ValueError, match=words):
+        screened_steps(BicNV(table), Constraints.none(D), None)(lists)

@@ -103,3 +103,11 @@ def test_complete_rows_by_blocks(rng, order):
     assert found.covariance == pytest.approx(np.cov(values.T, bias=True), rel=1e-9)
     assert found.n == 40_000
     assert (found.covariance == complete_moments(np.ascontiguousarray(values)).covariance).all()
+
+
+def test_complete_rows_hold_no_matrix_of_counts(rng):
+    found = complete_moments(rng.normal(size=(50, 4)))
+    part = found.take(np.array([2, 0]))
+    assert (part.pairs == np.full((2, 2), 50.0)).all()
+    assert not any(part.pairs.strides)
+    assert (part.covariance == found.covariance[np.ix_([2, 0], [2, 0])]).all()

@@ -28,6 +28,15 @@ def test_what_is_kept_is_read_only_and_shares_nothing():
     assert settled(Provenance(settings=settings), SIZES)["settings"] is not settings
 
 
+def test_an_array_that_nobody_can_write_to_is_kept_as_it_is():
+    dag = np.zeros((2, 2), dtype=bool)
+    dag.setflags(write=False)
+    assert settled(SearchRecord(dag=dag, score=1.0), {"d": 2, "t": 0})["dag"] is dag
+    view = np.zeros((2, 2), dtype=bool)[:]
+    view.setflags(write=False)  # its base can be written to
+    assert settled(SearchRecord(dag=view, score=1.0), {"d": 2, "t": 0})["dag"] is not view
+
+
 def test_a_wrong_shape_is_named_with_its_place():
     with pytest.raises(ResultError, match=r"trace.n_evals must have shape \(3,\), got \(0,\)"):
         settled(SearchRecord(dag=np.zeros((2, 2)), score=0.0, trace=Trace(best=[1, 2, 3])), SIZES)

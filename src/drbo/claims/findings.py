@@ -243,6 +243,7 @@ def claims_of(findings: Findings, columns: npt.NDArray[np.intp], names: Sequence
     def back(matrix: Floats) -> Floats:
         given = np.empty_like(matrix)
         given[np.ix_(columns, columns)] = matrix
+        given.setflags(write=False)  # kept as it is, not copied
         return given
 
     margins = findings.margins

@@ -118,11 +118,11 @@ def with_doubts(checks: Iterable[CheckedEdge], suspects: Suspects, names: Sequen
     """
     place = {name: k for k, name in enumerate(names)}
     found = {(one.cause, one.effect): one for one in checks}
-    words = np.select(list(suspects), [DOUBT, POSSIBLE, UNCONFIRMED], "")
-    for i, j in np.argwhere(words != "").tolist():
-        edge = names[i], names[j]
-        one = found.get(edge, CheckedEdge(cause=edge[0], effect=edge[1]))
-        found[edge] = replace(one, doubt=one.doubt or str(words[i, j]), confounded=bool(suspects.likely[i, j]))
+    for words, marked in zip((DOUBT, POSSIBLE, UNCONFIRMED), suspects, strict=True):
+        for i, j in np.argwhere(marked).tolist():
+            edge = names[i], names[j]
+            one = found.get(edge, CheckedEdge(cause=edge[0], effect=edge[1]))
+            found[edge] = replace(one, doubt=one.doubt or words, confounded=bool(suspects.likely[i, j]))
     return tuple(found[edge] for edge in sorted(found, key=lambda edge: (place[edge[0]], place[edge[1]])))
 
 

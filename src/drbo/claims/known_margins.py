@@ -1,6 +1,8 @@
 """Margins and other equivalence classes for larger graphs, found by climbing over families that are already scored."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +19,7 @@ from drbo.search.evaluation.evaluator import Evaluator
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-#: Edges times nodes up to which every change is followed by a climb; above, nodes only choose again in their order.
+#: Edges times nodes up to which every change is followed by a climb; above, only the two nodes of an edge choose again.
 MAX_CLIMBED = 10_000
 #: Chains over orders for a posterior: one from the best order, the others from random ones.
 CHAINS = 4
@@ -25,8 +27,8 @@ CHAINS = 4
 STEPS = 10_000
 #: Chains whose probabilities of an edge differ by more than this have not mixed: no posterior is given.
 MAX_SPREAD = 0.1
-#: DAGs near the best one whose class is looked at.
-MAX_CLASSES = 40
+#: DAGs near the best one whose class is looked at; and nodes up to which there are any.
+MAX_CLASSES, MAX_CLASS_NODES = 40, 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,11 @@ class Chains:
     def spread(self) -> float:
         """The largest difference between the chains in the probability of an edge."""
         return float(np.ptp(self.edges, axis=0).max())
+
+
+class _Change(NamedTuple):
+    score: float
+    rows: list[int]  # the families of the nodes that choose again
 
 
 class KnownAlternatives:
@@ -78,6 +85,9 @@ class KnownAlternatives:
         self._order = topological_order(dag)
         self._parents_in_dag = [np.flatnonzero(column).tolist() for column in dag.T]
         self._found: list[OtherClass] = []
+        self._changed: list[_Change] = []
+        self._last: tuple[int, set[int]] = -1, set()
+        self._starts = np.searchsorted(self._nodes, np.arange(len(dag) + 1))
         self.n_families = len(rows)
 
     def margins(self) -> Margins:
@@ -85,8 +95,13 @@ class KnownAlternatives:
         top = self._score(self.dag)
         removed, turned = np.full(self.dag.shape, np.nan), np.full(self.dag.shape, np.nan)
         deadline = current()
+        climbed = int(self.dag.sum()) * len(self.dag) <= MAX_CLIMBED
+        place = np.argsort(self._order)
         for a, b in np.argwhere(self.dag).tolist():
             deadline.check()
+            if not climbed:
+                removed[a, b], turned[a, b] = self._locally(a, b, place, top)
+                continue
             joined = (self._nodes == b) & self._parents[:, a] | (self._nodes == a) & self._parents[:, b]
             removed[a, b] = top - self._best(~joined, self._order)
             kept = ((self._nodes != a) | self._parents[:, b]) & ~((self._nodes == b) & self._parents[:, a])
@@ -98,10 +113,12 @@ class KnownAlternatives:
 
     def classes(self, count: int) -> list[OtherClass]:
         """Return the best DAG and the best of other classes that :meth:`margins` met."""
-        seen = {dag_to_cpdag(self.dag).tobytes()}
         found = [OtherClass(self.dag.copy(), self._score(self.dag))]
-        deadline = current()
-        for other in sorted(self._found, key=lambda other: -other.score)[:MAX_CLASSES]:
+        if len(self.dag) > MAX_CLASS_NODES:
+            return found
+        seen, deadline = {dag_to_cpdag(self.dag).tobytes()}, current()
+        nearest = sorted(self._changed, key=lambda change: -change.score)[:MAX_CLASSES]
+        for other in sorted([*self._found, *map(self._with, nearest)], key=lambda other: -other.score)[:MAX_CLASSES]:
             deadline.check()
             key = dag_to_cpdag(other.dag).tobytes()
             if key not in seen and len(found) < count:
@@ -144,13 +161,68 @@ class KnownAlternatives:
         """Return the score of the best DAG found among some of the families; minus infinity: there is none."""
         d, rows = len(self.dag), np.flatnonzero(kept)
         starts = np.searchsorted(self._nodes[rows], np.arange(d + 1))
-        visits = np.arange(d) if self.dag.sum() * d <= MAX_CLIMBED else np.arange(0)
-        _, chosen, total = known_orders.climb(order, self._words[rows], self._share[rows], starts, visits)
+        _, chosen, total = known_orders.climb(order, self._words[rows], self._share[rows], starts, np.arange(d))
         if not np.isfinite(total):
             return -np.inf
         dag = np.ascontiguousarray(self._parents[rows[chosen]].T)
         self._found.append(OtherClass(dag, self._score(dag)))
         return self._found[-1].score
+
+    def _locally(self, a: int, b: int, place: npt.NDArray[np.intp], top: float) -> tuple[float, float]:
+        """Return upper bounds of the margins of a -> b where all other nodes keep their parents.
+
+        If the edge is turned, b must not have a parent that a leads to, or there would be a cycle.
+        """
+        before_a, before_b = place < place[a], place < place[b]
+        without = self._first(b, before_b, {a})
+        before_a[b] = True
+        beside, turned = self._first(b, before_b, self._led_to(a)), self._first(a, before_a, set(), b)
+        return self._loss([without], top), self._loss([beside, turned], top)
+
+    def _first(self, node: int, open_: Bools, closed: set[int], needed: int | None = None) -> int | None:
+        """Return the row of the best family of a node with parents among some nodes; None: none is known."""
+        for row in range(self._starts[node], self._starts[node + 1]):  # best first
+            members = np.flatnonzero(self._parents[row])
+            if open_[members].all() and closed.isdisjoint(members.tolist()) and (needed is None or needed in members):
+                return row
+        return None
+
+    def _loss(self, rows: list[int | None], top: float) -> float:
+        """Return what the score loses if some nodes have other families, and keep the change for the classes."""
+        loss = 0.0
+        for row in rows:
+            if row is None:
+                return np.nan
+            loss += self._now[self._nodes[row]] - self._share[row]
+        self._changed.append(_Change(top - loss, [row for row in rows if row is not None]))
+        return loss
+
+    def _with(self, change: _Change) -> OtherClass:
+        """Return the DAG with other families."""
+        dag = self.dag.copy()
+        for row in change.rows:
+            dag[:, self._nodes[row]] = self._parents[row]
+        return OtherClass(dag, self._score(dag))
+
+    @cached_property
+    def _now(self) -> Floats:
+        """What the family of each node in the DAG adds (d,)."""
+        same = (self._parents == self.dag.T[self._nodes]).all(axis=1)
+        now = np.full(len(self.dag), np.nan)
+        now[self._nodes[same]] = self._share[same]
+        return now
+
+    def _led_to(self, node: int) -> set[int]:
+        """Return a node and its descendants; those of the last node are known, because edges come sorted by nodes."""
+        if self._last[0] == node:
+            return self._last[1]
+        found, waiting = {node}, [node]
+        self._last = node, found
+        while waiting:
+            more = [child for child in np.flatnonzero(self.dag[waiting.pop()]).tolist() if child not in found]
+            found.update(more)
+            waiting += more
+        return found
 
     def _turned_order(self, a: int, b: int) -> npt.NDArray[np.intp]:
         """Return an order of the DAG with a -> b turned; where that has a cycle, b is moved to just before a.

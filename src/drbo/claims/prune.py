@@ -108,7 +108,9 @@ def linear_weights(
     for node in np.flatnonzero(graph.any(axis=0)):
         parents, weights, _, _ = _regress(correlation, int(node), np.flatnonzero(graph[:, node]))
         standardised[parents, node] = weights
-    return standardised * deviation / deviation[:, None], standardised
+    raw = standardised * deviation
+    raw /= deviation[:, None]
+    return raw, standardised
 
 
 def _checked(values: npt.ArrayLike, d: int) -> Floats:
@@ -131,7 +133,8 @@ def _correlation(values: Floats) -> tuple[Floats, Floats]:
 def _from_covariance(covariance: Floats) -> tuple[Floats, Floats]:
     deviation = np.sqrt(np.diag(covariance))
     deviation[deviation == 0] = 1.0
-    correlation = covariance / deviation / deviation[:, None]
+    correlation = covariance / deviation
+    correlation /= deviation[:, None]  # in place: there may be ten thousand columns
     np.fill_diagonal(correlation, 1.0)
     return correlation, deviation
 

@@ -45,8 +45,9 @@ class Moments:
 
     def take(self, columns: npt.NDArray[np.intp]) -> "Moments":
         """Return the moments of these columns, in this order."""
-        both = np.ix_(columns, columns)
-        return Moments(self.mean[columns], self.covariance[both], self.n, self.pairs[both])
+        both, one_number = np.ix_(columns, columns), not any(self.pairs.strides)
+        pairs = np.broadcast_to(self.pairs[:1, :1], (len(columns),) * 2) if one_number else self.pairs[both]
+        return Moments(self.mean[columns], self.covariance[both], self.n, pairs)
 
 
 def moments(
@@ -97,7 +98,8 @@ def complete_moments(values: Floats) -> Moments:
         for part in blocks:
             centred = np.ascontiguousarray(values[part]) - mean
             covariance += centred.T @ centred
-    return Moments(mean, covariance / n, float(n), np.full((d, d), float(n)))
+    covariance /= n
+    return Moments(mean, covariance, float(n), np.broadcast_to(float(n), (d, d)))
 
 
 def effective_rows(values: Floats) -> float:

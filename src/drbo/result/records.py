@@ -121,7 +121,7 @@ def stored(hint: Any) -> Stored | None:
 def settled(record: Any, sizes: Mapping[str, int], where: str = "") -> dict[str, Any]:
     """Return the fields of a record as they are kept: read-only arrays of the annotated shapes, plain values.
 
-    Nothing is shared with the caller.
+    Nothing that can be written to is shared with the caller.
     """
     return {
         name: _settled(hint, getattr(record, name), sizes, where + name)
@@ -134,7 +134,8 @@ def _settled(hint: Any, value: Any, sizes: Mapping[str, int], where: str) -> Any
     if value is None or isinstance(value, Knowledge):
         return value
     if (spec := stored(hint)) is not None:
-        array = np.array(value, dtype=spec.dtype)
+        kept = isinstance(value, np.ndarray) and value.flags.owndata and not value.flags.writeable
+        array = np.asarray(value, dtype=spec.dtype) if kept else np.array(value, dtype=spec.dtype)
         if array.shape != spec.shape(sizes):
             raise ResultError(f"{where} must have shape {spec.shape(sizes)}, got {array.shape}")
         array.setflags(write=False)

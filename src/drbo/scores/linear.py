@@ -129,7 +129,8 @@ class BicNV(Score):
                 node = members[np.flatnonzero(deviation[members] == 0)[0]]
                 raise ScoreError(f"column '{self.names[node]}' is constant in the rows without intervention on it")
             safe = np.where(deviation > 0, deviation, 1.0)
-            correlation = covariance / safe[:, None] / safe[None, :]
+            correlation = covariance / safe[:, None]
+            correlation /= safe[None, :]  # in place: there may be ten thousand columns
             np.fill_diagonal(correlation, 1.0)
             self.groups.append((2 * np.log(safe), correlation))
             self.group_of[members] = number

@@ -41,6 +41,11 @@ class Search(ABC):
     def restore(self, fields: Fields) -> None:
         """Set the state."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What there is to say beside the best DAG."""
+        return ()
+
     def prepare(self) -> None:  # noqa: B027 - most searches have nothing to load
         """Load what the time of the search should not count."""
 
@@ -74,7 +79,7 @@ class Search(ABC):
         if self.best is None:
             self.best = self.fall_back()
         spent = self.evaluator.n_evals, self.evaluator.n_local
-        return Outcome(self.best, self.found_by, *spent, stopped, self.evaluator.fidelities)
+        return Outcome(self.best, self.found_by, *spent, stopped, self.evaluator.fidelities, self.notes)
 
     def _until_stopped(self, callbacks: list[Callback]) -> str:
         stopped = self.finished() if self.rounds else None  # a saved search may have been finished

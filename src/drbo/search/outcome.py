@@ -66,3 +66,4 @@ class Outcome:
     n_local: int
     stopped: str
     fidelities: tuple[Fidelity, ...] = ()
+    notes: tuple[str, ...] = ()  # what there is to say about the search

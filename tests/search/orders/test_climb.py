@@ -10,7 +10,7 @@ from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.orders.climb import OrderClimb
+from drbo.search.orders.climb import DRAWS, OrderClimb
 from drbo.search.orders.gains import Expansion, ScoreSteps, steps_of
 from drbo.settings import Settings
 
@@ -62,7 +62,6 @@ def test_the_end_is_no_worse_than_greedy_choices_and_nothing_moves_again(kind, l
         assert all(place[i] < place[j] for i, j in np.argwhere(climb.dag))
         for path in (start, order):
             assert value >= sum(_greedy(steps, node, path[:at]) for at, node in enumerate(path)) - 1e-6
-        climb.open_all()
         climb.climb(rng.permutation(D))
         assert climb.order.tolist() == order.tolist()
 
@@ -86,7 +85,6 @@ def test_where_a_climb_ends_other_steps_see_no_better_move_either(kind, compiled
     climb.climb(rng.permutation(D))
     other = _climb(_steps(kind(table), None, not compiled))
     other.stand(climb.order, climb.dag)
-    other.open_all()
     other.climb(rng.permutation(D))
     assert dag_to_cpdag(other.dag).tolist() == dag_to_cpdag(climb.dag).tolist()
 
@@ -254,3 +252,74 @@ def test_an_order_that_was_not_repaired_is_told(table, rng):
     assert not climb.dag.any()  # the required edges alone
     climb.climb(rng.permutation(D))
     assert climb.repaired
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
+@pytest.mark.parametrize(("kind", "level"), [(BicNV, None), (BicEV, 0.8)])
+def test_shaking_loses_nothing_and_leaves_a_dag_along_the_order(kind, level, compiled, table, rng):
+    before = np.zeros((D, D), dtype=bool)
+    before[3, 0] = before[3, 1] = before[0, 1] = True
+    climb, steps = _climb(_steps(kind(table), level, compiled), before), _steps(kind(table), level)
+    climb.put(np.array([2, 3, 0, 4, 1, 5, 6]))
+    climb.climb(rng.permutation(D))
+    for _ in range(10):
+        value = climb.value
+        climb.shake(rng.random((5, DRAWS)), 0.0)
+        assert climb.value >= value
+        place = np.argsort(climb.order)
+        assert place[3] < place[0] < place[1]
+        assert sorted(climb.order) == list(range(D))
+        assert all(place[i] < place[j] for i, j in np.argwhere(climb.dag))
+    nodes = np.arange(D)
+    parents = [np.flatnonzero(climb.dag[:, node]) for node in nodes]
+    padded = np.array([[*some, *[-1] * (D - len(some))] for some in parents])
+    values = steps.expand(nodes, padded, np.array([len(some) for some in parents]))[0]
+    fresh = _climb(_steps(kind(table), level))
+    fresh.stand(climb.order, climb.dag)
+    assert fresh.value == pytest.approx(values.sum())
+    if compiled:
+        assert climb.value == pytest.approx(values.sum())
+
+
+def test_shaking_reaches_the_best_order(table, rng):
+    climb = _climb(_steps(BicNV(table), None))
+    ends = []
+    for _ in range(20):
+        climb.put(rng.permutation(D))
+        climb.climb(rng.permutation(D))
+        ends.append(climb.value)
+    climb.shake(rng.random((200, DRAWS)), 1e-6)
+    assert climb.value >= max(ends) - 1e-4
+
+
+@pytest.mark.parametrize("call", range(1, 40, 3))
+def test_a_shaking_that_is_out_of_time_is_taken_back(call, table, rng):
+    steps, calls = _steps(BicNV(table), None, compiled=False), None
+
+    class Late:
+        n_nodes = D
+
+        def expand(self, nodes, parents, sizes):
+            nonlocal calls
+            calls = calls and calls - 1
+            if calls == 0:
+                raise OutOfTimeError
+            return steps.expand(nodes, parents, sizes)
+
+    climb = _climb(Late())
+    climb.put(rng.permutation(D))
+    climb.climb(rng.permutation(D))
+    calls, value = call, climb.value
+    climb.shake(rng.random((50, DRAWS)), 1e-6)
+    place = np.argsort(climb.order)
+    assert all(place[i] < place[j] for i, j in np.argwhere(climb.dag))
+    assert climb.value >= value - 50e-6
+    calls = None
+    climb.climb(rng.permutation(D))
+    assert climb.value >= value - 50e-6
+
+
+@pytest.mark.parametrize("draws", [np.full((1, DRAWS), 1.0), np.full((1, DRAWS), np.nan), np.zeros((1, DRAWS - 1))])
+def test_draws_that_are_no_shares_are_refused(draws, table):
+    with pytest.raises(ValueError, match="draws"):
+        _climb(_steps(BicNV(table), None)).shake(draws, 0.0)

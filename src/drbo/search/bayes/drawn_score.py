@@ -173,7 +173,6 @@ class Landscape:
             steps = DrawnSteps(self, drawn, draw)
             walk = OrderClimb(steps, self.constraints.required, self.constraints.before)
             walk.stand(topological_order(dag), dag)
-            walk.open_all()
             walk.climb(self.rng.permutation(len(dag)))
             ends.append(walk.dag)
         return np.stack(ends)

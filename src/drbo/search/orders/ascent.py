@@ -4,27 +4,30 @@ What was computed on the way is kept in an :class:`~drbo.search.orders.climb.Ord
 state: :meth:`Ascent.stand` makes it again from the order and the DAG where the search stands.
 """
 
+from contextlib import suppress
+
 import numpy as np
 import numpy.typing as npt
 
 from drbo.constraints import Constraints
-from drbo.deadline import Deadline
+from drbo.deadline import Deadline, OutOfTimeError
 from drbo.graph import topological_order
 from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.orders.climb import OrderClimb
-from drbo.search.orders.gains import steps_of
+from drbo.search.orders.climb import DRAWS, OrderClimb
+from drbo.search.orders.gains import Expander, screened_steps, steps_of
 from drbo.search.orders.listed import SAME, Listed
+from drbo.search.orders.screening import Screening
 from drbo.search.outcome import Evaluated
 from drbo.search.recombine import LEVEL_ROUNDS
 from drbo.search.state import Fields, State, generator_state
 from drbo.threads import available
 
-#: Nodes that are shaken together, at most.
-SHAKEN = 3
 #: Change of an equal-variance score's level, as a share, that calls for a new additive bound.
 LEVEL_CHANGE = 1e-4
+#: Shakings of a round for each node, where nodes are few; and columns from which on there is one.
+SHAKINGS, MANY_COLUMNS = 3, 500
 #: Nodes up to which small parent sets are listed when shaking no longer helps.
 MAX_LISTED = 200
 #: The level of a saved search is within this factor of that of its best DAG.
@@ -44,6 +47,7 @@ class Ascent:
     rng : of this search alone.
     deadline : ends climbs where they stand.
     memory : bytes of what was computed before it is forgotten.
+    screening : the candidate parents, where there are too many columns to consider all of them.
     """
 
     def __init__(
@@ -54,9 +58,10 @@ class Ascent:
         rng: np.random.Generator,
         deadline: Deadline,
         memory: float,
+        screening: Screening | None = None,
     ) -> None:
         self.evaluator, self.constraints = evaluator, constraints
-        self.rng, self.deadline, self.memory = rng, deadline, memory
+        self.rng, self.deadline, self.memory, self.screening = rng, deadline, memory, screening
         self.order, self.dag = consistent(order, constraints), constraints.required
         self.found: Evaluated | None = None
         self.waited = 0  # rounds without a better score
@@ -108,7 +113,6 @@ class Ascent:
             if (level := self._level(found)) is None or self.deadline.over():
                 break
             nearer = self._at(level, climb.order, found.dags[0])
-            nearer.open_all()
             nearer.climb(self._visits(), self.deadline)
             again = self._evaluate(nearer)
             if again.scores[0] <= found.scores[0]:
@@ -116,27 +120,22 @@ class Ascent:
             climb, found, kept_level = nearer, again, level
         self.found, self._bound_level = found, kept_level
         self._stay(climb)
+        while (wider := self.look_wider(climb)) is not None:
+            climb = wider
         return climb
 
     def shake(self, climb: OrderClimb) -> bool:
-        """Shake as often as there are nodes, keeping what is no worse; tell whether the value rose.
+        """Shake one to three times as often as there are nodes, keeping what is no worse; tell whether the value rose.
 
         It only computes: with compiled steps it may run beside the shaking of another search.
         """
-        value, kept = climb.value, climb.snapshot()
-        start = value
-        for _ in range(len(self.order)):
-            if self.deadline.over():
-                break
-            climb.put(consistent(self._shaken(climb), self.constraints), kept[1])
-            climb.climb(self._visits(), self.deadline, thorough=False)
-            if climb.value > value + SAME * abs(value):
-                climb.climb(self._visits(), self.deadline)
-            if climb.repaired and climb.value >= value - SAME * abs(value):  # a tie is an order of the same kind: go on
-                value, kept = max(value, climb.value), climb.snapshot()
-        climb.put(*kept)
-        climb.climb(self._visits(), self.deadline, thorough=False)
-        return value > start + SAME * abs(start)
+        value = climb.value
+        count = max(len(self.order), min(SHAKINGS * len(self.order), MANY_COLUMNS))
+        climb.shake(self.rng.random((count, DRAWS)), SAME * abs(value), self.deadline)
+        rose = climb.value > value + SAME * abs(value)
+        if rose:
+            climb.climb(self._visits(), self.deadline)
+        return rose
 
     def settle(self, climb: OrderClimb, rose: bool) -> OrderClimb:
         """Take note of a shaking; return the climb to go on with."""
@@ -150,6 +149,20 @@ class Ascent:
         self._stay(climb)
         return climb
 
+    def look_wider(self, climb: OrderClimb) -> OrderClimb | None:
+        """Check what is left unexplained against all columns; return a climb with the candidates found, if any."""
+        screening, score = self.screening, self.evaluator.score
+        if screening is None or self.deadline.over():
+            return None
+        assert isinstance(score, BicNV)
+        dag, steps = climb.dag, screened_steps(score, self.constraints, self._bound_level)
+        with suppress(OutOfTimeError):
+            if screening.check(climb.order, lambda nodes: [np.flatnonzero(dag[:, node]) for node in nodes], steps):
+                wider = self._at(self._bound_level, climb.order, dag)
+                wider.climb(self._visits(), self.deadline)
+                return self.settle(wider, True)
+        return None
+
     def combine(self, climb: OrderClimb) -> bool:
         """Move to the best DAG of listed parent sets, and climb from there, if that is better; tell whether it is."""
         score, before = self.evaluator.score, self.score
@@ -162,7 +175,6 @@ class Ascent:
         if found.scores[0] <= before + SAME * abs(before):
             return False
         climb.stand(topological_order(dag), dag)
-        climb.open_all()
         climb.climb(self._visits(), self.deadline)
         again = self._evaluate(climb)
         better = again.scores[0] > found.scores[0] + SAME * abs(before)
@@ -178,7 +190,11 @@ class Ascent:
 
     def _start(self, level: float | None) -> OrderClimb:
         self._bound_level = level
-        steps = steps_of(self.evaluator, self.constraints, level)
+        score = self.evaluator.score
+        if self.screening is not None and isinstance(score, BicNV):
+            steps: Expander = screened_steps(score, self.constraints, level)(self.screening.lists)
+        else:
+            steps = steps_of(self.evaluator, self.constraints, level)
         return OrderClimb(steps, self.constraints.required, self.constraints.before, available())
 
     def _at(self, level: float | None, order: Order, dag: npt.NDArray[np.bool_]) -> OrderClimb:
@@ -186,18 +202,6 @@ class Ascent:
         climb = self._start(level)
         climb.stand(order, dag)
         return climb
-
-    def _shaken(self, climb: OrderClimb) -> Order:
-        """Return the order with a node and one or two that matter to it put at random places between them."""
-        rng, order = self.rng, climb.order
-        node = int(rng.integers(len(order)))
-        near = climb.near(node)
-        count = min(len(near), 1 + int(rng.integers(SHAKEN - 1)))
-        moved = np.append(rng.choice(near, count, replace=False), node) if count else np.array([node])
-        key = np.empty(len(order))
-        key[order] = np.arange(len(order))
-        key[moved] = rng.uniform(key[moved].min() - 1, key[moved].max() + 1, size=len(moved)) + 0.5
-        return np.argsort(key, kind="stable")
 
     def _levelled(self, climb: OrderClimb, found: Evaluated) -> OrderClimb:
         """Return the climb at the level of what was found, if that changed; free memory where it is used up."""

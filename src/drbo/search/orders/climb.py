@@ -4,12 +4,17 @@ The climb itself is compiled (``src/core/order_climb.cpp``); what single steps a
 :func:`drbo.search.orders.gains.steps_of`.
 """
 
+from contextlib import suppress
+
 import numpy as np
 import numpy.typing as npt
 
 from drbo import _core
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.search.orders.gains import Expander
+
+#: Random numbers that one shaking takes.
+DRAWS = 7
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -88,17 +93,18 @@ class OrderClimb:
         """Set an order and a DAG along it."""
         self.put(order, self._climb.adopt(np.ascontiguousarray(dag), self.threads))
 
-    def open_all(self) -> None:
-        """Let the next climb visit every node, not only those near a change."""
-        self._climb.open_all()
+    def climb(self, visits: Ints, deadline: Deadline | None = None) -> None:
+        """Move nodes to their best places until no move gains, or the deadline has come."""
+        deadline = deadline or Deadline()
+        with suppress(OutOfTimeError):  # a score of Python's looked at the deadline
+            self._climb.climb(visits, self.threads, deadline.flag)
 
-    def climb(self, visits: Ints, deadline: Deadline | None = None, thorough: bool = True) -> None:
-        """Move nodes to their best places until no move gains, or the deadline has come.
+    def shake(self, draws: npt.NDArray[np.float64], tolerance: float, deadline: Deadline | None = None) -> None:
+        """Move a few related nodes to random places, climb near them, and keep what is at most so much worse.
 
-        Not ``thorough``: only nodes near a change are tried.
+        Once for each row of ``draws`` (m, DRAWS) from [0, 1), or until the deadline has come. What a shaking costs does
+        not grow with the number of nodes.
         """
         deadline = deadline or Deadline()
-        try:
-            self._climb.climb(visits, thorough, self.threads, deadline.flag)
-        except OutOfTimeError:  # a score of Python's looked at the deadline
-            return
+        with suppress(OutOfTimeError):
+            self._climb.shake(draws, tolerance, self.threads, deadline.flag)

@@ -1,5 +1,6 @@
 """What the order search needs of a score: the gain of each added parent, compiled for the known scores."""
 
+from collections.abc import Callable, Container
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from drbo.scores.linear import COLLINEAR_PIVOT, RESIDUAL_FLOOR, BicEV, BicNV
 from drbo.scores.nongaussian import BicNG
 from drbo.scores.splines import RankSplines, SplineScore
 from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.orders.screening import Lists
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -107,13 +109,29 @@ class ScoreSteps:
         return values[:count], gains
 
 
-def _limits(constraints: Constraints) -> dict[str, Any]:
-    """Return what parent sets obey, as the compiled steps take it."""
-    return {
-        "allowed": constraints.allowed.T.copy(),
-        "required": constraints.required.T.copy(),
-        "max_parents": constraints.max_parents.astype(np.int64),
-    }
+def screened_steps(
+    score: BicNV, constraints: Constraints, level: float | None
+) -> Callable[[Lists], _core.RegressionSteps]:
+    """Return what makes the steps of a linear score whose nodes have listed candidates.
+
+    No matrix of all pairs is made beside the correlations where knowledge and edge prior need none.
+    """
+    d, nothing = score.n_nodes, np.zeros((0, 0), dtype=bool)
+    changed: dict[str, Any] = {}
+    if int(constraints.allowed.sum()) == d * (d - 1):
+        changed["allowed"] = nothing
+    if not constraints.required.any():
+        changed["required"] = nothing
+    if not score.has_prior:
+        changed["prices"] = (score.parameter_price + score.edge_price)[:, None]
+    return lambda lists: _linear(score, constraints, level, **changed, **lists._asdict())
+
+
+def _limits(constraints: Constraints, known: Container[str] = ()) -> dict[str, Any]:
+    """Return what parent sets obey, as the compiled steps take it, but for what is known already."""
+    edges = {"allowed": constraints.allowed, "required": constraints.required}
+    found: dict[str, Any] = {name: matrix.T.copy() for name, matrix in edges.items() if name not in known}
+    return found | {"max_parents": constraints.max_parents.astype(np.int64)}
 
 
 def _regressions(
@@ -124,8 +142,11 @@ def _regressions(
     **changed: Any,
 ) -> _core.RegressionSteps:
     """Return the steps of a score that comes from matrices of products."""
-    nothing = np.zeros((0, 0))
-    usual = {"weights": np.zeros(score.n_nodes), "constants": nothing, "factors": nothing, "prices": edge_prices(score)}
+    nothing, none = np.zeros((0, 0)), np.zeros(0, dtype=np.int64)
+    usual = {"constants": nothing, "factors": nothing, "listed": none, "starts": none}
+    usual["weights"] = np.zeros(score.n_nodes)
+    if "prices" not in changed:
+        usual["prices"] = edge_prices(score)
     return _core.RegressionSteps(
         grams=grams,
         firsts=firsts,
@@ -133,23 +154,24 @@ def _regressions(
         rows=score.n_rows,
         collinear=COLLINEAR_PIVOT,
         floor=RESIDUAL_FLOOR,
-        **usual | _limits(constraints) | changed,
+        **usual | _limits(constraints, changed) | changed,
     )
 
 
 def _own(score: BicNV | BGe) -> tuple[Floats, Ints]:
     """Return the matrices of a score whose variables enter themselves, and where each is."""
-    grams = np.stack([matrix for _, matrix in score.groups])
+    matrices = [matrix for _, matrix in score.groups]
+    grams = np.stack(matrices) if len(matrices) > 1 else matrices[0][None]  # one is not copied
     return grams, np.tile(np.arange(score.n_nodes + 1), (len(grams), 1))
 
 
-def _linear(score: BicNV, constraints: Constraints, level: float | None) -> _core.RegressionSteps:
+def _linear(score: BicNV, constraints: Constraints, level: float | None, **changed: Any) -> _core.RegressionSteps:
     weights = np.zeros(score.n_nodes)
     if level is not None:
         variances = [np.exp(score.groups[group][0][node]) for node, group in enumerate(score.group_of)]
         weights = score.n_rows / level * np.array(variances)
     most = _most_parents(score, constraints)
-    return _regressions(*_own(score), score, constraints, weights=weights, max_parents=most)
+    return _regressions(*_own(score), score, constraints, weights=weights, max_parents=most, **changed)
 
 
 def _most_parents(score: BicNV, constraints: Constraints) -> Ints:

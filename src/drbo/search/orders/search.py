@@ -14,25 +14,33 @@ import numpy.typing as npt
 from drbo.constraints import Constraints
 from drbo.graph import topological_order
 from drbo.scores.base import Score
-from drbo.scores.linear import BicEV
+from drbo.scores.linear import BicEV, BicNV
 from drbo.search.base import Search
 from drbo.search.evaluation.budget import Budget
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.ascent import Ascent, Order
 from drbo.search.orders.climb import OrderClimb
 from drbo.search.orders.listed import SAME
+from drbo.search.orders.screening import Screening, is_screened
 from drbo.search.state import LARGEST, Fields, State
 from drbo.settings import Settings
 from drbo.threads import available, one_blas_thread, together
 
 #: Searches from unrelated orders, at most; they end earlier when two agree.
 MAX_SEARCHES = 6
+#: Columns of all searches together from which on there are fewer.
+MANY_COLUMNS = 1_200
 #: Searches under way at a time: it takes two to agree.
 ABREAST = 2
 #: Nodes from which on there is one at a time: its first climb takes long, and it needs the memory.
 MANY_NODES = 200
 #: A column whose residual variance is below this share of its own is a combination of others.
 SINGULAR = 1e-12
+
+
+def most_searches(n_nodes: int) -> int:
+    """Return how many searches there are at most: six up to 200 columns, one from 601 on."""
+    return max(1, min(MAX_SEARCHES, MANY_COLUMNS // n_nodes))
 
 
 def abreast(n_nodes: int) -> int:
@@ -62,13 +70,17 @@ class OrderSearch(Search):
         constraints: Constraints | None = None,
         seed: int = 0,
         start: npt.NDArray[np.bool_] | None = None,  # (d, d) a DAG whose order is climbed from first
-        max_searches: int = MAX_SEARCHES,
+        max_searches: int | None = None,
     ) -> None:
         evaluator = Evaluator(score, settings, budget=Budget(score.n_nodes))
         super().__init__(evaluator, settings, constraints or Constraints.none(score.n_nodes))
         self.score, self.seed, self.start = score, seed, start
         self.found_by = "order search"
-        self.max_searches = max_searches
+        self.max_searches = max_searches or most_searches(score.n_nodes)
+        self.screening: Screening | None = None
+        if is_screened(score):
+            assert isinstance(score, BicNV)
+            self.screening = Screening(score, self.constraints.required)
         self._climbs: dict[Ascent, OrderClimb] = {}  # what was computed on the way: not part of the state
         self.ascents: list[Ascent] = []  # under way
         self.begun = 0
@@ -88,6 +100,7 @@ class OrderSearch(Search):
             "begun": self.begun,
             "ends": np.array(self.ends),
             "rounds": self.rounds,
+            "screening": None if self.screening is None else self.screening.capture(),
         }
 
     def restore(self, fields: Fields) -> None:
@@ -98,8 +111,10 @@ class OrderSearch(Search):
         self.best = None
         if fields.expect("best", self.begun > 0):
             self.best = self.evaluator.restored(fields.part("best"), self.constraints)
+        if fields.expect("screening", self.screening is not None) and self.screening is not None:
+            self.screening.restore(fields.part("screening"))
         self.ends = fields.array("ends", np.float64, (None,), -LARGEST, LARGEST).tolist()
-        saved, side = fields.parts("ascents", self.max_searches), abreast(self.score.n_nodes)
+        saved, side = fields.parts("ascents", self.max_searches), self._abreast
         if (count := len(self.ends) + len(saved)) != self.begun:
             fields.refuse("begun", f"be {count}, the number of finished and running searches", str(self.begun))
         self.ascents = []
@@ -131,6 +146,10 @@ class OrderSearch(Search):
                 climbs[ascent] = ascent.settle(climbs[ascent], better)
                 self._take(ascent)
             for ascent in [one for one in self.ascents if one.waited >= self.settings.order_patience]:
+                if (wider := ascent.look_wider(climbs[ascent])) is not None:
+                    climbs[ascent] = wider
+                    self._take(ascent)
+                    continue
                 if ascent.combine(climbs[ascent]):
                     self._take(ascent)
                     continue
@@ -140,7 +159,7 @@ class OrderSearch(Search):
 
     def _new(self) -> list[Ascent]:
         """Return the searches to begin with: two, or one more where they did not agree."""
-        count = abreast(self.score.n_nodes) if self.begun == 0 else 1
+        count = self._abreast if self.begun == 0 else 1
         for number in range(self.begun, min(self.begun + count, self.max_searches)):
             rng = np.random.default_rng([self.seed, number])
             order = self.first_order(number, rng)
@@ -148,14 +167,24 @@ class OrderSearch(Search):
         self.begun += len(self.ascents)
         return self.ascents
 
+    @property
+    def _abreast(self) -> int:
+        """Searches that begin together: one where columns are screened, because a check adds candidates for all."""
+        return abreast(self.score.n_nodes) if self.screening is None else 1
+
     def _ascent(self, order: Order, rng: np.random.Generator, count: int) -> Ascent:
         """Return a search from an order, one of ``count`` that share the memory."""
         memory = self.settings.max_memory * 2**30 / (2 * count)
-        return Ascent(self.evaluator, self.constraints, order, rng, self.deadline, memory)
+        return Ascent(self.evaluator, self.constraints, order, rng, self.deadline, memory, self.screening)
 
     def _take(self, ascent: Ascent) -> None:
         if self.best is None or ascent.score > self.best.scores[0] + SAME * abs(self.best.scores[0]):
             self.best = ascent.found
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What there is to say beside the best DAG."""
+        return () if self.screening is None else (self.screening.words,)
 
     def finished(self) -> str | None:
         """Return why no further search is needed, if so."""
@@ -164,6 +193,11 @@ class OrderSearch(Search):
         best, count = self.best.scores[0], len(self.ends)
         if sum(end >= best - SAME * abs(best) for end in self.ends) > 1:
             return f"converged: the best score was reached by two of {count} independent searches"
+        if count >= self.max_searches == 1:
+            return (
+                f"no better score in {self.settings.order_patience} rounds; the search was not repeated from another "
+                "order, so the result may not be the optimum; try more seeds"
+            )
         if count >= self.max_searches:
             return (
                 f"the {count} independent searches ended at different scores, so the result may not be the optimum; "

@@ -1,0 +1,210 @@
+"""Tables with many columns: time until the order search reaches FLOP's score, and how time and memory grow.
+
+    python -m benchmarks columns --graphs 100ER2,200hubs --seeds 0-4 --flop-python ../flop/bin/python
+    python -m benchmarks columns --part growth --graphs 1000ER2,3000ER2
+
+Data are linear Gaussian and internally standardised: every column has variance 1 before it acts on others, so neither
+variances nor explained shares give the order away. ``hubs`` are graphs by preferential attachment, two edges a node.
+Every method runs in a process of its own with one thread, and ``cpu_seconds`` are its CPU time. Ours is the estimator
+with ``bic-nv`` and its default penalty; FLOP has 20 restarts, at that penalty and at the one that it recommends, 2.
+``reached_seconds`` is the CPU time from the start of our fit until its score was FLOP's final one at equal penalty.
+"""
+
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from benchmarks.gran_dag import Unavailable
+from benchmarks.methods.metrics import dag_score
+from benchmarks.parameters import Graphs, SampleSize, Seeds
+from benchmarks.rows import Row
+from benchmarks.studies.study import study
+from drbo import DrBO
+from drbo.data.table import Table
+from drbo.graph import cpdag_to_dag, dag_to_cpdag
+from drbo.metrics import shd
+from drbo.scores.linear import BicNV
+
+GRAPH = re.compile(r"(\d+)(ER1|ER2|hubs)")
+RESTARTS, RECOMMENDED = 20, 2.0
+#: Loads a table, runs FLOP, saves its graph and prints its CPU seconds.
+FLOP = """
+import sys, time
+import numpy as np
+from flopsearch import flop
+values = np.load(sys.argv[1])
+start = time.process_time()
+found = flop(values, float(sys.argv[2]), restarts=int(sys.argv[3]))
+print(time.process_time() - start)
+np.save(sys.argv[4], found != 0)
+"""
+
+
+def edges_of(kind: str, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the edges (m, 2) of a random DAG along the order 0, 1, ..."""
+    if kind == "hubs":
+        ends, pairs = [0, 1], [(0, 1)]
+        for node in range(2, d):
+            for other in {ends[k] for k in rng.integers(len(ends), size=2)}:
+                pairs.append((other, node))
+                ends += [other, node]
+        return np.sort(rng.permutation(d)[np.array(pairs)], axis=1)
+    number = np.sort(rng.choice(d * (d - 1) // 2, size=min(int(kind[2:]) * d, d * (d - 1) // 2), replace=False))
+    high = ((1 + np.sqrt(1 + 8 * number.astype(np.float64))) / 2).astype(np.int64)  # pairs i < j, j by j
+    return np.column_stack([number - high * (high - 1) // 2, high])
+
+
+def simulated(graph: str, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return an internally standardised table (n, d) and its true DAG, columns in a random order."""
+    match = GRAPH.fullmatch(graph)
+    if match is None:
+        raise ValueError(f"a graph must look like 100ER1, 100ER2 or 100hubs, got {graph!r}")
+    d, rng = int(match[1]), np.random.default_rng(seed)
+    edges = edges_of(match[2], d, rng)
+    weights = rng.uniform(0.25, 1.0, len(edges)) * rng.choice([-1, 1], len(edges))
+    values, by_node = rng.standard_normal((n, d)), np.argsort(edges[:, 1], kind="stable")
+    starts = np.searchsorted(edges[by_node, 1], np.arange(d + 1))
+    for node in range(d):
+        rows = by_node[starts[node] : starts[node + 1]]
+        column = values[:, node] + values[:, edges[rows, 0]] @ weights[rows]
+        values[:, node] = (column - column.mean()) / column.std()
+    order, dag = rng.permutation(d), np.zeros((d, d), dtype=bool)
+    dag[order[edges[:, 0]], order[edges[:, 1]]] = True
+    return values[:, np.argsort(order)], dag
+
+
+def f1(found: np.ndarray, true: np.ndarray) -> float:
+    """Return F1 over the arrows of two CPDAGs, an open edge being two of them."""
+    return float(2 * (found & true).sum() / max(1, found.sum() + true.sum()))
+
+
+def fitted(path: str, seconds: float | None) -> dict[str, Any]:
+    """Fit a saved table in a process of its own; return its graph, the course of its score, CPU time and memory."""
+    values, trace = np.load(path), list[tuple[float, float]]()
+    start, wall = time.process_time(), time.perf_counter()
+    model = DrBO(
+        score="bic-nv",
+        random_state=0,
+        time_limit=seconds,
+        callbacks=[lambda progress: trace.append((time.process_time() - start, progress.best))],
+    )
+    result = model.fit(values).result_
+    return {
+        "dag": result.searched_dag,
+        "penalty": result.scoring.options["penalty"],
+        "trace": trace,
+        "cpu_seconds": time.process_time() - start,
+        "seconds": time.perf_counter() - wall,
+        "gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "stopped": result.stopped,
+        "screening": next((words for words in result.reasons if words.startswith("candidate parents")), ""),
+    }
+
+
+def alone(path: Path, seconds: float | None) -> dict[str, Any]:
+    """Return what :func:`fitted` does, in a process with one thread."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(fitted, str(path), seconds).result()
+
+
+def flop(python: str, path: Path, penalty: float) -> tuple[np.ndarray, float]:
+    """Return FLOP's CPDAG of a saved table, and its CPU seconds."""
+    found = path.with_name("flop.npy")
+    command = [python, "-c", FLOP, str(path), str(penalty), str(RESTARTS), str(found)]
+    done = subprocess.run(
+        command, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise Unavailable(f"FLOP: {done.stderr.strip().splitlines()[-1:]}")
+    return np.load(found), float(done.stdout)
+
+
+@study("columns", "graph n seed method", slow=True)
+def run(
+    graphs: Graphs = ("50ER2", "100ER2", "200ER2"),
+    rows: SampleSize = 1_000,
+    seeds: Seeds = range(5),
+    flop_python: Annotated[str, "an interpreter that has flopsearch"] = sys.executable,
+) -> Iterator[Row]:
+    """Yield a row of ours and two of FLOP for every table."""
+    for graph in graphs:
+        for seed in seeds:
+            values, dag = simulated(graph, rows, seed)
+            true = dag_to_cpdag(dag)
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "table.npy"
+                np.save(path, values)
+                ours = alone(path, None)
+                penalties = {"FLOP, equal penalty": ours["penalty"], "FLOP, recommended": RECOMMENDED}
+                theirs = {name: flop(flop_python, path, penalty) for name, penalty in penalties.items()}
+            score = BicNV(Table.from_array(values), penalty=ours["penalty"])
+            goal = dag_score(score, cpdag_to_dag(theirs["FLOP, equal penalty"][0]))
+            reached = [cpu for cpu, best in ours["trace"] if best >= goal - 1e-9 * abs(goal)]
+            common = {"graph": graph, "columns": len(dag), "n": rows, "seed": seed, "true_edges": int(dag.sum())}
+            found = dag_to_cpdag(ours["dag"])
+            yield {
+                **common,
+                "method": "drbo",
+                "penalty": ours["penalty"],
+                "cpu_seconds": round(ours["cpu_seconds"], 3),
+                "search_seconds": round(ours["trace"][-1][0], 3),
+                "reached_seconds": round(reached[0], 3) if reached else "",
+                "score": repr(dag_score(score, ours["dag"])),
+                "shd_c": shd(found, true),
+                "f1": round(f1(found, true), 4),
+            }
+            for name, (graph_found, cpu) in theirs.items():
+                yield {
+                    **common,
+                    "method": name,
+                    "penalty": penalties[name],
+                    "cpu_seconds": round(cpu, 3),
+                    "score": repr(dag_score(score, cpdag_to_dag(graph_found))),
+                    "shd_c": shd(graph_found, true),
+                    "f1": round(f1(graph_found, true), 4),
+                }
+
+
+@study("columns_growth", "graph n seed", graphs=("20ER2",), rows=100, seeds=range(1))
+def growth(
+    graphs: Graphs = ("50ER2", "100ER2", "200ER2", "500ER2", "1000ER2", "2000ER2", "5000ER2", "10000ER2"),
+    rows: SampleSize = 1_000,
+    seeds: Seeds = range(1),
+    seconds: Annotated[float | None, "time limit of a fit; without it: until it stops by itself"] = None,
+) -> Iterator[Row]:
+    """Yield CPU time and memory of whole fits."""
+    for graph in graphs:
+        for seed in seeds:
+            values, dag = simulated(graph, rows, seed)
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "table.npy"
+                np.save(path, values)
+                found = alone(path, seconds)
+            yield {
+                "graph": graph,
+                "columns": len(dag),
+                "n": rows,
+                "seed": seed,
+                "true_edges": int(dag.sum()),
+                "edges": int(found["dag"].sum()),
+                "penalty": found["penalty"],
+                "cpu_seconds": round(found["cpu_seconds"], 3),
+                "search_seconds": round(found["trace"][-1][0], 3),
+                "seconds": round(found["seconds"], 1),
+                "gib": round(found["gib"], 3),
+                "f1": round(f1(dag_to_cpdag(found["dag"]), dag_to_cpdag(dag)), 4),
+                "screening": found["screening"],
+                "stopped": found["stopped"],
+            }

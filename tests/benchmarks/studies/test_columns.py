@@ -1,0 +1,45 @@
+"""Internally standardised tables, and fits of them beside FLOP."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from benchmarks.gran_dag import Unavailable
+from benchmarks.studies import columns
+from drbo.graph import dag_to_cpdag, is_acyclic
+
+
+@pytest.mark.parametrize(("graph", "edges"), [("30ER2", 60), ("30ER1", 30), ("30hubs", None)])
+def test_columns_have_variance_one_and_are_regressions_of_their_causes(graph, edges):
+    values, dag = columns.simulated(graph, 2_000, 3)
+    assert is_acyclic(dag)
+    assert dag.sum() == edges or (edges is None and 29 <= dag.sum() <= 57)
+    assert values.std(axis=0) == pytest.approx(np.ones(30))
+    correlation = np.corrcoef(values.T)
+    for node in np.flatnonzero(dag.any(axis=0)):
+        parents = np.flatnonzero(dag[:, node])
+        slopes = np.linalg.solve(correlation[np.ix_(parents, parents)], correlation[parents, node])
+        assert (np.abs(slopes) > 0.02).all()
+    with pytest.raises(ValueError, match="must look like"):
+        columns.simulated("30SF2", 10, 0)
+
+
+def test_an_open_edge_counts_as_two_arrows():
+    chain = dag_to_cpdag(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]))
+    assert columns.f1(chain, chain) == 1.0
+    assert columns.f1(chain, np.zeros((3, 3), dtype=bool)) == 0.0
+
+
+def test_a_fit_is_measured_in_a_process_of_its_own():
+    (row,) = columns.growth(graphs=("8ER1",), rows=100, seeds=range(1))
+    assert row["cpu_seconds"] >= row["search_seconds"] > 0
+    assert row["columns"] == 8
+    assert row["screening"] == ""
+
+
+def test_without_flop_there_is_no_comparison(tmp_path):
+    path = tmp_path / "table.npy"
+    np.save(path, np.zeros((3, 2)))
+    with pytest.raises(Unavailable, match="FLOP"):
+        columns.flop("false" if not sys.platform.startswith("win") else sys.executable, path, 2.0)
