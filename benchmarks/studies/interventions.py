@@ -30,9 +30,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from benchmarks.gran_dag import Unavailable
+from benchmarks.intervention_tables import CONTROL, D, simulated
 from benchmarks.parameters import Names, Seeds
 from benchmarks.rows import Row
-from benchmarks.studies.intervention_tables import CONTROL, D, simulated
 from benchmarks.studies.real_tables import chamber, f1
 from benchmarks.studies.study import study
 from drbo import DrBO, Knowledge

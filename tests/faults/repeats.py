@@ -19,7 +19,7 @@ LOAD_PER_CORE = 2
 #: Evaluations of the scores that cost milliseconds; the others have no limit and take the route that is chosen.
 KERNEL_EVALS = 6
 KERNELS = ("gp", "gp-ev", "gp-nv")
-DISCRETE = ("bdeu", "bic-discrete")
+DISCRETE = ("bdeu", "bic-discrete", "discrete-experiments")
 
 
 def tables() -> dict[str, Any]:

@@ -111,6 +111,7 @@ def experiment_score(table: Table) -> ChosenScore:
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> from drbo.data.experiments import Experiments
     >>> runs = Experiments(np.repeat([0, 1], 10), ("control", "heated"))
     >>> coins = Table.from_array(np.random.default_rng(0).integers(2, size=(20, 2)))

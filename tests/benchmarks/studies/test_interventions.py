@@ -1,7 +1,8 @@
 import pytest
 
+from benchmarks import intervention_tables
 from benchmarks.gran_dag import Unavailable
-from benchmarks.studies import intervention_tables, interventions
+from benchmarks.studies import interventions
 from benchmarks.studies.interventions import (
     CONDITIONS,
     available,

@@ -9,7 +9,7 @@ import pickle
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import closing
 from dataclasses import dataclass
@@ -85,10 +85,16 @@ def held(digest: str, blob: bytes | None, n_threads: int) -> Any:
 @dataclass(eq=False)
 class _Piece:
     families: Families
+    rows: npt.NDArray[np.intp]  # where they stood before the cut
     with_score: bool = False
     losses: int = 0
     begun: "Future[Answer] | None" = None  # was given away before anybody waited for it
-    values: dict[bytes, float] | None = None  # by key, once they are known
+    values: npt.NDArray[np.float64] | None = None  # once they are known
+
+    def by_key(self) -> Iterator[tuple[bytes, float]]:
+        """Yield the key and the value of each family."""
+        assert self.values is not None
+        yield from zip(self.families.keys(), self.values.tolist(), strict=True)
 
 
 class Workers:
@@ -146,13 +152,21 @@ class Workers:
             done = self._probe(families, values)
         rest = families[done:] if done else families
         keys = rest.keys() if self._begun else []
-        begun = list(dict.fromkeys(self._begun[key] for key in keys if key in self._begun))
-        fresh = rest[np.array([key not in self._begun for key in keys])] if begun else rest
-        pieces = self._pieces(fresh)
-        if begun or len(pieces) > 1 or (pieces and self.timeout is not None):
-            values[done:] = self._elsewhere(begun + pieces, rest.keys())
-        elif pieces:
-            self._here(rest, values[done:])
+        awaited = [row for row, key in enumerate(keys) if key in self._begun]
+        begun = list(dict.fromkeys(self._begun[keys[row]] for row in awaited))
+        fresh = np.delete(np.arange(len(rest)), awaited)
+        pieces = self._pieces(rest[fresh] if begun else rest)
+        if not begun and len(pieces) <= 1 and self.timeout is None:
+            if pieces:
+                self._here(rest, values[done:])
+            return values
+        self._elsewhere(begun + pieces)
+        for piece in pieces:
+            values[done + fresh[piece.rows]] = piece.values
+        found = {key: value for piece in begun for key, value in piece.by_key()}
+        for row in awaited:
+            values[done + row] = found[keys[row]]
+            self._begun.pop(keys[row], None)
         return values
 
     def _here(self, families: Families, values: npt.NDArray[np.float64]) -> float:
@@ -195,16 +209,15 @@ class Workers:
         is one, because every piece that is under way then asks for the score.
         """
         if self.is_little(families) or not len(families):
-            return [_Piece(families)] if len(families) else []
+            return [_Piece(families, np.arange(len(families)))] if len(families) else []
         costs = (self.seconds_each or 0.0) * self.seconds.shares(families)
         total, many = costs.sum(), (PIECES_EACH if self.n_sent else 1) * n_workers(self.executor)
         wanted = max(int(np.ceil(total / MOST_SECONDS)), min(many, int(total / LEAST_SECONDS)), 1)
-        return [_Piece(families[rows]) for rows in cut(costs, wanted, self.score.cell or 1)]
+        return [_Piece(families[rows], rows) for rows in cut(costs, wanted, self.score.cell or 1)]
 
-    def _elsewhere(self, pieces: list[_Piece], keys: list[bytes]) -> list[float]:
-        """Give pieces to the executor until all are answered; return the values of some families in them."""
-        waiting, values = deque(piece for piece in pieces if piece.values is None), dict[bytes, float]()
-        deadline = current()
+    def _elsewhere(self, pieces: list[_Piece]) -> None:
+        """Give pieces to the executor until all are answered."""
+        waiting, deadline = deque(piece for piece in pieces if piece.values is None), current()
 
         def watch(running: "Running[Answer, _Piece]") -> None:
             deadline.check()
@@ -214,11 +227,6 @@ class Workers:
         with closing(dispatched(waiting, self._given, self.executor, watch, queued)) as answers:
             for piece, future in answers:
                 self._take(future, piece, waiting)
-        for piece in pieces:
-            values |= piece.values or {}
-        for key in keys:
-            self._begun.pop(key, None)
-        return [values[key] for key in keys]
 
     def _given(self, piece: _Piece) -> "Future[Answer]":
         """Return the future of a piece that was begun, or give it away now."""
@@ -251,7 +259,7 @@ class Workers:
         elif answer.values is None:
             raise ScoreError(answer.problem, hint="a local score must return a finite number for every family")
         else:
-            piece.values = dict(zip(piece.families.keys(), answer.values.tolist(), strict=True))
+            piece.values = answer.values
             self.n_sent += len(piece.families)
             self.seconds_each = answer.seconds / float(self.seconds.shares(piece.families).sum())
             self.seconds.note(piece.families, answer.seconds)

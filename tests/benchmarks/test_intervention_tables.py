@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.studies.intervention_tables import CONTROL, CONTROL_ROWS, EXPERIMENTS, MOST_PARENTS, ROWS, simulated
+from benchmarks.intervention_tables import CONTROL, CONTROL_ROWS, EXPERIMENTS, MOST_PARENTS, ROWS, simulated
 from drbo.graph import is_acyclic
 
 
