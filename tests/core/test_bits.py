@@ -40,7 +40,8 @@ def _steps(core, rng, d, weights):
     group, most = np.zeros(d, dtype=np.int64), np.full(d, d)
     rows, limits = np.full(d, 200.0), (np.ascontiguousarray(free), ~np.ones((d, d), dtype=bool))
     data = correlation[None], np.arange(d + 1)[None], group, rows, weights, none, none
-    steps = core.RegressionSteps(*data, prices, *limits, most, 1e-11, 1e-12)
+    everything = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)  # no lists of candidates
+    steps = core.RegressionSteps(*data, prices, *limits, most, 1e-11, 1e-12, *everything)
     nodes = np.arange(d)
     parents = np.stack([np.sort(rng.permutation(np.delete(nodes, node))[:9]) for node in nodes])
     return steps.expand(nodes, parents, np.arange(d) % 10)

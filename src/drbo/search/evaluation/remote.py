@@ -9,7 +9,7 @@ import pickle
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import closing
 from dataclasses import dataclass
@@ -91,11 +91,6 @@ class _Piece:
     begun: "Future[Answer] | None" = None  # was given away before anybody waited for it
     values: npt.NDArray[np.float64] | None = None  # once they are known
 
-    def by_key(self) -> Iterator[tuple[bytes, float]]:
-        """Yield the key and the value of each family."""
-        assert self.values is not None
-        yield from zip(self.families.keys(), self.values.tolist(), strict=True)
-
 
 class Workers:
     """A score, and an executor that computes it where that pays.
@@ -156,14 +151,15 @@ class Workers:
         begun = list(dict.fromkeys(self._begun[keys[row]] for row in awaited))
         fresh = np.delete(np.arange(len(rest)), awaited)
         pieces = self._pieces(rest[fresh] if begun else rest)
-        if not begun and len(pieces) <= 1 and self.timeout is None:
-            if pieces:
-                self._here(rest, values[done:])
+        if not begun and len(pieces) == 1 and self.timeout is None:
+            self._here(rest, values[done:])
             return values
-        self._elsewhere(begun + pieces)
-        for piece in pieces:
-            values[done + fresh[piece.rows]] = piece.values
-        found = {key: value for piece in begun for key, value in piece.by_key()}
+        found = dict[bytes, float]()
+        for piece in self._elsewhere(begun + pieces):
+            if piece in begun:
+                found |= zip(piece.families.keys(), np.asarray(piece.values), strict=True)
+            else:
+                values[done + fresh[piece.rows]] = piece.values
         for row in awaited:
             values[done + row] = found[keys[row]]
             self._begun.pop(keys[row], None)
@@ -215,8 +211,8 @@ class Workers:
         wanted = max(int(np.ceil(total / MOST_SECONDS)), min(many, int(total / LEAST_SECONDS)), 1)
         return [_Piece(families[rows], rows) for rows in cut(costs, wanted, self.score.cell or 1)]
 
-    def _elsewhere(self, pieces: list[_Piece]) -> None:
-        """Give pieces to the executor until all are answered."""
+    def _elsewhere(self, pieces: list[_Piece]) -> list[_Piece]:
+        """Give pieces to the executor until all are answered, and return them."""
         waiting, deadline = deque(piece for piece in pieces if piece.values is None), current()
 
         def watch(running: "Running[Answer, _Piece]") -> None:
@@ -227,6 +223,7 @@ class Workers:
         with closing(dispatched(waiting, self._given, self.executor, watch, queued)) as answers:
             for piece, future in answers:
                 self._take(future, piece, waiting)
+        return pieces
 
     def _given(self, piece: _Piece) -> "Future[Answer]":
         """Return the future of a piece that was begun, or give it away now."""
@@ -265,8 +262,7 @@ class Workers:
             self.seconds.note(piece.families, answer.seconds)
 
     def _lost(self, piece: _Piece, error: BaseException) -> None:
-        self.n_lost += 1
-        piece.losses += 1
+        self.n_lost, piece.losses = self.n_lost + 1, piece.losses + 1
         if isinstance(error, BrokenExecutor):  # a ProcessPoolExecutor never recovers
             raise gone(error) from error
         if piece.losses >= MAX_LOSSES:
@@ -274,13 +270,12 @@ class Workers:
             raise _lost_for_good(self.score, piece, why) from error
 
     def _check_timeout(self, running: "Running[Answer, _Piece]") -> None:
-        if self.timeout is None:
-            return
+        limit = self.timeout or np.inf
         for future, (piece, since) in running.items():
-            late = time.monotonic() - since - self.timeout * len(piece.families)
+            late = time.monotonic() - since - limit * len(piece.families)
             if late > 0 and not future.done():
                 raise ScoreError(
-                    f"score '{self.score.name}' did not return within {self.timeout:g} s per family for "
+                    f"score '{self.score.name}' did not return within {limit:g} s per family for "
                     f"{family_words(self.score, piece.families, 0)}"
                     + (f" and {len(piece.families) - 1} more" if len(piece.families) > 1 else ""),
                     hint="raise score_timeout, or check why the score hangs",
@@ -298,9 +293,8 @@ def _pickled(score: Score) -> bytes:
 
 
 def _lost_for_good(score: Score, piece: _Piece, why: str) -> WorkerError:
-    words, others = family_words(score, piece.families, 0), len(piece.families) - 1
-    more = f" and {others} more families" if others else ""
+    more = f" and {len(piece.families) - 1} more families" if len(piece.families) > 1 else ""
     return WorkerError(
-        f"the worker of {words}{more} was lost {MAX_LOSSES} times: {why}",
+        f"the worker of {family_words(score, piece.families, 0)}{more} was lost {MAX_LOSSES} times: {why}",
         hint="check whether this family needs more memory than a worker has; 'drbo resume' continues a saved search",
     )
