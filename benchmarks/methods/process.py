@@ -62,6 +62,8 @@ class Worker:
         while self._connection.poll(max(0.0, deadline - time.monotonic())):
             message = self._connection.recv()
             if isinstance(message, Answer):
+                if message.seconds > limit:  # it came while nobody looked
+                    break
                 return replace(message, steps=tuple(steps))
             steps.append(message)
         self._end()
