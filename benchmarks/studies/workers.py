@@ -67,7 +67,7 @@ def place(name: str) -> Iterator[Executor | None]:
     else:
         import distributed
 
-        cluster = distributed.LocalCluster(int(count), threads_per_worker=1, dashboard_address=None)
+        cluster = distributed.LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=None)
         with cluster, distributed.Client(cluster, set_as_default=False) as client:
             executor = client.get_executor(pure=False)
             _warm(executor, int(count))

@@ -331,7 +331,7 @@ def dask(times: int, every: float = 15.0) -> dict[str, Any]:
         found = DrBO(checkpoint=Path(place), **options).fit(x).result_
         alone, at_home = fingerprint(found) + state_digest(Path(place)), time.monotonic() - start
     killed, runs, same = 0, 0, 0
-    cluster = distributed.LocalCluster(4, threads_per_worker=1, dashboard_address=None, silence_logs=60)
+    cluster = distributed.LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None, silence_logs=60)
     with cluster, distributed.Client(cluster) as client:
         while killed < times:
             with tempfile.TemporaryDirectory() as place:
