@@ -1,6 +1,7 @@
 """Fits of streams and of shared moments on the command line."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -174,8 +175,8 @@ def test_workers_and_pieces_decide_nothing(run: Run, chain: Path, monkeypatch: p
     for more in ((), ("--workers", "2")):
         assert run(*words, *more, "-o", f"{len(more)}.npz").exit_code == 0
     assert Path("0.npz").read_bytes() == Path("2.npz").read_bytes()
-    one, other = (run("fit", "parts", "-q", *more) for more in ((), ("--workers", "2")))
-    assert one.stdout == other.stdout
+    one, other = (run("fit", "parts", "-q", *more).stdout for more in ((), ("--workers", "2")))
+    assert re.sub(r"[\d.]+ s\n", "", one) == re.sub(r"[\d.]+ s\n", "", other)  # but for the seconds
 
 
 def test_an_error_of_a_worker_names_file_and_block(run: Run, chain: Path) -> None:
