@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO
+from drbo.data import advice
 from drbo.data.advice import TableError, look_at
 from drbo.errors import DataError
 
@@ -49,6 +50,12 @@ def test_columns_that_are_hardly_meant_to_be_used(good, rng, name, make, words, 
 )
 def test_columns_that_can_be_meant(good, rng, name, make):
     assert look_at(good.assign(**{name: make(len(good), rng)})).problems == ()
+
+
+def test_a_value_that_fills_the_first_rows_alone_is_no_problem(rng):
+    n = 2 * advice.LOOKED_AT
+    frame = pd.DataFrame({"x": rng.normal(size=n), "run": np.repeat(["plain", "heated"], n // 2)})
+    assert look_at(frame).problems == ()
 
 
 def test_codes_are_no_problem_where_all_columns_are_discrete(rng):

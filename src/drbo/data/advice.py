@@ -211,12 +211,11 @@ def _counter(name: str, values: npt.NDArray[np.float64]) -> list[Problem]:
 
 def _rare(name: str, values: npt.NDArray[np.float64]) -> list[Problem]:
     """Name a column with the same value in nearly all rows; one that is the same in all rows is refused elsewhere."""
-    some = values[:LOOKED_AT]
     low, high = float(values.min()), float(values.max())
     if is_constant(low, high):
         return []
-    _, counts = np.unique(some, return_counts=True)
-    share = float(counts.max()) / len(some)
+    found, counts = np.unique(values[:: -(-len(values) // LOOKED_AT)], return_counts=True)  # rows may be sorted
+    share = float(np.mean(values == found[counts.argmax()]))
     if share < NEARLY_CONSTANT:
         return []
     return [Problem(name, f"column '{name}' has the same value in {100 * share:.1f}% of the rows", "drop", False)]
