@@ -1,7 +1,7 @@
 """Tables whose rows are not held in memory: streams of large files, and moments that others share."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -9,7 +9,8 @@ import click
 
 from drbo.cli.messages import say
 from drbo.cli.table_options import SEPARATOR_WORDS, read_frame
-from drbo.errors import SettingsError
+from drbo.deadline import OutOfTimeError, current
+from drbo.errors import SettingsError, TimeLimitError
 from drbo.progress import under_way
 
 if TYPE_CHECKING:
@@ -61,6 +62,17 @@ def rows_or_sample(path: Path, options: Mapping[str, Any]) -> tuple["pd.DataFram
         how = reading(options)
         with closing(frame for file in files_of(path) for frame in frames_of(file, how)) as frames:
             return sampled(frames)
+
+
+@contextmanager
+def in_time(hint: str) -> Iterator[None]:
+    """Say so where the time is over before a table is read to its end."""
+    try:
+        yield
+    except OutOfTimeError as error:
+        if current().reason == "interrupted":
+            raise
+        raise TimeLimitError(f"{error}: the table was not read to its end", hint=hint) from error
 
 
 class Unread(NamedTuple):

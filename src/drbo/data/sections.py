@@ -20,9 +20,10 @@ from drbo.data.kept_rows import Kept, KeptRows
 from drbo.data.moments_file import is_moments_file, load_moments
 from drbo.data.parquet_groups import Run, batches_of, runs_of, schema_of
 from drbo.data.pattern_moments import PatternSums
-from drbo.data.pieces import PARQUET, Reading, chosen_columns, frames_of, named
+from drbo.data.pieces import PARQUET, Reading, chosen_columns, frames_of, named, naming_blocks
 from drbo.data.resamples import ResampledSums
 from drbo.data.table_moments import TableMoments, block_rows, summed
+from drbo.deadline import current
 from drbo.errors import DataError
 
 if TYPE_CHECKING:
@@ -147,11 +148,12 @@ def _of_frames(
 def _of_parquet(section: Section, names: Sequence[str]) -> Generator[Floats]:
     assert section.run is not None
     place = section.start
-    for batch in batches_of(section.path, names, section.run):
+    size = block_rows(len(names))
+    for batch in naming_blocks(batches_of(section.path, names, section.run), section.path, place, size):
         values = np.empty((batch.num_rows, len(names)), order="F")
         for j, name in enumerate(names):
             values[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
-        block = place // block_rows(len(names)) + 1
+        block = place // size + 1
         yield _finite(
             values, names, f"file '{section.path}', block {block} (rows {place} to {place + len(values) - 1})"
         )
@@ -207,5 +209,6 @@ def _ahead(pieces: Iterator[Floats]) -> Generator[Floats]:
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(next, pieces, None)
         while (piece := waiting.result()) is not None:
+            current().check()
             waiting = pool.submit(next, pieces, None)
             yield piece

@@ -284,7 +284,7 @@ def _totals(archive: zipfile.ZipFile, values: Any, names: tuple[str, ...], path:
         return None
     raw = read_member(archive, "totals", f"{path} totals", kinds="u", limit=MAX_TABLE_BYTES)
     first = read_member(archive, "first", f"{path} first", kinds="f", limit=MAX_TABLE_BYTES)
-    totals, _ = moments_of_bytes(raw.tobytes(), f"{path} totals")
+    totals = moments_of_bytes(raw.tobytes(), f"{path} totals").totals
     if totals.names != names or (first.size and (first.ndim != 2 or first.shape[1:] != values.shape[1:])):
         raise CheckpointError(f"{path} does not match its description", hint=HINT)
     return replace(totals, sample=values, first=first)
