@@ -179,6 +179,28 @@ def test_workers_and_pieces_decide_nothing(run: Run, chain: Path, monkeypatch: p
     assert re.sub(r"[\d.]+ s\n", "", one) == re.sub(r"[\d.]+ s\n", "", other)  # but for the seconds
 
 
+def test_splines_are_fitted_from_two_passes(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 3_000))
+    frame = pd.DataFrame({"a": a, "b": b, "c": a**2 + b + rng.normal(size=3_000)})
+    frame.to_csv("bent.csv", index=False)
+    whole = run("fit", "bent.csv", "--score", "splines", "--json")
+    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 1)
+    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 1_000)
+    command = ("fit", "bent.csv", "--stream", "--score", "splines", "--bootstrap", "3")
+    done = run(*command, "-o", "out", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert "3,000 rows, 3 columns, read piece by piece twice; 1,000 of them" in done.stderr
+    found, same = json.loads(done.stdout), json.loads(whole.stdout)
+    assert [edge["source"] + edge["target"] for edge in found["edges"]] == ["ac", "bc"]
+    assert found["score"] == pytest.approx(same["score"], rel=0.02)
+    assert "knots of splines are quantiles of a random sample of 1,000 rows" in run("report", "out").stdout + str(found)
+    again = run("resume", "out", "--json")
+    assert json.loads(again.stdout)["score"] == found["score"]
+    workers = run(*command, "--workers", "1", "--json")
+    assert json.loads(workers.stdout)["score"] == found["score"]
+
+
 def test_an_error_of_a_worker_names_file_and_block(run: Run, chain: Path) -> None:
     pytest.importorskip("pyarrow")
     frame = pd.read_csv(chain)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -114,7 +115,8 @@ def rows_unread(
         drawn = f"{len(totals.sample):,} of them, drawn at random," if len(totals.sample) < totals.n else "all of them"
         kept = f"; {drawn} were kept" if totals.sample.size else ""
         many = f"{len(files)} files" if len(files) > 1 else f"{files[0]}"
-        read = "moments" if all(shared) else f"read piece by piece{why}"
+        times = " twice" if totals.bases is not None else ""
+        read = "moments" if all(shared) else f"read piece by piece{times}{why}"
         say(f"{many}: {totals.n + totals.dropped:,} rows, {len(totals.names)} columns, {read}{kept}")
     return Unread(totals, resampling=_resampling(options, "bootstrap"))
 
@@ -125,10 +127,15 @@ def _totals(
     """Return the moments of files, with a sample of the rows if all of them are seen here."""
     from drbo.data.stream import in_turn, streamed
 
-    totals = streamed(
-        files, how, keep_rows=whole, keep_patterns=whole and options["missing"] == "em", seed=options["seed"],
-        resamples=options["bootstrap"] or 0, spread=spread or in_turn,
-    )  # fmt: skip
+    passed = partial(
+        streamed, files, how, seed=options["seed"], resamples=options["bootstrap"] or 0, spread=spread or in_turn
+    )
+    totals = passed(keep_rows=whole, keep_patterns=whole and options["missing"] == "em")
+    if whole and options["score"] == "splines" and not totals.all_kept:
+        from drbo.scores.curves import Curves
+
+        curves = Curves.of_sample(totals.sample)
+        totals = totals.with_bases(passed(bases=curves), curves.widths)
     if options["bootstrap"] is not None and not totals.all_kept:
         from drbo.claims.resampling import Resampling
 

@@ -105,7 +105,7 @@ class Lines:
             raise DataError(
                 f"file '{self.path}' ends within line {self._n_lines + _line_ends(block, len(block)) + 1}: it may have "
                 "been cut off",
-                hint="write or download it again; if it is complete, end its last line, for example with 'echo >> FILE'",
+                hint="write or download it again; if it is complete, end its last line: 'echo >> FILE' does it",
             )
         if not self.first and not self._begin(block, last):
             return (len(block) if last else 0 if block.strip() else _last_line_end(block)), 0

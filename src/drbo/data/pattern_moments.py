@@ -95,7 +95,8 @@ def estimated(totals: TableMoments) -> TableMoments:
     return replace(
         totals, n=n, shift=low, offset=mean * spread, products=n * covariance * np.outer(spread, spread),
         low=_extreme(np.fmin, parts, places, "low"), high=_extreme(np.fmax, parts, places, "high"),
-        missing=np.zeros_like(totals.missing), dropped=0, worth=effective(pairs) / n, patterns=(), resamples=None,
+        missing=np.zeros_like(totals.missing), dropped=0, worth=effective(pairs) / n, patterns=(),
+        resamples=None, bases=None,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,17 @@ class Section:
     run: Run | None = None  # of row groups of a Parquet file; None: all that the file has
 
 
+class Bases(Protocol):
+    """Functions of the columns of a table, which are summed up in place of the columns."""
+
+    @property
+    def widths(self) -> npt.NDArray[np.intp]:
+        """Functions of each column (d,)."""
+
+    def __call__(self, rows: Floats, /) -> Floats:
+        """Return the values (n, D) of all functions for some rows (n, d)."""
+
+
 class Part(NamedTuple):
     """What is known of a section once it is read."""
 
@@ -61,18 +72,20 @@ class SectionSums:
     keep_patterns: bool
     seed: int
     resamples: int
+    bases: Bases | None = None
 
     def __call__(self, section: Section, threshold: float) -> Part:
         """Return the sums of a section, and the rows that are kept."""
         if is_moments_file(section.path):
             return Part(load_moments(section.path), None, None)
-        d = len(self.names)
+        names = self.names if self.bases is None else names_of_bases(self.names, self.bases.widths)
+        d = len(names)
         kept = KeptRows(d, self.seed, threshold=threshold, n_before=section.n_before) if self.keep_rows else None
         patterns = PatternSums(self.names) if self.keep_patterns else None
         resampled = ResampledSums(d, self.resamples, self.seed) if self.resamples else None
         with self._rows(section) as rows:
             totals = summed(
-                self.names, rows, place=section.start, resampled=resampled,
+                names, rows if self.bases is None else map(self.bases, rows), place=section.start, resampled=resampled,
                 incomplete=None if patterns is None else patterns.see, **({} if kept is None else {"see": kept.see}),
             )  # fmt: skip
         return Part(totals, None if kept is None else kept.kept(), patterns)
@@ -101,6 +114,17 @@ def names_of(path: Path, how: Reading) -> tuple[str, ...]:
         return chosen_columns(schema_of(path).names, how, path)
     with closing(frames_of(path, how)) as pieces:
         return tuple(next(pieces).columns)
+
+
+def names_of_bases(names: Sequence[str], widths: npt.NDArray[np.intp]) -> tuple[str, ...]:
+    """Return names for the functions of columns.
+
+    Examples
+    --------
+    >>> names_of_bases(["a", "b"], np.array([2, 1]))
+    ('a~0', 'a~1', 'b~0')
+    """
+    return tuple(f"{name}~{k}" for name, width in zip(names, widths, strict=True) for k in range(width))
 
 
 def sections_of(path: Path, names: Sequence[str], first: Path, how: Reading, n_before: int) -> list[Section]:

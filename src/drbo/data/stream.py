@@ -12,7 +12,7 @@ from drbo.data.kept_rows import KeptRows
 from drbo.data.moments_file import Begun, Stamp
 from drbo.data.pattern_moments import PatternSums
 from drbo.data.pieces import Reading
-from drbo.data.sections import Part, Section, SectionSums, names_of, sections_of
+from drbo.data.sections import Bases, Part, Section, SectionSums, names_of, sections_of
 from drbo.data.table_moments import TableMoments
 from drbo.errors import DataError
 
@@ -41,6 +41,7 @@ def streamed(
     keep_patterns: bool = False,
     seed: int = 0,
     resamples: int = 0,
+    bases: Bases | None = None,
     begun: Begun | None = None,
     tell: Callable[[Begun], None] = lambda _: None,
     spread: Spread = in_turn,
@@ -53,6 +54,7 @@ def streamed(
     keep_rows : keep the first rows and a random sample, drawn with the ``seed``: for checks of residuals.
     keep_patterns : sum up incomplete rows too, those with the same missing cells together: for EM.
     resamples : so many resamples of the rows are drawn with the ``seed`` and summed up in the same pass.
+    bases : functions of the columns, whose moments are returned in place of those of the columns.
     begun : what an earlier pass had summed up when it ended; the files must not have changed since.
     tell : called after every section with what is summed up by then.
     spread : calls the function that sums up a section; its order of answers is that of the sections.
@@ -64,7 +66,7 @@ def streamed(
     kept = KeptRows(len(names), seed) if keep_rows else None
     patterns = PatternSums(names) if keep_patterns else None
     seen = _Seen()
-    work = SectionSums(names, paths[0], how, keep_rows, keep_patterns, seed, resamples)
+    work = SectionSums(names, paths[0], how, keep_rows, keep_patterns, seed, resamples, bases)
     for section, part in zip(plan.sections, spread(work, _Arguments(plan.sections, kept)), strict=True):
         seen.check(part.totals, section.path)
         total = part.totals if total is None else total.joined(part.totals)

@@ -55,6 +55,8 @@ def checked_totals(
     if codes:
         named = ", ".join(f"'{name}'" for name in codes[:SHOWN]) + (", ..." if len(codes) > SHOWN else "")
         notes.append(f"whole numbers in a small range are treated as numbers, not as categories: {named}")
+    if totals.bases is not None:
+        notes.append(f"the knots of splines are quantiles of a random sample of {len(totals.sample):,} rows")
     if totals.n < d:
         notes.append(f"there are fewer rows ({totals.n}) than columns ({d}): expect false edges")
     return table, tuple(notes)

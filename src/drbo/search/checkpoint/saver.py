@@ -244,6 +244,9 @@ def _write_table(folder: Path, table: Table) -> str:
     rows |= {} if table.experiments is None else {"experiments": table.experiments.codes.astype("<i8")}
     if (totals := table.totals) is not None:
         rows |= {"totals": np.frombuffer(moments_bytes(totals), dtype=np.uint8), "first": totals.first}
+        if totals.bases is not None:
+            rows |= {"bases": np.frombuffer(moments_bytes(totals.bases), dtype=np.uint8)}
+            rows |= {"widths": totals.widths.astype("<i8")}
     path = folder / TABLE
     make_folder(folder)
     try:
@@ -287,7 +290,15 @@ def _totals(archive: zipfile.ZipFile, values: Any, names: tuple[str, ...], path:
     totals = moments_of_bytes(raw.tobytes(), f"{path} totals").totals
     if totals.names != names or (first.size and (first.ndim != 2 or first.shape[1:] != values.shape[1:])):
         raise CheckpointError(f"{path} does not match its description", hint=HINT)
-    return replace(totals, sample=values, first=first)
+    totals = replace(totals, sample=values, first=first)
+    if "bases.npy" not in archive.namelist():
+        return totals
+    raw = read_member(archive, "bases", f"{path} bases", kinds="u", limit=MAX_TABLE_BYTES)
+    bases = moments_of_bytes(raw.tobytes(), f"{path} bases").totals
+    widths = read_member(archive, "widths", f"{path} widths", shape=(len(names),), dtype="<i8")
+    if (widths < 1).any() or widths.sum() != len(bases.names):
+        raise CheckpointError(f"{path} does not match its description", hint=HINT)
+    return totals.with_bases(bases, widths.astype(np.intp))
 
 
 def _experiments(codes: Any, about: dict[str, Any], path: Path) -> Experiments | None:
