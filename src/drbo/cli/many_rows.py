@@ -91,9 +91,10 @@ def rows_unread(
 
     ``spread`` sums up several parts of the files at a time; None: one after the other.
     """
+    from drbo.data.grouped import counts_of
     from drbo.data.moments_file import is_moments_file
     from drbo.data.pieces import frames_of, is_too_large
-    from drbo.data.row_counts import counted, is_discrete
+    from drbo.data.row_counts import is_discrete
 
     shared = [is_moments_file(path) for path in paths]
     large = len(paths) == 1 and not shared[0] and str(paths[0]) != "-" and is_too_large(paths[0], max_memory)
@@ -104,8 +105,7 @@ def rows_unread(
     files, how = files_for(paths, options), reading(options)
     why = ": a fit in memory would take more than max_memory" if large and not options["stream"] else ""
     if not any(shared) and (first := next(frames_of(files[0], how), None)) is not None and is_discrete(first):
-        with closing(frame for file in files for frame in frames_of(file, how)) as frames:
-            found = counted(frames, paths[0])
+        found = counts_of(files, how, paths[0])
         if not quiet:
             size = f"{found.counts.sum():,} rows, {found.rows.shape[1]} columns"
             say(f"{paths[0]}: {size}, read piece by piece{why}; {len(found.counts):,} different rows were counted")

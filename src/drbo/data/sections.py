@@ -176,7 +176,9 @@ def _of_parquet(section: Section, names: Sequence[str]) -> Generator[Floats]:
     for batch in naming_blocks(batches_of(section.path, names, section.run), section.path, place, size):
         values = np.empty((batch.num_rows, len(names)), order="F")
         for j, name in enumerate(names):
-            values[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
+            column = batch.column(name)
+            # Where no cell is missing, by the way on which pyarrow does not import pandas.
+            values[:, j] = column.to_numpy(zero_copy_only=False) if column.null_count else np.from_dlpack(column)
         block = place // size + 1
         yield _finite(
             values, names, f"file '{section.path}', block {block} (rows {place} to {place + len(values) - 1})"
