@@ -152,17 +152,10 @@ def _check_options(options: Mapping[str, Any]) -> None:
                 f"--{name} needs all rows in memory, but only sums over these rows are kept",
                 hint="omit it, or use a sample of the rows as one table",
             )
-    if options["bootstrap"] is None:
-        return
-    if options["resampling"] != "bootstrap":
+    if options["bootstrap"] is not None and options["resampling"] != "bootstrap":
         raise SettingsError(
             f"--resampling {options['resampling']} needs all rows in memory, but only sums over these rows are kept",
             hint="use --resampling bootstrap",
-        )
-    if options["missing"] == "em":
-        raise SettingsError(
-            "--bootstrap cannot be combined with --missing em for rows that are only summed up",
-            hint="use --missing drop",
         )
 
 

@@ -81,7 +81,7 @@ class SectionSums:
         names = self.names if self.bases is None else names_of_bases(self.names, self.bases.widths)
         d = len(names)
         kept = KeptRows(d, self.seed, threshold=threshold, n_before=section.n_before) if self.keep_rows else None
-        patterns = PatternSums(self.names) if self.keep_patterns else None
+        patterns = PatternSums(self.names, self.resamples, self.seed) if self.keep_patterns else None
         resampled = ResampledSums(d, self.resamples, self.seed) if self.resamples else None
         with self._rows(section) as rows:
             totals = summed(

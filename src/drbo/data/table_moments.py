@@ -169,13 +169,13 @@ def summed(
     *,
     place: int = 0,
     see: Callable[[Floats, int], None] = lambda _rows, _place: None,
-    incomplete: Callable[[Floats], None] | None = None,
+    incomplete: Callable[[Floats, int], None] | None = None,
     resampled: ResampledSums | None = None,
 ) -> TableMoments:
     """Return the moments of the rows of one file, whatever the size of the pieces in which they come.
 
     ``see`` is shown the complete rows of every block, with the row of the file at which it begins (the first one of all
-    at ``place``), ``incomplete`` every block with a missing cell. ``resampled`` adds up resamples of the rows.
+    at ``place``), and ``incomplete`` every block with a missing cell. ``resampled`` adds up resamples of the rows.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def summed(
             part = of_block(tuple(names), block)
             total = total.joined(part)
             if part.dropped and incomplete is not None:
-                incomplete(block)
+                incomplete(block, place)
             rows = block if not part.dropped else block[~np.isnan(block).any(axis=1)]
             see(rows, place)
             if resampled is not None:
