@@ -60,6 +60,7 @@ class TableMoments:
     resamples: Resamples | None = None  # of the same rows, drawn while they were read
     sample: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (k, d) some of the rows, drawn at random
     first: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (m, d) the first rows
+    levels: tuple[tuple[str, ...] | None, ...] = ()  # (d,) the categories of columns that hold their codes
     bases: "TableMoments | None" = None  # of functions of the columns, those of the first column first
     widths: npt.NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # (d,) functions of each
 
@@ -151,6 +152,7 @@ class TableMoments:
             products=np.ascontiguousarray(self.products[np.ix_(columns, columns)]),
             **{name: getattr(self, name)[columns] for name in ("shift", "offset", "low", "high", "whole", "missing")},
             resamples=None if self.resamples is None else self.resamples.take(columns),
+            levels=tuple(self.levels[j] for j in columns) if self.levels else (),
             **{name: rows[:, columns] for name in ("sample", "first") if (rows := getattr(self, name)).size},
             **({} if self.bases is None else self._bases_of(columns)),
         )
