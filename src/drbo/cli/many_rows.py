@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from drbo.data.pieces import Reading
+    from drbo.data.sections import Bases
     from drbo.data.stream import Spread
     from drbo.data.table_moments import TableMoments
 
@@ -91,6 +93,7 @@ def rows_unread(
 
     ``spread`` sums up several parts of the files at a time; None: one after the other.
     """
+    from drbo.data.coded import levels_of
     from drbo.data.grouped import counts_of
     from drbo.data.moments_file import is_moments_file
     from drbo.data.pieces import frames_of, is_too_large
@@ -104,18 +107,21 @@ def rows_unread(
     check_different(paths)
     files, how = files_for(paths, options), reading(options)
     why = ": a fit in memory would take more than max_memory" if large and not options["stream"] else ""
-    if not any(shared) and (first := next(frames_of(files[0], how), None)) is not None and is_discrete(first):
+    first = None if any(shared) else next(frames_of(files[0], how), None)
+    if first is not None and is_discrete(first):
         found = counts_of(files, how, paths[0])
         if not quiet:
             size = f"{found.counts.sum():,} rows, {found.rows.shape[1]} columns"
             say(f"{paths[0]}: {size}, read piece by piece{why}; {len(found.counts):,} different rows were counted")
         return Unread(found.rows, found.counts, _resampling(options, "counted"))
+    if not any(shared) and first is not None:
+        how = replace(how, levels=levels_of(files, how, first))
     totals = _totals(files, how, options, whole=not any(shared), spread=spread)
     if not quiet:
         drawn = f"{len(totals.sample):,} of them, drawn at random," if len(totals.sample) < totals.n else "all of them"
         kept = f"; {drawn} were kept" if totals.sample.size else ""
         many = f"{len(files)} files" if len(files) > 1 else f"{files[0]}"
-        times = " twice" if totals.bases is not None else ""
+        times = "" if totals.bases is None else " three times" if how.levels else " twice"
         read = "moments" if all(shared) else f"read piece by piece{times}{why}"
         say(f"{many}: {totals.n + totals.dropped:,} rows, {len(totals.names)} columns, {read}{kept}")
     return Unread(totals, resampling=_resampling(options, "bootstrap"))
@@ -131,17 +137,29 @@ def _totals(
         streamed, files, how, seed=options["seed"], resamples=options["bootstrap"] or 0, spread=spread or in_turn
     )
     totals = passed(keep_rows=whole, keep_patterns=whole and options["missing"] == "em")
-    if whole and options["score"] == "splines" and not totals.all_kept:
-        from drbo.scores.curves import Curves
-
-        curves = Curves.of_sample(totals.sample)
-        totals = totals.with_bases(passed(bases=curves), curves.widths)
+    if how.levels:
+        totals = replace(totals, levels=tuple(dict(how.levels).get(name) for name in totals.names))
+    if (bases := None if totals.all_kept or not whole else _bases(totals, options["score"])) is not None:
+        totals = totals.with_bases(passed(bases=bases), bases.widths)
     if options["bootstrap"] is not None and not totals.all_kept:
         from drbo.claims.resampling import Resampling
 
         drawn = 0 if totals.resamples is None else len(totals.resamples)
         Resampling(options["bootstrap"], drawn=drawn).check(totals.n)  # before the search, not after it
     return totals
+
+
+def _bases(totals: "TableMoments", score: str) -> "Bases | None":
+    """Return functions of the columns that a score needs the sums of; None: it needs none."""
+    if totals.levels:
+        from drbo.data.coded import Indicators
+
+        return Indicators(totals.levels)
+    if score != "splines":
+        return None
+    from drbo.scores.curves import Curves
+
+    return Curves.of_sample(totals.sample)
 
 
 def _check_options(options: Mapping[str, Any]) -> None:
@@ -152,17 +170,10 @@ def _check_options(options: Mapping[str, Any]) -> None:
                 f"--{name} needs all rows in memory, but only sums over these rows are kept",
                 hint="omit it, or use a sample of the rows as one table",
             )
-    if options["bootstrap"] is None:
-        return
-    if options["resampling"] != "bootstrap":
+    if options["bootstrap"] is not None and options["resampling"] != "bootstrap":
         raise SettingsError(
             f"--resampling {options['resampling']} needs all rows in memory, but only sums over these rows are kept",
             hint="use --resampling bootstrap",
-        )
-    if options["missing"] == "em":
-        raise SettingsError(
-            "--bootstrap cannot be combined with --missing em for rows that are only summed up",
-            hint="use --missing drop",
         )
 
 

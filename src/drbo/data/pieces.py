@@ -27,13 +27,17 @@ COPIES = 8
 
 @dataclass(frozen=True)
 class Reading:
-    """How text is read, and which columns are used: all but ``drop``, or ``columns`` alone."""
+    """How text is read, and which columns are used: all but ``drop``, or ``columns`` alone.
+
+    Columns with ``levels`` hold categories, which are read as their places among these.
+    """
 
     separator: str | None = None
     header: bool = True
     encoding: str | None = None
     columns: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+    levels: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class Named(NamedTuple):

@@ -64,7 +64,7 @@ def streamed(
     names = names_of(paths[0], how) if total is None else total.names
     plan = _Plan(paths, begun, names, how)
     kept = KeptRows(len(names), seed) if keep_rows else None
-    patterns = PatternSums(names) if keep_patterns else None
+    patterns = PatternSums(names, resamples, seed) if keep_patterns else None
     seen = _Seen()
     work = SectionSums(names, paths[0], how, keep_rows, keep_patterns, seed, resamples, bases)
     for section, part in zip(plan.sections, spread(work, _Arguments(plan.sections, kept)), strict=True):

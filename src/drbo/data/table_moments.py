@@ -60,6 +60,7 @@ class TableMoments:
     resamples: Resamples | None = None  # of the same rows, drawn while they were read
     sample: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (k, d) some of the rows, drawn at random
     first: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (m, d) the first rows
+    levels: tuple[tuple[str, ...] | None, ...] = ()  # (d,) the categories of columns that hold their codes
     bases: "TableMoments | None" = None  # of functions of the columns, those of the first column first
     widths: npt.NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # (d,) functions of each
 
@@ -151,6 +152,7 @@ class TableMoments:
             products=np.ascontiguousarray(self.products[np.ix_(columns, columns)]),
             **{name: getattr(self, name)[columns] for name in ("shift", "offset", "low", "high", "whole", "missing")},
             resamples=None if self.resamples is None else self.resamples.take(columns),
+            levels=tuple(self.levels[j] for j in columns) if self.levels else (),
             **{name: rows[:, columns] for name in ("sample", "first") if (rows := getattr(self, name)).size},
             **({} if self.bases is None else self._bases_of(columns)),
         )
@@ -169,13 +171,13 @@ def summed(
     *,
     place: int = 0,
     see: Callable[[Floats, int], None] = lambda _rows, _place: None,
-    incomplete: Callable[[Floats], None] | None = None,
+    incomplete: Callable[[Floats, int], None] | None = None,
     resampled: ResampledSums | None = None,
 ) -> TableMoments:
     """Return the moments of the rows of one file, whatever the size of the pieces in which they come.
 
     ``see`` is shown the complete rows of every block, with the row of the file at which it begins (the first one of all
-    at ``place``), ``incomplete`` every block with a missing cell. ``resampled`` adds up resamples of the rows.
+    at ``place``), and ``incomplete`` every block with a missing cell. ``resampled`` adds up resamples of the rows.
 
     Examples
     --------
@@ -190,7 +192,7 @@ def summed(
             part = of_block(tuple(names), block)
             total = total.joined(part)
             if part.dropped and incomplete is not None:
-                incomplete(block)
+                incomplete(block, place)
             rows = block if not part.dropped else block[~np.isnan(block).any(axis=1)]
             see(rows, place)
             if resampled is not None:

@@ -23,7 +23,6 @@ from drbo.data.files import MAX_ARRAY_BYTES, file_digest, read_bytes, read_membe
 from drbo.data.moments_file import moments_bytes, moments_of_bytes
 from drbo.data.prepare import Prepared
 from drbo.data.table import Table
-from drbo.data.table_moments import TableMoments
 from drbo.errors import CheckpointError, DataError, DrboError, ResultError
 from drbo.knowledge import Knowledge
 from drbo.search.base import Search
@@ -272,7 +271,7 @@ def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
     if not fits or values.dtype != np.float64 or not set(names) <= set(about["columns"]):
         raise CheckpointError(f"{path} does not match its description", hint=HINT)
     values = values if is_large(*values.shape) else np.ascontiguousarray(values)
-    rows[3] = _totals(archive, values, names, path)
+    rows[3] = _totals(archive, values, names, levels, path)
     table = Table(values, names, kinds, levels, *rows)
     try:
         recheck(table)
@@ -281,7 +280,7 @@ def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
     return table
 
 
-def _totals(archive: zipfile.ZipFile, values: Any, names: tuple[str, ...], path: Path) -> TableMoments | None:
+def _totals(archive: zipfile.ZipFile, values: Any, names: tuple[str, ...], levels: Any, path: Path) -> Any:
     """Return the moments of all rows, where only a sample of the rows was saved."""
     if "totals.npy" not in archive.namelist():
         return None
@@ -290,7 +289,7 @@ def _totals(archive: zipfile.ZipFile, values: Any, names: tuple[str, ...], path:
     totals = moments_of_bytes(raw.tobytes(), f"{path} totals").totals
     if totals.names != names or (first.size and (first.ndim != 2 or first.shape[1:] != values.shape[1:])):
         raise CheckpointError(f"{path} does not match its description", hint=HINT)
-    totals = replace(totals, sample=values, first=first)
+    totals = replace(totals, sample=values, first=first, levels=levels)
     if "bases.npy" not in archive.namelist():
         return totals
     raw = read_member(archive, "bases", f"{path} bases", kinds="u", limit=MAX_TABLE_BYTES)
