@@ -65,6 +65,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/speed.md", "columns", "columns", columns.beside),
     ("docs/speed.md", "columns growth", "columns_growth", columns.growth),
     ("docs/big-tables.md", "strength", "big_strength", speed.strength),
+    ("docs/big-tables.md", "answers", "big_answers", speed.answers),
     ("docs/scaling-out.md", "workers", "workers", speed.workers),
     ("docs/report.md", "pages", "pages", speed.pages),
     ("docs/report.md", "axe", "axe", speed.axe),
