@@ -90,6 +90,8 @@ def test_sums_of_other_functions_are_refused(x):
     table = _table(x, Curves.of_sample(x))
     with pytest.raises(ScoreError, match="needs sums of basis functions with df=3"):
         SplineScore(table, df=3)
+    with pytest.raises(ScoreError, match="mixed needs sums over the indicators"):
+        build_score("mixed", table)
     with pytest.raises(DataError, match="score 'splines-ranks' needs the rows of the table"):
         build_score("splines-ranks", table)
     plain = replace(table, totals=replace(table.totals, bases=None))
