@@ -9,6 +9,7 @@ from benchmarks.reports import (
     figures,
     hidden,
     interventions,
+    own_score,
     presets,
     results,
     row_growth,
@@ -45,7 +46,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/efficiency.md", "efficiency", "efficiency", searches.efficiency),
     ("docs/efficiency.md", "expensive", "expensive", searches.expensive),
     ("docs/efficiency.md", "gp evidence", "gp_evidence", scores.gp_evidence),
-    ("docs/own-score.md", "own score", "own_score", searches.own_score),
+    ("docs/own-score.md", "own score", "own_score", own_score.table),
     ("docs/exact.md", "certify", "exact", searches.certify),
     ("docs/exact.md", "large", "exact", searches.large),
     ("docs/exact.md", "agree", "exact", searches.agree),
@@ -79,6 +80,7 @@ DRAWN: tuple[tuple[str, str, Callable[[list[Row]], bytes]], ...] = (
     ("learning-curves.svg", "speed_curves", figures.learning_curves),
     ("row-growth.svg", "big_passes", row_growth.picture),
     ("column-growth.svg", "columns_growth", columns.picture),
+    ("own-score.svg", "own_score", own_score.picture),
     *hidden.DRAWN,
 )
 
