@@ -44,6 +44,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/experiments.md", "next replay", "next_replay", interventions.next_replay),
     ("docs/experiments.md", "next oracle", "next_oracle", interventions.next_oracle),
     ("docs/efficiency.md", "efficiency", "efficiency", searches.efficiency),
+    ("docs/efficiency.md", "expensive parts", "expensive", searches.parts),
     ("docs/efficiency.md", "expensive", "expensive", searches.expensive),
     ("docs/efficiency.md", "gp evidence", "gp_evidence", scores.gp_evidence),
     ("docs/own-score.md", "own score", "own_score", own_score.table),
