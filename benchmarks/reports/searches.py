@@ -145,19 +145,3 @@ def _ranked(own: list[Row], best: dict[str, float]) -> str:
     ]
     top = sum(gap <= 1e-6 * (1 + abs(best[row["seed"]])) for gap, row in zip(gaps, answers, strict=True))
     return f"{len(own)} | {top} | {spread(gaps)} | {' | '.join(figures)} | {told}"
-
-
-def own_score(rows: list[Row]) -> str:
-    """Return how far each search is from the best score known, by the number of families that it asked for."""
-    costs = [name for name in rows[0] if name.startswith("behind_")]
-    text = header(
-        "table | search | tables | " + " | ".join(f"{name.removeprefix('behind_')} per column" for name in costs)
-    )
-    for (graph, n, search), part in grouped(rows, "graph", "n", "search").items():
-        cells = []
-        for name in costs:
-            known = [float(row[name]) for row in part if row[name] != ""]
-            hits = sum(value < SAME for value in known)
-            cells.append(f"{spread(known, 1)} ({hits} at the best)" if known else "no graph scored yet")
-        text += f"| {graph}, {n} rows | {search} | {len(part)} | {' | '.join(cells)} |\n"
-    return text

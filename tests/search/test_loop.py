@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
+from drbo.deadline import OutOfTimeError
 from drbo.errors import SettingsError
 from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Relative
+from drbo.scores.base import Relative, Score
 from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search import loop, strategy
@@ -475,24 +476,57 @@ def test_what_is_begun_is_paid_for_and_finished(limits, recording, eager):
     assert not len(search.evaluator.awaited)
 
 
+def _saved(search):
+    file = io.BytesIO()
+    np.savez(file, **pack(search.capture()))
+    return file
+
+
+def _resumed(search, file):
+    """Go on with a saved search; return how it ended, and which families it has scored, in their order."""
+    fields = Fields.of(zipfile.ZipFile(file), "search.npz")
+    search.restore(fields)
+    fields.finish()
+    return _ended(search)
+
+
+def _ended(search):
+    end = search.run()
+    keys = search.capture()["evaluator"]["keys"].tolist()
+    return end.best.scores.tolist(), end.n_evals, end.n_local, end.stopped, keys
+
+
+def _ahead(executor):
+    return new_search(BicEV(_table(d=7)), _small(max_evals=60), executor=executor)
+
+
 @pytest.mark.parametrize("rounds", [1, 2, 5, 9])
 def test_a_search_with_batches_under_way_is_resumed_where_it_was(rounds, recording, eager):
-    def search():
-        return new_search(BicEV(_table(d=7)), _small(max_evals=60), executor=Moody(3))
-
-    whole, first, again = search(), search(), search()
-    end = whole.run()
+    first = _ahead(Moody(3))
     first.run([lambda progress: "enough" if progress.iteration == rounds else None])
     assert rounds == 1 or first.under_way
-    file = io.BytesIO()
-    np.savez(file, **pack(first.capture()))
-    fields = Fields.of(zipfile.ZipFile(file), "search.npz")
-    again.restore(fields)
-    fields.finish()
-    rest = again.run()
-    assert rest.best.scores.tolist() == end.best.scores.tolist()
-    assert (rest.n_evals, rest.n_local, rest.stopped) == (end.n_evals, end.n_local, end.stopped)
-    assert whole.capture()["evaluator"]["keys"].tolist() == again.capture()["evaluator"]["keys"].tolist()
+    assert _resumed(_ahead(Moody(3)), _saved(first)) == _ended(_ahead(Moody(3)))
+
+
+@pytest.mark.parametrize("event", [KeyboardInterrupt, OutOfTimeError])
+@pytest.mark.parametrize("rounds", [2, 7])
+def test_what_is_under_way_at_an_interrupt_or_a_time_limit_is_not_lost(event, rounds, eager, monkeypatch):
+    executor, saves = Moody(3), []
+    first = _ahead(executor)
+    finish = first.evaluator.finish
+
+    def broken(dags):
+        if first.rounds == rounds:
+            assert len(first.evaluator.awaited)
+            raise event
+        return finish(dags)
+
+    monkeypatch.setattr(first.evaluator, "finish", broken)
+    outcome = first.run([lambda _: saves.append((_saved(first), first.best.scores[0]))])
+    assert not first.whole  # a search is saved between two rounds, never within one
+    assert outcome.best.scores[0] >= saves[-1][1]
+    assert wait_for(executor.open, timeout=5).not_done == set()
+    assert _resumed(_ahead(Moody(3)), saves[-1][0]) == _ended(_ahead(Moody(3)))
 
 
 def test_a_search_that_ends_leaves_nothing_under_way(eager):
@@ -697,3 +731,29 @@ def test_workers_do_not_change_a_search_with_cheaper_versions():
         found, plain = _halved(executor=pool).run(), _halved().run()
     assert (found.n_local, found.fidelities) == (plain.n_local, plain.fidelities)
     assert found.best.dags.tolist() == plain.best.dags.tolist()
+
+
+@pytest.mark.parametrize(
+    ("d", "guide", "begins"), [(6, "", False), (7, "", True), (12, "proxy", False), (13, "proxy", True)]
+)
+def test_searches_of_few_columns_begin_with_whole_parent_sets_where_no_cheap_score_guides_them(d, guide, begins):
+    class Plain(Score):
+        def local_one(self, node, parents):
+            return -float(len(parents))
+
+        def relatives(self):
+            return [Relative(Plain(self.table), cost=0.0)] if guide else []
+
+    class Screen:
+        asked = 0
+
+        def importance(self, node, candidates, given=None):
+            self.asked += 1
+            return np.zeros(d)
+
+    data = Table.from_array(np.random.default_rng(0).normal(size=(20, d)))
+    score, screen = Plain(data), Screen()
+    score.table = data
+    search = new_search(score, Settings(route="surrogate", max_evals=100), screens=[screen])
+    search.propose()
+    assert (screen.asked > 0) == begins

@@ -25,6 +25,8 @@ Dags = npt.NDArray[np.bool_]  # (B, d, d)
 
 #: Iterations in a row that may propose nothing new before the search ends: everything in reach is known.
 EMPTY_ROUNDS = 25
+#: With at most so many nodes a search never begins with whole parent sets: a random design holds most of these sets.
+FEW_NODES = 6
 #: The first design where whole parent sets have been tried before.
 SMALL_DESIGN = 2
 #: While nothing improves, more and more is promoted that cheaper versions of the score speak against, and after so many
@@ -202,14 +204,13 @@ class ProposalSearch(Search):
         """Give nodes whole new parent sets, again and again while that leads to a better DAG.
 
         Return False if there is no screen, or if its sets are too small for so dense a graph. A search does not begin
-        with them if a random design holds such sets anyway, with few nodes, or if the score judges a family by a level
-        that is not known yet.
+        with them if there are few nodes, or if the score judges a family by a level that is not known yet.
         """
         if not self.screens or self.recombiner is None:
             return False
         score, ordered = self.evaluator.score, self.best is not None
         best = self.best or self.evaluator.evaluate_one(self.constraints.required)
-        if self.rounds == 0 and (score.n_nodes <= EXACT_NODES or score.level_of(best.local[0]) is not None):
+        if self.rounds == 0 and (self._few_nodes() or score.level_of(best.local[0]) is not None):
             return False
         waiting = list(self.screens if ordered else self.screens[:1])
         while waiting:
@@ -221,6 +222,12 @@ class ProposalSearch(Search):
                 waiting.pop(0)
             best, ordered = self.best, True
         return True
+
+    def _few_nodes(self) -> bool:
+        """Tell whether a search begins with random DAGs: cheap scores, also as proxies, guide it with up to twelve."""
+        score = self.evaluator.score
+        guided = score.cheap or any(each.cost == 0 for each in score.relatives())
+        return score.n_nodes <= (EXACT_NODES if guided else FEW_NODES)
 
     def learn(self, batch: Evaluated) -> None:
         """Tell the proposer what its proposals were worth."""
