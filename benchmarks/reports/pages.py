@@ -70,6 +70,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/big-tables.md", "passes", "big_passes", speed.passes),
     ("docs/speed.md", "columns", "columns", columns.beside),
     ("docs/speed.md", "columns growth", "columns_growth", columns.growth),
+    ("docs/speed.md", "proof", "columns_proof", columns.proof),
     ("docs/big-tables.md", "strength", "big_strength", speed.strength),
     ("docs/big-tables.md", "answers", "big_answers", speed.answers),
     ("docs/scaling-out.md", "workers", "workers", speed.workers),
