@@ -59,7 +59,9 @@ def curves(panels: list[Panel]) -> bytes:
     figure, axes = _figure(9.0, 3.1 * rows + 0.6, rows, 2)
     names = sorted({name for panel in panels for name in (*panel.points, *panel.marks)})
     colour = {name: f"C{k % 10}" for k, name in enumerate(names)}
-    for axis, panel in zip(np.atleast_1d(axes).flat, panels, strict=True):
+    for axis in np.atleast_1d(axes).flat[len(panels) :]:
+        axis.set_axis_off()
+    for axis, panel in zip(np.atleast_1d(axes).flat, panels, strict=False):
         for name, line in sorted(panel.points.items()):
             place = np.array([at for at, _ in line])
             middle, half = np.array([band(values) for _, values in line]).T

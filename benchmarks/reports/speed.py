@@ -99,6 +99,20 @@ def strength(rows: list[Row]) -> str:
     return markdown(["rows", "tables", "edges, by default", "edges without a least strength", "true edges"], lines)
 
 
+def answers(rows: list[Row]) -> str:
+    """Return how far answers of tables that are read piece by piece are from those in memory, by the kind of table."""
+    lines: list[list[object]] = []
+    for kind in dict.fromkeys(row["kind"] for row in rows):
+        some = [row for row in rows if row["kind"] == kind]
+        furthest = max(float(row["difference"]) for row in some)
+        same = sum(str(row["same_class"]) == "True" for row in some)
+        spent = [np.mean([float(row[name]) for row in some]) for name in ("cpu_memory", "cpu_stream")]
+        lines.append([kind, f"{int(some[0]['rows']):,}", len(some), f"{furthest:.0e}", f"{same} of {len(some)}",
+                      *(f"{seconds:.1f}" for seconds in spent)])  # fmt: skip
+    titles = ["kind", "rows", "tables", "difference of scores, at most", "same class", "CPU s in memory"]
+    return markdown([*titles, "CPU s piece by piece"], lines)
+
+
 def nodes(rows: list[Row]) -> str:
     """Return how an iteration grows with the nodes."""
     return growth(rows, "nodes")
@@ -199,13 +213,19 @@ def workers(rows: list[Row]) -> str:
     waited = [row for row in rows if row.get("idle")]
     if waited:
         tail += "\nWith a score that waits, workers are compared with one that is never idle:\n\n"
-        tail += header("seconds of a family | proposals | workers | families | seconds | times as quick | idle")
-    for row in sorted(waited, key=lambda row: (row["where"].split()[0] != "waiting", row["where"])):
+        tail += header("table | seconds of a family | proposals | workers | families | seconds | times as quick | idle")
+    for row in sorted(waited, key=_waited):
         kind, *turn, count = row["where"].split()
         each = f"{float(row['wait']):g}" if kind == "waiting" else f"{float(row['wait']):g}, uneven"
-        tail += f"| {each} | {'in turn' if turn else 'ahead'} | {count} | {row['n_local']} | {row['seconds']} "
-        tail += f"| {row['speedup']} | {float(row['idle']):.0%} |\n"
+        tail += f"| {row['graph']} | {each} | {'in turn' if turn else 'ahead'} | {count} | {row['n_local']} "
+        tail += f"| {row['seconds']} | {row['speedup']} | {float(row['idle']):.0%} |\n"
     return f"{head}\n\n{lines}{tail}"
+
+
+def _waited(row: Row) -> tuple[object, ...]:
+    """Small tables first, families of equal cost first, and few workers."""
+    kind, *turn, count = row["where"].split()
+    return int(row["graph"].split("ER")[0]), kind != "waiting", turn, int(count)
 
 
 def startup(rows: list[Row]) -> str:

@@ -26,7 +26,7 @@ STUDIES = {
     "mixed": "tables with numbers and categories from the command line",
     "nongaussian": "linear effects with noise of many shapes: bic-ng beside bic-nv and LiNGAM",
     "orders": "the order search beside FLOP and BOSS (standardised) or DAGMA, GOLEM and EqVar (raw) on the same data",
-    "own_score": "a cross-validated gradient-boosting score: drbo beside hill climbing, tabu search and annealing",
+    "own_score": "cross-validated scores of one's own: drbo beside hill climbing, tabu search, annealing and Optuna",
     "pages": "size of reports and seconds to open them in Chromium; the pictures of docs/report.md",
     "prune_null": "how often the pruners keep a parent that has no effect",
     "real_tables": "real tables with a known graph: what auto takes, beside every numeric score",

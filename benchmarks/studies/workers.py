@@ -44,7 +44,7 @@ from drbo.search.loop import ProposalSearch
 from drbo.search.strategy import new_search
 from drbo.settings import Settings
 
-KEY = "where n batch"
+KEY = "where graph n batch wait"
 PLACES = ("home", "pool 1", "pool 2", "dask 1", "dask 2")
 #: Batches of DAGs, DAGs in one, and columns: the default batch of a search with 20 variables.
 BATCHES, DAGS, NODES = 30, 64, 20
@@ -92,6 +92,7 @@ def timed(name: str, n_rows: int, evals: int, batch: int = 8) -> Row:
         "graph": GRAPH,
         "n": n_rows,
         "batch": batch,
+        "wait": "",
         "n_local": result.n_local,
         "seconds": round(seconds, 2),
         "score": result.score,
@@ -130,7 +131,8 @@ def instructions() -> Iterator[Row]:
     counts = {kind: counted(kind) for kind in ("nothing", "home", "seam")}
     work, more = counts["home"] - counts["nothing"], counts["seam"] - counts["home"]
     shown = {"instructions_home": work, "instructions_seam": more, "overhead": round(more / work, 5)}
-    yield {"where": "seam", "n": 200, "batch": "", "batches": BATCHES, "dags": DAGS, "nodes": NODES, **shown}
+    where = {"where": "seam", "graph": "", "n": 200, "batch": "", "wait": ""}
+    yield {**where, "batches": BATCHES, "dags": DAGS, "nodes": NODES, **shown}
 
 
 @study("workers", KEY, places=("home", "pool 1"), rows=40, evals=4, batch=4)

@@ -232,6 +232,9 @@ def test_numbers_and_categories_are_fitted_from_three_passes(
     assert links[0] == links[1]
     assert "column 'group' is treated as categorical with 3 levels" in Path("out/result.json").read_text()
     assert json.loads(run("resume", "out", "--json").stdout)["score"] == found["score"]
+    assert (
+        "but bic-nv requires numbers" in run("fit", "t.csv", "--stream", "--drop", "only", "--score", "bic-nv").stderr
+    )
     assert "mixed-cg' needs the rows" in run("fit", "t.csv", "--stream", "--drop", "only", "--score", "mixed-cg").stderr
     frame.loc[3, "b"] = np.nan
     frame.drop(columns="only").to_csv("t.csv", index=False)

@@ -26,7 +26,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,10 +46,11 @@ OUTCOME = Path(__file__).with_name("outcome.json")
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "faults.md"
 
-#: Searches that are killed, one for each route.
+#: Searches that are killed, one for each route, and one with proposals under way on workers.
 SEARCHES: dict[str, dict[str, Any]] = {
     "orders": {"score": "bic-nv", "settings": {"order_patience": 30, "route": "orders"}},
     "surrogate": {"score": "bge", "settings": {"max_evals": 60, "route": "surrogate"}},
+    "surrogate, 3 workers": {"score": "bge", "settings": {"max_evals": 60, "route": "surrogate"}},
     "paper": {"score": "bic-ev", "preset": "paper", "settings": {"max_evals": 200, "n_candidates": 2_000}},
 }
 
@@ -67,7 +69,22 @@ def fit(name: str, folder: Path | None, **changes: Any) -> Any:
     options = dict(SEARCHES[name])
     options["settings"] = Settings.preset(options.get("preset", "default")).with_(**options["settings"] | changes)
     save_always()
-    return DrBO(random_state=1, checkpoint=folder, device="cpu", **options).fit(table()).result_
+    with workers_of(name) as executor:
+        return DrBO(random_state=1, checkpoint=folder, device="cpu", executor=executor, **options).fit(table()).result_
+
+
+@contextlib.contextmanager
+def workers_of(name: str) -> Iterator[Executor | None]:
+    """Yield the workers of a search, which are sent all work, however little it is; None: it has none."""
+    from drbo.search.evaluation import remote
+
+    if "workers" not in name:
+        yield None
+        return
+    for limit in ("LEAST_SECONDS", "MOST_SECONDS", "PROBE_SECONDS"):
+        setattr(remote, limit, 1e-9)
+    with ThreadPoolExecutor(3) as executor:
+        yield executor
 
 
 def save_always() -> None:
@@ -108,7 +125,9 @@ def kill_once(name: str, folder: Path, seconds: float) -> str:
     def go_on() -> str:
         save_always()
         try:
-            return fingerprint(DrBO.resume(folder / "run").result_) + state_digest(folder / "run")
+            with workers_of(name) as executor:
+                found = DrBO.resume(folder / "run", executor=executor).result_
+            return fingerprint(found) + state_digest(folder / "run")
         except CheckpointError as error:
             if "does not contain a saved search" not in error.message:  # else killed before the first save
                 raise

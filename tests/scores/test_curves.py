@@ -90,6 +90,8 @@ def test_sums_of_other_functions_are_refused(x):
     table = _table(x, Curves.of_sample(x))
     with pytest.raises(ScoreError, match="needs sums of basis functions with df=3"):
         SplineScore(table, df=3)
+    with pytest.raises(ScoreError, match="mixed needs sums over the indicators"):
+        build_score("mixed", table)
     with pytest.raises(DataError, match="score 'splines-ranks' needs the rows of the table"):
         build_score("splines-ranks", table)
     plain = replace(table, totals=replace(table.totals, bases=None))
@@ -97,3 +99,21 @@ def test_sums_of_other_functions_are_refused(x):
         build_score("splines", plain)
     with pytest.raises(DataError, match="the files have 3999 complete rows, but 4000 when they were first read"):
         plain.totals.with_bases(TableMoments.of_rows(["a"], x[1:, :1]), np.array([1]))
+
+
+def test_a_rare_value_that_is_not_in_the_rows_adds_nothing(x, rng):
+    x[:, 4] = 0
+    x[:3, 4] = 1  # not in the sample
+    curves = Curves.of_sample(x[3:])
+    assert curves.widths[4] == 1
+    families = _families(rng, 5)
+    found = SplineScore(_table(x, curves)).local(families)
+    expected = SplineScore(Table.from_array(x)).local(families)
+    assert np.allclose(found, expected, atol=0.01)
+    without = SplineScore(_table(x[3:], curves)).local(families)  # as in a resample
+    alone = families.nodes == 4
+    assert (without[alone] == 0).all()
+    others = families.parents.copy()
+    others[:, 4] = False
+    smaller = SplineScore(_table(x[3:], curves)).local(Families(families.nodes, others))
+    assert np.allclose(without, smaller, atol=1e-12)

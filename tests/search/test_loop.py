@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from drbo.constraints import Constraints
 from drbo.data.simulate import simulate
 from drbo.data.table import Table
+from drbo.deadline import OutOfTimeError
 from drbo.errors import SettingsError
 from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
@@ -475,24 +476,57 @@ def test_what_is_begun_is_paid_for_and_finished(limits, recording, eager):
     assert not len(search.evaluator.awaited)
 
 
+def _saved(search):
+    file = io.BytesIO()
+    np.savez(file, **pack(search.capture()))
+    return file
+
+
+def _resumed(search, file):
+    """Go on with a saved search; return how it ended, and which families it has scored, in their order."""
+    fields = Fields.of(zipfile.ZipFile(file), "search.npz")
+    search.restore(fields)
+    fields.finish()
+    return _ended(search)
+
+
+def _ended(search):
+    end = search.run()
+    keys = search.capture()["evaluator"]["keys"].tolist()
+    return end.best.scores.tolist(), end.n_evals, end.n_local, end.stopped, keys
+
+
+def _ahead(executor):
+    return new_search(BicEV(_table(d=7)), _small(max_evals=60), executor=executor)
+
+
 @pytest.mark.parametrize("rounds", [1, 2, 5, 9])
 def test_a_search_with_batches_under_way_is_resumed_where_it_was(rounds, recording, eager):
-    def search():
-        return new_search(BicEV(_table(d=7)), _small(max_evals=60), executor=Moody(3))
-
-    whole, first, again = search(), search(), search()
-    end = whole.run()
+    first = _ahead(Moody(3))
     first.run([lambda progress: "enough" if progress.iteration == rounds else None])
     assert rounds == 1 or first.under_way
-    file = io.BytesIO()
-    np.savez(file, **pack(first.capture()))
-    fields = Fields.of(zipfile.ZipFile(file), "search.npz")
-    again.restore(fields)
-    fields.finish()
-    rest = again.run()
-    assert rest.best.scores.tolist() == end.best.scores.tolist()
-    assert (rest.n_evals, rest.n_local, rest.stopped) == (end.n_evals, end.n_local, end.stopped)
-    assert whole.capture()["evaluator"]["keys"].tolist() == again.capture()["evaluator"]["keys"].tolist()
+    assert _resumed(_ahead(Moody(3)), _saved(first)) == _ended(_ahead(Moody(3)))
+
+
+@pytest.mark.parametrize("event", [KeyboardInterrupt, OutOfTimeError])
+@pytest.mark.parametrize("rounds", [2, 7])
+def test_what_is_under_way_at_an_interrupt_or_a_time_limit_is_not_lost(event, rounds, eager, monkeypatch):
+    executor, saves = Moody(3), []
+    first = _ahead(executor)
+    finish = first.evaluator.finish
+
+    def broken(dags):
+        if first.rounds == rounds:
+            assert len(first.evaluator.awaited)
+            raise event
+        return finish(dags)
+
+    monkeypatch.setattr(first.evaluator, "finish", broken)
+    outcome = first.run([lambda _: saves.append((_saved(first), first.best.scores[0]))])
+    assert not first.whole  # a search is saved between two rounds, never within one
+    assert outcome.best.scores[0] >= saves[-1][1]
+    assert wait_for(executor.open, timeout=5).not_done == set()
+    assert _resumed(_ahead(Moody(3)), saves[-1][0]) == _ended(_ahead(Moody(3)))
 
 
 def test_a_search_that_ends_leaves_nothing_under_way(eager):

@@ -72,6 +72,8 @@ class _Curve:
         norms = np.linalg.norm(centred, axis=0)
         _, triangle = np.linalg.qr(centred / np.where(norms > 0, norms, 1.0))
         kept = np.flatnonzero(np.abs(np.diag(triangle)) > LEAST_PART)
+        if not len(kept):  # the column does not vary in the sample
+            return cls((low, high), mean, deviation, knots, np.zeros(1), np.zeros(1, dtype=np.intp), np.ones((1, 1)))
         _, triangle = np.linalg.qr(centred[:, kept])
         mix = np.linalg.inv(triangle) * np.sign(np.diag(triangle)) * len(x) ** 0.5
         return cls((low, high), mean, deviation, knots, functions.mean(axis=0)[kept], kept, mix)

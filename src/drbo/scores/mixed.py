@@ -81,7 +81,8 @@ class DegenerateGaussian(Score):
 
     def _add_sums(self, totals: TableMoments) -> None:
         """Keep the correlations of all rows, of which only sums over indicators are known."""
-        assert totals.bases is not None
+        if totals.bases is None or not totals.levels:
+            raise ScoreError("mixed needs sums over the indicators of categories")
         _check_width(totals.widths, totals.names)
         self._owner = np.repeat(np.arange(self.n_nodes), totals.widths)
         covariance = totals.bases.moments.covariance

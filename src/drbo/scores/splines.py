@@ -4,7 +4,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solve_triangular
 
 from drbo.data.table import Table
 from drbo.data.table_moments import TableMoments
@@ -66,6 +65,27 @@ def _bend(x: Floats, knot: float, last: float) -> Floats:
     """Difference of two cubic hinges: zero below its knot, a parabola above the last."""
     hinges: Floats = (np.maximum(x - knot, 0.0) ** 3 - np.maximum(x - last, 0.0) ** 3) / (last - knot)
     return hinges
+
+
+def _orthonormal(covariance: Floats, owner: npt.NDArray[np.intp]) -> Floats:
+    """Return the Gram matrix once the functions of each owner are made orthonormal, each given those before it.
+
+    What adds nothing, such as a rare value that is not in a resample, becomes independent of all.
+    """
+    gram = covariance.copy()
+    for k, size in enumerate(np.diag(covariance)):
+        for before in range(int(np.searchsorted(owner, owner[k])), k):
+            part = gram[k, before]
+            gram[k] -= part * gram[before]
+            gram[:, k] -= part * gram[:, before]
+        if gram[k, k] > max(LEAST_PART**2 * size, 0.0):
+            scale = gram[k, k] ** 0.5
+            gram[k] /= scale
+            gram[:, k] /= scale
+        else:
+            gram[k] = gram[:, k] = 0.0
+        gram[k, k] = 1.0
+    return gram
 
 
 def checked_df(df: int) -> int:
@@ -147,12 +167,7 @@ class SplineScore(Score):
         if totals.bases is None or totals.widths.max() > self.df:
             raise ScoreError(f"{self.name} needs sums of basis functions with df={self.df}")
         owner = np.repeat(np.arange(self.n_nodes), totals.widths)
-        gram = totals.bases.moments.covariance.copy()
-        for j in range(self.n_nodes):  # the basis of each column is made orthonormal
-            own = np.flatnonzero(owner == j)
-            factor = np.linalg.cholesky(gram[np.ix_(own, own)])
-            gram[own] = solve_triangular(factor, gram[own], lower=True)
-            gram[:, own] = solve_triangular(factor, gram[:, own].T, lower=True).T
+        gram = _orthonormal(totals.bases.moments.covariance, owner)
         first = np.searchsorted(owner, np.arange(self.n_nodes))  # the column itself
         places = np.concatenate([first, np.arange(len(owner))])
         self.groups.append((owner, gram[np.ix_(places, places)]))

@@ -15,7 +15,7 @@ from drbo.search.base import Search
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.promotion import HOPE, Promotion
 from drbo.search.outcome import Evaluated
-from drbo.search.parent_sets import Screen, every_family, try_parent_sets
+from drbo.search.parent_sets import Screen, every_family, few_nodes, try_parent_sets
 from drbo.search.polish import polish
 from drbo.search.recombine import EXACT_NODES, Recombiner
 from drbo.search.state import Fields, State, generator_state
@@ -202,14 +202,13 @@ class ProposalSearch(Search):
         """Give nodes whole new parent sets, again and again while that leads to a better DAG.
 
         Return False if there is no screen, or if its sets are too small for so dense a graph. A search does not begin
-        with them if a random design holds such sets anyway, with few nodes, or if the score judges a family by a level
-        that is not known yet.
+        with them if there are few nodes, or if the score judges a family by a level that is not known yet.
         """
         if not self.screens or self.recombiner is None:
             return False
         score, ordered = self.evaluator.score, self.best is not None
         best = self.best or self.evaluator.evaluate_one(self.constraints.required)
-        if self.rounds == 0 and (score.n_nodes <= EXACT_NODES or score.level_of(best.local[0]) is not None):
+        if self.rounds == 0 and (few_nodes(score) or score.level_of(best.local[0]) is not None):
             return False
         waiting = list(self.screens if ordered else self.screens[:1])
         while waiting:
