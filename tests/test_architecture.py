@@ -232,6 +232,7 @@ CLOCKS = {
     "data/table.py": "whether a time limit leaves time to sort a large table; the result says where it did not",
     "cli/__init__.py": "the start of the program, from which a time limit counts",
     "cli/fit.py": "the date that a run was started",
+    "cli/moments.py": "decides when the sums so far are saved, not what they are",
     "cli/interrupts.py": "the start of the program, from which a time limit counts",
     "cli/output.py": "the date of a run, in words",
     "cli/resume.py": "the date that resamples were added to a run",

@@ -27,7 +27,12 @@ from drbo.search.ancestral.mag import ARROW, CIRCLE, TAIL, Marks
 Floats = npt.NDArray[np.float64]
 
 #: The searches of Tetrad, by their names in the tables.
-TETRAD = {"Tetrad FCIT": "Fcit", "Tetrad GFCI": "Gfci", "Tetrad BOSS-FCI": "BossFci"}
+TETRAD = {
+    "Tetrad FCIT": "Fcit",
+    "Tetrad GFCI": "Gfci",
+    "Tetrad BOSS-FCI": "BossFci",
+    "Tetrad GRaSP-FCI": "GraspFci",
+}
 ALPHA, PENALTY = 0.01, 2.0
 
 

@@ -99,6 +99,20 @@ def strength(rows: list[Row]) -> str:
     return markdown(["rows", "tables", "edges, by default", "edges without a least strength", "true edges"], lines)
 
 
+def answers(rows: list[Row]) -> str:
+    """Return how far answers of tables that are read piece by piece are from those in memory, by the kind of table."""
+    lines: list[list[object]] = []
+    for kind in dict.fromkeys(row["kind"] for row in rows):
+        some = [row for row in rows if row["kind"] == kind]
+        furthest = max(float(row["difference"]) for row in some)
+        same = sum(str(row["same_class"]) == "True" for row in some)
+        spent = [np.mean([float(row[name]) for row in some]) for name in ("cpu_memory", "cpu_stream")]
+        lines.append([kind, f"{int(some[0]['rows']):,}", len(some), f"{furthest:.0e}", f"{same} of {len(some)}",
+                      *(f"{seconds:.1f}" for seconds in spent)])  # fmt: skip
+    titles = ["kind", "rows", "tables", "difference of scores, at most", "same class", "CPU s in memory"]
+    return markdown([*titles, "CPU s piece by piece"], lines)
+
+
 def nodes(rows: list[Row]) -> str:
     """Return how an iteration grows with the nodes."""
     return growth(rows, "nodes")

@@ -2,12 +2,14 @@
 
     python -m benchmarks big_tables --duckdb-python ../duck/bin/python
     python -m benchmarks big_tables --part strength --seeds 0-4
+    python -m benchmarks big_tables --part answers
 
 ``passes``: 100 columns of float32 in a Parquet file, not compressed, by drbo (one pass, and a whole fit) and by the
 covariance of other programs on the same file, each in a process of its own with one thread; ``seconds`` are those of a
 machine that may have other work. ``strength``: ten columns, each the sum of curved effects
 (a line and a parabola) of its causes and noise, and the linear graph of the first rows of the same stream of rows, with
-the default and without a least strength of edges.
+the default and without a least strength of edges. ``answers``: such columns as they are, with missing cells, with three
+of them cut into categories, or all of them, fitted in memory and piece by piece (one process, CPU seconds of each).
 """
 
 import json
@@ -15,6 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -124,3 +127,58 @@ def strength(
                 model = DrBO(score="bic-nv", score_options=options, random_state=seed).fit(total)
                 found[name] = int(model.adjacency_.sum())
             yield {"rows": count, "seed": seed, "true_edges": int(joined.sum()), **found}
+
+
+#: Kinds of tables, with the options of a fit: all columns are numbers, or the first three, or all are cut into levels.
+KINDS: dict[str, tuple[int, list[str]]] = {
+    "linear": (0, ["--score", "bic-nv"]),
+    "missing cells": (0, ["--score", "bic-nv", "--missing", "em"]),
+    "splines": (0, ["--score", "splines"]),
+    "mixed": (3, ["--score", "mixed"]),
+    "categories": (BENT_COLUMNS, ["--score", "bdeu"]),
+}
+MISSING_SHARE = 0.01
+
+
+@study("big_answers", "kind rows seed", rows=(1_000,), seeds=range(1), kinds=("linear", "mixed"))
+def answers(
+    rows: Annotated[Numbers, "rows of a table"] = (600_000,),
+    kinds: Annotated[Names, "kinds of tables"] = tuple(KINDS),
+    seeds: Seeds = range(2),
+) -> Iterator[Row]:
+    """Yield how far the answer of a table that is read piece by piece is from that in memory."""
+    import pandas as pd
+    from click.testing import CliRunner
+
+    from drbo.cli import main
+
+    for seed in seeds:
+        rng = np.random.default_rng(100 + seed)
+        joined = np.triu(rng.random((BENT_COLUMNS,) * 2) < 2 * PARENTS / (BENT_COLUMNS - 1), 1)
+        weights = joined * rng.uniform(0.5, 1.5, joined.shape) * rng.choice([-1, 1], joined.shape)
+        for count in rows:
+            x = pd.DataFrame(bent(weights, count, rng)).add_prefix("x")
+            for kind in kinds:
+                n_cut, options = KINDS[kind]
+                cut = {name: pd.cut(x[name], [-np.inf, -0.5, 0.5, np.inf], labels=["low", "mid", "high"])
+                       for name in x.columns[:n_cut]}  # fmt: skip
+                table = x.assign(**{name: column.astype(str) for name, column in cut.items()})
+                if kind == "missing cells":
+                    table = table.mask(np.random.default_rng(seed).random(table.shape) < MISSING_SHARE)
+                with tempfile.TemporaryDirectory() as folder:
+                    path = Path(folder) / "table.parquet"
+                    table.to_parquet(path, row_group_size=PIECE)
+                    found = []
+                    for number, more in enumerate(([], ["--stream"])):
+                        began, where = time.process_time(), str(Path(folder) / f"{number}")
+                        asked = ["fit", str(path), "-q", "-o", where, "--set", "max_memory=64", *options, *more]
+                        CliRunner().invoke(main, asked)
+                        found.append((drbo.load(where), time.process_time() - began))
+                (memory, before), (stream, after) = found
+                yield {
+                    "kind": kind, "rows": count, "seed": seed, "edges": int(memory.dag.sum()),
+                    "difference": f"{abs(stream.score - memory.score) / abs(memory.score):.1e}",
+                    "same_class": bool((stream.cpdag == memory.cpdag).all()),
+                    "same_dag": bool((stream.dag == memory.dag).all()),
+                    "cpu_memory": round(before, 2), "cpu_stream": round(after, 2),
+                }  # fmt: skip

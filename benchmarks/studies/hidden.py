@@ -37,13 +37,13 @@ from drbo.graph import descendants
 from drbo.result.hidden import HiddenResult
 from drbo.result.pag_compare import compare_pags
 from drbo.search.ancestral.gfci import second_opinion
-from drbo.search.ancestral.mag import ARROW, TAIL, Mag, Marks, hide
+from drbo.search.ancestral.mag import ARROW, CIRCLE, TAIL, Mag, Marks, hide
 from drbo.search.ancestral.pag import is_legal, pag_of
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Limit = Annotated[int, "seconds of CPU that a rival gets for a table"]
-Methods = Annotated[Names, "drbo, DAG, GFCI, FCI 0.01, FCI 0.05, Tetrad FCIT, Tetrad GFCI, Tetrad BOSS-FCI"]
+Methods = Annotated[Names, f"drbo, DAG, GFCI, FCI 0.01, FCI 0.05, {', '.join(TETRAD)}"]
 OURS = ("drbo", "DAG", "GFCI")
 METHODS = (*OURS, "FCI 0.01", "FCI 0.05", *TETRAD)
 DEFAULTS = METHODS[:5]
@@ -113,8 +113,14 @@ def compared(found: Marks, truth: Truth, supported: Bools | None = None) -> Row:
 
 
 def counted(supported: Bools, truth: Truth) -> Row:
-    """Return how many supported causes there are, and how many of them are ancestors in the true graph."""
-    return {"supported claimed": int(supported.sum()), "supported right": int((supported & truth.causes).sum())}
+    """Return how many supported causes there are, how many are ancestors in the true graph, and of both the open ones.
+
+    An open one has a circle at the cause in the PAG of the truth: no number of rows tells a cause from a hidden one.
+    """
+    row: Row = {}
+    for name, here in (("supported", supported), ("open", supported & (truth.pag.T == CIRCLE))):
+        row |= {f"{name} claimed": int(here.sum()), f"{name} right": int((here & truth.causes).sum())}
+    return row
 
 
 def answers(values: Floats, truth: Truth, methods: Names, seed: int, limit: int) -> Iterator[Row]:

@@ -496,7 +496,6 @@ class AncestralScore:
     def listed(
         self,
         required: Flags,  # (d, d) arrows of every graph
-        losses: Floats,  # (d, d) what the likelihood loses at least where a pair has no edge
         least: float,
         /,
     ) -> tuple[npt.NDArray[np.uint8], Floats]: ...  # (m, pairs i < j) edges as in moves; (m,) scores

@@ -33,6 +33,7 @@ from drbo.data.facts import Audit, Finding
 from drbo.data.impute import imputations
 from drbo.data.lock import locked
 from drbo.data.prepare import Prepared
+from drbo.data.square import within
 from drbo.data.table import Table
 from drbo.deadline import Deadline, OutOfTimeError, current, finishing
 from drbo.graph import dag_to_cpdag
@@ -82,9 +83,10 @@ class Fitted:
 
 def fit(request: Request, data: Prepared, saved: Saved | None = None) -> Fitted:
     """Search a checked table, or completed copies of it."""
-    if request.choices.missing == "impute" and data.table.incomplete:
-        return _fit_completed(request, data)
-    return _fit_table(request, data, saved)
+    with within(request.settings.max_memory):
+        if request.choices.missing == "impute" and data.table.incomplete:
+            return _fit_completed(request, data)
+        return _fit_table(request, data, saved)
 
 
 def _fit_completed(request: Request, data: Prepared) -> Fitted:

@@ -18,6 +18,7 @@ from drbo.constraints import Constraints
 from drbo.data.canonical import Canonical
 from drbo.data.frames import as_frame
 from drbo.data.prepare import Preparation
+from drbo.data.summed import kept_rows
 from drbo.data.table import Table
 from drbo.data.table_moments import TableMoments
 from drbo.deadline import Deadline, current
@@ -138,7 +139,7 @@ def n_rows_of(X: Any) -> int:
 def _rows_or_sums(X: Any) -> Any:
     """Return the rows of a stream that was so short that all of them were kept, and anything else as it is."""
     if isinstance(X, TableMoments) and X.all_kept:
-        return as_frame(X.sample).set_axis(list(X.names), axis=1)
+        return kept_rows(X)
     return X
 
 

@@ -144,13 +144,21 @@ def test_owners_share_resamples(run: Run, chain: Path) -> None:
 
 @pytest.mark.usefixtures("_small_sample")
 def test_resamples_that_need_rows_are_refused(run: Run, chain: Path) -> None:
-    for words, message in (
-        (("--resampling", "block"), "--resampling block needs all rows in memory"),
-        (("--missing", "em"), "--bootstrap cannot be combined with --missing em"),
-    ):
-        done = run("fit", chain, "--stream", "--bootstrap", "5", *words)
-        assert done.exit_code == 2
-        assert message in done.stderr
+    done = run("fit", chain, "--stream", "--bootstrap", "5", "--resampling", "block")
+    assert done.exit_code == 2
+    assert "--resampling block needs all rows in memory" in done.stderr
+
+
+@pytest.mark.usefixtures("_small_sample")
+def test_incomplete_rows_are_resampled(run: Run, chain: Path) -> None:
+    frame = pd.read_csv(chain)
+    frame.loc[::7, "sun"] = np.nan
+    frame.loc[::9, frame.columns[1]] = np.nan
+    frame.to_csv("holes.csv", index=False)
+    done = run("fit", "holes.csv", "--stream", "--missing", "em", "--bootstrap", "6", "-o", "out")
+    assert done.exit_code == 0, done.stderr
+    assert "6 resamples" in done.stdout
+    assert run("resume", "out").exit_code == 0
 
 
 def test_counted_rows_are_resampled(run: Run, folder: Path) -> None:
@@ -177,6 +185,61 @@ def test_workers_and_pieces_decide_nothing(run: Run, chain: Path, monkeypatch: p
     assert Path("0.npz").read_bytes() == Path("2.npz").read_bytes()
     one, other = (run("fit", "parts", "-q", *more).stdout for more in ((), ("--workers", "2")))
     assert re.sub(r"[\d.]+ s\n", "", one) == re.sub(r"[\d.]+ s\n", "", other)  # but for the seconds
+
+
+def test_splines_are_fitted_from_two_passes(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 3_000))
+    frame = pd.DataFrame({"a": a, "b": b, "c": a**2 + b + rng.normal(size=3_000)})
+    frame.to_csv("bent.csv", index=False)
+    whole = run("fit", "bent.csv", "--score", "splines", "--json")
+    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 1)
+    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 1_000)
+    command = ("fit", "bent.csv", "--stream", "--score", "splines", "--bootstrap", "3")
+    done = run(*command, "-o", "out", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert "3,000 rows, 3 columns, read piece by piece twice; 1,000 of them" in done.stderr
+    found, same = json.loads(done.stdout), json.loads(whole.stdout)
+    assert [edge["source"] + edge["target"] for edge in found["edges"]] == ["ac", "bc"]
+    assert found["score"] == pytest.approx(same["score"], rel=0.02)
+    assert "knots of splines are quantiles of a random sample of 1,000 rows" in run("report", "out").stdout + str(found)
+    again = run("resume", "out", "--json")
+    assert json.loads(again.stdout)["score"] == found["score"]
+    workers = run(*command, "--workers", "1", "--json")
+    assert json.loads(workers.stdout)["score"] == found["score"]
+
+
+def test_numbers_and_categories_are_fitted_from_three_passes(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    group, noise = rng.integers(3, size=2_000), rng.normal(size=(2, 2_000))
+    frame = pd.DataFrame({"group": np.array(["u", "v", "w"])[group], "a": (group == 1) + noise[0], "only": "one"})
+    frame["b"] = frame["a"] + noise[1]
+    frame.to_csv("t.csv", index=False)
+    whole = run("fit", "t.csv", "--on-constant", "drop", "--json")
+    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 1)
+    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 500)
+    refused = run("fit", "t.csv", "--stream")
+    assert refused.exit_code == 2
+    assert "column 'only' is constant (every row contains one)" in refused.stderr
+    done = run("fit", "t.csv", "--stream", "--on-constant", "drop", "--bootstrap", "3", "-o", "out", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert "read piece by piece three times; 500 of them" in done.stderr
+    found, same = json.loads(done.stdout), json.loads(whole.stdout)
+    assert found["score"] == pytest.approx(same["score"], rel=1e-9)
+    links = [sorted(sorted((edge["source"], edge["target"])) for edge in one["edges"]) for one in (found, same)]
+    assert links[0] == links[1]
+    assert "column 'group' is treated as categorical with 3 levels" in Path("out/result.json").read_text()
+    assert json.loads(run("resume", "out", "--json").stdout)["score"] == found["score"]
+    assert (
+        "but bic-nv requires numbers" in run("fit", "t.csv", "--stream", "--drop", "only", "--score", "bic-nv").stderr
+    )
+    assert "mixed-cg' needs the rows" in run("fit", "t.csv", "--stream", "--drop", "only", "--score", "mixed-cg").stderr
+    frame.loc[3, "b"] = np.nan
+    frame.drop(columns="only").to_csv("t.csv", index=False)
+    assert "requires numeric columns" in run("fit", "t.csv", "--stream", "--missing", "em").stderr
+    assert run("fit", "t.csv", "--stream", "--missing", "drop").exit_code == 0
 
 
 def test_an_error_of_a_worker_names_file_and_block(run: Run, chain: Path) -> None:

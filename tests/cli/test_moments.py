@@ -8,7 +8,10 @@ import pandas as pd
 import pytest
 from click.testing import Result
 
+from drbo.data import parquet_groups
 from drbo.data.moments_file import load_moments
+from drbo.data.sections import Part, Section, SectionSums
+from drbo.deadline import current
 
 pytest.importorskip("pyarrow")
 Run = Callable[..., Result]
@@ -100,6 +103,30 @@ def test_rows_with_a_missing_value_are_said(run: Run, chain: Path) -> None:
     assert refused.exit_code == 2
     assert "missing values in column 'sun' (1 of 200 rows)" in refused.stderr
     assert run("fit", "holes.npz", "--missing", "drop", "-q").exit_code == 0
+
+
+def test_a_pass_that_is_stopped_goes_on_within_a_file(run: Run, chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_groups, "RUN_ROWS", 1)
+    pd.read_csv(chain).to_parquet("t.parquet", row_group_size=50)
+    work = SectionSums.__call__
+
+    def late(self: SectionSums, section: Section, threshold: float) -> Part:
+        current().limit(0.0 if section.start == 100 else 60.0)
+        current().check()
+        return work(self, section, threshold)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SectionSums, "__call__", late)
+        stopped = run("moments", "t.parquet", "-o", "t.npz", "--time-limit", "1m")
+        assert stopped.exit_code == 2
+        assert "time limit of 0 s reached: the table was not read to its end" in stopped.stderr
+        assert "run the same command again: it continues where it stopped" in stopped.stderr
+        refused = run("fit", "t.parquet", "--stream", "--time-limit", "1m")
+        assert refused.exit_code == 2
+        assert "run 'drbo moments' first" in refused.stderr
+    done = run("moments", "t.parquet", "-o", "t.npz")
+    assert "t.npz.partial: 0 of 1 files, and 2 parts of the next one, were summed up before" in done.stderr
+    assert load_moments(Path("t.npz")).n == 200
 
 
 def test_only_npz_is_written(run: Run, chain: Path) -> None:

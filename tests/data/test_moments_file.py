@@ -8,7 +8,15 @@ import pytest
 
 from drbo.data import moments_file
 from drbo.data.files import npz_bytes
-from drbo.data.moments_file import is_moments_file, load_moments, load_part, moments_bytes, save_moments
+from drbo.data.moments_file import (
+    Begun,
+    is_moments_file,
+    load_moments,
+    load_part,
+    moments_bytes,
+    save_moments,
+    save_part,
+)
 from drbo.data.read import read_table
 from drbo.data.resamples import ResampledSums
 from drbo.data.table_moments import TableMoments, summed
@@ -22,9 +30,9 @@ def totals(rng):
 
 def test_moments_come_back(totals, tmp_path):
     path = tmp_path / "part.npz"
-    save_moments(path, totals, [("x.csv", 10, 5)])
-    found, files = load_part(path)
-    assert files == [("x.csv", 10, 5)]
+    save_part(path, Begun(totals, (("x.csv", 10, 5),), 3))
+    found, files, sections = load_part(path)
+    assert (files, sections) == ((("x.csv", 10, 5),), 3)
     assert (found.names, found.n, found.dropped) == (totals.names, 20, 1)
     for name in ("shift", "offset", "products", "low", "high", "whole", "missing"):
         assert np.array_equal(getattr(found, name), getattr(totals, name))

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from drbo.data import pattern_moments
+from drbo.data import pattern_moments, resamples
 from drbo.data.moments import moments
 from drbo.data.pattern_moments import PatternSums, estimated
+from drbo.data.resamples import ResampledSums
 from drbo.data.table_moments import TableMoments, summed
 from drbo.errors import DataError
 
@@ -44,6 +45,41 @@ def test_ranges_are_those_of_all_cells(rng):
     assert np.array_equal(found.low, np.nanmin(x, axis=0))
     assert np.array_equal(found.high, np.nanmax(x, axis=0))
     assert (found.dropped, found.missing.tolist(), found.patterns) == (0, [0] * 4, ())
+
+
+def _resampled(x, count, pieces=3):
+    patterns, drawn = PatternSums("abcd", count), ResampledSums(4, count)
+    total = summed("abcd", np.array_split(x, pieces), incomplete=patterns.see, resampled=drawn)
+    return estimated(replace(total, patterns=patterns.parts()))
+
+
+def test_a_resample_of_all_rows_twice_has_their_moments(rng, monkeypatch):
+    class Ones:
+        def integers(self, _most, size):
+            return np.ones(size)
+
+    x = _holes(rng)
+    monkeypatch.setattr(resamples, "random_of", lambda *_: Ones())
+    found, expected = _resampled(x, 2).resample(1), estimated(_totals(x, pieces=3))
+    assert found.n == 2 * expected.n
+    assert found.moments.n == pytest.approx(2 * expected.moments.n)
+    assert np.allclose(found.mean, expected.mean, rtol=1e-6)
+    assert np.allclose(found.moments.correlation, expected.moments.correlation, atol=1e-6)
+
+
+def test_resamples_vary_as_those_of_rows(rng):
+    x = _holes(rng, n=400, share=0.05)
+    found = _resampled(x, 60)
+    drawn = np.array([found.resample(k).moments.correlation[0, 2] for k in range(60)])
+    rows = np.array([moments(x[rng.integers(400, size=400)]).correlation[0, 2] for _ in range(60)])
+    assert abs(drawn.mean() - moments(x).correlation[0, 2]) < 0.02
+    assert 0.6 < drawn.std() / rows.std() < 1.6
+
+
+def test_too_many_resampled_patterns_are_refused(rng, monkeypatch):
+    monkeypatch.setattr(resamples, "MOST_NUMBERS", 3_000)
+    with pytest.raises(DataError, match="different patterns, too many to sum up"):
+        _resampled(_holes(rng), 60)
 
 
 def test_no_row_need_be_complete(rng):

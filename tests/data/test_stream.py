@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo.data import lines
+from drbo.data import lines, packed, parquet_groups
 from drbo.data.moments_file import save_moments
 from drbo.data.pieces import Reading, files_of
 from drbo.data.stream import streamed
+from drbo.deadline import Deadline, OutOfTimeError
 from drbo.errors import DataError, SettingsError
 
 pytest.importorskip("pyarrow")
@@ -124,7 +125,7 @@ def test_a_truncated_file_is_named_before_a_row_is_read(frame, tmp_path):
     two.write_bytes(two.read_bytes()[:-500])
     told = []
     with pytest.raises(DataError, match=r"2\.parquet' is not a complete Parquet file"):
-        streamed([one, two], tell=lambda *what: told.append(what))
+        streamed([one, two], tell=told.append)
     assert not told
 
 
@@ -135,9 +136,9 @@ def test_what_came_before_a_bad_number_is_told(frame, tmp_path):
     with pytest.raises(DataError, match=r"2\.parquet', block 1 .*contains a number of size inf"):
         streamed(
             [one, _written(frame, tmp_path / "2.parquet")],
-            tell=lambda total, stamps, at: told.append((total.n, len(stamps), at.done)),
+            tell=lambda begun: told.append((begun.totals.n, len(begun.files), begun.sections)),
         )
-    assert told == [(3_000, 1, 1)]
+    assert told == [(3_000, 1, 0)]
 
 
 def test_a_file_without_rows_adds_nothing(frame, tmp_path):
@@ -148,10 +149,65 @@ def test_a_file_without_rows_adds_nothing(frame, tmp_path):
 def test_a_pass_goes_on_where_an_earlier_one_ended(frame, tmp_path):
     files = [_written(part, tmp_path / f"{k}.parquet") for k, part in enumerate((frame[:900], frame[900:]))]
     told = []
-    whole = streamed(files, tell=lambda total, stamps, _: told.append((total, list(stamps))))
+    whole = streamed(files, tell=told.append)
     files[0].unlink()  # it is not read again
     again = streamed(files, begun=told[0])
     assert np.array_equal(whole.products, again.products)
+
+
+def test_a_pass_goes_on_within_a_file(frame, tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_groups, "RUN_ROWS", 1)
+    files = [_written(part, tmp_path / f"{k}.parquet") for k, part in enumerate((frame[:1_500], frame[1_500:]))]
+    told = []
+    whole = streamed(files, tell=told.append, resamples=2)
+    assert [(len(begun.files), begun.sections) for begun in told] == [(1, 1), (1, 2), (1, 0), (2, 1), (2, 2), (2, 0)]
+    for begun in told[:-1]:
+        read = []
+        again = streamed(files, begun=begun, tell=read.append, resamples=2)
+        assert np.array_equal(whole.products, again.products)
+        assert np.array_equal(whole.resamples.products, again.resamples.products)
+        assert len(read) == len(told) - 1 - told.index(begun)
+
+
+@pytest.mark.parametrize("end", [",", ",1", ",1.25"])
+def test_text_that_ends_within_a_line_is_refused(frame, tmp_path, monkeypatch, end):
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 2**14)
+    path = _written(frame, tmp_path / "t.csv")
+    whole = path.read_text()
+    path.write_text(whole + "1,2,3" + end)
+    with pytest.raises(
+        DataError, match=r"t\.csv' ends within line 3002: it may have been cut off \(block \d+, after \d+ rows\)"
+    ) as info:
+        streamed([path])
+    assert int(info.value.message.split("after ")[1].split()[0]) > 2_500
+    path.write_text(whole + "1,2,3,4\n\n  ")  # a blank line is none
+    assert streamed([path]).n == 3_001
+
+
+def test_a_packed_text_that_ends_early_is_named_with_its_block(frame, tmp_path, monkeypatch):
+    monkeypatch.setattr(packed, "FREE_BYTES", 0)
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 2**14)
+    path = _written(frame, tmp_path / "t.csv.gz")
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(DataError, match=r"is not a complete gzip file \(block \d+, after 2\d\d\d rows\)"):
+        streamed([path])
+
+
+def test_pages_are_checked_against_their_checksums(frame, tmp_path):
+    path = tmp_path / "t.parquet"
+    frame.to_parquet(path, row_group_size=700, compression="none", use_dictionary=False, write_page_checksum=True)
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(DataError, match=r"t\.parquet' is not a complete Parquet file \(block 1, after 0 rows\)"):
+        streamed([path])
+
+
+def test_a_pass_ends_at_its_deadline(frame, tmp_path):
+    for name in ("t.parquet", "t.csv", "t.db"):
+        path = _written(frame, tmp_path / name)
+        with Deadline(0.0), pytest.raises(OutOfTimeError, match="time limit of 0 s reached"):
+            streamed([path])
 
 
 def test_what_cannot_be_streamed_is_refused(tmp_path):

@@ -1,10 +1,14 @@
 import math
+from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+from drbo.data.coded import Indicators
 from drbo.data.table import Table
+from drbo.data.table_moments import TableMoments, summed
 from drbo.errors import ScoreError
 from drbo.scores import mixed
 from drbo.scores.families import Families
@@ -229,3 +233,25 @@ def test_conditional_gaussian_is_cheap_up_to_a_number_of_cells(monkeypatch):
     assert ConditionalGaussian(make_table(100)).cheap  # 6 columns
     assert not ConditionalGaussian(make_table(101)).cheap
     assert DegenerateGaussian(make_table(101)).cheap
+
+
+def test_sums_over_indicators_have_the_score_of_the_rows(rng):
+    n = 3_000
+    group, kind = rng.integers(4, size=n), rng.integers(2, size=n)
+    a = rng.normal(size=n) + (group == 1)
+    values = np.column_stack([group, a, 1e6 + 0.1 * (a + kind + rng.normal(size=n)), kind]).astype(float)
+    levels = (tuple("wxyz"), None, None, ("no", "yes"))
+    kinds = tuple("numeric" if one is None else "categorical" for one in levels)
+    table = Table(values, tuple("abcd"), kinds, levels)
+    indicators = Indicators(levels)
+    bases = summed([f"f{k}" for k in range(6)], [indicators(values)])
+    totals = replace(TableMoments.of_rows("abcd", values), levels=levels).with_bases(bases, indicators.widths)
+    sums = replace(table, values=values[:10], totals=totals)
+    sets = [(j, some) for j in range(4) for size in range(4) for some in combinations({*range(4)} - {j}, size)]
+    families = Families.from_sets(4, sets)
+    whole, found = DegenerateGaussian(table), DegenerateGaussian(sums)
+    assert np.allclose(whole.local(families), found.local(families), rtol=1e-9, atol=1e-9)
+    assert np.array_equal(whole.family_price(families), found.family_price(families))
+    kept = np.arange(6) != 1  # a category that occurs in no row of a resample
+    rare = replace(totals, bases=replace(bases, products=bases.products * np.outer(kept, kept)))
+    assert np.isfinite(DegenerateGaussian(replace(sums, totals=rare)).local(families)).all()

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy.special import fdtrc
 
 from drbo.data.moments import Moments
+from drbo.data.square import square
 from drbo.errors import DataError, SettingsError
 from drbo.graph import check_dag
 
@@ -104,11 +105,11 @@ def linear_weights(
     if covariance and len(matrix) != len(graph):
         raise DataError(f"a covariance matrix must be square, got shape {matrix.shape}")
     correlation, deviation = _from_covariance(matrix) if covariance else _correlation(matrix)
-    standardised = np.zeros(graph.shape)
+    standardised = square(len(graph))
     for node in np.flatnonzero(graph.any(axis=0)):
         parents, weights, _, _ = _regress(correlation, int(node), np.flatnonzero(graph[:, node]))
         standardised[parents, node] = weights
-    raw = standardised * deviation
+    raw = np.multiply(standardised, deviation, out=square(len(graph)))
     raw /= deviation[:, None]
     return raw, standardised
 
@@ -133,8 +134,8 @@ def _correlation(values: Floats) -> tuple[Floats, Floats]:
 def _from_covariance(covariance: Floats) -> tuple[Floats, Floats]:
     deviation = np.sqrt(np.diag(covariance))
     deviation[deviation == 0] = 1.0
-    correlation = covariance / deviation
-    correlation /= deviation[:, None]  # in place: there may be ten thousand columns
+    correlation = np.divide(covariance, deviation, out=square(len(deviation)))  # of ten thousand columns, maybe
+    correlation /= deviation[:, None]
     np.fill_diagonal(correlation, 1.0)
     return correlation, deviation
 

@@ -13,7 +13,7 @@ from drbo.cli.executors import executor_for, spread_over, worker_options
 from drbo.cli.experiments import experiment_options
 from drbo.cli.fit_request import check_combinations, fit_arguments, read_rows, run_settings, start_of
 from drbo.cli.interrupts import INTERRUPTED, Run, limited_run
-from drbo.cli.many_rows import rows_options, rows_unread
+from drbo.cli.many_rows import in_time, rows_options, rows_unread
 from drbo.cli.messages import say, show
 from drbo.cli.options import (
     COUNT,
@@ -173,7 +173,8 @@ def _fit(
     """Read the table, search, save and print the result."""
     with executor_for(options["workers"], options["dask"]) as executor:
         max_memory = run_settings(arguments).max_memory
-        unread = rows_unread(data, options, max_memory, spread_over(executor), quiet=quiet)
+        with in_time("raise it, or run 'drbo moments' first, which continues where it stopped, and fit its file"):
+            unread = rows_unread(data, options, max_memory, spread_over(executor), quiet=quiet)
         if unread is not None:
             frame, weights, resampling = unread
             arguments |= {"groups": False} if weights is not None else {}  # counted rows have no order

@@ -1,7 +1,9 @@
 """Tables whose rows are not held in memory: streams of large files, and moments that others share."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -9,13 +11,15 @@ import click
 
 from drbo.cli.messages import say
 from drbo.cli.table_options import SEPARATOR_WORDS, read_frame
-from drbo.errors import SettingsError
+from drbo.deadline import OutOfTimeError, current
+from drbo.errors import SettingsError, TimeLimitError
 from drbo.progress import under_way
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from drbo.data.pieces import Reading
+    from drbo.data.sections import Bases
     from drbo.data.stream import Spread
     from drbo.data.table_moments import TableMoments
 
@@ -63,6 +67,17 @@ def rows_or_sample(path: Path, options: Mapping[str, Any]) -> tuple["pd.DataFram
             return sampled(frames)
 
 
+@contextmanager
+def in_time(hint: str) -> Iterator[None]:
+    """Say so where the time is over before a table is read to its end."""
+    try:
+        yield
+    except OutOfTimeError as error:
+        if current().reason == "interrupted":
+            raise
+        raise TimeLimitError(f"{error}: the table was not read to its end", hint=hint) from error
+
+
 class Unread(NamedTuple):
     """What is kept of files that are not read into memory, and the arguments of a bootstrap, if there is to be one."""
 
@@ -78,9 +93,11 @@ def rows_unread(
 
     ``spread`` sums up several parts of the files at a time; None: one after the other.
     """
+    from drbo.data.coded import levels_of
+    from drbo.data.grouped import counts_of
     from drbo.data.moments_file import is_moments_file
     from drbo.data.pieces import frames_of, is_too_large
-    from drbo.data.row_counts import counted, is_discrete
+    from drbo.data.row_counts import is_discrete
 
     shared = [is_moments_file(path) for path in paths]
     large = len(paths) == 1 and not shared[0] and str(paths[0]) != "-" and is_too_large(paths[0], max_memory)
@@ -90,19 +107,22 @@ def rows_unread(
     check_different(paths)
     files, how = files_for(paths, options), reading(options)
     why = ": a fit in memory would take more than max_memory" if large and not options["stream"] else ""
-    if not any(shared) and (first := next(frames_of(files[0], how), None)) is not None and is_discrete(first):
-        with closing(frame for file in files for frame in frames_of(file, how)) as frames:
-            found = counted(frames, paths[0])
+    first = None if any(shared) else next(frames_of(files[0], how), None)
+    if first is not None and is_discrete(first):
+        found = counts_of(files, how, paths[0])
         if not quiet:
             size = f"{found.counts.sum():,} rows, {found.rows.shape[1]} columns"
             say(f"{paths[0]}: {size}, read piece by piece{why}; {len(found.counts):,} different rows were counted")
         return Unread(found.rows, found.counts, _resampling(options, "counted"))
+    if not any(shared) and first is not None:
+        how = replace(how, levels=levels_of(files, how, first))
     totals = _totals(files, how, options, whole=not any(shared), spread=spread)
     if not quiet:
         drawn = f"{len(totals.sample):,} of them, drawn at random," if len(totals.sample) < totals.n else "all of them"
         kept = f"; {drawn} were kept" if totals.sample.size else ""
         many = f"{len(files)} files" if len(files) > 1 else f"{files[0]}"
-        read = "moments" if all(shared) else f"read piece by piece{why}"
+        times = "" if totals.bases is None else " three times" if how.levels else " twice"
+        read = "moments" if all(shared) else f"read piece by piece{times}{why}"
         say(f"{many}: {totals.n + totals.dropped:,} rows, {len(totals.names)} columns, {read}{kept}")
     return Unread(totals, resampling=_resampling(options, "bootstrap"))
 
@@ -113,16 +133,33 @@ def _totals(
     """Return the moments of files, with a sample of the rows if all of them are seen here."""
     from drbo.data.stream import in_turn, streamed
 
-    totals = streamed(
-        files, how, keep_rows=whole, keep_patterns=whole and options["missing"] == "em", seed=options["seed"],
-        resamples=options["bootstrap"] or 0, spread=spread or in_turn,
-    )  # fmt: skip
+    passed = partial(
+        streamed, files, how, seed=options["seed"], resamples=options["bootstrap"] or 0, spread=spread or in_turn
+    )
+    totals = passed(keep_rows=whole, keep_patterns=whole and options["missing"] == "em")
+    if how.levels:
+        totals = replace(totals, levels=tuple(dict(how.levels).get(name) for name in totals.names))
+    if (bases := None if totals.all_kept or not whole else _bases(totals, options["score"])) is not None:
+        totals = totals.with_bases(passed(bases=bases), bases.widths)
     if options["bootstrap"] is not None and not totals.all_kept:
         from drbo.claims.resampling import Resampling
 
         drawn = 0 if totals.resamples is None else len(totals.resamples)
         Resampling(options["bootstrap"], drawn=drawn).check(totals.n)  # before the search, not after it
     return totals
+
+
+def _bases(totals: "TableMoments", score: str) -> "Bases | None":
+    """Return functions of the columns that a score needs the sums of; None: it needs none."""
+    if totals.levels:
+        from drbo.data.coded import Indicators
+
+        return Indicators(totals.levels)
+    if score != "splines":
+        return None
+    from drbo.scores.curves import Curves
+
+    return Curves.of_sample(totals.sample)
 
 
 def _check_options(options: Mapping[str, Any]) -> None:
@@ -133,17 +170,10 @@ def _check_options(options: Mapping[str, Any]) -> None:
                 f"--{name} needs all rows in memory, but only sums over these rows are kept",
                 hint="omit it, or use a sample of the rows as one table",
             )
-    if options["bootstrap"] is None:
-        return
-    if options["resampling"] != "bootstrap":
+    if options["bootstrap"] is not None and options["resampling"] != "bootstrap":
         raise SettingsError(
             f"--resampling {options['resampling']} needs all rows in memory, but only sums over these rows are kept",
             hint="use --resampling bootstrap",
-        )
-    if options["missing"] == "em":
-        raise SettingsError(
-            "--bootstrap cannot be combined with --missing em for rows that are only summed up",
-            hint="use --missing drop",
         )
 
 

@@ -92,12 +92,15 @@ def _audit_totals(table: Table, *, independent: bool) -> Audit:
         sampled = list(found.columns)
         findings = [Finding("sample", text, serious=False)]
         findings += [one for one in found.findings if one.topic not in ("sample", "rows", "scale")]
-    findings += [*_few(totals.n, len(names)), *_scale(spread, names), *([] if independent else _time(table))]
+    numeric = [j for j, levels in enumerate(table.levels) if levels is None]
+    findings += [*_few(totals.n, len(names)), *_scale(spread[numeric], [names[j] for j in numeric])]
+    findings += [] if independent else _time(table)
     columns = []
     for j, (name, one) in enumerate(zip(names, sampled, strict=True)):
         about = one or ColumnFacts(name=name, kind="numeric", distinct=0, counts=())
         low, high, mean = (float(part[j]) for part in (totals.low, totals.high, totals.mean))
-        columns.append(replace(about, mean=mean, sd=float(spread[j]), min=low, max=high))
+        is_number = table.levels[j] is None
+        columns.append(replace(about, mean=mean, sd=float(spread[j]), min=low, max=high) if is_number else about)
     return Audit(tuple(columns), tuple(findings))
 
 
@@ -317,7 +320,7 @@ def _in_order(table: Table) -> Table:
     if table.totals is None:
         return table
     kept = table.totals.first
-    return Table.from_array(kept if kept.size else np.empty((0, table.n_columns)), table.names)
+    return replace(table, values=kept if kept.size else np.empty((0, table.n_columns)), totals=None)
 
 
 def _time(table: Table) -> list[Finding]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: One thread keeps the rows in their order. What a view or a default could reach is switched off, for good.
-_CONFIG = {
+CONFIG = {
     "access_mode": "READ_ONLY",
     "enable_external_access": "false",
     "autoload_known_extensions": "false",
@@ -50,18 +50,24 @@ def read_duckdb(path: Path, table: str, limit: InputLimit, notes: list[str]) -> 
     return found
 
 
+def load_duckdb() -> Any:
+    """Return the module of DuckDB; None: it is not installed."""
+    try:
+        found = import_module("duckdb")
+    except ImportError:
+        return None
+    atexit.unregister(gc.freeze)  # the command line leaves garbage behind at its end, of which DuckDB would complain
+    return found
+
+
 def duckdb_pieces(path: Path, table: str, notes: list[str]) -> Iterator["pd.DataFrame"]:
     """Yield the rows of a table, some thousand at a time; at least one piece, which may have no rows."""
-    try:
-        duckdb: Any = import_module("duckdb")
-    except ImportError as error:
-        raise DataError(
-            f"file '{path}': reading it needs DuckDB, which is not installed", hint="pip install drbo[big]"
-        ) from error
-    atexit.unregister(gc.freeze)  # the command line leaves garbage behind at its end, of which DuckDB would complain
+    duckdb = load_duckdb()
+    if duckdb is None:
+        raise DataError(f"file '{path}': reading it needs DuckDB, which is not installed", hint="pip install drbo[big]")
     what = f"file '{path}'"
     try:
-        with closing(duckdb.connect(str(path), config=_CONFIG)) as database:
+        with closing(duckdb.connect(str(path), config=CONFIG)) as database:
             plain = [str(name) for (name,) in database.execute(_TABLES).fetchall()]
             name = chosen_table(plain, table, what, "data.duckdb", notes)
             quoted = name.replace('"', '""')

@@ -10,6 +10,8 @@ from drbo.data.resamples import random_of
 
 Floats = npt.NDArray[np.float64]
 
+CHUNK = 2**12  # rows that are moved at once
+
 
 class Kept(NamedTuple):
     """Some rows in the order of the table, with their random keys, and the first rows."""
@@ -36,8 +38,8 @@ class KeptRows:
         self._seed = seed
         self._most_first = max(0, table_moments.describing_rows(n_columns) - n_before)
         self._first: list[Floats] = [np.empty((0, n_columns))]
-        self._keys: list[Floats] = [np.empty(0)]
-        self._drawn: list[Floats] = [np.empty((0, n_columns))]  # the rows of these keys
+        # Room for keys and their rows, which is used again: new memory costs more than what is written to it.
+        self._keys, self._drawn = np.empty(2 * self.size), np.empty((2 * self.size, n_columns))
         self._n_first = self._n_drawn = 0
 
     def see(self, rows: Floats, place: int) -> None:
@@ -45,7 +47,7 @@ class KeptRows:
         if len(rows):
             keys = random_of(rows, place, self._seed, "sample").random(len(rows))
             taken = np.flatnonzero(keys < self.threshold)
-            self.add(Kept(keys[taken], rows[taken], rows))
+            self.add(Kept(keys[taken], np.take(rows.T, taken, axis=1).T, rows))  # blocks are held column by column
 
     def add(self, more: Kept) -> None:
         """Add what was kept of the rows that follow."""
@@ -53,22 +55,29 @@ class KeptRows:
         if left > 0:
             self._first.append(more.first[:left].copy())
             self._n_first += len(self._first[-1])
-        self._keys.append(more.keys)
-        self._drawn.append(more.rows)
-        self._n_drawn += len(more.keys)
-        if self._n_drawn >= 2 * self.size:
-            self._compact()
+        start = 0
+        while start < len(more.keys):
+            if self._n_drawn == len(self._keys):
+                self._leave_out()
+            end = self._n_drawn + min(len(more.keys) - start, len(self._keys) - self._n_drawn)
+            stop = start + end - self._n_drawn
+            self._keys[self._n_drawn : end] = more.keys[start:stop]
+            self._drawn[self._n_drawn : end] = more.rows[start:stop]
+            self._n_drawn, start = end, stop
 
     def kept(self) -> Kept:
         """Return the rows that are kept."""
-        self._compact()
-        return Kept(self._keys[0], self._drawn[0], np.concatenate(self._first))
+        self._leave_out()
+        return Kept(self._keys[: self._n_drawn], self._drawn[: self._n_drawn], np.concatenate(self._first))
 
-    def _compact(self) -> None:
+    def _leave_out(self) -> None:
         """Leave out all but the smallest keys."""
-        keys, rows = np.concatenate(self._keys), np.concatenate(self._drawn)
-        if len(keys) > self.size:
-            smallest = np.sort(np.argpartition(keys, self.size)[: self.size])
-            keys, rows = keys[smallest], rows[smallest]
-            self.threshold = float(keys.max())
-        self._keys, self._drawn, self._n_drawn = [keys], [rows], len(keys)
+        if self._n_drawn <= self.size:
+            return
+        smallest = np.sort(np.argpartition(self._keys[: self._n_drawn], self.size)[: self.size])
+        for start in range(0, self.size, CHUNK):  # each row moves towards the beginning, so none is lost
+            part = smallest[start : start + CHUNK]
+            self._keys[start : start + len(part)] = self._keys[part]
+            self._drawn[start : start + len(part)] = self._drawn[part]
+        self._n_drawn = self.size
+        self.threshold = float(self._keys[: self.size].max())

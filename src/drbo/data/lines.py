@@ -52,11 +52,13 @@ def pieces_of(path: Path, zipped: bool, limit: InputLimit) -> Iterator[bytes]:
 class Lines:
     """Cuts text into blocks of whole lines, and checks that every line has as many cells as the first one.
 
-    pandas fills short lines without a word, so the cells are counted here. Blank lines do not count.
+    pandas fills short lines without a word, so the cells are counted here. Blank lines do not count. With ``ended`` the
+    last line must have a line end: without one, the file may have been cut off.
     """
 
-    def __init__(self, path: Path, separator: str) -> None:
+    def __init__(self, path: Path, separator: str, *, ended: bool = False) -> None:
         self.path, self.separator = path, separator
+        self._ended = ended
         self._only_ascii = True  # so far
         self.first: list[str] = []  # cells of the first line
         self._n_lines = self._n_bytes = 0  # before the block
@@ -99,6 +101,12 @@ class Lines:
     def _measured(self, block: bytes, last: bool) -> tuple[int, int]:
         """Return where the last whole line ends, and the number of lines up to there that are not blank."""
         self._check_utf8(block, last)
+        if last and self._ended and block[max(block.rfind(b"\n"), block.rfind(b"\r")) + 1 :].strip():
+            raise DataError(
+                f"file '{self.path}' ends within line {self._n_lines + _line_ends(block, len(block)) + 1}: it may have "
+                "been cut off",
+                hint="write or download it again; if it is complete, end its last line: 'echo >> FILE' does it",
+            )
         if not self.first and not self._begin(block, last):
             return (len(block) if last else 0 if block.strip() else _last_line_end(block)), 0
         if b'"' in block:

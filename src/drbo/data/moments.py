@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from drbo.data.square import add_products, rearranged, square
 from drbo.errors import DataError
 from drbo.threads import one_blas_thread
 
@@ -47,7 +48,7 @@ class Moments:
         """Return the moments of these columns, in this order."""
         both, one_number = np.ix_(columns, columns), not any(self.pairs.strides)
         pairs = np.broadcast_to(self.pairs[:1, :1], (len(columns),) * 2) if one_number else self.pairs[both]
-        return Moments(self.mean[columns], self.covariance[both], self.n, pairs)
+        return Moments(self.mean[columns], rearranged(self.covariance, columns), self.n, pairs)
 
 
 def moments(
@@ -93,11 +94,10 @@ def complete_moments(values: Floats) -> Moments:
     n, d = values.shape
     blocks = [slice(start, start + ROWS) for start in range(0, n, ROWS)]
     mean = np.sum([np.ascontiguousarray(values[part]).sum(axis=0) for part in blocks], axis=0) / n
-    covariance = np.zeros((d, d))
+    covariance = square(d)
     with one_blas_thread():
         for part in blocks:
-            centred = np.ascontiguousarray(values[part]) - mean
-            covariance += centred.T @ centred
+            add_products(covariance, np.ascontiguousarray(values[part]) - mean)
     covariance /= n
     return Moments(mean, covariance, float(n), np.broadcast_to(float(n), (d, d)))
 

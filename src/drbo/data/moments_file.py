@@ -9,7 +9,7 @@ import json
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,15 +49,29 @@ Floats = npt.NDArray[np.float64]
 Stamp = tuple[str, int, int]
 
 
-def save_moments(path: Path, totals: TableMoments, files: Sequence[Stamp] = ()) -> None:
-    """Write moments to a file; no row is in it. ``files`` are those in the sums, where more are to be added."""
-    write_file(path, moments_bytes(totals, files))
+class Begun(NamedTuple):
+    """Sums of the first files of a table, to which more are to be added."""
+
+    totals: TableMoments
+    files: tuple[Stamp, ...] = ()  # in the sums
+    sections: int = 0  # of the last of these files, where only so many of its sections are in the sums; 0: all
 
 
-def moments_bytes(totals: TableMoments, files: Sequence[Stamp] = ()) -> bytes:
+def save_moments(path: Path, totals: TableMoments) -> None:
+    """Write moments to a file; no row is in it."""
+    save_part(path, Begun(totals))
+
+
+def save_part(path: Path, begun: Begun) -> None:
+    """Write moments, and what they are the sums of."""
+    write_file(path, moments_bytes(*begun))
+
+
+def moments_bytes(totals: TableMoments, files: Sequence[Stamp] = (), sections: int = 0) -> bytes:
     """Return the content of a file of moments."""
     about = {"format": FORMAT, "version": FORMAT_VERSION, "names": list(totals.names), "worth": totals.worth}
     about |= {name: getattr(totals, name) for name in _COUNTS} | {"files": [list(stamp) for stamp in files]}
+    about["sections"] = sections
     arrays = {name: np.asarray(getattr(totals, name), dtype=kind) for name, kind in _ARRAYS.items()}
     if (drawn := totals.resamples) is not None:
         arrays |= dict(zip(_RESAMPLED, (drawn.n.astype("<i8"), drawn.offset, drawn.products), strict=True))
@@ -76,10 +90,10 @@ def load_moments(path: Path) -> TableMoments:
     ...     load_moments(file).products.tolist()
     [[2.0, 3.0], [3.0, 4.5]]
     """
-    return load_part(path)[0]
+    return load_part(path).totals
 
 
-def load_part(path: Path) -> tuple[TableMoments, list[Stamp]]:
+def load_part(path: Path) -> Begun:
     """Read moments and the files that are in the sums."""
     with refusing(path, DataError):
         return moments_of_bytes(read_bytes(path, MAX_BYTES), str(path))
@@ -96,7 +110,7 @@ def is_moments_file(path: Path) -> bool:
         return False
 
 
-def moments_of_bytes(raw: bytes, what: str) -> tuple[TableMoments, list[Stamp]]:
+def moments_of_bytes(raw: bytes, what: str) -> Begun:
     """Return the moments in the content of a file, and the files that are in the sums."""
     archive = stored_archive(io.BytesIO(raw), what)
     packed = read_member(archive, "about", f"{what} about", kinds="u", limit=MAX_ABOUT)
@@ -117,7 +131,10 @@ def moments_of_bytes(raw: bytes, what: str) -> tuple[TableMoments, list[Stamp]]:
         found[name] = read_member(archive, name, f"{what} {name}", shape=shape, dtype=kind)
     totals = TableMoments(names=names, **counts, **found, resamples=_resamples(archive, d, what))
     _check(totals, what)
-    return totals, _stamps(about.get("files"), what)
+    sections = about.get("sections", 0)
+    if type(sections) is not int or not 0 <= sections <= MAX_ROWS:
+        raise ResultError(f"{what}: 'sections' must be a whole number of at least 0, got {sections!r:.80}")
+    return Begun(totals, _stamps(about.get("files"), what), sections)
 
 
 def _resamples(archive: zipfile.ZipFile, d: int, what: str) -> Resamples | None:
@@ -154,12 +171,12 @@ def _counts(about: dict[str, Any], what: str) -> dict[str, Any]:
     return found | {"worth": float(worth)}
 
 
-def _stamps(files: Any, what: str) -> list[Stamp]:
+def _stamps(files: Any, what: str) -> tuple[Stamp, ...]:
     if not isinstance(files, list) or not all(
         isinstance(one, list) and [type(part) for part in one] == [str, int, int] for one in files
     ):
         raise ResultError(f"{what}: 'files' must be names, sizes and times", hint="write the file again")
-    return [(one[0], one[1], one[2]) for one in files]
+    return tuple((one[0], one[1], one[2]) for one in files)
 
 
 def _check(totals: TableMoments, what: str) -> None:

@@ -54,7 +54,7 @@ def batches_of(path: Path, names: Sequence[str], run: Run) -> Iterator[Any]:
     with refusing_parquet(path) as (pyarrow, parquet):
         # Otherwise pyarrow holds whole row groups, or the whole file, in memory.
         each = max(LEAST_BUFFER, BUFFERS // max(1, len(names)))
-        file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=each)
+        file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=each, page_checksum_verification=True)
         place = {name: j for j, name in enumerate(file.schema_arrow.names)}
         _check_run(path, {place[name] for name in names}, run)
         groups = range(run.begin, run.end)

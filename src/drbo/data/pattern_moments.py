@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from drbo.data import resamples
 from drbo.data.moments import EM_RIDGE, EM_ROUNDS, EM_TOLERANCE, check_pairs, effective
+from drbo.data.resamples import ResampledSums, Resamples
 from drbo.data.table_moments import TableMoments, of_block
+from drbo.deadline import current
 from drbo.errors import DataError
 from drbo.threads import one_blas_thread
 
@@ -18,20 +22,29 @@ MOST_NUMBERS = 2**24
 
 
 class PatternSums:
-    """Moments of incomplete rows, those with the same missing cells together; rows without any cell say nothing."""
+    """Moments of incomplete rows, those with the same missing cells together; rows without any cell say nothing.
 
-    def __init__(self, names: Sequence[str]) -> None:
+    So many ``resamples`` of the rows are summed up as well, drawn with the ``seed``.
+    """
+
+    def __init__(self, names: Sequence[str], resamples: int = 0, seed: int = 0) -> None:
         self._names = tuple(names)
+        self._resamples, self._seed = resamples, seed
         self._found: dict[bytes, TableMoments] = {}
 
-    def see(self, block: Floats) -> None:
-        """Look at some more rows, of which complete ones are left out."""
+    def see(self, block: Floats, place: int = 0) -> None:
+        """Look at some more rows, which begin at this row of their file; complete ones are left out."""
         absent = np.isnan(block)
         rows = np.flatnonzero(absent.any(axis=1) & ~absent.all(axis=1))
         patterns, member = np.unique(absent[rows], axis=0, return_inverse=True)
         for k, pattern in enumerate(patterns):
             seen = np.flatnonzero(~pattern)
-            part = of_block(tuple(self._names[j] for j in seen), block[np.ix_(rows[member.ravel() == k], seen)])
+            values = block[np.ix_(rows[member.ravel() == k], seen)]
+            part = of_block(tuple(self._names[j] for j in seen), values)
+            if self._resamples:
+                drawn = ResampledSums(len(seen), self._resamples, self._seed)
+                drawn.see(values, place)
+                part = replace(part, resamples=drawn.resamples(part.shift))
             self._join(pattern.tobytes(), part)
         self._check()
 
@@ -45,7 +58,8 @@ class PatternSums:
         self._found[key] = self._found[key].joined(part) if key in self._found else part
 
     def _check(self) -> None:
-        if sum(one.products.size for one in self._found.values()) > MOST_NUMBERS:
+        numbers = sum(one.products.size for one in self._found.values())
+        if numbers > MOST_NUMBERS or numbers * self._resamples > resamples.MOST_NUMBERS:
             raise DataError(
                 f"cells are missing in more than {len(self._found):,} different patterns, too many to sum up",
                 hint="use missing='drop', drop the columns with the most missing values, or use a sample of the rows",
@@ -56,8 +70,9 @@ class PatternSums:
         return tuple(self._found[key] for key in sorted(self._found))
 
 
+@lru_cache(maxsize=1)  # a bootstrap asks again
 def estimated(totals: TableMoments) -> TableMoments:
-    """Return the maximum-likelihood moments of complete and incomplete rows together, by EM.
+    """Return the maximum-likelihood moments of complete and incomplete rows together, by EM; also of resamples.
 
     It is the iteration that :func:`drbo.data.moments.moments` makes over rows; rows count as the harmonic mean of the
     numbers of rows in which two columns are seen together.
@@ -71,6 +86,26 @@ def estimated(totals: TableMoments) -> TableMoments:
     >>> found.mean.round(4).tolist(), round(found.moments.n, 6)
     ([2.5, 5.1667], 3.0)
     """
+    found = _estimated(totals)
+    if totals.resamples is None:
+        return found
+    drawn = list[TableMoments]()
+    for k in range(len(totals.resamples)):
+        current().check()
+        parts = tuple(part.resample(k) for part in totals.patterns if part.resamples is not None)
+        drawn.append(_estimated(replace(totals.resample(k), patterns=tuple(part for part in parts if part.n)), found))
+    return replace(
+        found,
+        resamples=Resamples(
+            np.array([one.n for one in drawn]),
+            np.array([(one.shift - found.shift) + one.offset for one in drawn]),
+            np.array([one.products for one in drawn]),
+        ),
+    )
+
+
+def _estimated(totals: TableMoments, start: TableMoments | None = None) -> TableMoments:
+    """Return the moments by EM, which begins with those of another estimate, or with independent columns."""
     place = {name: j for j, name in enumerate(totals.names)}
     parts = [totals] * bool(totals.n) + list(totals.patterns)
     places = [np.array([place[name] for name in part.names]) for part in parts]
@@ -85,6 +120,9 @@ def estimated(totals: TableMoments) -> TableMoments:
         for part, columns in zip(parts, places, strict=True)
     ]  # fmt: skip
     mean, covariance = np.zeros(len(place)), np.eye(len(place))
+    if start is not None:
+        mean = ((start.shift - low) + start.offset) / spread
+        covariance = start.moments.covariance / np.outer(spread, spread)
     with one_blas_thread():
         for _ in range(EM_ROUNDS):
             before = mean, covariance
@@ -95,7 +133,8 @@ def estimated(totals: TableMoments) -> TableMoments:
     return replace(
         totals, n=n, shift=low, offset=mean * spread, products=n * covariance * np.outer(spread, spread),
         low=_extreme(np.fmin, parts, places, "low"), high=_extreme(np.fmax, parts, places, "high"),
-        missing=np.zeros_like(totals.missing), dropped=0, worth=effective(pairs) / n, patterns=(), resamples=None,
+        missing=np.zeros_like(totals.missing), dropped=0, worth=effective(pairs) / n, patterns=(),
+        resamples=None, bases=None,
     )  # fmt: skip
 
 

@@ -1,18 +1,22 @@
 """Long tables in pieces: which files they are, how large, and their rows, some thousand at a time."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence, Sized
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from drbo.data.files import refusing
 from drbo.data.parquet import n_cells
 from drbo.data.parquet_groups import NO_LIMIT, batches_of, runs_of, schema_of
 from drbo.data.text import TextFile, check_unique, text_pieces
+from drbo.deadline import current
 from drbo.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+P = TypeVar("P", bound=Sized)
 
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
@@ -23,13 +27,17 @@ COPIES = 8
 
 @dataclass(frozen=True)
 class Reading:
-    """How text is read, and which columns are used: all but ``drop``, or ``columns`` alone."""
+    """How text is read, and which columns are used: all but ``drop``, or ``columns`` alone.
+
+    Columns with ``levels`` hold categories, which are read as their places among these.
+    """
 
     separator: str | None = None
     header: bool = True
     encoding: str | None = None
     columns: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+    levels: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class Named(NamedTuple):
@@ -88,14 +96,36 @@ def named(path: Path) -> Named:
 def frames_of(path: Path, how: Reading) -> Generator["pd.DataFrame"]:
     """Yield the chosen columns of a file as they are, text among them, some thousand rows at a time."""
     found = named(path)
-    with refusing(path, DataError):
-        if found.suffix in PARQUET:
-            names = chosen_columns(schema_of(path).names, how, path)
-            yield from (batch.to_pandas() for run in runs_of(path) for batch in batches_of(path, names, run))
-            return
-        readers = dict.fromkeys(SQLITE, _of_sqlite) | dict.fromkeys(DUCKDB, _of_duckdb)
-        for frame in readers.get(found.suffix, _of_text)(found, how):
-            yield frame[list(chosen_columns(list(frame.columns), how, path))]
+    readers = (
+        dict.fromkeys(SQLITE, _of_sqlite) | dict.fromkeys(DUCKDB, _of_duckdb) | dict.fromkeys(PARQUET, _of_parquet)
+    )
+    with closing(naming_blocks(readers.get(found.suffix, _of_text)(found, how), path)) as frames:
+        for frame in frames:
+            is_chosen = found.suffix in PARQUET  # other columns were not read
+            yield frame if is_chosen else frame[list(chosen_columns(list(frame.columns), how, path))]
+
+
+def naming_blocks(pieces: Iterable[P], path: Path, start: int = 0, size: int | None = None) -> Generator[P]:
+    """Yield the pieces of a file; an error while one is read says which one, so that it can be found.
+
+    Pieces of ``size`` rows are numbered from the first row of the file; ``start`` is the first row that is read here.
+    """
+    place, number = start, 0
+    try:
+        with refusing(path, DataError):
+            for piece in pieces:
+                current().check()
+                yield piece
+                place, number = place + len(piece), number + 1
+    except DataError as error:
+        block = number + 1 if size is None else place // size + 1
+        raise DataError(f"{error.message} (block {block}, after {place} rows)", hint=error.hint) from error
+
+
+def _of_parquet(found: Named, how: Reading) -> Iterator["pd.DataFrame"]:
+    names = chosen_columns(schema_of(found.file).names, how, found.file)
+    for run in runs_of(found.file):
+        yield from (batch.to_pandas() for batch in batches_of(found.file, names, run))
 
 
 def _of_duckdb(found: Named, _how: Reading) -> Iterator["pd.DataFrame"]:

@@ -16,7 +16,7 @@ from drbo.data.frames import as_frame
 from drbo.data.groups import in_larger_groups, split_groups, within_groups
 from drbo.data.missing import Policy, complete_rows, missing_cells, note, table_policy
 from drbo.data.moments import effective_rows
-from drbo.data.summed import check_missing, checked_totals
+from drbo.data.summed import check_missing, checked_totals, kept_rows
 from drbo.data.table import Table
 from drbo.data.table_moments import TableMoments
 from drbo.data.types import typed
@@ -158,11 +158,9 @@ class Preparation:
 
     def _of_sample(self, totals: TableMoments) -> Prepared:
         """Return the checked table of a stream so short that all of its rows were kept."""
-        import pandas as pd
-
         told = list[str]()
         check_missing(totals, self.missing, told)
-        data = self.prepare(pd.DataFrame(totals.sample, columns=list(totals.names)))
+        data = self.prepare(kept_rows(totals))
         return replace(data, notes=(*told, *data.notes))
 
     def _by_experiment(self, X: Any, sample_weight: npt.ArrayLike | None) -> Prepared:

@@ -69,7 +69,18 @@ def counted(pieces: Iterable["pd.DataFrame"], where: Path) -> RowCounts:
             parts = [_joined(parts)]
             held = parts[0].size
             _check_size(held, where)
-    total = _joined(parts)
+    return _checked(_joined(parts), where)
+
+
+def joined_counts(parts: Iterable[RowCounts], where: Path) -> RowCounts:
+    """Return the different rows of several parts of a table, each of which was counted by itself."""
+    held = list(parts)
+    alike = _alike((part.rows for part in held), where)
+    counts = [rows.assign(**{_COUNT: part.counts}) for rows, part in zip(alike, held, strict=True)]
+    return _checked(_joined(counts), where)
+
+
+def _checked(total: "pd.DataFrame", where: Path) -> RowCounts:
     _check_size(total.size, where)
     return RowCounts(total.drop(columns=_COUNT), total[_COUNT].to_numpy(dtype=np.int64))
 

@@ -4,25 +4,28 @@ A section of a Parquet file is a run of its row groups; any other file is one se
 alone, and so do all sums: not on who reads a section, nor on how many read at the same time.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from drbo.data.coded import codes_of
 from drbo.data.columns import LARGEST, is_number_text
 from drbo.data.kept_rows import Kept, KeptRows
 from drbo.data.moments_file import is_moments_file, load_moments
 from drbo.data.parquet_groups import Run, batches_of, runs_of, schema_of
 from drbo.data.pattern_moments import PatternSums
-from drbo.data.pieces import PARQUET, Reading, chosen_columns, frames_of, named
+from drbo.data.pieces import PARQUET, Reading, chosen_columns, frames_of, named, naming_blocks
 from drbo.data.resamples import ResampledSums
 from drbo.data.table_moments import TableMoments, block_rows, summed
+from drbo.deadline import current
 from drbo.errors import DataError
 
 if TYPE_CHECKING:
@@ -39,6 +42,17 @@ class Section:
     start: int = 0  # its first row
     n_before: int = 0  # rows of the table before it, at least
     run: Run | None = None  # of row groups of a Parquet file; None: all that the file has
+
+
+class Bases(Protocol):
+    """Functions of the columns of a table, which are summed up in place of the columns."""
+
+    @property
+    def widths(self) -> npt.NDArray[np.intp]:
+        """Functions of each column (d,)."""
+
+    def __call__(self, rows: Floats, /) -> Floats:
+        """Return the values (n, D) of all functions for some rows (n, d)."""
 
 
 class Part(NamedTuple):
@@ -60,18 +74,21 @@ class SectionSums:
     keep_patterns: bool
     seed: int
     resamples: int
+    bases: Bases | None = None
 
     def __call__(self, section: Section, threshold: float) -> Part:
         """Return the sums of a section, and the rows that are kept."""
         if is_moments_file(section.path):
             return Part(load_moments(section.path), None, None)
-        d = len(self.names)
+        names = self.names if self.bases is None else names_of_bases(self.names, self.bases.widths)
+        d = len(names)
         kept = KeptRows(d, self.seed, threshold=threshold, n_before=section.n_before) if self.keep_rows else None
-        patterns = PatternSums(self.names) if self.keep_patterns else None
+        patterns = PatternSums(self.names, self.resamples, self.seed) if self.keep_patterns else None
         resampled = ResampledSums(d, self.resamples, self.seed) if self.resamples else None
         with self._rows(section) as rows:
+            summands = rows if self.bases is None else _functions(rows, self.bases)
             totals = summed(
-                self.names, rows, place=section.start, resampled=resampled,
+                names, summands, place=section.start, resampled=resampled,
                 incomplete=None if patterns is None else patterns.see, **({} if kept is None else {"see": kept.see}),
             )  # fmt: skip
         return Part(totals, None if kept is None else kept.kept(), patterns)
@@ -83,13 +100,13 @@ class SectionSums:
         No other thread may close a database when it collects garbage.
         """
         if section.run is not None:
-            with closing(_ahead(_of_parquet(section, self.names))) as rows:
+            with closing(_ahead(_of_parquet(section, self.names, dict(self.how.levels)))) as rows:
                 yield rows
             return
         with closing(frames_of(section.path, self.how)) as pieces:
             first = next(pieces)
             check_same_columns(self.names, tuple(first.columns), section.path, self.first)
-            yield _of_frames(section.path, self.names, first, pieces)
+            yield _of_frames(section.path, self.names, dict(self.how.levels), chain([first], pieces))
 
 
 def names_of(path: Path, how: Reading) -> tuple[str, ...]:
@@ -102,6 +119,17 @@ def names_of(path: Path, how: Reading) -> tuple[str, ...]:
         return tuple(next(pieces).columns)
 
 
+def names_of_bases(names: Sequence[str], widths: npt.NDArray[np.intp]) -> tuple[str, ...]:
+    """Return names for the functions of columns.
+
+    Examples
+    --------
+    >>> names_of_bases(["a", "b"], np.array([2, 1]))
+    ('a~0', 'a~1', 'b~0')
+    """
+    return tuple(f"{name}~{k}" for name, width in zip(names, widths, strict=True) for k in range(width))
+
+
 def sections_of(path: Path, names: Sequence[str], first: Path, how: Reading, n_before: int) -> list[Section]:
     """Return the sections of a file; one of Parquet is looked at before any of its rows is read."""
     if is_moments_file(path) or named(path).suffix not in PARQUET:
@@ -109,7 +137,7 @@ def sections_of(path: Path, names: Sequence[str], first: Path, how: Reading, n_b
     schema = schema_of(path)
     chosen = chosen_columns(schema.names, how, path)
     check_same_columns(names, chosen, path, first)
-    _check_kinds(schema, chosen, path)
+    _check_kinds(schema, [name for name in chosen if name not in dict(how.levels)], path)
     found, start = list[Section](), 0
     for run in runs_of(path) or [Run(0, 0, 0)]:
         found.append(Section(path, start, n_before + start, run))
@@ -128,33 +156,42 @@ def check_same_columns(wanted: Sequence[str], found: Sequence[str], path: Path, 
             )
 
 
+def _functions(pieces: Iterable[Floats], bases: Bases) -> Iterator[Floats]:
+    """Yield the functions of rows, of so many at a time as a block of these has."""
+    size = block_rows(int(bases.widths.sum()))
+    for piece in pieces:
+        yield from (bases(piece[start : start + size]) for start in range(0, len(piece), size))
+
+
 def _of_frames(
-    path: Path, names: Sequence[str], first: "pd.DataFrame", rest: Iterator["pd.DataFrame"]
+    path: Path, names: Sequence[str], levels: Mapping[str, Sequence[str]], frames: Iterable["pd.DataFrame"]
 ) -> Generator[Floats]:
-    place, number = 0, 0
-    frame: pd.DataFrame | None = first
-    while frame is not None:
-        number += 1
+    place = 0
+    for number, frame in enumerate(frames, 1):
         values = np.empty((len(frame), len(names)), order="F")
         where = f"file '{path}', block {number} (rows {place} to {place + len(frame) - 1})"
         for j, name in enumerate(names):
-            values[:, j] = _numbers(frame[name], where)
+            column = frame[name]
+            values[:, j] = codes_of(column, levels[name], where) if name in levels else _numbers(column, where)
         yield _finite(values, names, where)
         place += len(frame)
-        frame = next(rest, None)
 
 
-def _of_parquet(section: Section, names: Sequence[str]) -> Generator[Floats]:
+def _of_parquet(section: Section, names: Sequence[str], levels: Mapping[str, Sequence[str]]) -> Generator[Floats]:
     assert section.run is not None
     place = section.start
-    for batch in batches_of(section.path, names, section.run):
+    size = block_rows(len(names))
+    for batch in naming_blocks(batches_of(section.path, names, section.run), section.path, place, size):
         values = np.empty((batch.num_rows, len(names)), order="F")
+        where = f"file '{section.path}', block {place // size + 1} (rows {place} to {place + len(values) - 1})"
         for j, name in enumerate(names):
-            values[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
-        block = place // block_rows(len(names)) + 1
-        yield _finite(
-            values, names, f"file '{section.path}', block {block} (rows {place} to {place + len(values) - 1})"
-        )
+            column = batch.column(name)
+            if name in levels:
+                values[:, j] = codes_of(column.to_pandas().rename(name), levels[name], where)
+                continue
+            # Where no cell is missing, by the way on which pyarrow does not import pandas.
+            values[:, j] = column.to_numpy(zero_copy_only=False) if column.null_count else np.from_dlpack(column)
+        yield _finite(values, names, where)
         place += len(values)
 
 
@@ -207,5 +244,6 @@ def _ahead(pieces: Iterator[Floats]) -> Generator[Floats]:
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(next, pieces, None)
         while (piece := waiting.result()) is not None:
+            current().check()
             waiting = pool.submit(next, pieces, None)
             yield piece

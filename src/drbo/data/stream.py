@@ -4,15 +4,15 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from drbo.data.kept_rows import KeptRows
-from drbo.data.moments_file import Stamp
+from drbo.data.moments_file import Begun, Stamp
 from drbo.data.pattern_moments import PatternSums
 from drbo.data.pieces import Reading
-from drbo.data.sections import Part, Section, SectionSums, names_of, sections_of
+from drbo.data.sections import Bases, Part, Section, SectionSums, names_of, sections_of
 from drbo.data.table_moments import TableMoments
 from drbo.errors import DataError
 
@@ -20,14 +20,6 @@ from drbo.errors import DataError
 MANY_ROWS = 100
 #: Calls a function with each of the arguments and yields what it returns, in this order, wherever it is computed.
 Spread = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Iterable[Any]]
-
-
-class Progress(NamedTuple):
-    """Where a pass over files is."""
-
-    file: Path
-    done: int  # files that are summed up
-    files: int
 
 
 def in_turn(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
@@ -49,8 +41,9 @@ def streamed(
     keep_patterns: bool = False,
     seed: int = 0,
     resamples: int = 0,
-    begun: tuple[TableMoments, Sequence[Stamp]] | None = None,
-    tell: Callable[[TableMoments, list[Stamp], Progress], None] = lambda *_: None,
+    bases: Bases | None = None,
+    begun: Begun | None = None,
+    tell: Callable[[Begun], None] = lambda _: None,
     spread: Spread = in_turn,
 ) -> TableMoments:
     """Return the moments of the rows of all files, each read once.
@@ -61,25 +54,24 @@ def streamed(
     keep_rows : keep the first rows and a random sample, drawn with the ``seed``: for checks of residuals.
     keep_patterns : sum up incomplete rows too, those with the same missing cells together: for EM.
     resamples : so many resamples of the rows are drawn with the ``seed`` and summed up in the same pass.
-    begun : moments of the first files, and these files, where an earlier pass ended.
-    tell : called after every file with what is known by then.
+    bases : functions of the columns, whose moments are returned in place of those of the columns.
+    begun : what an earlier pass had summed up when it ended; the files must not have changed since.
+    tell : called after every section with what is summed up by then.
     spread : calls the function that sums up a section; its order of answers is that of the sections.
     """
     how = how or Reading()
-    total, stamps = (None, list[Stamp]()) if begun is None else (begun[0], list(begun[1]))
+    total = None if begun is None else begun.totals
     names = names_of(paths[0], how) if total is None else total.names
-    plan = _Plan(paths, len(stamps), names, how)
+    plan = _Plan(paths, begun, names, how)
     kept = KeptRows(len(names), seed) if keep_rows else None
-    patterns = PatternSums(names) if keep_patterns else None
+    patterns = PatternSums(names, resamples, seed) if keep_patterns else None
     seen = _Seen()
-    work = SectionSums(names, paths[0], how, keep_rows, keep_patterns, seed, resamples)
+    work = SectionSums(names, paths[0], how, keep_rows, keep_patterns, seed, resamples, bases)
     for section, part in zip(plan.sections, spread(work, _Arguments(plan.sections, kept)), strict=True):
         seen.check(part.totals, section.path)
         total = part.totals if total is None else total.joined(part.totals)
         _keep(part, kept, patterns)
-        if section in plan.last:
-            stamps.append(stamp_of(section.path))
-            tell(total, stamps, Progress(section.path, len(stamps), len(paths)))
+        tell(plan.begun(total, section))
     assert total is not None
     total = total if patterns is None else replace(total, patterns=patterns.parts())
     if kept is None or not total.n:
@@ -110,15 +102,24 @@ class _Seen:
 class _Plan:
     """All sections of files that are still to be read."""
 
-    def __init__(self, paths: Sequence[Path], n_done: int, names: tuple[str, ...], how: Reading) -> None:
+    def __init__(self, paths: Sequence[Path], begun: Begun | None, names: tuple[str, ...], how: Reading) -> None:
         self.sections: list[Section] = []
-        self.last: set[Section] = set()  # of each file
-        n_before = 0
-        for path in paths[n_done:]:
-            some = sections_of(path, names, paths[0], how, n_before)
-            self.sections += some
-            self.last.add(some[-1])
+        self._place: dict[Section, tuple[int, int]] = {}  # its file, and its number in it; 0: the last one
+        self._paths = paths
+        self._stamps = [] if begun is None else list(begun.files)
+        more, n_before = 0 if begun is None else begun.sections, 0
+        for number in range(len(self._stamps) - bool(more), len(paths)):
+            some = sections_of(paths[number], names, paths[0], how, n_before)
+            self._place |= {section: (number, k + 1 if k + 1 < len(some) else 0) for k, section in enumerate(some)}
+            self.sections += some[more:]
+            more = 0
             n_before = some[-1].n_before + (0 if (run := some[-1].run) is None else run.n_rows)
+
+    def begun(self, totals: TableMoments, section: Section) -> Begun:
+        """Return what is summed up once this section is."""
+        number, sections = self._place[section]
+        self._stamps += [stamp_of(path) for path in self._paths[len(self._stamps) : number + 1]]
+        return Begun(totals, tuple(self._stamps), sections)
 
 
 @dataclass(frozen=True, eq=False)

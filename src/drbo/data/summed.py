@@ -1,5 +1,7 @@
 """Checks moments that stand in for a table: enough rows, missing cells, constant and collinear columns."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from drbo.data.check import apply_policy, check_shape
@@ -10,6 +12,9 @@ from drbo.data.pattern_moments import estimated
 from drbo.data.table import Kind, Table
 from drbo.data.table_moments import TableMoments
 from drbo.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHOWN = 5  # columns in a message
 #: Whole numbers in so small a range may be codes of categories.
@@ -33,6 +38,8 @@ def checked_totals(
     """
     notes = list[str]()
     check_missing(totals, missing, notes)
+    if totals.dropped and missing == "em" and totals.levels:
+        raise DataError('missing="em" requires numeric columns, but some are categories', hint='use missing="drop"')
     if totals.dropped and missing == "em":
         totals = estimated(totals)
         notes[-1] += f"; the effective sample size is {totals.moments.n:.1f} rows"
@@ -40,24 +47,47 @@ def checked_totals(
     _check_range(totals)
     d = len(totals.names)
     values = totals.sample if totals.sample.size else np.empty((0, d))
-    kinds: tuple[Kind, ...] = tuple("numeric" for _ in totals.names)
-    table = Table(values, totals.names, kinds, (None,) * d, totals=totals)
+    levels = totals.levels or (None,) * d
+    kinds: tuple[Kind, ...] = tuple("numeric" if one is None else "categorical" for one in levels)
+    table = Table(values, totals.names, kinds, levels, totals=totals)
+    notes += [
+        f"column '{name}' is treated as categorical with {len(one)} levels"
+        for name, one in zip(totals.names, levels, strict=True)
+        if one is not None
+    ]
     constant = {
-        j: f"is constant (every row contains {low + 0.0:g})"
+        j: f"is constant (every row contains {f'{low + 0.0:g}' if (one := levels[j]) is None else one[int(low)]})"
         for j, (low, high) in enumerate(zip(totals.low, totals.high, strict=True))
         if is_constant(float(low), float(high))
     }
     table = apply_policy(table, constant, "on_constant", on_constant, notes)
     assert table.totals is not None
-    table = apply_policy(table, find_dependent_sums(table.totals), "on_collinear", on_collinear, notes)
-    codes = [name for name, wide, whole in zip(totals.names, totals.high - totals.low, totals.whole, strict=True)
-             if whole and 0 < wide < FEW_CODES]  # fmt: skip
+    numbers = np.array([j for j, one in enumerate(table.levels) if one is None], dtype=np.intp)
+    if len(numbers):
+        dependent = find_dependent_sums(table.totals.take(numbers))
+        faults = {int(numbers[j]): fault for j, fault in dependent.items()}
+        table = apply_policy(table, faults, "on_collinear", on_collinear, notes)
+    ranges = zip(totals.names, levels, totals.high - totals.low, totals.whole, strict=True)
+    codes = [name for name, one, wide, whole in ranges if one is None and whole and 0 < wide < FEW_CODES]
     if codes:
         named = ", ".join(f"'{name}'" for name in codes[:SHOWN]) + (", ..." if len(codes) > SHOWN else "")
         notes.append(f"whole numbers in a small range are treated as numbers, not as categories: {named}")
+    if totals.bases is not None and not totals.levels:
+        notes.append(f"the knots of splines are quantiles of a random sample of {len(totals.sample):,} rows")
     if totals.n < d:
         notes.append(f"there are fewer rows ({totals.n}) than columns ({d}): expect false edges")
     return table, tuple(notes)
+
+
+def kept_rows(totals: TableMoments) -> "pd.DataFrame":
+    """Return the sample of the rows as a data frame, with categories as text."""
+    import pandas as pd
+
+    frame = pd.DataFrame(totals.sample, columns=list(totals.names))
+    for name, levels in zip(totals.names, totals.levels, strict=False):
+        if levels is not None:
+            frame[name] = np.array(levels, dtype=object)[frame[name].to_numpy(dtype=np.intp)]
+    return frame
 
 
 def check_missing(totals: TableMoments, policy: str, notes: list[str]) -> None:

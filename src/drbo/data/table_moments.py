@@ -8,6 +8,7 @@ Means are held as a shift and a small offset from it: no digits are lost where m
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +60,9 @@ class TableMoments:
     resamples: Resamples | None = None  # of the same rows, drawn while they were read
     sample: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (k, d) some of the rows, drawn at random
     first: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (m, d) the first rows
+    levels: tuple[tuple[str, ...] | None, ...] = ()  # (d,) the categories of columns that hold their codes
+    bases: "TableMoments | None" = None  # of functions of the columns, those of the first column first
+    widths: npt.NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # (d,) functions of each
 
     @classmethod
     def of_rows(cls, names: Sequence[str], values: npt.ArrayLike) -> "TableMoments":
@@ -128,7 +132,17 @@ class TableMoments:
         return replace(
             self, n=int(drawn.n[number]), offset=drawn.offset[number], products=drawn.products[number],
             resamples=None, sample=self.sample[:0], first=self.first[:0],
+            bases=None if self.bases is None else self.bases.resample(number),
         )  # fmt: skip
+
+    def with_bases(self, bases: "TableMoments", widths: npt.NDArray[np.intp]) -> "TableMoments":
+        """Return the same with the moments of functions of the columns, so many of each, over the same rows."""
+        if bases.n != self.n:
+            raise DataError(
+                f"the files have {bases.n} complete rows, but {self.n} when they were first read",
+                hint="do not change files while they are read",
+            )
+        return replace(self, bases=bases, widths=widths)
 
     def take(self, columns: npt.NDArray[np.intp]) -> "TableMoments":
         """Return the moments of these columns, in this order."""
@@ -138,8 +152,17 @@ class TableMoments:
             products=np.ascontiguousarray(self.products[np.ix_(columns, columns)]),
             **{name: getattr(self, name)[columns] for name in ("shift", "offset", "low", "high", "whole", "missing")},
             resamples=None if self.resamples is None else self.resamples.take(columns),
+            levels=tuple(self.levels[j] for j in columns) if self.levels else (),
             **{name: rows[:, columns] for name in ("sample", "first") if (rows := getattr(self, name)).size},
+            **({} if self.bases is None else self._bases_of(columns)),
         )
+
+    def _bases_of(self, columns: npt.NDArray[np.intp]) -> dict[str, Any]:
+        """Return the functions of these columns."""
+        assert self.bases is not None
+        ends = np.cumsum(self.widths)
+        places = np.concatenate([np.arange(ends[j] - self.widths[j], ends[j]) for j in columns])
+        return {"bases": self.bases.take(places), "widths": self.widths[columns]}
 
 
 def summed(
@@ -148,13 +171,13 @@ def summed(
     *,
     place: int = 0,
     see: Callable[[Floats, int], None] = lambda _rows, _place: None,
-    incomplete: Callable[[Floats], None] | None = None,
+    incomplete: Callable[[Floats, int], None] | None = None,
     resampled: ResampledSums | None = None,
 ) -> TableMoments:
     """Return the moments of the rows of one file, whatever the size of the pieces in which they come.
 
     ``see`` is shown the complete rows of every block, with the row of the file at which it begins (the first one of all
-    at ``place``), ``incomplete`` every block with a missing cell. ``resampled`` adds up resamples of the rows.
+    at ``place``), and ``incomplete`` every block with a missing cell. ``resampled`` adds up resamples of the rows.
 
     Examples
     --------
@@ -169,7 +192,7 @@ def summed(
             part = of_block(tuple(names), block)
             total = total.joined(part)
             if part.dropped and incomplete is not None:
-                incomplete(block)
+                incomplete(block, place)
             rows = block if not part.dropped else block[~np.isnan(block).any(axis=1)]
             see(rows, place)
             if resampled is not None:

@@ -4,8 +4,9 @@ import codecs
 import io
 import re
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +16,7 @@ from drbo.data.dialect import HEAD_BYTES, as_utf8, checked_encoding, encoding_of
 from drbo.data.lines import Lines, NotUtf8Error, pieces_of
 from drbo.data.number_text import numbers_from_text
 from drbo.data.packed import InputLimit
-from drbo.errors import DataError, SettingsError
+from drbo.errors import DataError, DrboError, SettingsError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +72,7 @@ class Dialect(NamedTuple):
 
 def text_pieces(file: TextFile, limit: InputLimit) -> Iterator["pd.DataFrame"]:
     """Yield the rows of a text file, some thousand at a time; its numbers have a decimal point."""
-    for frame in _frames(file.path, [], file.dialect(limit), limit):
+    for frame in _frames(file.path, [], file.dialect(limit), limit, ended=True):
         yield numbers_from_text(frame, [], decimal=".")
 
 
@@ -151,24 +152,37 @@ def _is_truth(parts: list["pd.Series[Any]"]) -> bool:
     return all(part.isna().all() or infer_dtype(part, skipna=True) == "boolean" for part in parts)
 
 
-def _frames(path: Path, as_text: list[str], how: Dialect, limit: InputLimit) -> Iterator["pd.DataFrame"]:
+def _frames(
+    path: Path, as_text: list[str], how: Dialect, limit: InputLimit, *, ended: bool = False
+) -> Iterator["pd.DataFrame"]:
     """Yield the rows of the file, some thousand at a time; these columns as text.
 
-    The parser of pandas runs in threads, some blocks ahead: it takes most of the time, and holds no lock.
+    The parser of pandas runs in threads, some blocks ahead: it takes most of the time, and holds no lock. The blocks
+    before one that cannot be read are yielded first. ``ended``: see :class:`~drbo.data.lines.Lines`.
     """
     waiting: deque[Future[pd.DataFrame]] = deque()
-    with ThreadPoolExecutor(PARSING_THREADS) as pool:
-        for block, parts in _blocks(path, how, limit):
-            waiting.append(pool.submit(_parsed, path, block, as_text, **parts))
-            if len(waiting) > PARSING_THREADS:
+    wrong: DrboError | None = None
+    blocks = _blocks(path, how, limit, ended=ended)
+    with ThreadPoolExecutor(PARSING_THREADS) as pool, closing(blocks):
+        while True:
+            block = None
+            try:
+                block, parts = next(blocks, (None, {}))
+            except DrboError as error:
+                wrong = error
+            if block is not None:
+                waiting.append(pool.submit(_parsed, path, block, as_text, **parts))
+            elif not waiting:
+                break
+            if block is None or len(waiting) > PARSING_THREADS:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+    if wrong is not None:
+        raise wrong
 
 
-def _blocks(path: Path, how: Dialect, limit: InputLimit) -> Iterator[tuple[bytes, dict[str, Any]]]:
+def _blocks(path: Path, how: Dialect, limit: InputLimit, *, ended: bool) -> Generator[tuple[bytes, dict[str, Any]]]:
     """Yield blocks of whole lines, and for each how it is to be parsed."""
-    lines = Lines(path, how.separator)
+    lines = Lines(path, how.separator, ended=ended)
     names: list[str] = []
     n_rows = 0
     pieces = as_utf8(pieces_of(path, how.zipped, limit), how.encoding, f"file '{path}'")

@@ -81,6 +81,8 @@ class Score:
     row_weights: Literal["none", "counts", "any"] = "none"
     #: It needs no more than means and covariances, so cells may be missing: see :func:`drbo.data.moments.moments`.
     takes_missing: bool = False
+    #: It needs no more than sums of products of functions of the columns: :attr:`drbo.data.TableMoments.bases`.
+    takes_bases: bool = False
     #: A local score costs at most about 0.2 ms on this table, so that a search may ask for tens of thousands: route
     #: "auto" then climbs over orders (docs/orders.md). Nothing is timed. A subclass that computes local values of its
     #: own says so itself. A score whose cost depends on the table sets it in ``__init__``.

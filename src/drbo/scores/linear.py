@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from drbo import _core
 from drbo.data.moments import Moments, complete_moments, moments
+from drbo.data.square import square
 from drbo.data.table import Table
 from drbo.errors import DataError, ScoreError
 from drbo.scores.base import Score
@@ -129,8 +130,8 @@ class BicNV(Score):
                 node = members[np.flatnonzero(deviation[members] == 0)[0]]
                 raise ScoreError(f"column '{self.names[node]}' is constant in the rows without intervention on it")
             safe = np.where(deviation > 0, deviation, 1.0)
-            correlation = covariance / safe[:, None]
-            correlation /= safe[None, :]  # in place: there may be ten thousand columns
+            correlation = np.divide(covariance, safe[:, None], out=square(len(safe)))  # of ten thousand columns, maybe
+            correlation /= safe[None, :]
             np.fill_diagonal(correlation, 1.0)
             self.groups.append((2 * np.log(safe), correlation))
             self.group_of[members] = number

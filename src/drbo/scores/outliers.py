@@ -22,7 +22,12 @@ def winsorized(values: npt.ArrayLike) -> Floats:
     [0.0, 1.0, 2.0, 3.0, 9.0]
     """
     array = np.asarray(values, dtype=np.float64)
-    low, high = np.quantile(array, [0.25, 0.75], axis=0)
-    reach = np.where(high > low, FAR_OUT * (high - low), np.inf)
-    pulled: Floats = np.clip(array, low - reach, high + reach)
+    pulled: Floats = np.clip(array, *far_out(array))
     return pulled
+
+
+def far_out(values: Floats) -> tuple[Floats, Floats]:
+    """Return Tukey's outer fences of each column (d,): what lies beyond them is far out."""
+    low, high = np.quantile(values, [0.25, 0.75], axis=0)
+    reach = np.where(high > low, FAR_OUT * (high - low), np.inf)
+    return low - reach, high + reach

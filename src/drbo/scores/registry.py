@@ -147,11 +147,15 @@ def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = Non
 def _check_rows(made: Any, table: Table) -> None:
     """Refuse weights of rows and missing cells that a score has no use for."""
     name = getattr(made, "name", getattr(made, "__name__", type(made).__name__))
-    if table.totals is not None and not (isinstance(made, type) and getattr(made, "takes_missing", False)):
+    enough = (
+        {"takes_missing"} if table.totals is None or table.totals.bases is None else {"takes_missing", "takes_bases"}
+    )
+    by_sums = isinstance(made, type) and any(getattr(made, what, False) for what in enough)
+    if table.totals is not None and not by_sums:
         raise DataError(
             f"score '{name}' needs the rows of the table, but only their moments are known",
-            hint="use bic-nv, bic-ev or bge, which need no more, fit a sample of the rows, or raise max_memory so that "
-            "all rows are read into memory",
+            hint="use bic-nv, bic-ev or bge, which need no more, or splines or mixed with files of rows; or fit a "
+            "sample of the rows, or raise max_memory so that all rows are read into memory",
         )
     if table.incomplete and not (isinstance(made, type) and getattr(made, "takes_missing", False)):
         raise DataError(

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.data.table import Table
+from drbo.data.table_moments import TableMoments
 from drbo.data.units import ranked, unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Score
@@ -36,25 +37,55 @@ def natural_spline(column: npt.ArrayLike, df: int, outer: tuple[float, float] | 
     ((50, 4), (4, 1))
     """
     x = np.asarray(column, dtype=np.float64)
-    knots = np.quantile(x, np.linspace(*OUTER_KNOTS, df + 1))
-    if outer is not None:
-        knots[[0, -1]] = outer
-    knots = np.unique(knots)
-    basis = [x]
-    if len(knots) > 2:
-        last = _bend(x, knots[-2], knots[-1])
-        basis += [_bend(x, knot, knots[-1]) - last for knot in knots[:-2]]
-    centred = np.column_stack(basis)
-    centred = centred - centred.mean(axis=0)
+    functions = spline_functions(x, knots_of(x, df, outer))
+    centred = functions - functions.mean(axis=0)
     orthonormal, triangle = np.linalg.qr(centred / np.linalg.norm(centred, axis=0))
     kept: Floats = orthonormal[:, np.abs(np.diag(triangle)) > LEAST_PART]
     return kept
+
+
+def knots_of(x: Floats, df: int, outer: tuple[float, float] | None = None) -> Floats:
+    """Return the knots of the natural splines of a column, each once."""
+    knots = np.quantile(x, np.linspace(*OUTER_KNOTS, df + 1))
+    if outer is not None:
+        knots[[0, -1]] = outer
+    return np.unique(knots)
+
+
+def spline_functions(x: Floats, knots: Floats) -> Floats:
+    """Return functions (n, k) that span the natural cubic splines with these knots; the first one is x itself."""
+    functions = [x]
+    if len(knots) > 2:
+        last = _bend(x, knots[-2], knots[-1])
+        functions += [_bend(x, knot, knots[-1]) - last for knot in knots[:-2]]
+    return np.column_stack(functions)
 
 
 def _bend(x: Floats, knot: float, last: float) -> Floats:
     """Difference of two cubic hinges: zero below its knot, a parabola above the last."""
     hinges: Floats = (np.maximum(x - knot, 0.0) ** 3 - np.maximum(x - last, 0.0) ** 3) / (last - knot)
     return hinges
+
+
+def _orthonormal(covariance: Floats, owner: npt.NDArray[np.intp]) -> Floats:
+    """Return the Gram matrix once the functions of each owner are made orthonormal, each given those before it.
+
+    What adds nothing, such as a rare value that is not in a resample, becomes independent of all.
+    """
+    gram = covariance.copy()
+    for k, size in enumerate(np.diag(covariance)):
+        for before in range(int(np.searchsorted(owner, owner[k])), k):
+            part = gram[k, before]
+            gram[k] -= part * gram[before]
+            gram[:, k] -= part * gram[:, before]
+        if gram[k, k] > max(LEAST_PART**2 * size, 0.0):
+            scale = gram[k, k] ** 0.5
+            gram[k] /= scale
+            gram[:, k] /= scale
+        else:
+            gram[k] = gram[:, k] = 0.0
+        gram[k, k] = 1.0
+    return gram
 
 
 def checked_df(df: int) -> int:
@@ -97,6 +128,7 @@ class SplineScore(Score):
     evidence_scale = 2.0
     nested = True
     cheap = True
+    takes_bases = True
 
     def __init__(self, table: Table, *, df: int = 5, **options: Any) -> None:
         super().__init__(table, **options)
@@ -104,6 +136,16 @@ class SplineScore(Score):
         self.df = checked_df(df)
         self.groups: list[tuple[npt.NDArray[np.intp], Floats]] = []
         self.group_of = np.zeros(self.n_nodes, dtype=np.intp)
+        if table.totals is None:
+            self._add_rows(table)
+        else:
+            self._add_sums(table.totals)
+        self.gain = self.n_rows
+        # with fewer rows a large parent set loses its credit
+        self.nested = bool((self.n_rows > self.df * (self.n_nodes - 1) + 1).all())
+
+    def _add_rows(self, table: Table) -> None:
+        """Keep the Gram matrix of every group of nodes that share their rows."""
         for number, (members, rows) in enumerate(row_groups(self.targets, table.n_rows, self.n_nodes)):
             values = table.values[rows]
             constant = np.ptp(values, axis=0) == 0
@@ -119,9 +161,17 @@ class SplineScore(Score):
             everything = np.hstack([columns / len(rows) ** 0.5, *bases])
             self.groups.append((owner, everything.T @ everything))
             self.group_of[members] = number
-        self.gain = self.n_rows
-        # with fewer rows a large parent set loses its credit
-        self.nested = bool((self.n_rows > self.df * (self.n_nodes - 1) + 1).all())
+
+    def _add_sums(self, totals: TableMoments) -> None:
+        """Keep the Gram matrix of all rows, of which only sums of the products of basis functions are known."""
+        if totals.bases is None or totals.widths.max() > self.df:
+            raise ScoreError(f"{self.name} needs sums of basis functions with df={self.df}")
+        owner = np.repeat(np.arange(self.n_nodes), totals.widths)
+        gram = _orthonormal(totals.bases.moments.covariance, owner)
+        first = np.searchsorted(owner, np.arange(self.n_nodes))  # the column itself
+        places = np.concatenate([first, np.arange(len(owner))])
+        self.groups.append((owner, gram[np.ix_(places, places)]))
+        self._set_rows(np.full(self.n_nodes, totals.bases.n), self.penalty)
 
     @staticmethod
     def _columns(values: Floats) -> Floats:
@@ -176,6 +226,7 @@ class RankSplines(SplineScore):
     """
 
     name = "splines-ranks"
+    takes_bases = False  # ranks need all rows
     assumption = "nonlinear effects with additive noise, after a change of every scale"
     regression = "ranks"
 

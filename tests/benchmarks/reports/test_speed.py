@@ -52,3 +52,6 @@ def test_passes_and_strengths_are_told_by_rows():
     assert "| 1,000,000 x 5 | 20 | drbo | 0.5 | 0.9 | 40 | 0.3 |" in speed.passes([row, row | {"method": "drbo fit"}])
     rows = [{"rows": "10", "edges": str(k), "edges_without": "4", "true_edges": "2"} for k in (1, 2)]
     assert "| 10 | 2 | 1.5 | 4.0 | 2.0 |" in speed.strength(rows)
+    row = {"kind": "mixed", "rows": "5000", "same_class": "True", "cpu_memory": "1.5", "cpu_stream": "2"}
+    rows = [row | {"difference": "2.0e-12"}, row | {"difference": "1.0e-12", "same_class": "False"}]
+    assert "| mixed | 5,000 | 2 | 2e-12 | 1 of 2 | 1.5 | 2.0 |" in speed.answers(rows)

@@ -8,6 +8,7 @@ import pytest
 from benchmarks import covariance_jobs
 from benchmarks.gran_dag import Unavailable
 from benchmarks.studies import big_tables
+from drbo.data import table_moments
 
 pytest.importorskip("pyarrow")
 
@@ -46,3 +47,13 @@ def test_edges_are_counted_as_rows_are_added():
     rows = list(big_tables.strength(rows=(400, 1_000), seeds=(3,)))
     assert [row["rows"] for row in rows] == [400, 1_000]
     assert all(row["edges"] == row["edges_without"] for row in rows)  # a least strength is asked of long tables only
+
+
+def test_answers_of_pieces_are_compared_with_those_in_memory(monkeypatch):
+    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 1)
+    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 300)
+    rows = list(big_tables.answers(rows=(900,), seeds=(1,), kinds=("missing cells", "mixed", "categories")))
+    assert [row["kind"] for row in rows] == ["missing cells", "mixed", "categories"]
+    assert all(row["edges"] > 5 for row in rows)
+    assert float(rows[-1]["difference"]) < 1e-9
+    assert rows[-1]["same_class"]

@@ -2,7 +2,18 @@
 
 import numpy as np
 
-from benchmarks.studies.hidden import CASES, Truth, cases, compared, confounder, drawn, graphs, supported_of
+from benchmarks.studies.hidden import (
+    CASES,
+    Truth,
+    cases,
+    compared,
+    confounder,
+    counted,
+    drawn,
+    graphs,
+    supported_of,
+    truth_of,
+)
 from drbo import DrBO
 from drbo.search.ancestral.mag import Mag
 from drbo.search.ancestral.pag import is_legal, pag_of
@@ -24,8 +35,15 @@ def test_marks_are_counted():
     assert row["whole"] == row["legal"] == 1
     assert (row["arrows right"], row["arrows claimed"], row["arrows true"]) == (3, 3, 3)
     assert (row["causes claimed"], row["causes right"], row["supported claimed"]) == (1, 0, 1)
+    assert row["open claimed"] == 0  # a visible arrow of the truth
     nothing = compared(np.zeros((4, 4), dtype=np.int8), truth)
     assert (nothing["whole"], nothing["adjacent right"], nothing["adjacent true"]) == (0, 0, 3)
+
+
+def test_supported_causes_that_no_data_could_tell_are_counted_apart():
+    collider = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
+    row = counted(collider, truth_of(collider, np.zeros(3, dtype=bool)))
+    assert row == {"supported claimed": 2, "supported right": 2, "open claimed": 2, "open right": 2}
 
 
 def test_every_method_has_a_row():

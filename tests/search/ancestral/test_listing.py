@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from drbo.search.ancestral.climb import climb
-from drbo.search.ancestral.listing import MOST_COLUMNS, REACH, least_losses, proved
+from drbo.search.ancestral.listing import MOST_COLUMNS, REACH, proved
 from drbo.search.ancestral.mag import Mag
 from drbo.search.ancestral.pag import pag_of
 from drbo.search.ancestral.ricf import DistrictScores
@@ -25,7 +25,7 @@ def test_no_graph_that_scores_enough_is_left_out(rng):
         scores = _scores(rng)
         totals = np.array([scores.total(graph) for graph in all_mags()])
         least = totals.max() - 12.0
-        edges, values = scores.listed(_none(), N * least_losses(scores.correlation), least)
+        edges, values = scores.listed(_none(), least)
         np.testing.assert_allclose(np.sort(values), np.sort(totals[totals >= least]), atol=1e-9)
         assert edges.shape == (len(values), 6)
 
@@ -53,12 +53,29 @@ def test_a_graph_that_is_far_from_the_best_is_replaced_and_one_that_is_near_is_k
     assert again.lead == pytest.approx(found.lead, abs=1e-6)
 
 
+@pytest.mark.floats
+def test_without_reach_the_same_graph_is_found_and_hardly_another_one_is_fitted(rng):
+    d, replaced = MOST_COLUMNS, 0
+    for degree in (1.5, 2.5, 4.0):
+        correlation = np.corrcoef(random_table(rng, N, d, 2, degree=degree).T)
+        near, far = (DistrictScores(correlation, N, price=9.0) for _ in range(2))
+        start = climb(near, np.triu(np.ones((d, d), dtype=bool), 1), 0).graph
+        before = near.n_known
+        gaining = proved(near, start, _none(d), least=0.0, reach=0.0)
+        everything = proved(far, start, _none(d), least=0.0, reach=0.5)
+        assert near.n_known - before < 1000  # of up to 101,368 districts
+        assert (gaining.graph.marks() == everything.graph.marks()).all()
+        assert gaining.gain == pytest.approx(everything.gain, abs=1e-6)
+        replaced += gaining.gain > 0
+    assert replaced > 0
+
+
 def test_it_obeys_what_is_known(rng):
     never, required = _none(), _none()
     never[0] = required[3, 2] = True
     never[0, 0] = False
     scores = _scores(rng, never=never)
-    edges, _ = scores.listed(required, np.zeros((4, 4)), -1e6)
+    edges, _ = scores.listed(required, -1e6)
     legal = [graph for graph in all_mags() if scores.is_legal(graph) and graph.directed[3, 2]]
     assert len(edges) == len(legal)
 
@@ -67,4 +84,4 @@ def test_more_columns_are_refused():
     d = MOST_COLUMNS + 1
     scores = DistrictScores(np.eye(d), 10, 1.0)
     with pytest.raises(ValueError, match="too many columns"):
-        scores.listed(_none(d), np.zeros((d, d)), 0.0)
+        scores.listed(_none(d), 0.0)

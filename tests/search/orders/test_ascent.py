@@ -19,10 +19,16 @@ def _ascent(kind, memory=2.0**30, seed=0):
     return Ascent(evaluator, Constraints.none(10), rng.permutation(10), rng, Deadline(), memory)
 
 
+def _begun(ascent):
+    climb = ascent.start()
+    ascent.rise(climb)
+    return ascent.begin(climb)
+
+
 @pytest.mark.parametrize("kind", [BicNV, BicEV])
 def test_the_score_never_falls_and_is_that_of_the_dag(kind):
     ascent = _ascent(kind)
-    climb, scores = ascent.begin(), []
+    climb, scores = _begun(ascent), []
     for _ in range(5):
         scores.append(ascent.score)
         climb = ascent.settle(climb, ascent.shake(climb))
@@ -37,7 +43,7 @@ def test_what_was_computed_may_be_forgotten(kind):
     scores = []
     for forgets in (False, True):
         ascent = _ascent(kind, memory=0.0 if forgets else 2.0**30)
-        climb = ascent.begin()
+        climb = _begun(ascent)
         for _ in range(4):
             climb = ascent.settle(climb, ascent.shake(climb))
             climb = ascent.stand() if forgets else climb
@@ -47,7 +53,7 @@ def test_what_was_computed_may_be_forgotten(kind):
 
 def test_a_late_climb_ends_where_it_stands():
     ascent = _ascent(BicNV)
-    climb = ascent.begin()
+    climb = _begun(ascent)
     before = climb.dag
     ascent.deadline.stop()
     assert not ascent.shake(climb)
@@ -70,7 +76,7 @@ class Later(Deadline):
 @pytest.mark.parametrize("looks", range(0, 60, 7))
 def test_a_deadline_in_any_place_leaves_a_dag_that_follows_the_order(kind, looks):
     ascent = _ascent(kind)
-    climb = ascent.begin()
+    climb = _begun(ascent)
     ascent.deadline, score = Later(looks), ascent.score
     climb = ascent.settle(climb, ascent.shake(climb))
     place = np.argsort(ascent.order)
@@ -81,7 +87,7 @@ def test_a_deadline_in_any_place_leaves_a_dag_that_follows_the_order(kind, looks
 def test_a_first_climb_that_is_stopped_has_the_parents_so_far():
     ascent = _ascent(BicNV)
     ascent.deadline.stop()
-    climb = ascent.begin()
+    climb = _begun(ascent)
     assert not climb.dag.any()
     assert ascent.score == ascent.evaluator.evaluate(np.zeros((1, 10, 10), dtype=bool)).scores[0]
 

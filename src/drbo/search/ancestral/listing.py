@@ -1,7 +1,6 @@
 """All maximal ancestral graphs on a few columns, as far as they can score: a proof of what a climb has found."""
 
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +29,8 @@ def proved(
 ) -> Proved:
     """Compare a graph on few columns with all others; the best replaces it if it gains ``least`` prices of an edge.
 
-    Graphs that score up to ``reach`` prices less are looked at, so that no lead is larger.
+    Graphs that score up to ``reach`` prices less are looked at, so that no lead is larger; without reach, only those
+    that would replace it.
 
     Examples
     --------
@@ -40,42 +40,17 @@ def proved(
     (1, 40.02, 4.61)
     """
     own, gain = scores.total(graph), 0.0
-    losses = scores.n_rows * least_losses(scores.correlation)
-    edges, values = scores.listed(required, losses, own - reach * scores.price)
+    enough = max(least * scores.price, NEUTRAL)
+    edges, values = scores.listed(required, own - reach * scores.price if reach else own + enough)
     if len(values):
         best = int(np.argmax(values))
-        if values[best] - own > max(least * scores.price, NEUTRAL):
+        if values[best] - own > enough:
             graph, gain = _graph(edges[best], len(graph.directed)), float(values[best] - own)
     own += gain
     linked = graph.adjacent[np.triu_indices(len(graph.directed), 1)]
     # Members of a class tie, up to the rounding of their fits; no other graph with the same links does.
     others = values[((edges > 0) != linked).any(axis=1) | (np.abs(values - own) > NEUTRAL)]
     return Proved(graph, gain, float(own - max(others.max(initial=-np.inf), own - reach * scores.price)))
-
-
-def least_losses(correlation: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return (d, d) what twice the log likelihood per row loses at least where some set separates two columns.
-
-    Examples
-    --------
-    >>> chain = np.array([[1.0, 0.6, 0.36], [0.6, 1.0, 0.6], [0.36, 0.6, 1.0]])
-    >>> least_losses(chain).round(3).tolist()
-    [[0.0, 0.307, 0.0], [0.307, 0.0, 0.307], [0.0, 0.307, 0.0]]
-    """
-    d = len(correlation)
-    losses = np.zeros((d, d))
-    for i, j in combinations(range(d), 2):
-        others = [node for node in range(d) if node not in (i, j)]
-        sets = [list(given) for size in range(d - 1) for given in combinations(others, size)]
-        losses[i, j] = losses[j, i] = min(_information(correlation, i, j, given) for given in sets)
-    return losses
-
-
-def _information(correlation: npt.NDArray[np.float64], i: int, j: int, given: list[int]) -> float:
-    """Return -ln(1 - r^2) of the partial correlation r."""
-    inverse = np.linalg.pinv(correlation[np.ix_([i, j, *given], [i, j, *given])], hermitian=True)
-    squared = inverse[0, 1] ** 2 / max(inverse[0, 0] * inverse[1, 1], np.finfo(float).tiny)
-    return float(-np.log1p(-min(squared, 1 - 1e-12)))
 
 
 def _graph(kinds: npt.NDArray[np.uint8], d: int) -> Mag:

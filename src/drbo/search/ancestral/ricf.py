@@ -88,11 +88,10 @@ class DistrictScores:
     def listed(
         self,
         required: Bools,  # (d, d) arrows of every graph
-        losses: npt.NDArray[np.float64],  # (d, d) what twice the log likelihood loses at least without the edge
         least: float,
     ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64]]:
         """Return every legal graph that scores at least so much: the edges of the pairs i < j, and the scores."""
-        return self._core.listed(np.ascontiguousarray(required, dtype=bool), losses, float(least))
+        return self._core.listed(np.ascontiguousarray(required, dtype=bool), float(least))
 
     @property
     def n_known(self) -> int:

@@ -23,7 +23,6 @@ from drbo.data.files import MAX_ARRAY_BYTES, file_digest, read_bytes, read_membe
 from drbo.data.moments_file import moments_bytes, moments_of_bytes
 from drbo.data.prepare import Prepared
 from drbo.data.table import Table
-from drbo.data.table_moments import TableMoments
 from drbo.errors import CheckpointError, DataError, DrboError, ResultError
 from drbo.knowledge import Knowledge
 from drbo.search.base import Search
@@ -244,6 +243,9 @@ def _write_table(folder: Path, table: Table) -> str:
     rows |= {} if table.experiments is None else {"experiments": table.experiments.codes.astype("<i8")}
     if (totals := table.totals) is not None:
         rows |= {"totals": np.frombuffer(moments_bytes(totals), dtype=np.uint8), "first": totals.first}
+        if totals.bases is not None:
+            rows |= {"bases": np.frombuffer(moments_bytes(totals.bases), dtype=np.uint8)}
+            rows |= {"widths": totals.widths.astype("<i8")}
     path = folder / TABLE
     make_folder(folder)
     try:
@@ -269,7 +271,7 @@ def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
     if not fits or values.dtype != np.float64 or not set(names) <= set(about["columns"]):
         raise CheckpointError(f"{path} does not match its description", hint=HINT)
     values = values if is_large(*values.shape) else np.ascontiguousarray(values)
-    rows[3] = _totals(archive, values, names, path)
+    rows[3] = _totals(archive, values, names, levels, path)
     table = Table(values, names, kinds, levels, *rows)
     try:
         recheck(table)
@@ -278,16 +280,24 @@ def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
     return table
 
 
-def _totals(archive: zipfile.ZipFile, values: Any, names: tuple[str, ...], path: Path) -> TableMoments | None:
+def _totals(archive: zipfile.ZipFile, values: Any, names: tuple[str, ...], levels: Any, path: Path) -> Any:
     """Return the moments of all rows, where only a sample of the rows was saved."""
     if "totals.npy" not in archive.namelist():
         return None
     raw = read_member(archive, "totals", f"{path} totals", kinds="u", limit=MAX_TABLE_BYTES)
     first = read_member(archive, "first", f"{path} first", kinds="f", limit=MAX_TABLE_BYTES)
-    totals, _ = moments_of_bytes(raw.tobytes(), f"{path} totals")
+    totals = moments_of_bytes(raw.tobytes(), f"{path} totals").totals
     if totals.names != names or (first.size and (first.ndim != 2 or first.shape[1:] != values.shape[1:])):
         raise CheckpointError(f"{path} does not match its description", hint=HINT)
-    return replace(totals, sample=values, first=first)
+    totals = replace(totals, sample=values, first=first, levels=levels)
+    if "bases.npy" not in archive.namelist():
+        return totals
+    raw = read_member(archive, "bases", f"{path} bases", kinds="u", limit=MAX_TABLE_BYTES)
+    bases = moments_of_bytes(raw.tobytes(), f"{path} bases").totals
+    widths = read_member(archive, "widths", f"{path} widths", shape=(len(names),), dtype="<i8")
+    if (widths < 1).any() or widths.sum() != len(bases.names):
+        raise CheckpointError(f"{path} does not match its description", hint=HINT)
+    return totals.with_bases(bases, widths.astype(np.intp))
 
 
 def _experiments(codes: Any, about: dict[str, Any], path: Path) -> Experiments | None:

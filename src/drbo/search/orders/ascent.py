@@ -65,6 +65,7 @@ class Ascent:
         self.order, self.dag = consistent(order, constraints), constraints.required
         self.found: Evaluated | None = None
         self.waited = 0  # rounds without a better score
+        self._checks = 0  # of the screening when the climb was made
         self._bound_level: float | None = None
 
     def capture(self) -> State:
@@ -95,19 +96,31 @@ class Ascent:
         """The best score so far."""
         return -np.inf if self.found is None else float(self.found.scores[0])
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether another search found candidate parents that the climb does not know."""
+        return self.screening is not None and any(self.screening.checks[self._checks :])
+
     def stand(self) -> OrderClimb:
         """Return a climb that stands where the search does, with nothing remembered."""
         return self._at(self._bound_level, self.order, self.dag)
 
-    def begin(self) -> OrderClimb:
-        """Climb from the first order.
+    def start(self) -> OrderClimb:
+        """Return a climb at the first order, with parents to be chosen."""
+        climb = self._start(self._first_level())
+        climb.put(self.order)
+        return climb
+
+    def rise(self, climb: OrderClimb) -> None:
+        """Climb; it only computes, like :meth:`shake`."""
+        climb.climb(self._visits(), self.deadline)
+
+    def begin(self, climb: OrderClimb) -> OrderClimb:
+        """Take note of the first climb; return the one to go on with.
 
         An equal-variance score is climbed through additive bounds: the first at the level of the order with all its
         edges, then each at the level where the last one ended, so that the score cannot fall from round to round.
         """
-        climb = self._start(self._first_level())
-        climb.put(self.order)
-        climb.climb(self._visits(), self.deadline)
         found, kept_level = self._evaluate(climb), self._bound_level
         for _ in range(LEVEL_ROUNDS):
             if (level := self._level(found)) is None or self.deadline.over():
@@ -192,6 +205,7 @@ class Ascent:
         self._bound_level = level
         score = self.evaluator.score
         if self.screening is not None and isinstance(score, BicNV):
+            self._checks = len(self.screening.checks)
             steps: Expander = screened_steps(score, self.constraints, level)(self.screening.lists)
         else:
             steps = steps_of(self.evaluator, self.constraints, level)

@@ -2,11 +2,14 @@
 
 Where a local score costs microseconds, what is left to do is to search: climb to an order that no move of a node
 improves, shake a few neighbouring nodes, climb again, until shaking no longer helps. Do it all from an unrelated order
-too: two searches that end at the same score are a reason to stop. They know nothing of each other, so that compiled
-ones are shaken at the same time, each in a thread, and end where they would have ended one after the other.
+too: two searches that end at the same score are a reason to stop. Where they do not, the better neighbourhoods of both
+are joined. They know nothing of each other, so that compiled ones are climbed and shaken at the same time, each in a
+thread, and end where they would have ended one after the other.
 """
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +23,7 @@ from drbo.search.evaluation.budget import Budget
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.ascent import Ascent, Order
 from drbo.search.orders.climb import OrderClimb
+from drbo.search.orders.joined import joined
 from drbo.search.orders.listed import SAME
 from drbo.search.orders.screening import Screening, is_screened
 from drbo.search.state import LARGEST, Fields, State
@@ -30,22 +34,15 @@ from drbo.threads import available, one_blas_thread, together
 MAX_SEARCHES = 6
 #: Columns of all searches together from which on there are fewer.
 MANY_COLUMNS = 1_200
-#: Searches under way at a time: it takes two to agree.
+#: Searches that begin together, and the fewest that there are: it takes two to agree.
 ABREAST = 2
-#: Nodes from which on there is one at a time: its first climb takes long, and it needs the memory.
-MANY_NODES = 200
 #: A column whose residual variance is below this share of its own is a combination of others.
 SINGULAR = 1e-12
 
 
 def most_searches(n_nodes: int) -> int:
-    """Return how many searches there are at most: six up to 200 columns, one from 601 on."""
-    return max(1, min(MAX_SEARCHES, MANY_COLUMNS // n_nodes))
-
-
-def abreast(n_nodes: int) -> int:
-    """Return how many searches begin together."""
-    return ABREAST if n_nodes < MANY_NODES else 1
+    """Return how many searches there are at most: six up to 200 columns, two from 401 on."""
+    return max(ABREAST, min(MAX_SEARCHES, MANY_COLUMNS // n_nodes))
 
 
 class OrderSearch(Search):
@@ -114,13 +111,13 @@ class OrderSearch(Search):
         if fields.expect("screening", self.screening is not None) and self.screening is not None:
             self.screening.restore(fields.part("screening"))
         self.ends = fields.array("ends", np.float64, (None,), -LARGEST, LARGEST).tolist()
-        saved, side = fields.parts("ascents", self.max_searches), self._abreast
+        saved = fields.parts("ascents", self.max_searches)
         if (count := len(self.ends) + len(saved)) != self.begun:
             fields.refuse("begun", f"be {count}, the number of finished and running searches", str(self.begun))
         self.ascents = []
         for part in saved:  # the first ones go on side by side, later ones alone
             rng, order = np.random.default_rng(0), np.arange(self.score.n_nodes)
-            self.ascents.append(self._ascent(order, rng, side if self.begun <= side else 1))
+            self.ascents.append(self._ascent(order, rng, ABREAST if self.begun <= ABREAST else 1))
             self.ascents[-1].restore(part)
 
     def make_round(self) -> None:
@@ -131,46 +128,65 @@ class OrderSearch(Search):
         climbs = self._climbs
         if not self.ascents:
             for ascent in self._new():
-                climbs[ascent] = ascent.begin()
-                self._take(ascent)
-        else:
+                climbs[ascent] = ascent.start()
+            self._together(Ascent.rise)
             for ascent in self.ascents:
-                ascent.deadline = self.deadline
-                climbs[ascent] = climbs.get(ascent) or ascent.stand()
-            shaking = [partial(ascent.shake, climbs[ascent]) for ascent in self.ascents]
-            compiled = all(climbs[ascent].compiled for ascent in self.ascents)
-            for ascent in self.ascents:
-                climbs[ascent].threads = 1 if compiled and len(self.ascents) > 1 else available()
-            rose = together(shaking, self.deadline.stop) if compiled else [shake() for shake in shaking]
-            for ascent, better in zip(self.ascents, rose, strict=True):
-                climbs[ascent] = ascent.settle(climbs[ascent], better)
+                climbs[ascent] = ascent.begin(climbs[ascent])
                 self._take(ascent)
-            for ascent in [one for one in self.ascents if one.waited >= self.settings.order_patience]:
-                if (wider := ascent.look_wider(climbs[ascent])) is not None:
-                    climbs[ascent] = wider
-                    self._take(ascent)
-                    continue
-                if ascent.combine(climbs[ascent]):
-                    self._take(ascent)
-                    continue
-                self.ends.append(ascent.score)
-                self.ascents.remove(ascent)
-                del climbs[ascent]
+            return
+        for ascent in self.ascents:
+            ascent.deadline = self.deadline
+            if ascent not in climbs or ascent.is_outdated:
+                climbs[ascent] = ascent.stand()
+        for ascent, better in zip(self.ascents, self._together(Ascent.shake), strict=True):
+            climbs[ascent] = ascent.settle(climbs[ascent], better)
+            self._take(ascent)
+        for ascent in [one for one in self.ascents if one.waited >= self.settings.order_patience]:
+            if ascent.is_outdated:  # by the search before it
+                continue
+            if (wider := ascent.look_wider(climbs[ascent])) is not None:
+                climbs[ascent] = wider
+                self._take(ascent)
+                continue
+            if ascent.combine(climbs[ascent]):
+                self._take(ascent)
+                continue
+            self.ends.append(ascent.score)
+            self._join(ascent)
+            self.ascents.remove(ascent)
+            del climbs[ascent]
+
+    def _together(self, work: Callable[[Ascent, OrderClimb], Any]) -> list[Any]:
+        """Do the same with all searches, those of compiled steps each in a thread."""
+        climbs = [self._climbs[ascent] for ascent in self.ascents]
+        compiled = all(climb.compiled for climb in climbs)
+        for climb in climbs:
+            climb.threads = 1 if compiled and len(climbs) > 1 else available()
+        jobs = [partial(work, *both) for both in zip(self.ascents, climbs, strict=True)]
+        return together(jobs, self.deadline.stop) if compiled else [job() for job in jobs]
+
+    def _join(self, ascent: Ascent) -> None:
+        """Take what a search that ended found better than the best DAG, if only in a neighbourhood."""
+        assert self.best is not None
+        assert ascent.found is not None
+        if self.deadline.over() or self.score.level_of(self.best.local[0]) is not None:  # not additive
+            return
+        least = SAME * abs(self.best.scores[0])
+        graphs = self.best.dags[0], ascent.found.dags[0]
+        dag = joined(self.evaluator, *graphs, free=self.constraints.is_trivial, least=least)
+        if dag is not None:
+            found = self.evaluator.evaluate(dag[None])
+            self.best = found if found.scores[0] > self.best.scores[0] + least else self.best
 
     def _new(self) -> list[Ascent]:
         """Return the searches to begin with: two, or one more where they did not agree."""
-        count = self._abreast if self.begun == 0 else 1
+        count = ABREAST if self.begun == 0 else 1
         for number in range(self.begun, min(self.begun + count, self.max_searches)):
             rng = np.random.default_rng([self.seed, number])
             order = self.first_order(number, rng)
             self.ascents.append(self._ascent(order, rng, count))
         self.begun += len(self.ascents)
         return self.ascents
-
-    @property
-    def _abreast(self) -> int:
-        """Searches that begin together: one where columns are screened, because a check adds candidates for all."""
-        return abreast(self.score.n_nodes) if self.screening is None else 1
 
     def _ascent(self, order: Order, rng: np.random.Generator, count: int) -> Ascent:
         """Return a search from an order, one of ``count`` that share the memory."""
