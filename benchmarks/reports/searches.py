@@ -13,6 +13,8 @@ SEARCHES = dict.fromkeys(("default", "no-surrogate"), "") | {
 SEARCHES |= {part: words for part, (words, _) in SWITCHED.items()}
 #: Scores closer than this are equal: fits of one family in different batches differ by less.
 SAME = 0.01
+#: A search that found the true graph may differ from its score by so much: both are rounded.
+AT = 0.02
 
 
 def efficiency(rows: list[Row]) -> str:
@@ -52,17 +54,42 @@ def expensive(rows: list[Row]) -> str:
         "data | search | score - best known | local scores to the best known | seconds to it | local scores in all "
         "| cost in all | seconds in all | score - true graph's | SHD after pruning | machine"
     )
-    best = {key: max(float(row["score"]) for row in part) for key, part in grouped(rows, "graph", "seed").items()}
+    sets = grouped(rows, "graph", "seed")
     for row in sorted(rows, key=lambda row: (int(row["graph"].split("ER")[0]), int(row["seed"]), row["surrogate"])):
-        top, score = best[row["graph"], row["seed"]], float(row["score"])
-        steps = (tuple(map(float, step.split(":"))) for step in row["rises"].split())
-        to_best = next(((local, seconds) for local, seconds, value in steps if value >= top - SAME), None)
+        same = sets[row["graph"], row["seed"]]
+        top, score = max(float(other["score"]) for other in same), float(row["score"])
+        to_best = _to_best(row, same)
         reached = f"{to_best[0]:.0f} | {to_best[1]:.1f}" if to_best else "not reached | "
         text += f"| {row['graph']}, seed {row['seed']} | {EXPENSIVE[row['surrogate']]} | {score - top:.2f} | {reached} "
         cost = row.get("cost") or row["n_local"]
         text += f"| {row['n_local']} | {cost} | {row['seconds']} | {score - float(row['true_score']):.2f} "
         text += f"| {row['shd']} | {row['machine']} |\n"
     return text
+
+
+def parts(rows: list[Row]) -> str:
+    """Return what each part of the search is worth on the data sets that all searches were made for."""
+    text = header(
+        "search | data sets at or above the true graph's score | at the best known | local scores to it, each set "
+        "| local scores in all, each set"
+    )
+    every = {row["surrogate"] for row in rows}
+    sets = [own for own in grouped(rows, "graph", "seed").values() if {row["surrogate"] for row in own} == every]
+    for name, words in EXPENSIVE.items():
+        own = [(row, _to_best(row, some)) for some in sets for row in some if row["surrogate"] == name]
+        above = sum(float(row["score"]) >= float(row["true_score"]) - AT for row, _ in own)
+        hits = [f"{reached[0]:,.0f}" if reached else "not reached" for _, reached in own]
+        spent = ", ".join(f"{int(row['n_local']):,}" for row, _ in own)
+        text += f"| {words} | {above} of {len(own)} | {sum(reached is not None for _, reached in own)} "
+        text += f"| {', '.join(hits)} | {spent} |\n"
+    return text
+
+
+def _to_best(row: Row, every: list[Row]) -> tuple[float, ...] | None:
+    """Return local scores and seconds until a search had the best score that any has found on the same data."""
+    top = max(float(other["score"]) for other in every)
+    steps = (tuple(map(float, step.split(":"))) for step in row["rises"].split())
+    return next(((local, seconds) for local, seconds, value in steps if value >= top - SAME), None)
 
 
 def certify(rows: list[Row]) -> str:

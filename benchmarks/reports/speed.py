@@ -213,13 +213,19 @@ def workers(rows: list[Row]) -> str:
     waited = [row for row in rows if row.get("idle")]
     if waited:
         tail += "\nWith a score that waits, workers are compared with one that is never idle:\n\n"
-        tail += header("seconds of a family | proposals | workers | families | seconds | times as quick | idle")
-    for row in sorted(waited, key=lambda row: (row["where"].split()[0] != "waiting", row["where"])):
+        tail += header("table | seconds of a family | proposals | workers | families | seconds | times as quick | idle")
+    for row in sorted(waited, key=_waited):
         kind, *turn, count = row["where"].split()
         each = f"{float(row['wait']):g}" if kind == "waiting" else f"{float(row['wait']):g}, uneven"
-        tail += f"| {each} | {'in turn' if turn else 'ahead'} | {count} | {row['n_local']} | {row['seconds']} "
-        tail += f"| {row['speedup']} | {float(row['idle']):.0%} |\n"
+        tail += f"| {row['graph']} | {each} | {'in turn' if turn else 'ahead'} | {count} | {row['n_local']} "
+        tail += f"| {row['seconds']} | {row['speedup']} | {float(row['idle']):.0%} |\n"
     return f"{head}\n\n{lines}{tail}"
+
+
+def _waited(row: Row) -> tuple[object, ...]:
+    """Small tables first, families of equal cost first, and few workers."""
+    kind, *turn, count = row["where"].split()
+    return int(row["graph"].split("ER")[0]), kind != "waiting", turn, int(count)
 
 
 def startup(rows: list[Row]) -> str:

@@ -19,7 +19,7 @@ from drbo.deadline import OutOfTimeError
 from drbo.errors import SettingsError
 from drbo.graph import is_acyclic
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Relative, Score
+from drbo.scores.base import Relative
 from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search import loop, strategy
@@ -731,29 +731,3 @@ def test_workers_do_not_change_a_search_with_cheaper_versions():
         found, plain = _halved(executor=pool).run(), _halved().run()
     assert (found.n_local, found.fidelities) == (plain.n_local, plain.fidelities)
     assert found.best.dags.tolist() == plain.best.dags.tolist()
-
-
-@pytest.mark.parametrize(
-    ("d", "guide", "begins"), [(6, "", False), (7, "", True), (12, "proxy", False), (13, "proxy", True)]
-)
-def test_searches_of_few_columns_begin_with_whole_parent_sets_where_no_cheap_score_guides_them(d, guide, begins):
-    class Plain(Score):
-        def local_one(self, node, parents):
-            return -float(len(parents))
-
-        def relatives(self):
-            return [Relative(Plain(self.table), cost=0.0)] if guide else []
-
-    class Screen:
-        asked = 0
-
-        def importance(self, node, candidates, given=None):
-            self.asked += 1
-            return np.zeros(d)
-
-    data = Table.from_array(np.random.default_rng(0).normal(size=(20, d)))
-    score, screen = Plain(data), Screen()
-    score.table = data
-    search = new_search(score, Settings(route="surrogate", max_evals=100), screens=[screen])
-    search.propose()
-    assert (screen.asked > 0) == begins

@@ -1,9 +1,10 @@
 import numpy as np
+import pytest
 
 from drbo.constraints import Constraints
 from drbo.data.table import Table
 from drbo.knowledge import Knowledge
-from drbo.scores.base import Score
+from drbo.scores.base import Relative, Score
 from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.promotion import Promotion
@@ -166,3 +167,29 @@ def test_nothing_is_ranked_for_nodes_all_of_whose_parent_sets_are_known():
     best = one.evaluate_one(np.zeros((3, 3), dtype=bool))
     assert try_parent_sets(best, Promotion(one), Constraints.none(3), Noted(), ordered=True)
     assert set(asked) == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("d", "guide", "begins"),
+    [(6, "", False), (7, "", True), (12, "proxy", False), (13, "proxy", True), (12, "cheap", False)],
+)
+def test_with_few_columns_a_search_begins_with_sets_where_no_cheap_score_guides_it(d, guide, begins):
+    data, asked = Table.from_array(np.random.default_rng(0).normal(size=(20, d))), []
+
+    class Plain(Score):
+        cheap = guide == "cheap"
+
+        def local_one(self, node, parents):
+            return -float(len(parents))
+
+        def relatives(self):
+            return [Relative(Plain(data), cost=0.0)] if guide == "proxy" else []
+
+    class Screen:
+        def importance(self, node, candidates, given=None):
+            asked.append(node)
+            return np.zeros(d)
+
+    search = new_search(Plain(data), Settings(route="surrogate", max_evals=100), screens=[Screen()])
+    search.propose()
+    assert bool(asked) == begins

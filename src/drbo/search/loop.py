@@ -15,7 +15,7 @@ from drbo.search.base import Search
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.promotion import HOPE, Promotion
 from drbo.search.outcome import Evaluated
-from drbo.search.parent_sets import Screen, every_family, try_parent_sets
+from drbo.search.parent_sets import Screen, every_family, few_nodes, try_parent_sets
 from drbo.search.polish import polish
 from drbo.search.recombine import EXACT_NODES, Recombiner
 from drbo.search.state import Fields, State, generator_state
@@ -25,8 +25,6 @@ Dags = npt.NDArray[np.bool_]  # (B, d, d)
 
 #: Iterations in a row that may propose nothing new before the search ends: everything in reach is known.
 EMPTY_ROUNDS = 25
-#: With at most so many nodes a search never begins with whole parent sets: a random design holds most of these sets.
-FEW_NODES = 6
 #: The first design where whole parent sets have been tried before.
 SMALL_DESIGN = 2
 #: While nothing improves, more and more is promoted that cheaper versions of the score speak against, and after so many
@@ -210,7 +208,7 @@ class ProposalSearch(Search):
             return False
         score, ordered = self.evaluator.score, self.best is not None
         best = self.best or self.evaluator.evaluate_one(self.constraints.required)
-        if self.rounds == 0 and (self._few_nodes() or score.level_of(best.local[0]) is not None):
+        if self.rounds == 0 and (few_nodes(score) or score.level_of(best.local[0]) is not None):
             return False
         waiting = list(self.screens if ordered else self.screens[:1])
         while waiting:
@@ -222,12 +220,6 @@ class ProposalSearch(Search):
                 waiting.pop(0)
             best, ordered = self.best, True
         return True
-
-    def _few_nodes(self) -> bool:
-        """Tell whether a search begins with random DAGs: cheap scores, also as proxies, guide it with up to twelve."""
-        score = self.evaluator.score
-        guided = score.cheap or any(each.cost == 0 for each in score.relatives())
-        return score.n_nodes <= (EXACT_NODES if guided else FEW_NODES)
 
     def learn(self, batch: Evaluated) -> None:
         """Tell the proposer what its proposals were worth."""

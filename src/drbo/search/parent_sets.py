@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from drbo.constraints import Constraints
 from drbo.graph import descendants
+from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.search.evaluation.promotion import Promotion
 from drbo.search.outcome import Evaluated
@@ -24,6 +25,9 @@ Bools = npt.NDArray[np.bool_]
 
 #: The largest parent set that is taken from a ranking, and the most parents that are added to those of the best graph.
 MOST_PARENTS, MOST_ADDED = 6, 3
+#: With at most so many nodes a random design holds most parent sets, and with the second number it serves as well where
+#: a cheap score guides the search from there.
+FEW_NODES, FEW_GUIDED_NODES = 6, 12
 #: A graph is dense if sets hold more than this share of the columns, which shows after so many nodes.
 DENSE, PROBED = 0.25, 5
 
@@ -58,6 +62,12 @@ def try_parent_sets(
         if not ordered and count >= PROBED and chosen > dense * count:
             return False
     return True
+
+
+def few_nodes(score: Score) -> bool:
+    """Tell whether a search need not begin with whole parent sets."""
+    guided = score.cheap or any(each.cost == 0 for each in score.relatives())
+    return score.n_nodes <= (FEW_GUIDED_NODES if guided else FEW_NODES)
 
 
 def every_family(constraints: Constraints, most: int) -> Families | None:

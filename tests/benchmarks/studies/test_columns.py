@@ -7,7 +7,10 @@ import pytest
 
 from benchmarks.gran_dag import Unavailable
 from benchmarks.studies import columns
+from drbo.data.table import Table
 from drbo.graph import dag_to_cpdag, is_acyclic
+from drbo.scores.families import Families
+from drbo.scores.linear import BicNV
 
 
 @pytest.mark.parametrize(("graph", "edges"), [("30ER2", 60), ("30ER1", 30), ("30hubs", None)])
@@ -38,8 +41,38 @@ def test_a_fit_is_measured_in_a_process_of_its_own():
     assert row["screening"] == ""
 
 
+def test_a_fit_is_measured_with_a_proof_and_without():
+    (row,) = columns.proof(graphs=("5ER1",), rows=100, seeds=range(1))
+    assert row["proved"]
+    assert row["cpu_seconds"] >= row["search_seconds"] > 0
+
+
+def test_only_ours_is_measured_again_where_the_rows_of_flop_are_there(monkeypatch):
+    measured = {"graph": "6ER1", "n": "50", "seed": "1", "method": "FLOP, equal penalty", "score": "-1e9"}
+    monkeypatch.setattr(columns, "read", lambda _: [measured, {**measured, "method": "drbo"}])
+    (row,) = columns.run(graphs=("6ER1",), rows=50, seeds=[1], ours_again=True)
+    assert row["method"] == "drbo"
+    assert 0 < row["reached_seconds"] <= row["search_seconds"]
+
+
+@pytest.mark.parametrize("penalty", [2.5, "ebic"])
+def test_the_price_of_an_edge_is_what_a_step_from_one_to_two_edges_costs(penalty):
+    score = BicNV(Table.from_array(np.random.default_rng(0).normal(size=(50, 4))), penalty=penalty)
+    price = score.family_price(Families.from_sets(4, [(0, (1,)), (0, (1, 2))]))
+    assert columns.multiple(score) * np.log(50) == pytest.approx(price[0] - price[1])
+
+
 def test_without_flop_there_is_no_comparison(tmp_path):
     path = tmp_path / "table.npy"
     np.save(path, np.zeros((3, 2)))
     with pytest.raises(Unavailable, match="FLOP"):
-        columns.flop("false" if not sys.platform.startswith("win") else sys.executable, path, 2.0)
+        columns.flop("false" if not sys.platform.startswith("win") else sys.executable, path, 2.0, 0)
+
+
+def test_a_table_without_an_answer_of_flop_is_told(tmp_path):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho 'RuntimeError: FLOP error: failed' >&2\nexit 1\n")
+    python.chmod(0o755)
+    ours, *theirs = columns.run(graphs=("6ER1",), rows=50, seeds=[1], flop_python=str(python))
+    assert ours["reached_seconds"] == ""
+    assert [row["failed"] for row in theirs] == ["RuntimeError: FLOP error: failed"] * 2

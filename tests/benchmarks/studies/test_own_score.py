@@ -1,33 +1,24 @@
-"""Scores of one's own: they are kept, and every search has a row."""
+"""Scores of one's own: every search has a row, and families that were asked for can be combined."""
 
 import numpy as np
 import pytest
 
-from benchmarks.studies import own_score
-from benchmarks.studies.own_score import COSTS, MODELS, OURS, HeldOut, run
+from benchmarks.methods import held_out
+from benchmarks.studies.own_score import COSTS, OURS, Known, run
 
 
 @pytest.fixture(autouse=True)
 def memo(tmp_path, monkeypatch):
-    monkeypatch.setattr(own_score, "MEMO", tmp_path)
-
-
-@pytest.mark.parametrize("kind", MODELS)
-def test_a_useful_parent_scores_higher_and_scores_are_kept(kind, rng, monkeypatch):
-    x = rng.normal(size=(200, 3))
-    x[:, 1] += np.abs(2 * x[:, 0])
-    score = HeldOut(x, kind, "table")
-    assert score(1, (0,)) > max(score(1, ()), score(1, (2,)), score(1, (0, 2)))
-    assert score(1, ()) == pytest.approx(0.0)  # the log of the variance of a standardised column
-    with score.path.open("a") as file:
-        file.write("2 0 1")  # a process that was killed leaves half a line
-    again = HeldOut(x, kind, "table")
-    monkeypatch.delattr(HeldOut, "_computed")
-    assert [again(1, ()), again(1, (0,))] == [score(1, ()), score(1, (0,))]
-    assert len(again.known) == 4
+    monkeypatch.setattr(held_out, "MEMO", tmp_path)
 
 
 def test_every_search_has_a_row():
     rows = list(run(nodes=(3,), rows=40, seeds=range(1), searches=(*OURS, "tabu", "random")))
     assert [row["search"] for row in rows] == [*OURS, "tabu", "random"]
     assert rows[0][f"best_{COSTS[-1]}"] == max(row[f"best_{COSTS[-1]}"] for row in rows)
+
+
+def test_a_search_that_is_stopped_has_the_best_graph_of_its_families(rng):
+    known = Known(rng.normal(size=(20, 3)))
+    known.asked = {(0,): 0.0, (1,): 0.0, (2,): 0.0, (1, 0): 2.0, (0, 1): 3.0, (2, 0, 1): 1.0}
+    assert [known.best(cost) for cost in (2, 3, 4, 5, 6)] == [-np.inf, 0.0, 2.0, 3.0, 4.0]
