@@ -15,23 +15,20 @@ def beside(rows: list[Row]) -> str:
     lines: list[list[object]] = []
     for graph in sorted({row["graph"] for row in rows}, key=lambda name: (name.lstrip("0123456789"), len(name), name)):
         ours, equal, usual = (
-            [row for row in rows if row["graph"] == graph and row["method"] == method]
+            [row for row in rows if row["graph"] == graph and row["method"] == method and not row.get("failed")]
             for method in ("drbo", "FLOP, equal penalty", "FLOP, recommended")
         )
         reached = [float(row["reached_seconds"]) for row in ours if row["reached_seconds"]]
-        times = [[float(row["cpu_seconds"]) for row in some] for some in (equal, ours)]
-        distances = [[int(row["shd_c"]) for row in some] for some in (ours, equal, usual)]
         true = {row["seed"]: float(row["true_score"]) for row in ours}
-        above = [[float(row["score"]) - true[row["seed"]] for row in some] for some in (ours, equal)]
         lines.append(
             [
                 graph,
                 ", ".join(sorted({row["restarts"] for row in equal})),
-                f"{len(reached)} of {len(ours)}",
+                f"{len(reached)} of {len(equal)}" if equal else "",
                 f"**{np.mean(reached):.2f}**" if reached else "",
-                *(f"{np.mean(values):.2f}" for values in times),
-                *(f"{np.mean(values):.1f}" for values in distances),
-                *(f"{round(float(np.mean(values)), 1) + 0.0:.1f}" for values in above),
+                *(_mean([float(row["cpu_seconds"]) for row in some], 2) for some in (equal, ours)),
+                *(_mean([float(row["shd_c"]) for row in some], 1) for some in (ours, equal, usual)),
+                *(_mean([float(row["score"]) - true[row["seed"]] for row in some], 1) for some in (ours, equal)),
             ]
         )
     titles = "graph, FLOP's restarts, tables that reach FLOP's score, CPU s until then, FLOP's CPU s, our whole fit"
@@ -39,6 +36,11 @@ def beside(rows: list[Row]) -> str:
     return markdown(
         [*titles.split(", "), *distances, "score above the true graph's, ours", "FLOP, equal penalty"], lines
     )
+
+
+def _mean(values: list[float], digits: int) -> str:
+    """Return a mean, or that there is none."""
+    return f"{round(float(np.mean(values)), digits) + 0.0:.{digits}f}" if values else "no answer"
 
 
 def _means(rows: list[Row]) -> list[dict[str, float]]:

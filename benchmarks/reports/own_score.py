@@ -19,7 +19,7 @@ def table(rows: list[Row]) -> str:
     costs = [cost for cost in SHOWN if f"best_{cost}" in rows[0]]
     text = header("score, table | search | tables | " + " | ".join(f"{cost} per column" for cost in costs))
     for (score, graph, n), part in _kinds(rows):
-        for (search,), own in grouped(part, "search").items():
+        for (search,), own in sorted(grouped(part, "search").items(), key=lambda item: (item[0] != ("drbo",), item[0])):
             gaps = _gaps(own, part)
             cells = [_cell(gaps[cost]) if len(gaps[cost]) == len(own) else "no graph yet" for cost in costs]
             text += f"| {SCORES[score]}, {graph}, {n} rows | {search} | {len(own)} | {' | '.join(cells)} |\n"

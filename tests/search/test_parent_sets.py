@@ -193,3 +193,11 @@ def test_with_few_columns_a_search_begins_with_sets_where_no_cheap_score_guides_
     search = new_search(Plain(data), Settings(route="surrogate", max_evals=100), screens=[Screen()])
     search.propose()
     assert bool(asked) == begins
+
+
+def test_where_the_best_graph_is_dense_no_sets_are_tried():
+    one, screen = evaluator(), Ranked()
+    dense = one.evaluate_one(np.triu(np.ones((D, D), dtype=bool), 1))
+    before = one.n_local
+    assert not try_parent_sets(dense, Promotion(one), Constraints.none(D), screen, ordered=True)
+    assert (one.n_local, screen.asked) == (before, [])

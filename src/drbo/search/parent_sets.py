@@ -28,8 +28,9 @@ MOST_PARENTS, MOST_ADDED = 6, 3
 #: With at most so many nodes a random design holds most parent sets, and with the second number it serves as well where
 #: a cheap score guides the search from there.
 FEW_NODES, FEW_GUIDED_NODES = 6, 12
-#: A graph is dense if sets hold more than this share of the columns, which shows after so many nodes.
-DENSE, PROBED = 0.25, 5
+#: A graph is dense if sets hold more than this share of the columns, which shows after so many nodes, or if those of the
+#: best graph hold more than the second share.
+DENSE, PROBED, DENSE_BEST = 0.25, 5, 1 / 3
 
 
 class Screen(Protocol):
@@ -45,15 +46,18 @@ def try_parent_sets(
     """Score new parent sets for every node, as far as the budget goes; return whether small sets were enough.
 
     ``ordered``: only columns that are no descendants of the node in the best DAG are candidates, and they are also
-    tried as additions to the present parents. Otherwise all columns are, and the work ends early in a dense graph, for
-    which such sets are too small.
+    tried as additions to the present parents. Otherwise all columns are. In a dense graph, for which such sets are too
+    small, the work ends early, or does not begin where the best DAG is dense.
     """
     dag, level = best.dags[0], promotion.evaluator.score.level_of(best.local[0])
     free = constraints.allowed & ~np.eye(len(dag), dtype=bool)
     possible = 2.0 ** np.minimum(free.sum(axis=0), 60)  # parent sets of each node
     if ordered:
         free &= ~descendants(dag).T
-    chosen, count, dense = 0, 0, min(MOST_PARENTS - 1, DENSE * (len(dag) - 1))
+    chosen, count = 0, 0
+    dense = min(MOST_PARENTS - 1, (DENSE_BEST if ordered else DENSE) * (len(dag) - 1))
+    if ordered and dag.sum() > dense * len(dag):
+        return False
     known = np.bincount(promotion.evaluator.known()[0].nodes, minlength=len(dag))
     for nodes in _together(len(dag), bool(promotion.levels) or promotion.evaluator.n_workers > 1):
         asked = [node for node in nodes if known[node] < possible[node]]  # of the others every parent set is known

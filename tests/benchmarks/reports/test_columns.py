@@ -12,6 +12,8 @@ def test_columns_are_told_by_graph_and_growth_by_its_exponents():
     ]
     expected = "| 100ER2 | 20 | 1 of 1 | **0.50** | 2.00 | 3.00 | 1.0 | 4.0 | 6.0 | 2.5 | 2.5 |"
     assert columns.beside(rows).splitlines()[-1] == expected
+    failed = [{**row, "shd_c": "", "failed": "no"} if "FLOP" in row["method"] else row for row in rows]
+    assert "| no answer | 3.00 | 1.0 | no answer | no answer | 2.5 | no answer |" in columns.beside(failed)
     sizes = {"f1": "0.99", "seconds": "9", "search_seconds": "1"}
     rows = [
         {**sizes, "columns": str(d), "cpu_seconds": str(d**1.5), "gib": str(d**2 / 1e6)} for d in (3_000, 1_000, 500)

@@ -67,3 +67,12 @@ def test_without_flop_there_is_no_comparison(tmp_path):
     np.save(path, np.zeros((3, 2)))
     with pytest.raises(Unavailable, match="FLOP"):
         columns.flop("false" if not sys.platform.startswith("win") else sys.executable, path, 2.0, 0)
+
+
+def test_a_table_without_an_answer_of_flop_is_told(tmp_path):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho 'RuntimeError: FLOP error: failed' >&2\nexit 1\n")
+    python.chmod(0o755)
+    ours, *theirs = columns.run(graphs=("6ER1",), rows=50, seeds=[1], flop_python=str(python))
+    assert ours["reached_seconds"] == ""
+    assert [row["failed"] for row in theirs] == ["RuntimeError: FLOP error: failed"] * 2
