@@ -284,6 +284,13 @@ def test_bent_scales_and_gaussian_lines_do_not_fool_the_checks_of_a_linear_graph
     assert found.count("reverse") + found.count("forward") <= 1
 
 
+@pytest.mark.parametrize(("n", "lines"), [(999, True), (1000, False)])
+def test_lines_come_first_below_1000_rows(rng, n, lines):
+    tests = TableTests(Table.from_array(np.column_stack(_linear_uniform(rng, n))))
+    first = LinearGraphChecks(tests, FORWARD) if lines else NoiseChecks(tests, FORWARD)
+    assert noise_checks(tests, FORWARD, None)[0].check == first.check(0, 1)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_what_checks_share_changes_no_verdict(seed, monkeypatch):
     """Ranked columns have one basis, regressions share their products: 20 tables against tests that share nothing."""
