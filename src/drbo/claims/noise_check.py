@@ -240,7 +240,7 @@ class LinearGraphChecks(NoiseChecks):
     Examples
     --------
     >>> from drbo.data.table import Table
-    >>> cause, noise = np.random.default_rng(0).uniform(-1, 1, size=(2, 500))
+    >>> cause, noise = np.random.default_rng(1).uniform(-1, 1, size=(2, 500))
     >>> table = Table.from_array(np.column_stack([cause, cause + noise]))
     >>> LinearGraphChecks(TableTests(table), np.array([[False, True], [False, False]])).check(0, 1).verdict
     'forward'
