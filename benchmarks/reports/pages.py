@@ -28,6 +28,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/scores.md", "noise of other shapes", "nongaussian", scores.nongaussian),
     ("docs/scores.md", "real tables", "real_tables", scores.real_tables),
     ("docs/scores.md", "scales", "real_scales", scores.scales),
+    ("docs/scores.md", "location scale", "location_scale", scores.location_scale),
     ("docs/scores.md", "halves", "real_halves", scores.halves),
     ("docs/scores.md", "gaussian networks", "gaussian_networks", scores.gaussian_networks),
     ("docs/orders.md", "repeats", "gaussian_repeats", scores.repeats),

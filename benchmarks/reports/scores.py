@@ -1,6 +1,7 @@
 """Tables of the scores: the null test, and the sections of the page of presets."""
 
 from collections.abc import Callable
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -344,6 +345,16 @@ def scales(rows: list[Row]) -> str:
     return text
 
 
+def location_scale(rows: list[Row]) -> str:
+    """Return SHD by score and kind of table."""
+    names = sorted({row["score"] for row in rows})
+    text = header(f"tables | number | SHD: {' | '.join(f'`{name}`' for name in names)}")
+    for (kind,), part in grouped(rows, "kind").items():
+        by = [[float(row["shd"]) for row in part if row["score"] == name] for name in names]
+        text += f"| {kind} | {len(by[0])} | {' | '.join(spread(values, 1) for values in by)} |\n"
+    return text
+
+
 def repeats(rows: list[Row]) -> str:
     """Return how many searches of the same tables ended at the best score seen, with their CPU seconds."""
     text = header("network | tables | searches | at the best score seen | same DAG in other units | CPU seconds")
@@ -359,11 +370,16 @@ def repeats(rows: list[Row]) -> str:
 
 
 def gaussian_networks(rows: list[Row]) -> str:
-    """Return the errors of each method on networks with real coefficients, by penalty."""
-    text = header("network | rows | method | penalty | tables | SHD-C | CPU seconds")
+    """Return the errors of each method by penalty, and its scores less those of FLOP at the same penalty."""
+    text = header("network | rows | method | penalty | tables | SHD-C | score above FLOP's | CPU seconds")
+    table = itemgetter("network", "n", "seed", "penalty")
+    flop = {table(row): float(row["found_score"]) for row in rows if row["method"] == "FLOP"}
     order = sorted(rows, key=lambda row: (row["network"], int(row["n"]), row["method"] != "drbo", row["penalty"]))
     for (network, n, method, penalty), part in grouped(order, "network", "n", "method", "penalty").items():
         errors = spread([float(row["shd_c"]) for row in part], 1)
         seconds = np.mean([float(row["cpu_seconds"]) for row in part])
-        text += f"| {network} | {int(n):,} | {method} | {penalty} | {len(part)} | {errors} | {seconds:.2f} |\n"
+        above = [float(row["found_score"]) - flop[table(row)] for row in part if table(row) in flop]
+        beside = f"{np.mean(above):.1f}" if above and method != "FLOP" else "-"
+        cells = f"{network} | {int(n):,} | {method} | {penalty} | {len(part)} | {errors} | {beside} | {seconds:.2f}"
+        text += f"| {cells} |\n"
     return text

@@ -22,6 +22,7 @@ STUDIES = {
     "next_experiments": "how many experiments settle a class, chosen by what they are expected to tell",
     "judge": "how often true, learned and wrong graphs pass the tests on held-out rows",
     "knowledge": "every scored graph obeys the knowledge, contradictions are refused first, tiers save evaluations",
+    "location_scale": "would a score with noise whose spread depends on the causes beat the spline scores",
     "missing": "what each policy for missing values costs in edges",
     "mixed": "tables with numbers and categories from the command line",
     "nongaussian": "linear effects with noise of many shapes: bic-ng beside bic-nv and LiNGAM",

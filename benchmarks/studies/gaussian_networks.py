@@ -3,12 +3,13 @@
     python -m benchmarks gaussian_networks --file pgmpy-1.0.0-py3-none-any.whl
     python -m benchmarks gaussian_networks --file pgmpy-1.0.0-py3-none-any.whl --methods drbo,FLOP --penalties 1.5,2,3
     python -m benchmarks gaussian_networks --part repeats --file pgmpy-1.0.0-py3-none-any.whl
+    python -m benchmarks gaussian_networks --networks 20ER2,20ER4 --rows 200,1000 --penalties default,1,2
 
-The networks are the example models of the PyPI package pgmpy 1.0.0. The defaults were chosen on ``ecoli70`` and
-``arth150``, seeds 100 and up. FLOP has 20 restarts; its documentation recommends penalty 2, and causal-learn's default
-of BOSS is penalty 4 on our scale. ``drbo`` is the order search, with its default penalty and with that of the others.
-``found_score`` is that of the graph at the penalty of its row. ``repeats``: several seeds on the same tables of 200
-rows, which must all end at the same score, with the columns also in other units.
+The networks are the example models of the PyPI package pgmpy 1.0.0, or random graphs. The defaults were chosen on
+``ecoli70`` and ``arth150``, seeds 100 and up. FLOP has 20 restarts; its documentation recommends penalty 2, and
+causal-learn's default of BOSS is penalty 4 on our scale. ``drbo`` is the order search, with its default penalty and
+with that of the others. ``found_score`` is that of the graph at the penalty of its row. ``repeats``: several seeds on
+the same tables of 200 rows, which must all end at the same score, with the columns also in other units.
 """
 
 import json
@@ -33,13 +34,14 @@ from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.choices import Choices
+from drbo.data.simulate import simulate
 from drbo.data.table import Table
 from drbo.graph import dag_to_cpdag
 from drbo.scores.linear import BicNV
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
 
-Networks = Annotated[Names, "example models of pgmpy"]
+Networks = Annotated[Names, "example models of pgmpy, or random graphs"]
 File = Annotated[Path, "the wheel of pgmpy 1.0.0"]
 TUNED = ("ecoli70", "arth150")
 #: Units of the columns in turn; a power of two changes no digit of a number.
@@ -66,7 +68,10 @@ def read_network(
 
 
 def drawn(file: Path, name: str, n: int, seed: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Return a table (n, d) and the DAG."""
+    """Return a table (n, d) and the DAG, of a network in the file or of a random graph such as 20ER4."""
+    if "ER" in name:
+        data = simulate(name, "linear", n=n, seed=seed)
+        return data.X, data.dag
     weights, variances, dag = read_network(file, name)
     noise = np.random.default_rng([seed, n]).normal(size=(n, len(dag))) * np.sqrt(variances)
     return noise @ np.linalg.inv(np.eye(len(dag)) - weights), dag

@@ -6,8 +6,8 @@ The observational rows of the light tunnel of the Causal Chamber (Gamella, Peter
 and samples of 1,000, and Sachs et al. (2005) as shipped with the package. ``f1`` is that of the drawn arrows: an edge
 whose direction is open counts with the direction in which it is drawn, which is chance. In ``f1_half`` an open edge
 between two columns that are linked counts as half an arrow that is right. ``f1_skeleton`` ignores directions. Supported
-arrows are counted by their ground. Nothing was chosen on these tables. ``scales``: what ``auto`` should take where no
-noise model fits was chosen on simulated tables instead, seeds 220 and up.
+arrows are counted by their ground. ``scales``: what ``auto`` should take where no noise model fits was chosen on
+simulated tables, seeds 220 and up; these real ones were looked at meanwhile.
 """
 
 import os

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from typing import Any
 
@@ -19,10 +19,11 @@ import numpy.typing as npt
 import drbo
 from drbo.choices import ScoreChoice
 from drbo.claims.ancestral import ancestral_answer
+from drbo.claims.class_member import agreeing_member, same_score
 from drbo.claims.collider_check import collider_doubts
 from drbo.claims.experiment_check import checked_mechanisms
 from drbo.claims.experiments import experiment_record, shared_weights, unfollowed, with_unfollowed
-from drbo.claims.findings import Findings, claims_of, look_back
+from drbo.claims.findings import Findings, claims_of, look_back, redrawn
 from drbo.claims.hidden_check import Suspects, suspected, with_doubts
 from drbo.claims.noise_check import noise_checks
 from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
@@ -154,9 +155,12 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
     """Look back on a search that is over, prune what it found, and tell all about it."""
     outcome, findings, notes = _looked_back(problem, outcome)
     late = current().over()
-    pruned, pruned_score, pruner, more = _pruned(problem, outcome)
-    noise, unchecked = ((), ()) if problem.request.choices.hidden else _noise_checks(problem, pruned)
     table, job, score, request = problem.table, problem.job, problem.score, problem.request
+    pruned, pruned_score, pruner, more = _pruned(problem, outcome)
+    drawn, noise, unchecked = _noise_checks(problem, pruned, is_whole=pruner == "none")
+    if (drawn != pruned).any():  # another member of the class
+        pruned, member = drawn, drawn[np.ix_(job.columns, job.columns)]
+        outcome, findings = redrawn(outcome, findings, problem.course.state.evaluator, member)
     unhashed = table.large and (late or problem.is_hurried)
     notes = (*problem.data.notes, *outcome.notes, *notes, *more, *unchecked, *([NO_DIGEST] if unhashed else []))
     ordered = pruned[np.ix_(job.columns, job.columns)]
@@ -270,27 +274,40 @@ def _pruned(problem: Problem, outcome: Outcome) -> tuple[npt.NDArray[np.bool_], 
 
 def _noise_checks(
     problem: Problem,
-    dag: npt.NDArray[np.bool_],  # (d, d) over the given columns
-) -> tuple[tuple[CheckedEdge, ...], tuple[str, ...]]:
-    """Check the directions of the edges against the residuals; return the checks, and what there is to say."""
+    given: npt.NDArray[np.bool_],  # (d, d) over the given columns
+    is_whole: bool,  # nothing was pruned
+) -> tuple[npt.NDArray[np.bool_], tuple[CheckedEdge, ...], tuple[str, ...]]:
+    """Check the directions of the edges against the residuals.
+
+    Returns the graph, or the member of its class that agrees with the checks; the checks; and what there is to say.
+    Where causes may be hidden, nothing is checked.
+    """
+    if problem.request.choices.hidden:
+        return given, (), ()
     table, columns, seed = problem.job.table.control_rows, problem.job.columns, problem.request.seed
-    dag = dag[np.ix_(columns, columns)]
+    dag, limits, score = given[np.ix_(columns, columns)], problem.constraints.permuted(columns), problem.score
+    may_turn = is_whole and score.score_equivalent and not problem.request.choices.rationed(problem.settings)
     found: tuple[CheckedEdge, ...] = ()
     doubts: dict[tuple[str, str], str] = {}
     try:
         with finishing():
             if table.n_rows and dag.any():
-                tests, regression = TableTests(table, seed), problem.score.regression or "splines"
+                tests, regression = TableTests(table, seed), score.regression
                 found = noise_checks(tests, dag, regression)
-                smooth: Regression = "splines" if regression == "linear" else regression
+                if may_turn:
+                    check = partial(noise_checks, tests, regression=regression)
+                    ties = partial(same_score, problem.course.state.evaluator, dag)
+                    dag, found = agreeing_member(dag, found, limits, check, ties)
+                smooth: Regression = "splines" if regression in (None, "linear") else regression
                 doubts = collider_doubts(tests, dag, smooth)
-            suspects = suspected(problem.score, dag, seed, problem.job.table)
+            suspects = suspected(score, dag, seed, problem.job.table)
     except OutOfTimeError:
-        return (), (NO_NOISE_CHECK,)
+        return given, (), (NO_NOISE_CHECK,)
     found = tuple(replace(one, doubt=doubts.get((one.cause, one.effect), "")) for one in found)
-    found = with_unfollowed(found, unfollowed(problem.score, problem.job.table, dag))
+    found = with_unfollowed(found, unfollowed(score, problem.job.table, dag))
     suspects = Suspects(*map(problem.job.restored, suspects))
-    return with_doubts(found, suspects, problem.table.names), () if table.n_rows else (NO_ROWS,)
+    checks = with_doubts(found, suspects, problem.table.names)
+    return problem.job.restored(dag), checks, () if table.n_rows else (NO_ROWS,)
 
 
 def _experiments(

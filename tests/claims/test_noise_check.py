@@ -4,15 +4,18 @@ import numpy as np
 import pytest
 
 from drbo import DrBO
+from drbo.claims import noise_check
 from drbo.claims.noise_check import (
     LOCATION_SCALE_ROWS,
     MAX_EDGES,
     SHOWN_PROBABILITY,
+    LinearGraphChecks,
     NoiseChecks,
     direction_probability,
     noise_checks,
 )
 from drbo.claims.residual_tests import TableTests
+from drbo.claims.residuals import AdditiveRegressions, smooth_term
 from drbo.data.table import Table
 from drbo.deadline import Deadline, OutOfTimeError
 
@@ -91,7 +94,7 @@ def test_a_bent_scale_does_not_fool_the_check(make, n):
 
 
 def test_without_the_ranks_a_bent_scale_would_fool_it(monkeypatch):
-    monkeypatch.setattr(NoiseChecks, "_with_ranks", lambda *_: 0.0)
+    monkeypatch.setattr(NoiseChecks, "_may_be_distorted", lambda *_: False)
     assert _verdicts(_squared, 1500)["reverse"] >= 15
 
 
@@ -245,3 +248,63 @@ def test_a_rejected_direction_needs_no_test_of_its_family(rng, monkeypatch):
     monkeypatch.setattr(checks._tests, "family", lambda node, *more: tested.append(node) or family(node, *more))
     assert checks.check(0, 1).verdict == "forward"
     assert set(tested) == {1}
+
+
+def _in_a_linear_graph(make, rng, n=1000):
+    return LinearGraphChecks(TableTests(Table.from_array(np.column_stack(make(rng, n)))), FORWARD).check(0, 1)
+
+
+@pytest.mark.parametrize("make", [_linear_uniform, _additive])
+def test_lines_or_splines_tell_the_direction_in_the_graph_of_a_linear_score(make):
+    found = [_in_a_linear_graph(make, np.random.default_rng(seed)).verdict for seed in range(10)]
+    assert found.count("forward") >= 8
+    assert "reverse" not in found
+
+
+def test_lines_decide_with_their_own_p_values(rng):
+    x, y = _linear_uniform(rng, 1000)
+    tests = TableTests(Table.from_array(np.column_stack([x, y])))
+    found = LinearGraphChecks(tests, FORWARD).check(0, 1)
+    lines = tests.by("linear")
+    assert found.p_value_forward == min(lines.pair(0, 1, ()).p_value, lines.family(1, (0,)).p_value)
+    assert found.p_value_reverse == lines.pair(1, 0, ()).p_value
+
+
+def test_lines_need_splines_that_reject_the_reverse_and_splines_need_lines_that_fail(rng, monkeypatch):
+    straight, bent = rng.spawn(2)
+    monkeypatch.setattr(noise_check, "CURVES_REJECT", 0.0)
+    assert _in_a_linear_graph(_linear_uniform, straight).verdict == "undecided"
+    monkeypatch.setattr(noise_check, "LINES_FAIL", 0.0)
+    assert _in_a_linear_graph(_additive, bent).verdict == "undecided"
+
+
+@pytest.mark.parametrize("make", [_cubed, _squared, _linear_gaussian])
+def test_bent_scales_and_gaussian_lines_do_not_fool_the_checks_of_a_linear_graph(make):
+    found = [_in_a_linear_graph(make, np.random.default_rng(seed), 300).verdict for seed in range(20)]
+    assert found.count("reverse") + found.count("forward") <= 1
+
+
+@pytest.mark.parametrize(("n", "lines"), [(999, True), (1000, False)])
+def test_lines_come_first_below_1000_rows(rng, n, lines):
+    tests = TableTests(Table.from_array(np.column_stack(_linear_uniform(rng, n))))
+    first = LinearGraphChecks(tests, FORWARD) if lines else NoiseChecks(tests, FORWARD)
+    assert noise_checks(tests, FORWARD, None)[0].check == first.check(0, 1)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_checks_share_changes_no_verdict(seed, monkeypatch):
+    """Ranked columns have one basis, regressions share their products: 20 tables against tests that share nothing."""
+    rng, n = np.random.default_rng(seed), (150, 1000)[seed % 2]
+    makes = _additive, _linear_gaussian, _linear_uniform, _cubed, _heteroscedastic
+    cause, effect = makes[seed % 5](rng, n)
+    other = np.sin(effect / effect.std()) + cause + rng.normal(size=n)
+    table = Table.from_array(np.column_stack([cause, effect, other, other**2 + rng.normal(size=n)]))
+    dag = np.triu(np.ones((4, 4), dtype=bool), 1)
+    dag[0, 3] = False
+    shared = [one.check for one in noise_checks(TableTests(table), dag)]
+    monkeypatch.setattr(AdditiveRegressions, "_smooth_term", lambda self, values: smooth_term(values))
+    alone = [NoiseChecks(TableTests(table), dag).check(i, j) for i, j in np.argwhere(dag).tolist()]
+    assert [one.verdict for one in shared] == [one.verdict for one in alone]
+    for name in ("p_value_forward", "p_value_reverse", "p_value_family", "dependence_forward", "dependence_reverse"):
+        found = [getattr(one, name) for one in shared]
+        assert found == pytest.approx([getattr(one, name) for one in alone], rel=1e-3, abs=1e-12)

@@ -237,6 +237,27 @@ def _near(
     return best, replace(findings, posterior=posterior, prior=prior)
 
 
+def redrawn(
+    outcome: Outcome,
+    findings: Findings,
+    evaluator: Evaluator,
+    member: npt.NDArray[np.bool_],  # (d, d) of the class of the best DAG, with the same score
+) -> tuple[Outcome, Findings]:
+    """Return the same outcome and findings, with another member of the class as the best DAG."""
+    best, margins, classes = outcome.best, findings.margins, findings.classes
+    if margins is not None:
+        turned = best.dags[0] & ~member
+        removed, reverse = (np.where(turned.T, part.T, part) for part in (margins.removed, margins.reversed))
+        for part in (removed, reverse):
+            part[turned] = np.nan
+        margins = Margins(removed, reverse, margins.exact)
+    if classes:
+        classes = (replace(classes[0], dag=member), *classes[1:])
+    again = replace(evaluator.evaluate_one(member), scores=best.scores)  # equal but for rounding
+    outcome = replace(outcome, best=again, n_evals=evaluator.n_evals, n_local=evaluator.n_local)
+    return outcome, replace(findings, margins=margins, classes=classes)
+
+
 def claims_of(findings: Findings, columns: npt.NDArray[np.intp], names: Sequence[str]) -> Claims:
     """Return findings about permuted columns as claims about the given ones; new column k was ``columns[k]``."""
 

@@ -28,8 +28,8 @@ MOST_PARENTS, MOST_ADDED = 6, 3
 #: With at most so many nodes a random design holds most parent sets, and with the second number it serves as well where
 #: a cheap score guides the search from there.
 FEW_NODES, FEW_GUIDED_NODES = 6, 12
-#: A graph is dense if sets hold more than this share of the columns, which shows after so many nodes; the sets of the
-#: best graph may hold more.
+#: A graph is dense if sets hold more than this share of the columns, which shows after so many nodes, or if those of
+#: the best graph hold more than the second share.
 DENSE, PROBED, DENSE_BEST = 0.25, 5, 1 / 3
 
 
