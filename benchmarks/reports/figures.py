@@ -25,6 +25,7 @@ class Panel(NamedTuple):
     x: str
     y: str
     bottom: float | None = 0.0
+    ticks: tuple[float, ...] = ()  # of the axis below; empty: powers of ten
 
 
 def band(figures: Iterable[float]) -> tuple[float, float]:
@@ -71,6 +72,8 @@ def curves(panels: list[Panel]) -> bytes:
             middle, half = band(values)
             axis.errorbar([place], [middle], yerr=[half], fmt="s", markersize=5, capsize=3, color=colour[name])
         axis.set_xscale("log")
+        if panel.ticks:
+            axis.set_xticks(panel.ticks, [f"{tick:g}" for tick in panel.ticks])
         axis.xaxis.set_minor_formatter("")  # over less than two decades they would be written over each other
         axis.set_xlabel(panel.x)
         axis.set_ylabel(panel.y)

@@ -42,7 +42,8 @@ def picture(rows: list[Row]) -> bytes:
             points[search] = [(cost, np.log10(1 + np.array(gaps)).tolist()) for cost, gaps in sorted(known.items())]
         points = {search: line for search, line in points.items() if line}
         words = f"families per column, {SCORES[score]}, {graph}"
-        drawn.append(Panel(points, {}, words, "log10(1 + best known - best)"))
+        ticks = (5, *map(int, SHOWN))
+        drawn.append(Panel(points, {}, words, "log10(1 + best known - best)", ticks=ticks))
     return curves(drawn)
 
 
