@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from drbo.data import datasets
 from drbo.data.simulate import (
@@ -285,3 +286,11 @@ def test_imports_numpy_alone() -> None:
     code = f"import sys, drbo.data.simulate; sys.exit(', '.join(sorted({heavy} & set(sys.modules))) or 0)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_number_of_threads_does_not_change_a_bit():
+    drawn = []
+    for count in (1, 2):
+        with threadpool_limits(limits=count):
+            drawn.append(simulate("8ER2", "gp", n=600, seed=1).X)
+    assert (drawn[0] == drawn[1]).all()

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from drbo.data import datasets
 from drbo.errors import DataError, SettingsError
 from drbo.graph import check_dag, topological_order
+from drbo.threads import one_blas_thread
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -329,8 +330,9 @@ def _grow(
 ) -> FloatArray:
     """Fill the columns in a topological order; ``draw`` sees the values so far, the node and its noise."""
     values = np.zeros_like(errors)
-    for node in topological_order(edges != 0):
-        values[:, node] = draw(values, node, errors[:, node])
+    with one_blas_thread():  # rounding depends on the number of threads
+        for node in topological_order(edges != 0):
+            values[:, node] = draw(values, node, errors[:, node])
     return values
 
 
