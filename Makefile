@@ -75,7 +75,7 @@ audit: .venv/ready  ## ask the advisory databases about every pin; needs a netwo
 	touch .venv-handover/ready
 
 test-handover: .venv/ready .venv-handover/ready  ## an effect estimated by DoWhy, a DAG read by pgmpy
-	DRBO_REQUIRE_HANDOVER=1 DRBO_HANDOVER_PYTHON=$(CURDIR)/.venv-handover/bin/python $(RUN_TESTS) tests/result/test_handover.py
+	DRBO_REQUIRE_HANDOVER=1 DRBO_HANDOVER_PYTHON=$(CURDIR)/.venv-handover/bin/python $(RUN_TESTS) tests/result/files/test_handover.py
 
 demo: .venv-demo/ready  ## learn the Sachs protein network and draw it
 	.venv-demo/bin/drbo demo
@@ -85,7 +85,7 @@ COVERED =
 test: .venv/ready  ## all tests but the slow ones
 	$(RUN_TESTS) -m "not slow" $(if $(COVERED),--cov --cov-report=term:skip-covered --cov-fail-under=$(COVERAGE_FLOOR))
 
-LIGHT_TESTS = tests/scores tests/search tests/claims tests/cli tests/result \
+LIGHT_TESTS = tests/graph tests/independence tests/scores tests/search tests/choice tests/claims tests/cli tests/result \
   $(filter-out tests/test_docs.py tests/test_examples.py,$(wildcard tests/test_*.py))
 test-light: .venv/ready .venv-light/ready  ## the tests that need neither torch nor matplotlib, in an environment without them
 	! .venv-light/bin/python -c "import torch" 2> /dev/null
@@ -160,7 +160,7 @@ test-release: wheel  ## is the wheel ready for PyPI? twine reads it, pipx and uv
 # Where an index offers them for the CPU: make test-lower LOWER_TORCH=torch==2.11.0
 # The README's commands meet every library; what an old version warns of is its own affair.
 LOWER_TESTS = tests/data tests/search/bayes/test_first_design.py tests/search/orders/test_search.py tests/search/evaluation/test_remote.py \
-  tests/result/test_export.py
+  tests/result/files/test_export.py
 LOWER_TORCH = $(shell grep '^torch==' constraints.txt)
 test-lower: ## the core tests with the oldest versions that pyproject.toml allows
 	rm -rf build/lower && mkdir -p build/lower

@@ -15,12 +15,12 @@ from drbo.errors import SettingsError
 NEEDS = {
     "triton": ["src/drbo/search/paper/gpu_*.py"],
     "torch": [
-        "src/drbo/scores/gp*.py", "src/drbo/search/paper/*.py", "tests/scores/test_gp*.py", "tests/search/paper/*.py",
+        "src/drbo/scores/gp/*.py", "src/drbo/search/paper/*.py", "tests/scores/gp/*.py", "tests/search/paper/*.py",
         "tests/core/test_paper_*.py", "tests/benchmarks/*",
     ],
     "matplotlib": [
-        "src/drbo/result/plot.py", "src/drbo/result/canvas.py", "tests/result/test_plot.py",
-        "tests/result/test_canvas.py", "tests/test_docs.py", "tests/test_examples.py",
+        "src/drbo/result/pictures/plot.py", "src/drbo/result/pictures/canvas.py", "tests/result/pictures/test_plot.py",
+        "tests/result/pictures/test_canvas.py", "tests/test_docs.py", "tests/test_examples.py",
     ],
 }  # fmt: skip
 collect_ignore_glob = [pattern for name, patterns in NEEDS.items() if not find_spec(name) for pattern in patterns]

@@ -18,7 +18,7 @@ import pandas as pd
 
 from benchmarks.same_answers import _surrogate
 from drbo import DrBO, Settings
-from drbo.data.simulate import simulate
+from drbo.data.files.simulate import simulate
 from drbo.search.stopping import Recorder
 
 #: A table and the arguments of the estimator.

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.scores.base import Relative, Score
 from drbo.scores.families import Families
 from drbo.scores.splines import SplineScore

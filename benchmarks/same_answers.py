@@ -23,8 +23,8 @@ import numpy as np
 import pandas as pd
 
 from drbo import DrBO, Knowledge, Settings
-from drbo.data.simulate import linear_weights, random_dag, simulate_cos, simulate_linear, simulate_logistic
-from drbo.graph import markov_equivalent
+from drbo.data.files.simulate import linear_weights, random_dag, simulate_cos, simulate_linear, simulate_logistic
+from drbo.graph.dag import markov_equivalent
 
 #: Scores closer than this share count as equal.
 SAME = 1e-9

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from drbo import DrBO
-from drbo.data.datasets import load
+from drbo.data.files.datasets import load
 
 sachs = load("sachs")
 table = pd.DataFrame(sachs.X, columns=sachs.names)

@@ -12,7 +12,7 @@ import pandas as pd
 import statsmodels.api as sm
 
 from drbo import DrBO, Knowledge
-from drbo.data.lag import lagged
+from drbo.data.checks.lag import lagged
 
 quarters = sm.datasets.macrodata.load_pandas().data
 growing = {"income": "realdpi", "consumption": "realcons", "investment": "realinv"}

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO, Settings
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.scores.families import Families
 
 #: A small search; without the forests that propose whole parent sets, which would take most of its time.

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from drbo.claims.confidence import Confidence
 from drbo.claims.record import CheckedEdge, Claims, Margins, NoiseCheck, Proof, RankedClass
-from drbo.data.facts import Audit, ColumnFacts, Finding
-from drbo.graph import dag_to_cpdag
+from drbo.claims.refits.confidence import Confidence
+from drbo.data.checks.facts import Audit, ColumnFacts, Finding
+from drbo.graph.dag import dag_to_cpdag
 from drbo.knowledge import Knowledge
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace
 from drbo.result.result import Result

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -18,15 +19,17 @@ MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 
 #: Rooms in the order of the data; rooms of one line do not know each other.
 ROOMS = [
-    ["errors", "threads", "toml", "deadline"],
+    ["errors", "threads", "toml", "deadline", "arrays"],
     ["torch_device", "checked"],
     ["paper_settings", "graph"],
     ["settings"],
     ["knowledge"],
     ["constraints", "metrics"],
     ["data"],
+    ["independence"],
     ["scores"],
     ["search"],
+    ["choice"],
     ["claims"],
     ["result"],
     ["choices"],
@@ -69,11 +72,11 @@ CORE = [
     "metrics",
     "knowledge",
     "constraints",
-    "data.table",
-    "data.simulate",
-    "claims.prune",
+    "data.statistics.table",
+    "data.files.simulate",
 ]
-CORE += [".".join(path.with_suffix("").parts) for path in MODULES if path.parts[0] in ("scores", "search", "claims")]
+CORE_ROOMS = {"independence", "scores", "search", "choice", "claims"}
+CORE += [".".join(path.with_suffix("").parts) for path in MODULES if path.parts[0] in CORE_ROOMS]
 
 
 @cache
@@ -168,8 +171,8 @@ def test_the_reader_of_imports_sees_all_kinds():
     assert {"scores", "search", "result"} <= _imports(Path("estimator.py"))
     assert {"orders", "bayes", "paper"} <= _search_rooms(Path("search/strategy.py"))  # two inside a function
     assert "scores" in _imports(Path("scores/registry.py"))  # names of classes in a table of strings
-    assert "estimator" in _imports(Path("cli/fit.py"))  # inside a function
-    assert "metrics" in _imports(Path("cli/compare.py"))  # from drbo import metrics
+    assert "estimator" in _imports(Path("cli/commands/fit.py"))  # inside a function
+    assert "metrics" in _imports(Path("cli/commands/compare.py"))  # from drbo import metrics
 
 
 def test_nothing_outside_the_package_is_imported_by_it():
@@ -228,16 +231,16 @@ CLOCKS = {
     "deadline.py": "the one place where a time limit ends a run: never, where there is none",
     "estimator.py": "a resumed search counts the seconds before the break against its time limit",
     "pipeline.py": "how long the preparation took, which a time limit has to leave room for",
-    "data/lock.py": "the age of a lock",
-    "data/table.py": "whether a time limit leaves time to sort a large table; the result says where it did not",
+    "data/files/lock.py": "the age of a lock",
+    "data/statistics/table.py": "whether a time limit leaves time to sort a large table; a result says where not",
     "cli/__init__.py": "the start of the program, from which a time limit counts",
-    "cli/fit.py": "the date that a run was started",
-    "cli/moments.py": "decides when the sums so far are saved, not what they are",
+    "cli/commands/fit.py": "the date that a run was started",
+    "cli/commands/moments.py": "decides when the sums so far are saved, not what they are",
     "cli/interrupts.py": "the start of the program, from which a time limit counts",
     "cli/output.py": "the date of a run, in words",
-    "cli/resume.py": "the date that resamples were added to a run",
+    "cli/commands/resume.py": "the date that resamples were added to a run",
     "progress.py": "shows how far a search is",
-    "claims/resampling.py": "decides when finished resamples are saved, not which ones are made",
+    "claims/refits/resampling.py": "decides when finished resamples are saved, not which ones are made",
     "claims/findings.py": "the end of a proof: infinite without a time limit",
     "search/exact/useful_parents.py": "Effort ends by the clock with a time limit alone, else by counts",
     "search/checkpoint/saver.py": "decides when a search is saved",
@@ -316,6 +319,25 @@ def test_modules_and_functions_are_short_or_say_why_not():
                 if length > LONGEST_FUNCTION and "The function is long because" not in words:
                     long.append(f"{path}: {node.name} has {length} lines")
     assert not long
+
+
+MOST_MODULES, MOST_LEVELS = 20, 2
+
+
+def test_folders_are_small_and_not_deep():
+    folders = [path.parent for path in MODULES if not path.name.startswith("__")]
+    assert {str(folder): count for folder, count in Counter(folders).items() if count > MOST_MODULES} == {}
+    assert {str(folder) for folder in folders if len(folder.parts) > MOST_LEVELS} == set()
+
+
+def test_types_of_arrays_are_named_in_one_module():
+    again = [
+        f"{path}: {name}"
+        for path in MODULES
+        for name in re.findall(r"^(Floats|Bools|Ints|Indices|Masks) = ", (SOURCE / path).read_text(), re.M)
+        if path != Path("arrays.py")
+    ]
+    assert again == []
 
 
 #: Where the tests of a package's own module are.

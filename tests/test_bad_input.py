@@ -13,13 +13,13 @@ import pytest
 from scipy import sparse
 
 from drbo import DrBO, Knowledge, Settings
-from drbo.cli.fit import fit
+from drbo.cli.commands.fit import fit
 from drbo.cli.options import config_values
 from drbo.cli.output import CHECKPOINT, check_folder
 from drbo.cli.plan import Plan
-from drbo.data.check import check_table
-from drbo.data.lag import lagged
-from drbo.data.read import read_table
+from drbo.data.checks.check import check_table
+from drbo.data.checks.lag import lagged
+from drbo.data.reading.read import read_table
 from drbo.errors import DrboError
 from drbo.result.judge import judge
 from tests.results import make_result

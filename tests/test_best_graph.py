@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from drbo import DrBO, Knowledge, Settings, load
-from drbo.data.simulate import simulate
+from drbo.data.files.simulate import simulate
 
 #: Scores closer than this share are the same.
 SAME = 1e-9

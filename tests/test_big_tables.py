@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO
-from drbo.data import table_moments
-from drbo.data.stream import streamed
-from drbo.data.table_moments import TableMoments
+from drbo.data.statistics import table_moments
+from drbo.data.statistics.stream import streamed
+from drbo.data.statistics.table_moments import TableMoments
 from drbo.errors import CheckpointError, DataError, SettingsError
 
 SCORES = ("bic-nv", "bic-ev", "bge")

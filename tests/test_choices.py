@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from drbo.choice.chance import chance_penalty
+from drbo.choice.chance_categories import chance_gamma
 from drbo.choices import Choices, chance_parents
-from drbo.data.check import check_table
-from drbo.data.table import Table
+from drbo.data.checks.check import check_table
+from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
-from drbo.scores.chance import chance_penalty
-from drbo.scores.chance_categories import chance_gamma
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.scores.registry import score_class

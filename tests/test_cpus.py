@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO, Settings
-from drbo.data.simulate import simulate
-from drbo.graph import dag_to_cpdag
+from drbo.data.files.simulate import simulate
+from drbo.graph.dag import dag_to_cpdag
 
 #: Relative error of sums of some hundred terms, whichever way they are rounded.
 ROUNDING = 1e-9

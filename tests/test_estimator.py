@@ -12,11 +12,11 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from drbo import DrBO, Knowledge, Result, Settings
-from drbo.claims.refit import TableRefit
+from drbo.claims.refits.refit import TableRefit
 from drbo.constraints import Constraints
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError, KnowledgeError, LockError, ScoreError, SettingsError
-from drbo.graph import dag_to_cpdag, is_acyclic
+from drbo.graph.dag import dag_to_cpdag, is_acyclic
 from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.loop import ProposalSearch

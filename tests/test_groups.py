@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from drbo import DrBO, Result
-from drbo.claims.residual_tests import Sample
 from drbo.cli import main
-from drbo.data.prepare import Preparation
+from drbo.data.checks.prepare import Preparation
 from drbo.errors import DataError, SettingsError
+from drbo.independence.residual_tests import Sample
 
 
 def panel(n_groups=20, size=12, seed=0):

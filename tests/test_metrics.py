@@ -8,7 +8,7 @@ import pytest
 
 from drbo import metrics
 from drbo.errors import DataError, SettingsError
-from drbo.graph import cpdag_to_dag, dag_to_cpdag, descendants, is_acyclic, markov_equivalent
+from drbo.graph.dag import cpdag_to_dag, dag_to_cpdag, descendants, is_acyclic, markov_equivalent
 
 
 def random_dag(rng, d, p):

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO, Knowledge
-from drbo.claims.prune import linear_weights
-from drbo.data.moments import moments
+from drbo.claims.answer.prune import linear_weights
+from drbo.data.statistics.moments import moments
 from drbo.errors import DataError, SettingsError
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV

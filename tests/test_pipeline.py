@@ -6,7 +6,7 @@ import pytest
 
 from drbo import DrBO, Knowledge, Settings, pipeline
 from drbo.claims.findings import look_back
-from drbo.data.simulate import simulate
+from drbo.data.files.simulate import simulate
 from drbo.deadline import Deadline, OutOfTimeError, current
 from drbo.scores.linear import BicEV, BicNV
 from drbo.torch_device import has_torch

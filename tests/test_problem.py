@@ -6,8 +6,8 @@ import pytest
 
 from drbo import DrBO, Knowledge, Settings
 from drbo.choices import Choices, ScoreChoice
-from drbo.data.prepare import Preparation
-from drbo.data.table import Table
+from drbo.data.checks.prepare import Preparation
+from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
 from drbo.problem import NO_ORDER, Request, call_of, plain_parameters, prepare, seed_of, where
 from drbo.scores.linear import BicNV

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO, Knowledge, Result
-from drbo.claims.resampling import Resampling
-from drbo.data.table import Table
+from drbo.claims.refits.resampling import Resampling
+from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
 from drbo.refitting import resampling_key
 from drbo.scores.linear import BicNV
@@ -73,7 +73,7 @@ class TestBootstrap:
     @pytest.mark.parametrize("kind", ["block", "cluster"])
     def test_rows_that_belong_together_stay_together(self, kind, monkeypatch):
         """Groups of 10 neighbouring rows share the value of a column: a resample has each value in tens."""
-        import drbo.claims.refit as module
+        import drbo.claims.refits.refit as module
 
         rng, seen = np.random.default_rng(0), []
         table = pd.DataFrame(rng.normal(size=(100, 2)), columns=["a", "b"])

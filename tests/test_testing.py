@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError, SettingsError
-from drbo.graph import dag_to_cpdag, is_acyclic
+from drbo.graph.dag import dag_to_cpdag, is_acyclic
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV

@@ -62,7 +62,7 @@ def test_linear_algebra_has_one_thread_within_and_as_many_as_before_after():
 
 def test_a_check_of_a_table_does_without_torch():
     """Which takes longer to load than most tables to check."""
-    code = "import sys, drbo.data.check; sys.exit('torch' in sys.modules)"
+    code = "import sys, drbo.data.checks.check; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO, Settings
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError, SettingsError
 from drbo.scores.families import Families
 from drbo.scores.registry import build_score

@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from benchmarks import gran_dag
 from benchmarks.methods.metrics import proved
-from drbo.data.audit import explained, sortability
-from drbo.data.check import check_table
-from drbo.data.datasets import load
-from drbo.data.simulate import Simulated, simulate, standardize
-from drbo.data.table import Table
-from drbo.graph import topological_order
+from drbo.data.checks.audit import explained, sortability
+from drbo.data.checks.check import check_table
+from drbo.data.files.datasets import load
+from drbo.data.files.simulate import Simulated, simulate, standardize
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import topological_order
 from drbo.scores.base import Score
 
 Floats = npt.NDArray[np.float64]

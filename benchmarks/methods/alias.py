@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.methods.base import Graph, Record
-from drbo.claims.prune import prune as prune_dag
-from drbo.data.table import Table
+from drbo.claims.answer.prune import prune as prune_dag
+from drbo.data.statistics.table import Table
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.paper.space import FullRankSpace

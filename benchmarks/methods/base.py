@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import drbo
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 
 Graph = npt.NDArray[np.bool_]
 #: Called by sequential methods with the number of the step and the graph they would return there.

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.methods.base import Graph, Record
-from drbo.claims.cam import spline_term
-from drbo.claims.prune import prune as prune_dag
-from drbo.data.table import Table
+from drbo.claims.answer.cam import spline_term
+from drbo.claims.answer.prune import prune as prune_dag
+from drbo.data.statistics.table import Table
 from drbo.scores.families import Families
 from drbo.scores.splines import SplineScore
 from drbo.search.evaluation.evaluator import Evaluator

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.methods.base import Graph, Record
-from drbo.claims.prune import prune as prune_dag
-from drbo.data.simulate import random_dag
-from drbo.data.table import Table
-from drbo.graph import descendants
+from drbo.claims.answer.prune import prune as prune_dag
+from drbo.data.files.simulate import random_dag
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import descendants
 from drbo.scores.families import Families
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
@@ -47,7 +47,7 @@ def learn(
     if method == "tabu":
         evaluator = Evaluator(build_score(score, Table.from_array(values), score_options), Settings(max_evals=2**62))
         return tabu(evaluator, lambda dag: prune_dag(prune, values, dag)[0], record)
-    # The first word keeps it away from the graphs of drbo.data.simulate, which have plain seeds.
+    # The first word keeps it away from the graphs of drbo.data.files.simulate, which have plain seeds.
     graph = random_dag(values.shape[1], degree, np.random.default_rng([2**31, seed]))
     if record:
         record(1, graph)

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from benchmarks.methods.base import Graph, Record
 from benchmarks.methods.ordering import pruned
-from drbo.data.simulate import standardize
+from drbo.data.files.simulate import standardize
 
 #: The authors' repository, diffan/diffan.py: noise levels and their variances, passes over the data, rows per step,
 #: learning rate, part of the rows that decides when to stop, passes without progress that end training, votes.

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.methods.base import Graph, Learn, Task
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.scores.families import Families
 from drbo.scores.registry import build_score
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.methods.base import Graph
-from drbo.claims.prune import prune
+from drbo.claims.answer.prune import prune
 
 
 def complete_dag(order: Sequence[int]) -> Graph:

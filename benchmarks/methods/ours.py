@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.methods.base import Found, Graph, Learn, Task
 from benchmarks.methods.libraries import as_text
-from drbo.claims.prune import prune
+from drbo.claims.answer.prune import prune
 from drbo.scores.registry import build_score
 from drbo.search.loop import ProposalSearch
 from drbo.search.outcome import Progress

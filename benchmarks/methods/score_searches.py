@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.gran_dag import Unavailable
-from drbo.data.simulate import random_dag
-from drbo.graph import is_acyclic
+from drbo.data.files.simulate import random_dag
+from drbo.graph.dag import is_acyclic
 
 Bools = npt.NDArray[np.bool_]
 Local = Callable[[int, tuple[int, ...]], float]

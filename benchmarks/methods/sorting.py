@@ -4,7 +4,7 @@ Reisach, Seiler & Weichwald (2021), "Beware of the Simulated DAG! Causal Discove
 sortnregress, by variance. Reisach, Tami, Seiler, Chambaz & Weichwald (2023), "A Scale-Invariant Sorting Criterion to
 Find a Causal Order in Additive Noise Models": R2-sortnregress, by the share of a column's variance that all others
 explain. The control of both papers sorts at random. They cost milliseconds, and they win wherever data give their order
-away, which ``drbo.data.audit.sortability`` measures.
+away, which ``drbo.data.checks.audit.sortability`` measures.
 
 ``prune="lasso"`` is the papers' step: a Lasso with BIC on columns scaled by their least-squares weights. The paper on
 DrBO prunes the complete DAG like all its baselines instead: ``prune="threshold"``, or ``"cam"``, or ``"kci"``.
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from benchmarks.methods.base import Graph, Record
 from benchmarks.methods.ordering import pruned
-from drbo.data.audit import explained
+from drbo.data.checks.audit import explained
 
 Criterion = Literal["variance", "r2", "random"]
 #: The choice of the Lasso's penalty: the authors' package CausalDisco 0.2, baselines.

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from benchmarks.rows import Row, read
-from drbo.data.datasets import load as load_data
-from drbo.data.simulate import parse_graph_name
+from drbo.data.files.datasets import load as load_data
+from drbo.data.files.simulate import parse_graph_name
 from drbo.settings import Settings
 
 #: Optimisers of the length scale differ by this much of the score per row and node.

@@ -8,8 +8,8 @@ import numpy as np
 from benchmarks.reports.tables import header
 from benchmarks.rows import Row, grouped
 from benchmarks.studies.hidden import METHODS
+from drbo.result.pictures.svg import STYLE
 from drbo.result.report.drawing import Drawing, Line
-from drbo.result.svg import STYLE
 
 #: What a method is called in a table.
 WORDS = {"drbo": "`--hidden`", "DAG": "PAG of the best DAG", "GFCI": "tests on the best DAG"}

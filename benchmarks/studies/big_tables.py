@@ -31,7 +31,7 @@ from benchmarks.parameters import Names, Numbers, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
-from drbo.data.table_moments import TableMoments, summed
+from drbo.data.statistics.table_moments import TableMoments, summed
 
 ROOT = Path(__file__).parents[2]
 N_COLUMNS, PIECE = 100, 100_000

@@ -19,8 +19,8 @@ from benchmarks.parameters import Graphs, SampleSize, Seeds, Workers
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
-from drbo.claims.confidence import Confidence
-from drbo.data.simulate import Simulated, simulate
+from drbo.claims.refits.confidence import Confidence
+from drbo.data.files.simulate import Simulated, simulate
 
 Resamples = Annotated[int, "resamples of each table"]
 Kind = Annotated[str, "bootstrap or subsample"]

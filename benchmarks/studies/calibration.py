@@ -23,9 +23,9 @@ from benchmarks.parameters import Names, Numbers, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
-from drbo.claims.posterior import by_sums, evidence
+from drbo.claims.probabilities.posterior import by_sums, evidence
 from drbo.constraints import Constraints
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables

@@ -33,8 +33,8 @@ from benchmarks.parameters import Graphs, SampleSize, Seeds
 from benchmarks.rows import Row, read
 from benchmarks.studies.study import study
 from drbo import DrBO
-from drbo.data.table import Table
-from drbo.graph import cpdag_to_dag, dag_to_cpdag
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import cpdag_to_dag, dag_to_cpdag
 from drbo.metrics import shd
 from drbo.scores.linear import BicNV
 from drbo.search.outcome import Progress

@@ -29,9 +29,9 @@ from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.claims.directions import EdgeDirection, edge_directions
 from drbo.claims.noise_check import noise_checks
-from drbo.claims.residual_tests import TableTests
 from drbo.constraints import Constraints
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
+from drbo.independence.residual_tests import TableTests
 from drbo.knowledge import Knowledge
 
 Floats = npt.NDArray[np.float64]

@@ -21,9 +21,9 @@ from benchmarks.methods.metrics import dag_score
 from benchmarks.parameters import Names, Seeds, Workers
 from benchmarks.rows import Row
 from benchmarks.studies.study import in_parallel, study
-from drbo.claims.prune import prune
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.claims.answer.prune import prune
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.metrics import shd
 from drbo.scores.base import Score
 from drbo.scores.linear import BicEV

@@ -20,7 +20,7 @@ from benchmarks.parameters import Names, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO, Settings
-from drbo.data.simulate import simulate
+from drbo.data.files.simulate import simulate
 
 #: Smallest and largest numbers of columns, rows and evaluations; no evaluations: the search ends by itself.
 SIZES: dict[str, tuple[tuple[int, int], tuple[int, int], tuple[int, int] | None]] = {

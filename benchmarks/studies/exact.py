@@ -34,10 +34,10 @@ from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.constraints import Constraints
-from drbo.data.datasets import load
-from drbo.data.simulate import random_dag, simulate, standardize
-from drbo.data.table import Table
-from drbo.graph import topological_order
+from drbo.data.files.datasets import load
+from drbo.data.files.simulate import random_dag, simulate, standardize
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import topological_order
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Score
 from drbo.scores.registry import build_score

@@ -22,10 +22,10 @@ from benchmarks.parameters import Device, Names, Numbers, SampleSize, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import best_device, study
 from drbo import DrBO
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.metrics import shd
-from drbo.scores.gp import GpScore
+from drbo.scores.gp.gp import GpScore
 from drbo.settings import Settings
 
 DEVICE = best_device()

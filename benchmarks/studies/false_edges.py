@@ -25,11 +25,11 @@ from benchmarks.parameters import Device, Names, Numbers, Seeds, Workers
 from benchmarks.rows import Row
 from benchmarks.studies.study import in_parallel, study
 from drbo import DrBO
-from drbo.claims.auto import choose_score
-from drbo.claims.prune import prune
-from drbo.data.check import check_table
-from drbo.data.simulate import linear_weights, random_dag, simulate, simulate_cos, simulate_gp, standardize
-from drbo.data.table import Table
+from drbo.choice.auto import choose_score
+from drbo.claims.answer.prune import prune
+from drbo.data.checks.check import check_table
+from drbo.data.files.simulate import linear_weights, random_dag, simulate, simulate_cos, simulate_gp, standardize
+from drbo.data.statistics.table import Table
 from drbo.metrics import shd, shd_cpdag
 
 N_COLUMNS = 20

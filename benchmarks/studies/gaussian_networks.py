@@ -34,9 +34,9 @@ from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.choices import Choices
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
-from drbo.graph import dag_to_cpdag
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import dag_to_cpdag
 from drbo.scores.linear import BicNV
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings

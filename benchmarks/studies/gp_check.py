@@ -22,9 +22,9 @@ from benchmarks.methods.metrics import dag_score
 from benchmarks.parameters import Numbers
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.scores.families import Families
-from drbo.scores.gp_paper import GpNV
+from drbo.scores.gp.paper import GpNV
 
 #: Score / (n d) of the true graphs.
 FINGERPRINTS = {1: 2.025187, 2: 2.104144, 3: 1.964476, 4: 1.595706, 5: 1.905034}

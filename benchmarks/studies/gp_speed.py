@@ -31,14 +31,14 @@ from benchmarks.parameters import Device, Numbers, SampleSize
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
-from drbo.data.units import unit_free
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
+from drbo.data.statistics.units import unit_free
 from drbo.scores.base import Score
 from drbo.scores.families import Families
-from drbo.scores.gp import NOISE_RANGE, SCALE_RANGE, GpScore
-from drbo.scores.gp_paper import GpNV
-from drbo.scores.gp_rough import START_NOISE, START_SCALES
+from drbo.scores.gp.gp import NOISE_RANGE, SCALE_RANGE, GpScore
+from drbo.scores.gp.paper import GpNV
+from drbo.scores.gp.rough import START_NOISE, START_SCALES
 from drbo.scores.outliers import winsorized
 
 

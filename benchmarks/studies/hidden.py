@@ -32,13 +32,13 @@ from benchmarks.rows import Row
 from benchmarks.studies.gaussian_networks import TUNED, File, Networks, read_network
 from benchmarks.studies.study import study
 from drbo import DrBO, Result
-from drbo.data.simulate import simulate
-from drbo.graph import descendants
+from drbo.data.files.simulate import simulate
+from drbo.graph.dag import descendants
+from drbo.graph.mag import ARROW, CIRCLE, TAIL, Mag, Marks, hide
+from drbo.graph.pag import is_legal, pag_of
 from drbo.result.hidden import HiddenResult
 from drbo.result.pag_compare import compare_pags
 from drbo.search.ancestral.gfci import second_opinion
-from drbo.search.ancestral.mag import ARROW, CIRCLE, TAIL, Mag, Marks, hide
-from drbo.search.ancestral.pag import is_legal, pag_of
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

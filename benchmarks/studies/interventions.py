@@ -38,9 +38,9 @@ from benchmarks.studies.study import study
 from drbo import DrBO, Knowledge
 from drbo.claims.experiments import interventional_class
 from drbo.constraints import Constraints
-from drbo.data.datasets import load
+from drbo.data.files.datasets import load
 from drbo.errors import DataError
-from drbo.graph import cpdag_to_dag
+from drbo.graph.dag import cpdag_to_dag
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]

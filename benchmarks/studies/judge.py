@@ -16,8 +16,8 @@ from benchmarks.parameters import SampleSize, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
-from drbo.data.simulate import simulate, standardize
-from drbo.graph import topological_order
+from drbo.data.files.simulate import simulate, standardize
+from drbo.graph.dag import topological_order
 from drbo.result.judge import judge
 
 GRAPHS = ("true", "learned", "half", "random")

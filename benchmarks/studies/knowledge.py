@@ -26,9 +26,9 @@ from benchmarks.parameters import Numbers, SampleSize, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO, Knowledge, Settings
-from drbo.data.simulate import simulate
+from drbo.data.files.simulate import simulate
 from drbo.errors import KnowledgeError
-from drbo.graph import topological_order
+from drbo.graph.dag import topological_order
 from drbo.search.evaluation.evaluator import Evaluator
 
 QUICK = Settings(order_patience=3, climbs=4)

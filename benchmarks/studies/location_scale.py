@@ -19,8 +19,8 @@ from benchmarks.rows import Row
 from benchmarks.studies.false_edges import independent
 from benchmarks.studies.study import study
 from drbo import DrBO, Families
-from drbo.data.table import Table
-from drbo.data.units import unit_free
+from drbo.data.statistics.table import Table
+from drbo.data.statistics.units import unit_free
 from drbo.metrics import shd
 from drbo.scores.base import Score
 from drbo.scores.outliers import winsorized

@@ -20,7 +20,7 @@ from benchmarks.parameters import Names, SampleSize, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
-from drbo.data.simulate import simulate, standardize
+from drbo.data.files.simulate import simulate, standardize
 from drbo.metrics import shd_cpdag
 
 KEY = "part mechanism share policy seed"

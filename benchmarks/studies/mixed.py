@@ -24,8 +24,8 @@ from benchmarks.parameters import SampleSize, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import Result
-from drbo.data.simulate import random_dag
-from drbo.graph import topological_order
+from drbo.data.files.simulate import random_dag
+from drbo.graph.dag import topological_order
 from drbo.metrics import compare
 
 N_NODES, DEGREE = 8, 1.0

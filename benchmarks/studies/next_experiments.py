@@ -30,9 +30,9 @@ from benchmarks.studies.real_tables import chamber, f1
 from benchmarks.studies.study import study
 from drbo import DrBO, Result
 from drbo.claims.orientations import Ways, entropy, ways_left
-from drbo.data.experiments import Experiments
-from drbo.data.table import Table
-from drbo.graph import dag_to_cpdag
+from drbo.data.checks.experiments import Experiments
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import dag_to_cpdag
 from drbo.scores.experiments import ExperimentBIC
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings

@@ -19,7 +19,7 @@ from benchmarks.parameters import Names, Numbers, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
-from drbo.graph import dag_to_cpdag, skeleton
+from drbo.graph.dag import dag_to_cpdag, skeleton
 from drbo.metrics import shd
 
 Floats = npt.NDArray[np.float64]

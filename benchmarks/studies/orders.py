@@ -24,9 +24,9 @@ from benchmarks.parameters import Graphs, Names, SampleSize, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
-from drbo.data.simulate import Simulated, simulate, standardize
-from drbo.data.table import Table
-from drbo.graph import dag_to_cpdag
+from drbo.data.files.simulate import Simulated, simulate, standardize
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import dag_to_cpdag
 from drbo.metrics import compare, shd
 from drbo.scores.base import Score
 from drbo.scores.registry import build_score

@@ -22,8 +22,8 @@ from benchmarks.parameters import Device, Names, Numbers, SampleSize, Seeds, Wor
 from benchmarks.rows import Row
 from benchmarks.studies.study import in_parallel, study
 from drbo import DrBO
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator

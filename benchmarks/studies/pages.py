@@ -20,8 +20,8 @@ from benchmarks.parameters import Graphs
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO, Result
-from drbo.data.datasets import load
-from drbo.data.simulate import simulate
+from drbo.data.files.datasets import load
+from drbo.data.files.simulate import simulate
 from drbo.result.report.comparison import write_comparison
 from tests.result.report.conftest import Browser, start
 

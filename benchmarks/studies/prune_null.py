@@ -19,8 +19,8 @@ from scipy.stats import binomtest
 from benchmarks.parameters import Numbers, Workers
 from benchmarks.rows import Row
 from benchmarks.studies.study import in_parallel, study
-from drbo.claims.cam import prune_cam
-from drbo.claims.kci import kci_test
+from drbo.claims.answer.cam import prune_cam
+from drbo.claims.answer.kci import kci_test
 
 KEY = "pruner distribution n level seed"
 ALPHA = 0.001

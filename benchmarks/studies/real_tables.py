@@ -26,10 +26,10 @@ from benchmarks.parameters import Names, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO, Result
-from drbo.claims.auto import UNRANKED
-from drbo.claims.noise_model import model_checks
-from drbo.data.datasets import load
-from drbo.data.table import Table
+from drbo.choice.auto import UNRANKED
+from drbo.choice.noise_model import model_checks
+from drbo.data.files.datasets import load
+from drbo.data.statistics.table import Table
 
 Bools = npt.NDArray[np.bool_]
 SCORES = ("auto", "bic-nv", "bic-ng", "bge", "splines", "splines-ranks")

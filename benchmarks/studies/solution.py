@@ -21,9 +21,9 @@ from benchmarks.parameters import Graphs, SampleSize, Seeds
 from benchmarks.rows import Row, machine
 from benchmarks.studies.study import study
 from drbo import DrBO
-from drbo.claims.prune import prune
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.claims.answer.prune import prune
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.metrics import shd
 
 #: Model of the data, score and pruner of each graph.

@@ -23,8 +23,8 @@ from benchmarks.methods.metrics import dag_score
 from benchmarks.parameters import Device, Graphs, Names, Numbers, Seeds, Workers
 from benchmarks.rows import Row
 from benchmarks.studies.study import best_device, in_parallel, study
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.scores.linear import BicEV
 from drbo.search.bayes.screen import screened
 from drbo.search.loop import ProposalSearch

@@ -20,7 +20,7 @@ import pandas as pd
 from benchmarks.parameters import Names
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
-from drbo.data.simulate import simulate
+from drbo.data.files.simulate import simulate
 
 YARDSTICK = "import numpy, pandas"
 #: The file of each table, and its graph and rows.

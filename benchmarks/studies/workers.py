@@ -32,8 +32,8 @@ from benchmarks.parameters import Names, Numbers, SampleSize
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV, Floats
 from drbo.search.evaluation import remote as seam

@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from drbo import DrBO
-from drbo.data.datasets import load
+from drbo.data.files.datasets import load
 
 FOLDER = "_live"
 

@@ -8,13 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from drbo.claims.confidence import Confidence as Confidence
-    from drbo.data.table import Table as Table
+    from drbo.claims.refits.confidence import Confidence as Confidence
+    from drbo.data.statistics.table import Table as Table
     from drbo.errors import DrboError as DrboError
     from drbo.estimator import DrBO as DrBO
     from drbo.knowledge import Knowledge as Knowledge
+    from drbo.result.files.storage import load as load
     from drbo.result.result import Result as Result
-    from drbo.result.storage import load as load
     from drbo.scores.base import Score as Score
     from drbo.scores.families import Families as Families
     from drbo.settings import Settings as Settings
@@ -24,7 +24,7 @@ __version__ = "0.2.0.dev0"
 
 #: The module of each public name.
 _HOMES = {
-    "Confidence": "drbo.claims.confidence",
+    "Confidence": "drbo.claims.refits.confidence",
     "DrBO": "drbo.estimator",
     "DrboError": "drbo.errors",
     "Families": "drbo.scores.families",
@@ -32,9 +32,9 @@ _HOMES = {
     "Result": "drbo.result.result",
     "Score": "drbo.scores.base",
     "Settings": "drbo.settings",
-    "Table": "drbo.data.table",
+    "Table": "drbo.data.statistics.table",
     "check_score": "drbo.testing",
-    "load": "drbo.result.storage",
+    "load": "drbo.result.files.storage",
 }
 __all__ = [  # noqa: RUF022 - DrBO comes first in the docs
     "DrBO", "Settings", "Knowledge", "Result", "Confidence", "Score", "Families", "Table", "check_score", "DrboError",

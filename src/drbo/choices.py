@@ -8,17 +8,17 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from scipy.special import chdtrc
 
-from drbo.claims.auto import choose_score, experiment_score
-from drbo.claims.kci import MAX_ROWS
-from drbo.claims.prune import BY_MOMENTS, PRUNERS, PrunerName
-from drbo.data.missing import POLICIES, Policy
-from drbo.data.table import Table
+from drbo.choice.auto import choose_score, experiment_score
+from drbo.choice.chance import chance_penalty
+from drbo.choice.chance_categories import chance_gamma
+from drbo.claims.answer.kci import MAX_ROWS
+from drbo.claims.answer.prune import BY_MOMENTS, PRUNERS, PrunerName
+from drbo.data.checks.missing import POLICIES, Policy
+from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
 from drbo.scores.base import EBIC_GAMMA, Score
 from drbo.scores.bge import BGe
-from drbo.scores.chance import chance_penalty
-from drbo.scores.chance_categories import chance_gamma
 from drbo.scores.linear import BicEV, BicNV
 from drbo.scores.named import score_label
 from drbo.scores.registry import SCORES, score_class

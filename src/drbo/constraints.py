@@ -11,8 +11,9 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from drbo.arrays import Bools, Indices
 from drbo.errors import KnowledgeError
-from drbo.graph import BoolMatrix, check_dag, descendants, find_cycle
+from drbo.graph.dag import check_dag, descendants, find_cycle
 from drbo.knowledge import Knowledge
 
 CLASHES_SHOWN = 100
@@ -35,10 +36,10 @@ class Constraints:
     """
 
     names: tuple[str, ...]
-    allowed: BoolMatrix  # (d, d): i -> j may be present; holds for every required edge, never on the diagonal
-    required: BoolMatrix  # (d, d)
-    tier: npt.NDArray[np.intp]  # (d,): 1, 2, ... from early to late; 0: in no tier
-    max_parents: npt.NDArray[np.intp]  # (d,): d - 1 where there is no limit
+    allowed: Bools  # (d, d): i -> j may be present; holds for every required edge, never on the diagonal
+    required: Bools  # (d, d)
+    tier: Indices  # (d,): 1, 2, ... from early to late; 0: in no tier
+    max_parents: Indices  # (d,): d - 1 where there is no limit
     knowledge: Knowledge = field(default_factory=Knowledge)  # the statements themselves, for messages
 
     @classmethod
@@ -82,7 +83,7 @@ class Constraints:
         return cls(names, ~np.eye(d, dtype=bool), np.zeros((d, d), dtype=bool), np.zeros(d, dtype=np.intp), limits)
 
     @cached_property
-    def before(self) -> BoolMatrix:
+    def before(self) -> Bools:
         """(d, d) True where i comes before j in every order, by the required edges; (0, 0) where there are none."""
         return descendants(self.required) if self.required.any() else np.zeros((0, 0), dtype=bool)
 
@@ -95,8 +96,8 @@ class Constraints:
 
     def allow(
         self,
-        nodes: npt.NDArray[np.intp],  # (m,)
-        parents: npt.NDArray[np.bool_],  # (m, d)
+        nodes: Indices,  # (m,)
+        parents: Bools,  # (m, d)
     ) -> bool:
         """Tell whether all of these families satisfy the knowledge.
 
@@ -138,14 +139,14 @@ class Constraints:
         return f"'{self.names[i]} -> {self.names[j]}'"
 
 
-def _max_parents(known: Knowledge, names: Sequence[str]) -> npt.NDArray[np.intp]:  # (d,)
+def _max_parents(known: Knowledge, names: Sequence[str]) -> Indices:  # (d,)
     limit_of = known.max_parents if isinstance(known.max_parents, Mapping) else dict.fromkeys(names, known.max_parents)
     most = max(len(names) - 1, 0)
     limits = (limit_of.get(name) for name in names)
     return np.array([most if limit is None else min(limit, most) for limit in limits], dtype=np.intp)
 
 
-def _allowed(known: Knowledge, names: Sequence[str], tier: npt.NDArray[np.intp]) -> BoolMatrix:
+def _allowed(known: Knowledge, names: Sequence[str], tier: Indices) -> Bools:
     """Return which edges the statements allow one by one; the order of the tiers is a matter of paths."""
     index = {name: i for i, name in enumerate(names)}
     allowed = ~np.eye(len(names), dtype=bool)
@@ -164,9 +165,9 @@ def _allowed(known: Knowledge, names: Sequence[str], tier: npt.NDArray[np.intp])
 def _contradictions(
     known: Knowledge,
     names: Sequence[str],
-    required: BoolMatrix,
-    tier: npt.NDArray[np.intp],
-    max_parents: npt.NDArray[np.intp],
+    required: Bools,
+    tier: Indices,
+    max_parents: Indices,
 ) -> list[str]:
     """Return the statements that cannot all hold, in words."""
     tiers_of: dict[str, list[str]] = {}
@@ -188,12 +189,12 @@ def _contradictions(
     return problems
 
 
-def _precedence(required: BoolMatrix, tier: npt.NDArray[np.intp]) -> BoolMatrix:
+def _precedence(required: Bools, tier: Indices) -> Bools:
     """Return which nodes must come before which: by required edges, by tiers, and by what follows from both."""
     return descendants(required | ((tier[:, None] < tier) & (tier[:, None] > 0)))
 
 
-def _paths_against_tiers(names: Sequence[str], required: BoolMatrix, tier: npt.NDArray[np.intp]) -> list[str]:
+def _paths_against_tiers(names: Sequence[str], required: Bools, tier: Indices) -> list[str]:
     """Return the first required path from a later tier to an earlier one, in words."""
     reach = descendants(required)
     clashes = np.argwhere(reach & (tier[:, None] > tier) & (tier > 0))

@@ -18,13 +18,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from drbo import pipeline
 from drbo.choices import Choices, PruneChoice, ScoreChoice
-from drbo.claims.confidence import Confidence
-from drbo.claims.resampling import Progress, Resampling, ResamplingKind
-from drbo.data.check import OnCollinear, OnConstant
-from drbo.data.experiments import ExperimentColumn
-from drbo.data.frames import as_frame
-from drbo.data.missing import Policy
-from drbo.data.prepare import Preparation
+from drbo.claims.refits.confidence import Confidence
+from drbo.claims.refits.resampling import Progress, Resampling, ResamplingKind
+from drbo.data.checks.check import OnCollinear, OnConstant
+from drbo.data.checks.experiments import ExperimentColumn
+from drbo.data.checks.missing import Policy
+from drbo.data.checks.prepare import Preparation
+from drbo.data.reading.frames import as_frame
 from drbo.deadline import Deadline
 from drbo.errors import SettingsError
 from drbo.fitted import FittedAttributes
@@ -157,7 +157,7 @@ class DrBO(FittedAttributes, BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) table, or a :class:`~drbo.data.table_moments.TableMoments` in its place, for linear scores.
+        X : (n, d) table; for linear scores, a :class:`~drbo.data.statistics.table_moments.TableMoments` in its place.
         y : ignored.
         sample_weight : (n,) a row of weight w counts as w equal rows, for linear scores and BGe and, with integer
             weights, for discrete scores. Rows of weight 0 are ignored.
@@ -243,8 +243,8 @@ class DrBO(FittedAttributes, BaseEstimator):
 
         Parameters
         ----------
-        X : what was fitted, or its checked :class:`~drbo.data.table.Table`, with its weights and rows.
-        n, kind, block, clusters, progress : see :class:`drbo.claims.resampling.Resampling`.
+        X : what was fitted, or its checked :class:`~drbo.data.statistics.table.Table`, with its weights and rows.
+        n, kind, block, clusters, progress : see :class:`drbo.claims.refits.resampling.Resampling`.
         warm : whether resamples on route orders start from the graph of the full table and stop early
             (docs/confidence.md). On other routes, warm starts overstate the confidence, so they start from scratch.
         executor : an executor that fits resamples in parallel, such as a ``ProcessPoolExecutor``.

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 
+from drbo.arrays import Floats
 from drbo.result.result import Result
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class FittedAttributes:
 
     result_: Result
     adjacency_: npt.NDArray[np.int8]
-    weights_: npt.NDArray[np.float64] | None
+    weights_: Floats | None
     score_: float
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]  # absent where the table has no names

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from drbo.arrays import Bools, Indices
 from drbo.errors import DataError, SettingsError
-from drbo.graph import (
-    BoolMatrix,
+from drbo.graph.dag import (
     check_dag,
     check_pdag,
     cpdag_to_dag,
@@ -158,7 +158,7 @@ def compare(
     )
 
 
-def _check_pair(first: BoolMatrix, second: BoolMatrix) -> tuple[BoolMatrix, BoolMatrix]:
+def _check_pair(first: Bools, second: Bools) -> tuple[Bools, Bools]:
     if first.shape != second.shape:
         raise DataError(
             f"the graphs must have the same nodes, got {len(first)} and {len(second)} nodes",
@@ -167,7 +167,7 @@ def _check_pair(first: BoolMatrix, second: BoolMatrix) -> tuple[BoolMatrix, Bool
     return first, second
 
 
-def _edge_lists(graph: BoolMatrix, dag: BoolMatrix) -> dict[str, Edges]:
+def _edge_lists(graph: Bools, dag: Bools) -> dict[str, Edges]:
     both, directed = graph & graph.T, graph & ~graph.T
     kinds = {
         "correct": directed & dag,
@@ -211,7 +211,7 @@ def shd_cpdag(a: npt.ArrayLike, b: npt.ArrayLike) -> int:
     return shd(_as_cpdag(check_pdag(a)), _as_cpdag(check_pdag(b)))
 
 
-def _as_cpdag(graph: BoolMatrix) -> BoolMatrix:
+def _as_cpdag(graph: Bools) -> Bools:
     return graph if (graph & graph.T).any() else dag_to_cpdag(graph)
 
 
@@ -265,14 +265,14 @@ def sid_bounds(
     return sum(lowest[part] for part in whole), sum(highest[part] for part in whole)
 
 
-def _bounds_or_none(graph: BoolMatrix, dag: BoolMatrix) -> tuple[int, int] | None:
+def _bounds_or_none(graph: Bools, dag: Bools) -> tuple[int, int] | None:
     try:
         return sid_bounds(graph, dag)
     except DataError:
         return None
 
 
-def _undirected_parts(graph: BoolMatrix, nodes: frozenset[int], above: frozenset[int]) -> list[Part]:
+def _undirected_parts(graph: Bools, nodes: frozenset[int], above: frozenset[int]) -> list[Part]:
     """Return the undirected parts of a chain graph on ``nodes``, each with its parents there and those ``above``."""
     members = np.array(sorted(nodes))
     count, label = connected_components(graph & graph.T, directed=False)
@@ -284,7 +284,7 @@ def _undirected_parts(graph: BoolMatrix, nodes: frozenset[int], above: frozenset
     return parts
 
 
-def _explore_sources(cpdag: BoolMatrix, whole: list[Part]) -> Sources:
+def _explore_sources(cpdag: Bools, whole: list[Part]) -> Sources:
     """Return the sources of every part that can come up."""
     sources: Sources = {}
     waiting, n_families = list(whole), 0
@@ -308,7 +308,7 @@ def _explore_sources(cpdag: BoolMatrix, whole: list[Part]) -> Sources:
     return sources
 
 
-def _extreme_sums(sources: Sources, dag: BoolMatrix) -> tuple[dict[Part, int], dict[Part, int]]:
+def _extreme_sums(sources: Sources, dag: Bools) -> tuple[dict[Part, int], dict[Part, int]]:
     """Return for every part the lowest and the highest number of wrong effects of its nodes."""
     families = list({(node, parents): None for nodes, parents in sources for node in nodes})
     masks = np.zeros((len(families), len(dag)), dtype=bool)
@@ -326,19 +326,17 @@ def _extreme_sums(sources: Sources, dag: BoolMatrix) -> tuple[dict[Part, int], d
 
 
 def _count_wrong(
-    nodes: npt.NDArray[np.intp],  # (m,)
-    parents: BoolMatrix,  # (m, d): the learned parents of each node
-    truth: BoolMatrix,  # (d, d)
-) -> npt.NDArray[np.intp]:
+    nodes: Indices,  # (m,)
+    parents: Bools,  # (m, d): the learned parents of each node
+    truth: Bools,  # (d, d)
+) -> Indices:
     """Return for each family on how many nodes the effect of its node is wrong when adjusted for its parents."""
     below = descendants(truth)
     chunks = [slice(start, start + ROWS_AT_ONCE) for start in range(0, len(nodes), ROWS_AT_ONCE)]
     return np.concatenate([_wrong_effects(nodes[c], parents[c], truth, below).sum(axis=1) for c in chunks])
 
 
-def _wrong_effects(
-    nodes: npt.NDArray[np.intp], parents: BoolMatrix, truth: BoolMatrix, below: BoolMatrix
-) -> BoolMatrix:
+def _wrong_effects(nodes: Indices, parents: Bools, truth: Bools, below: Bools) -> Bools:
     """Return (m, d): the effect of the node of family r on j is wrong.
 
     If j is a learned parent, no effect is claimed: wrong for a true descendant. Otherwise the parents must be a
@@ -353,7 +351,7 @@ def _wrong_effects(
     return wrong
 
 
-def _open_noncausal(nodes: npt.NDArray[np.intp], given: BoolMatrix, truth: BoolMatrix) -> BoolMatrix:
+def _open_noncausal(nodes: Indices, given: Bools, truth: Bools) -> Bools:
     """Return (m, d): an open path leads from the node of row r to j, given the set of row r, that is not directed.
 
     Bayes ball with three kinds of arrival: along a path that is directed so far, else downwards or upwards. A ball
@@ -365,8 +363,8 @@ def _open_noncausal(nodes: npt.NDArray[np.intp], given: BoolMatrix, truth: BoolM
     start = np.zeros(given.shape, dtype=bool)
     start[np.arange(len(nodes)), nodes] = True
 
-    def step(balls: BoolMatrix, edges: Any, seen: BoolMatrix) -> BoolMatrix:
-        new: BoolMatrix = (csr_array(balls, dtype=np.float32) @ edges).toarray() > 0
+    def step(balls: Bools, edges: Any, seen: Bools) -> Bools:
+        new: Bools = (csr_array(balls, dtype=np.float32) @ edges).toarray() > 0
         new &= ~seen & ~start  # a path does not come back to its start
         seen |= new
         return new

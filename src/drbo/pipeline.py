@@ -14,30 +14,30 @@ from importlib import metadata
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import drbo
+from drbo.arrays import Bools
 from drbo.choices import ScoreChoice
 from drbo.claims.ancestral import ancestral_answer
-from drbo.claims.class_member import agreeing_member, same_score
+from drbo.claims.answer.class_member import agreeing_member, same_score
+from drbo.claims.answer.prune import BY_MOMENTS, linear_weights, prune
 from drbo.claims.collider_check import collider_doubts
 from drbo.claims.experiment_check import checked_mechanisms
 from drbo.claims.experiments import experiment_record, shared_weights, unfollowed, with_unfollowed
 from drbo.claims.findings import Findings, claims_of, look_back, redrawn
 from drbo.claims.hidden_check import Suspects, suspected, with_doubts
 from drbo.claims.noise_check import noise_checks
-from drbo.claims.prune import BY_MOMENTS, linear_weights, prune
 from drbo.claims.record import CheckedEdge, ExperimentRecord
-from drbo.claims.residual_tests import Regression, TableTests
-from drbo.data.audit import audit, audit_arrows
-from drbo.data.facts import Audit, Finding
-from drbo.data.impute import imputations
-from drbo.data.lock import locked
-from drbo.data.prepare import Prepared
-from drbo.data.square import within
-from drbo.data.table import Table
+from drbo.data.checks.audit import audit, audit_arrows
+from drbo.data.checks.facts import Audit, Finding
+from drbo.data.checks.impute import imputations
+from drbo.data.checks.prepare import Prepared
+from drbo.data.files.lock import locked
+from drbo.data.statistics.square import within
+from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, OutOfTimeError, current, finishing
-from drbo.graph import dag_to_cpdag
+from drbo.graph.dag import dag_to_cpdag
+from drbo.independence.residual_tests import Regression, TableTests
 from drbo.problem import Problem, Request, prepare
 from drbo.result.hidden import HiddenResult
 from drbo.result.pooling import pooled
@@ -254,7 +254,7 @@ def _looked_back(problem: Problem, outcome: Outcome) -> tuple[Outcome, Findings,
     return outcome, findings, tuple(notes)
 
 
-def _pruned(problem: Problem, outcome: Outcome) -> tuple[npt.NDArray[np.bool_], float, str, tuple[str, ...]]:
+def _pruned(problem: Problem, outcome: Outcome) -> tuple[Bools, float, str, tuple[str, ...]]:
     """Prune the best DAG; return it over the given columns, its score, the pruner, and what there is to say."""
     job, dag = problem.job, outcome.best.dags[0]
     pruner = problem.request.choices.pruner(type(problem.score))
@@ -274,9 +274,9 @@ def _pruned(problem: Problem, outcome: Outcome) -> tuple[npt.NDArray[np.bool_], 
 
 def _noise_checks(
     problem: Problem,
-    given: npt.NDArray[np.bool_],  # (d, d) over the given columns
+    given: Bools,  # (d, d) over the given columns
     is_whole: bool,  # nothing was pruned
-) -> tuple[npt.NDArray[np.bool_], tuple[CheckedEdge, ...], tuple[str, ...]]:
+) -> tuple[Bools, tuple[CheckedEdge, ...], tuple[str, ...]]:
     """Check the directions of the edges against the residuals.
 
     Returns the graph, or the member of its class that agrees with the checks; the checks; and what there is to say.
@@ -312,7 +312,7 @@ def _noise_checks(
 
 def _experiments(
     problem: Problem,
-    dag: npt.NDArray[np.bool_],  # (d, d) over the columns of the job
+    dag: Bools,  # (d, d) over the columns of the job
 ) -> ExperimentRecord | None:
     """Return what experiments change; whether mechanisms fit their rows is left out when the time is over."""
     table = problem.job.table
@@ -343,7 +343,7 @@ def _assumption(score: Score) -> str:
     return "rows with interventions" if score.targets is not None else score.assumption
 
 
-def _audited(table: Table, dag: npt.NDArray[np.bool_], is_class: bool, late: bool, independent: bool) -> Audit:
+def _audited(table: Table, dag: Bools, is_class: bool, late: bool, independent: bool) -> Audit:
     """Return what the table looks like, and what that means for the arrows of a graph."""
     if late and (table.n_columns > MANY_COLUMNS or table.values.size > MANY_CELLS):
         return Audit(findings=(Finding("time limit", NO_AUDIT, serious=False),))

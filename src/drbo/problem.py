@@ -10,15 +10,16 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from drbo.arrays import Bools
 from drbo.choices import Choices, ScoreChoice
 from drbo.constraints import Constraints
-from drbo.data.canonical import Canonical, checked_matrix
-from drbo.data.experiments import plain_targets
-from drbo.data.prepare import Prepared
-from drbo.data.table import Table
+from drbo.data.checks.experiments import plain_targets
+from drbo.data.checks.prepare import Prepared
+from drbo.data.statistics.canonical import Canonical, checked_matrix
+from drbo.data.statistics.table import Table
 from drbo.deadline import current
 from drbo.errors import DataError, SettingsError
-from drbo.graph import check_dag
+from drbo.graph.dag import check_dag
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Score
 from drbo.scores.named import score_label
@@ -148,7 +149,7 @@ def _check_places(score: Any, data: Prepared) -> None:
     )
 
 
-def _start(request: Request, data: Prepared, job: Canonical, limits: Constraints) -> npt.NDArray[np.bool_] | None:
+def _start(request: Request, data: Prepared, job: Canonical, limits: Constraints) -> Bools | None:
     """Return the given start over the canonical columns, within the knowledge."""
     if request.start is None:
         return None

@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from drbo.arrays import Indices
 from drbo.choices import ScoreChoice
-from drbo.claims.confidence import Confidence
-from drbo.claims.refit import TableRefit
-from drbo.claims.resampling import Kept, Progress, Resampling, bootstrap
+from drbo.claims.refits.confidence import Confidence
+from drbo.claims.refits.refit import TableRefit
+from drbo.claims.refits.resampling import Kept, Progress, Resampling, bootstrap
 from drbo.constraints import Constraints
-from drbo.data.canonical import Canonical
-from drbo.data.frames import as_frame
-from drbo.data.prepare import Preparation
-from drbo.data.summed import kept_rows
-from drbo.data.table import Table
-from drbo.data.table_moments import TableMoments
+from drbo.data.checks.prepare import Preparation
+from drbo.data.checks.summed import kept_rows
+from drbo.data.reading.frames import as_frame
+from drbo.data.statistics.canonical import Canonical
+from drbo.data.statistics.table import Table
+from drbo.data.statistics.table_moments import TableMoments
 from drbo.deadline import Deadline, current
 from drbo.errors import DataError, SettingsError
 from drbo.problem import where
@@ -153,7 +154,7 @@ def _enough(totals: TableMoments) -> int:
     return 0 if drawn is None else len(drawn)
 
 
-def _counts(table: Table) -> npt.NDArray[np.intp]:
+def _counts(table: Table) -> Indices:
     """Return how often each row of a table occurred."""
     weights = np.ones(table.n_rows) if table.weights is None else table.weights
     if (weights != np.rint(weights)).any():

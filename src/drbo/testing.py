@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from drbo.data.table import Table
+from drbo.arrays import Bools, Floats
+from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError
 from drbo.scores.base import Score
 from drbo.scores.families import Families
@@ -68,7 +68,7 @@ def check_score(
     return built
 
 
-def covered_reversal(dag: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.bool_] | None:
+def covered_reversal(dag: Bools, rng: np.random.Generator) -> Bools | None:
     """Return a Markov-equivalent DAG with one covered edge reversed, or None where there is no such edge.
 
     An edge i -> j is covered if j has exactly the parents of i and i itself (Chickering 1995).
@@ -84,7 +84,7 @@ def covered_reversal(dag: npt.NDArray[np.bool_], rng: np.random.Generator) -> np
     return None
 
 
-def _random_dags(d: int, count: int, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+def _random_dags(d: int, count: int, rng: np.random.Generator) -> Bools:
     dags = np.triu(rng.random((count, d, d)) < min(0.5, 3 / d), 1)
     for b in range(1, count):  # the first keeps the order of the columns
         order = rng.permutation(d)
@@ -93,11 +93,11 @@ def _random_dags(d: int, count: int, rng: np.random.Generator) -> npt.NDArray[np
     return dags
 
 
-def _differs(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+def _differs(a: Floats, b: Floats) -> Bools:
     return np.abs(a - b) > TOLERANCE * (1 + np.abs(a))
 
 
-def _check_values(score: Score, families: Families) -> npt.NDArray[np.float64]:
+def _check_values(score: Score, families: Families) -> Floats:
     local = score.local(families)
     if not isinstance(local, np.ndarray) or local.shape != (len(families),):
         raise ScoreError(f"score '{score.name}' must return ({len(families)},) numbers, got {np.shape(local)}")
@@ -106,9 +106,7 @@ def _check_values(score: Score, families: Families) -> npt.NDArray[np.float64]:
     return local
 
 
-def _check_repeatable(
-    score: Score, families: Families, local: npt.NDArray[np.float64], rng: np.random.Generator
-) -> None:
+def _check_repeatable(score: Score, families: Families, local: Floats, rng: np.random.Generator) -> None:
     order = rng.permutation(len(families))
     again = np.empty_like(local)
     again[order] = score.local(families[order])
@@ -122,11 +120,11 @@ def _check_repeatable(
             )
 
 
-def _dag_scores(score: Score, dags: npt.NDArray[np.bool_], local: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _dag_scores(score: Score, dags: Bools, local: Floats) -> Floats:
     return score.combine(local, score.family_price(Families.from_dags(dags)).reshape(local.shape))
 
 
-def _check_shares(score: Score, dags: npt.NDArray[np.bool_], local: npt.NDArray[np.float64]) -> None:
+def _check_shares(score: Score, dags: Bools, local: Floats) -> None:
     """At its own level, the additive form of a DAG's score differs from that of another by no more than allowed."""
     price = score.family_price(Families.from_dags(dags)).reshape(local.shape)
     total = score.combine(local, price)
@@ -141,7 +139,7 @@ def _check_shares(score: Score, dags: npt.NDArray[np.bool_], local: npt.NDArray[
             raise ScoreError(f"score '{score.name}': the shares of the families do not add up to the score")
 
 
-def _check_declared(score: Score, dags: npt.NDArray[np.bool_], rng: np.random.Generator) -> None:
+def _check_declared(score: Score, dags: Bools, rng: np.random.Generator) -> None:
     if not isinstance(score.cheap, bool):  # a method would count as True
         raise ScoreError(
             f"score '{score.name}': cheap must be True or False, got {score.cheap!r:.80}",
@@ -175,7 +173,7 @@ def _check_declared(score: Score, dags: npt.NDArray[np.bool_], rng: np.random.Ge
             raise ScoreError(f"score '{score.name}' declares nested, but a larger parent set fits worse")
 
 
-def _check_pickle(score: Score, families: Families, local: npt.NDArray[np.float64]) -> None:
+def _check_pickle(score: Score, families: Families, local: Floats) -> None:
     try:
         copy = pickle.loads(pickle.dumps(score))
     except Exception as error:
@@ -210,7 +208,7 @@ def _check_order(
     table: Table,
     options: dict[str, Any],
     families: Families,
-    local: npt.NDArray[np.float64],
+    local: Floats,
     rng: np.random.Generator,
 ) -> None:
     """Refuse a score that depends on the order of columns; tell how far one depends on the order of rows."""

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import gran_dag
 from benchmarks.methods.metrics import dag_score
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.scores.families import Families
 
 

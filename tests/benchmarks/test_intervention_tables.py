@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from benchmarks.intervention_tables import CONTROL, CONTROL_ROWS, EXPERIMENTS, MOST_PARENTS, ROWS, simulated
-from drbo.graph import is_acyclic
+from drbo.graph.dag import is_acyclic
 
 
 @pytest.mark.parametrize("kind", ["hard", "shift", "nothing", "bent shift", "categories"])

@@ -3,13 +3,13 @@ import pytest
 
 from drbo.claims.ancestral import LEVELS, ancestral_answer, known_causes
 from drbo.constraints import Constraints
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import KnowledgeError
+from drbo.graph.mag import ARROW, Mag
+from drbo.graph.pag import pag_of
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicNV
 from drbo.search.ancestral.gfci import second_opinion
-from drbo.search.ancestral.mag import ARROW, Mag
-from drbo.search.ancestral.pag import pag_of
 from drbo.search.ancestral.ricf import DistrictScores
 from drbo.search.ancestral.rivals import losses_of_marks
 from tests.hidden import confounded_table

@@ -5,9 +5,9 @@ import pytest
 
 from drbo import DrBO
 from drbo.claims.collider_check import collider_doubts
-from drbo.claims.residual_tests import TableTests
-from drbo.data.datasets import load
-from drbo.data.table import Table
+from drbo.data.files.datasets import load
+from drbo.data.statistics.table import Table
+from drbo.independence.residual_tests import TableTests
 
 
 def collider(rng, dependent):

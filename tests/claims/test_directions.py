@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from drbo.claims.confidence import Confidence
 from drbo.claims.directions import NEITHER_FITS, edge_directions
 from drbo.claims.noise_check import noise_checks
 from drbo.claims.record import Margins
-from drbo.claims.residual_tests import TableTests
+from drbo.claims.refits.confidence import Confidence
 from drbo.constraints import Constraints
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
+from drbo.independence.residual_tests import TableTests
 from drbo.knowledge import Knowledge
 
 #: a -> c <- b -> d: the collider is compelled, b -> d is not.

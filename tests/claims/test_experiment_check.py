@@ -5,8 +5,8 @@ import numpy as np
 from drbo.claims import experiment_check
 from drbo.claims.experiment_check import checked_mechanisms, form_remarks
 from drbo.claims.experiments import experiment_record
-from drbo.data.experiments import Experiments, KnownTarget
-from drbo.data.table import Table
+from drbo.data.checks.experiments import Experiments, KnownTarget
+from drbo.data.statistics.table import Table
 from drbo.scores.experiment_counts import ExperimentCounts
 from drbo.scores.experiments import ExperimentBIC, ExperimentSplines
 

@@ -19,9 +19,9 @@ from drbo.claims.experiments import (
 )
 from drbo.claims.record import CheckedEdge, ExperimentRecord, Margins, Target
 from drbo.constraints import Constraints
-from drbo.data.experiments import Experiments, KnownTarget
-from drbo.data.table import Table
-from drbo.graph import dag_to_cpdag, is_acyclic, skeleton, v_structures
+from drbo.data.checks.experiments import Experiments, KnownTarget
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import dag_to_cpdag, is_acyclic, skeleton, v_structures
 from drbo.knowledge import Knowledge
 from drbo.scores.experiments import ExperimentBIC
 from drbo.scores.families import Families

@@ -8,8 +8,8 @@ from drbo.claims import findings
 from drbo.claims.findings import claims_of, look_back
 from drbo.claims.known_margins import neighbours
 from drbo.constraints import Constraints
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables

@@ -13,9 +13,9 @@ from drbo.claims.hidden_check import (
     with_doubts,
 )
 from drbo.claims.record import CheckedEdge
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
-from drbo.graph import descendants
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import descendants
 from drbo.scores.bge import BGe
 from drbo.scores.linear import BicEV, BicNV
 from drbo.scores.splines import SplineScore

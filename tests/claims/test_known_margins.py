@@ -1,13 +1,14 @@
 import numpy as np
 import pytest
 
-from drbo.claims import known_margins, posterior
+from drbo.claims import known_margins
 from drbo.claims.known_margins import KnownAlternatives, neighbours
 from drbo.claims.margins import Alternatives
+from drbo.claims.probabilities import posterior
 from drbo.constraints import Constraints
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
-from drbo.graph import dag_to_cpdag, is_acyclic
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import dag_to_cpdag, is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.scores.families import Families
 from drbo.scores.registry import build_score

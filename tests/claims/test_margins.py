@@ -3,9 +3,9 @@ import pytest
 
 from drbo.claims.margins import Alternatives
 from drbo.constraints import Constraints
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
-from drbo.graph import dag_to_cpdag
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import dag_to_cpdag
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables, known_tables

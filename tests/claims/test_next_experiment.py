@@ -16,7 +16,7 @@ from drbo.claims.next_experiment import (
     rows_needed,
 )
 from drbo.claims.orientations import ways_left
-from drbo.graph import dag_to_cpdag, descendants
+from drbo.graph.dag import dag_to_cpdag, descendants
 from tests.claims.test_orientations import all_ways, random_dag
 
 

@@ -14,10 +14,10 @@ from drbo.claims.noise_check import (
     direction_probability,
     noise_checks,
 )
-from drbo.claims.residual_tests import TableTests
-from drbo.claims.residuals import AdditiveRegressions, smooth_term
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, OutOfTimeError
+from drbo.independence.residual_tests import TableTests
+from drbo.independence.residuals import AdditiveRegressions, smooth_term
 
 FORWARD = np.array([[False, True], [False, False]])
 

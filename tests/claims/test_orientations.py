@@ -7,7 +7,7 @@ import pytest
 
 from drbo.claims import orientations
 from drbo.claims.orientations import Ways, closure, entropy, ways_left
-from drbo.graph import dag_to_cpdag, descendants, is_acyclic, markov_equivalent
+from drbo.graph.dag import dag_to_cpdag, descendants, is_acyclic, markov_equivalent
 
 
 def random_dag(rng, d, share=0.5):

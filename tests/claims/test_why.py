@@ -2,7 +2,7 @@ import numpy as np
 
 from drbo.claims.why import mpdag, reasons
 from drbo.constraints import Constraints
-from drbo.graph import dag_to_cpdag
+from drbo.graph.dag import dag_to_cpdag
 from drbo.knowledge import Knowledge
 
 

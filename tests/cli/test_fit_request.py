@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo.cli.fit import fit
+from drbo.cli.commands.fit import fit
 from drbo.cli.fit_request import (
     check_combinations,
     fit_arguments,

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from click.testing import Result
 
-from drbo.data import parquet_groups, table_moments
+from drbo.data.reading import parquet_groups
+from drbo.data.statistics import table_moments
 from tests.hidden import confounded_table
 
 Run = Callable[..., Result]

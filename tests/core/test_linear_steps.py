@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
-from drbo.graph import topological_order
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import topological_order
 from drbo.knowledge import Knowledge
 from drbo.scores.bge import BGe
 from drbo.scores.families import Families

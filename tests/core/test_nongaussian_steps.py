@@ -3,7 +3,7 @@ import pytest
 
 from drbo import _core
 from drbo.constraints import Constraints
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.knowledge import Knowledge
 from drbo.scores.nongaussian import BicNG

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from drbo.claims.prune import prune
+from drbo.claims.answer.prune import prune
 from drbo.constraints import Constraints
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.knowledge import Knowledge
 from drbo.metrics import shd
 from drbo.scores.splines import SplineScore

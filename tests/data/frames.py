@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo.data.check import check_table
+from drbo.data.checks.check import check_table
 from drbo.errors import DataError
 
 N = 8

@@ -57,7 +57,7 @@ SEARCHES: dict[str, dict[str, Any]] = {
 
 def table(seed: int = 1) -> Any:
     """Return the data of all trials."""
-    from drbo.data.simulate import simulate
+    from drbo.data.files.simulate import simulate
 
     return simulate("8ER2", n=100, seed=seed).X
 
@@ -257,8 +257,8 @@ def forged(times: int, seed: int = 11) -> dict[str, Any]:
 
 def size(n_nodes: int = 100, n_dags: int = 50_000) -> dict[str, Any]:
     """Measure the checkpoint of a long search: a history of random DAGs and a cache of all their families."""
-    from drbo.data.simulate import simulate
-    from drbo.data.table import Table
+    from drbo.data.files.simulate import simulate
+    from drbo.data.statistics.table import Table
     from drbo.scores.families import Families
     from drbo.scores.linear import BicEV
     from drbo.search.checkpoint import files as checkpoint
@@ -306,7 +306,7 @@ TIMED: list[tuple[str, int, dict[str, Any]]] = [
 def overhead() -> list[dict[str, Any]]:
     """Measure the part of whole fits that saving takes, at the defaults: seconds inside of the saver."""
     from drbo import DrBO
-    from drbo.data.simulate import simulate
+    from drbo.data.files.simulate import simulate
     from drbo.search.checkpoint.saver import Saver
 
     rows, real, savers = [], Saver.__init__, []
@@ -341,7 +341,7 @@ def dask(times: int, every: float = 15.0) -> dict[str, Any]:
     import distributed
 
     from drbo import DrBO
-    from drbo.data.simulate import simulate
+    from drbo.data.files.simulate import simulate
 
     x = simulate("8ER2", model="gp", n=1200, seed=2).X
     options: dict[str, Any] = {"score": "gp", "max_evals": 200, "random_state": 1}

@@ -159,7 +159,7 @@ def _header(dtype: str, shape: Any, fortran: bool = False) -> bytes:
 def bases() -> dict[str, Saved]:
     """Return a saved search of each kind, with work left to do."""
     from drbo import DrBO, Settings
-    from drbo.data.simulate import simulate
+    from drbo.data.files.simulate import simulate
 
     data, found = simulate("6ER2", n=30, seed=1).X, {}
     for name, given in BASES.items():

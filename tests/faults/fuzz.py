@@ -286,9 +286,9 @@ def _graph_seeds() -> list[bytes]:
 
 def _result_seeds() -> list[bytes]:
     from drbo import Knowledge
-    from drbo.claims.confidence import Confidence
     from drbo.claims.record import Margins, Proof, RankedClass
-    from drbo.data.facts import Audit, ColumnFacts, Finding
+    from drbo.claims.refits.confidence import Confidence
+    from drbo.data.checks.facts import Audit, ColumnFacts, Finding
     from tests.results import make_result
 
     dag = np.array([[0, 1], [0, 0]])
@@ -419,7 +419,7 @@ def _request_seeds() -> list[bytes]:
 
 def _read_request(raw: bytes, folder: Path) -> None:
     """Read a search that was asked for, with a checksum that fits, as far as its estimator would be made."""
-    from drbo.data.table import Table
+    from drbo.data.statistics.table import Table
     from drbo.scores.named import score_of_file
     from drbo.search.checkpoint import request
     from drbo.search.checkpoint.saver import Saved, begin
@@ -450,7 +450,7 @@ def _run_seeds() -> list[bytes]:
 
 def _read_run(raw: bytes, folder: Path) -> None:
     """Read the plan of a run as ``drbo resume`` and ``drbo fit -o`` do."""
-    from drbo.claims.resampling import Resampling
+    from drbo.claims.refits.resampling import Resampling
     from drbo.cli.output import check_folder
     from drbo.cli.plan import Plan
 
@@ -467,7 +467,7 @@ def _read_run(raw: bytes, folder: Path) -> None:
 def _lock_seeds() -> list[bytes]:
     from dataclasses import asdict, replace
 
-    from drbo.data.lock import Owner
+    from drbo.data.files.lock import Owner
 
     owner = Owner.this_process()
     owners = (owner, replace(owner, started="1"), replace(owner, space="elsewhere"))
@@ -475,7 +475,7 @@ def _lock_seeds() -> list[bytes]:
 
 
 def _read_lock(raw: bytes, folder: Path) -> None:
-    from drbo.data.lock import LOCK, discard_ended, locked
+    from drbo.data.files.lock import LOCK, discard_ended, locked
 
     (folder / LOCK).write_bytes(raw)
     with warnings.catch_warnings():
@@ -492,7 +492,7 @@ def _settings_seeds() -> list[bytes]:
 
 
 def _config_seeds() -> list[bytes]:
-    from drbo.cli.init import KNOWLEDGE
+    from drbo.cli.commands.init import KNOWLEDGE
 
     return [
         b'[fit]\ndata = "t.csv"\noutput = "run"\nmax-evals = 100\ntime_limit = "5m"\nrequire = ["a->b"]\n',
@@ -508,8 +508,8 @@ def _resamples_seeds() -> list[bytes]:
 
 
 def _read_table(path: Path) -> None:
-    from drbo.data.check import check_table
-    from drbo.data.read import read_table
+    from drbo.data.checks.check import check_table
+    from drbo.data.reading.read import read_table
 
     check_table(read_table(path), on_constant="drop", on_collinear="keep")
 
@@ -532,7 +532,7 @@ def _read_npz(raw: bytes, folder: Path) -> None:
 
 
 def _read_graph(raw: bytes, folder: Path) -> None:
-    from drbo.result.export import read_graph
+    from drbo.result.files.export import read_graph
 
     suffix = (
         ".npz" if raw[:2] == b"PK" else ".npy" if raw[:6] == b"\x93NUMPY" else ".json" if raw[:1] == b"{" else ".csv"
@@ -611,7 +611,7 @@ def _read_config(raw: bytes, folder: Path) -> None:
     """Read options as ``drbo fit --config`` does; an error of click is one in words, too."""
     import click
 
-    from drbo.cli.fit import fit
+    from drbo.cli.commands.fit import fit
     from drbo.cli.fit_request import fit_arguments
 
     (folder / "run.toml").write_bytes(raw)
@@ -620,7 +620,7 @@ def _read_config(raw: bytes, folder: Path) -> None:
 
 
 def _read_resamples(raw: bytes, folder: Path) -> None:
-    from drbo.claims.resampling import Kept
+    from drbo.claims.refits.resampling import Kept
 
     (folder / "resamples.json").write_bytes(raw)
     Kept(folder / "resamples.json", "k").load(3)
@@ -665,12 +665,17 @@ READERS: dict[str, tuple[Callable[[], list[bytes]], Mutator, Callable[[bytes, Pa
 }
 #: Modules whose branches guide atheris: readers, and the parsers in Python under them. Compiled kernels are left alone.
 GUIDING = [
-    *("drbo.data", "drbo.knowledge", "drbo.settings", "drbo.result.export", "drbo.result.result"),
-    *("drbo.result.format_1", "drbo.result.records", "drbo.result.storage"),
-    *("drbo.claims.resampling", "drbo.search.checkpoint.files", "drbo.search.checkpoint.saver", "drbo.search.state"),
+    *("drbo.data", "drbo.knowledge", "drbo.settings", "drbo.result.files.export", "drbo.result.result"),
+    *("drbo.result.files.format_1", "drbo.result.records", "drbo.result.files.storage"),
+    *(
+        "drbo.claims.refits.resampling",
+        "drbo.search.checkpoint.files",
+        "drbo.search.checkpoint.saver",
+        "drbo.search.state",
+    ),
     *(
         "drbo.cli.options",
-        "drbo.cli.fit",
+        "drbo.cli.commands.fit",
         "drbo.cli.fit_request",
         "drbo.cli.plan",
         "drbo.search.checkpoint.request",
@@ -794,7 +799,7 @@ def limit_memory() -> None:
     import drbo.estimator  # libraries count before the limit is set
 
     with contextlib.suppress(ImportError):
-        import drbo.scores.gp  # noqa: F401
+        import drbo.scores.gp.gp  # noqa: F401
 
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     limit = pages * os.sysconf("SC_PAGE_SIZE") + CASE_BYTES

@@ -20,9 +20,9 @@ ROWS: list[list[Any]] = [["a", "b", "c"], [1, 2.5, "x"], [2, 3.5, "y"], [3, None
 
 def described(*ways: tuple[str | Path, dict[str, Any]]) -> None:
     """Read a table in several ways, describe it, and check it; the last refusal is raised once all were tried."""
-    from drbo.data.advice import look_at
-    from drbo.data.check import check_table
-    from drbo.data.read import read_table
+    from drbo.data.checks.advice import look_at
+    from drbo.data.checks.check import check_table
+    from drbo.data.reading.read import read_table
     from drbo.errors import DrboError
 
     refusal = None

@@ -46,7 +46,7 @@ class Case:
 
 
 def _numbers(graph: str, n: int, **options: Any) -> np.ndarray:
-    from drbo.data.simulate import simulate
+    from drbo.data.files.simulate import simulate
 
     return simulate(graph, n=n, seed=1, **options).X
 
@@ -196,7 +196,7 @@ class Trial:
     def _reading(self, path: Path) -> float:
         """Return the seconds that reading a table takes in a process of its own, its start included."""
         start = time.monotonic()
-        code = "import sys; from drbo.data.read import read_table; read_table(sys.argv[1])"
+        code = "import sys; from drbo.data.reading.read import read_table; read_table(sys.argv[1])"
         subprocess.run([sys.executable, "-c", code, str(path)], check=True)
         return time.monotonic() - start
 

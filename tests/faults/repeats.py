@@ -26,7 +26,7 @@ def tables() -> dict[str, Any]:
     """Return a small data frame for every score by its name."""
     import pandas as pd
 
-    from drbo.data.simulate import simulate
+    from drbo.data.files.simulate import simulate
     from drbo.scores.registry import SCORES
 
     numbers = pd.DataFrame(simulate("4ER2", n=40, seed=3).X, columns=list("abcd"))

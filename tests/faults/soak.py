@@ -52,7 +52,7 @@ class Sample:
 def search(rng: np.random.Generator) -> str:
     """Run one search of a random shape; return what it was."""
     from drbo import DrBO, Result, Settings
-    from drbo.data.simulate import simulate
+    from drbo.data.files.simulate import simulate
     from drbo.errors import DrboError
     from drbo.search.evaluation.workers import WorkerPool
 

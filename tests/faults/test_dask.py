@@ -18,10 +18,10 @@ from click.testing import CliRunner
 
 from drbo import DrBO
 from drbo.cli import main
-from drbo.data import parquet_groups
-from drbo.data.pieces import files_of
-from drbo.data.simulate import simulate
-from drbo.data.stream import streamed
+from drbo.data.files.simulate import simulate
+from drbo.data.reading import parquet_groups
+from drbo.data.reading.pieces import files_of
+from drbo.data.statistics.stream import streamed
 from drbo.errors import WorkerError
 from drbo.search.checkpoint import saver as saving
 from drbo.search.evaluation import dispatch

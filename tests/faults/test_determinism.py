@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO, Settings
-from drbo.data.check import check_table
-from drbo.data.simulate import simulate
+from drbo.data.checks.check import check_table
+from drbo.data.files.simulate import simulate
 from drbo.scores.families import Families
 from drbo.scores.registry import SCORES, build_score
 from drbo.search.evaluation import remote as workers

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from drbo import DrBO, Result, Settings
-from drbo.data import files
+from drbo.data.files import files
 from drbo.deadline import Deadline
 from drbo.errors import CheckpointError, DrboError, ResultError, ScoreError
 from drbo.search.checkpoint import saver as saving

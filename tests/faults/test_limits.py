@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from drbo import DrBO, Result, Settings
 from drbo.cli import main
-from drbo.data.simulate import simulate
+from drbo.data.files.simulate import simulate
 from drbo.errors import SettingsError, TimeLimitError
 from drbo.result.judge import judge
 from tests.faults.campaign import SEARCHES, fingerprint, table
@@ -175,7 +175,7 @@ def test_effects_and_resamples_without_time():
 FITS = """
 import re, sys
 from drbo.cli import main
-from drbo.data import blocks
+from drbo.data.statistics import blocks
 blocks.LARGE_CELLS, blocks.SLAB_CELLS, blocks.BLOCK_ROWS = 2**21, 2**18, 2**11
 for path in sys.argv[1:]:
     try:

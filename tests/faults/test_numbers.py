@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO
-from drbo.data.check import check_table
+from drbo.data.checks.check import check_table
 from drbo.errors import DrboError
 from drbo.scores.families import Families
 from drbo.scores.registry import SCORES, build_score

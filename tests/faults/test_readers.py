@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from drbo import Knowledge, Result, Settings
 from drbo.constraints import Constraints
-from drbo.data.check import check_table
-from drbo.data.read import read_table
+from drbo.data.checks.check import check_table
+from drbo.data.reading.read import read_table
 from drbo.errors import DataError, DrboError, ResultError
-from drbo.result.export import read_graph, write_graph
+from drbo.result.files.export import read_graph, write_graph
 from drbo.settings import PAPER_NAMES
 from tests.faults import bombs, fuzz
 from tests.forked import forked

@@ -8,12 +8,12 @@ import pytest
 import statsmodels.api as sm
 
 from drbo import DrBO, Knowledge
-from drbo.data.check import check_table
-from drbo.data.table import Table
+from drbo.data.checks.check import check_table
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError
-from drbo.graph import dag_to_cpdag
+from drbo.graph.dag import dag_to_cpdag
 from drbo.result.effects import HELD_OUT, SEEN, effects, resampled_effects
-from tests.result.test_adjustment import all_members
+from tests.graph.test_adjustment import all_members
 
 NAMES = tuple("abcde")
 

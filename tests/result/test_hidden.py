@@ -6,9 +6,9 @@ import pytest
 from drbo import DrBO, Knowledge, Result
 from drbo.claims.record import AncestralRecord
 from drbo.errors import ResultError, SettingsError
+from drbo.graph.mag import ARROW, CIRCLE, TAIL
+from drbo.graph.pag import is_legal
 from drbo.result.hidden import HiddenResult, hidden_notes, meaning
-from drbo.search.ancestral.mag import ARROW, CIRCLE, TAIL
-from drbo.search.ancestral.pag import is_legal
 from tests.hidden import confounded_table, hidden_model
 from tests.results import make_result
 

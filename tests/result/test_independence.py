@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 
-from drbo.data.check import check_table
-from drbo.data.table import Table
+from drbo.data.checks.check import check_table
+from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
 from drbo.result.independence import independence_test, markov_claims, markov_p_values
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError, SettingsError
-from drbo.graph import dag_to_cpdag
+from drbo.graph.dag import dag_to_cpdag
 from drbo.result.judge import LEVEL, judge
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV

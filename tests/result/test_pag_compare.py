@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from drbo.errors import DataError
+from drbo.graph.mag import ARROW, CIRCLE, Mag
+from drbo.graph.pag import pag_of
 from drbo.result.pag_compare import Count, compare_pags, pag_of_dag, sign
-from drbo.search.ancestral.mag import ARROW, CIRCLE, Mag
-from drbo.search.ancestral.pag import pag_of
 
 
 def _pags():

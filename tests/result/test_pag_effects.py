@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from drbo import DrBO, Knowledge
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError, TimeLimitError
+from drbo.graph.mag import Mag
+from drbo.graph.pag import pag_of
 from drbo.result.pag_effects import mag_of, pag_effects, resampled_pag_effects
-from drbo.search.ancestral.mag import Mag
-from drbo.search.ancestral.pag import pag_of
 from tests.hidden import confounded_table, hidden_model
 
 #: 0 -> 2 <- 1, 2 -> 3

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
+from drbo.graph.mag import Mag
+from drbo.graph.pag_adjustment import m_separated
 from drbo.result.independence import independence_test
-from drbo.result.pag_adjustment import m_separated
 from drbo.result.pag_judge import judge_mag, pair_p_values, separator
-from drbo.search.ancestral.mag import Mag
 from tests.hidden import confounded_table, hidden_model
 from tests.search.ancestral.graphs import all_mags, random_mag
 

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from drbo.claims.confidence import Confidence
 from drbo.claims.record import Margins, RankedClass
+from drbo.claims.refits.confidence import Confidence
 from drbo.errors import ResultError
 from drbo.knowledge import Knowledge
 from tests.results import FULL_DAG, FULL_NAMES, assert_same, full_result

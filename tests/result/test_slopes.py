@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from drbo.data.check import check_table
-from drbo.data.table import Table
+from drbo.data.checks.check import check_table
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError
 from drbo.result.slopes import Slopes
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_t
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError, ScoreError, SettingsError
 from drbo.scores.bge import BGe
 from drbo.scores.families import Families

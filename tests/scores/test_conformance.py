@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.scores.registry import SCORES
 from drbo.testing import check_score
 

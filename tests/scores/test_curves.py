@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from drbo.data.table import Table
-from drbo.data.table_moments import TableMoments, summed
-from drbo.data.units import unit_free
+from drbo.data.statistics.table import Table
+from drbo.data.statistics.table_moments import TableMoments, summed
+from drbo.data.statistics.units import unit_free
 from drbo.errors import DataError, ScoreError
 from drbo.scores.curves import Curves
 from drbo.scores.families import Families

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores import discrete
 from drbo.scores.discrete import BDeu, DiscreteBIC, configurations

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from drbo.data.experiments import Experiments, KnownTarget
-from drbo.data.table import Table
+from drbo.data.checks.experiments import Experiments, KnownTarget
+from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError
 from drbo.scores.discrete import DiscreteBIC
 from drbo.scores.experiment_counts import ExperimentCounts

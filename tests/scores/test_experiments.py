@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from drbo.data.experiments import Experiments, KnownTarget
-from drbo.data.table import Table
+from drbo.data.checks.experiments import Experiments, KnownTarget
+from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.experiments import FREE, HARD, SHARED, SOFT, ExperimentBIC, ExperimentSplines, recording_step
 from drbo.scores.families import Families

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.scores.families import Families, row_groups
 from drbo.scores.linear import BicNV
 

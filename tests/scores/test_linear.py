@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from drbo import _core
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError, ScoreError
 from drbo.scores.families import Families
 from drbo.scores.linear import RESIDUAL_FLOOR, BicEV, BicNV, residual_variances

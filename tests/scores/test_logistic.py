@@ -6,7 +6,7 @@ from scipy.special import xlogy
 from sklearn.linear_model import LogisticRegression
 from statsmodels.discrete.discrete_model import Logit
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError
 from drbo.scores import logistic
 from drbo.scores.families import Families

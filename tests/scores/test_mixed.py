@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from drbo.data.coded import Indicators
-from drbo.data.table import Table
-from drbo.data.table_moments import TableMoments, summed
+from drbo.data.statistics.coded import Indicators
+from drbo.data.statistics.table import Table
+from drbo.data.statistics.table_moments import TableMoments, summed
 from drbo.errors import ScoreError
 from drbo.scores import mixed
 from drbo.scores.families import Families

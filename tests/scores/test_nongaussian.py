@@ -5,9 +5,9 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from drbo import DrBO
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError, ScoreError
-from drbo.graph import dag_to_cpdag
+from drbo.graph.dag import dag_to_cpdag
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.scores.nongaussian import BicNG

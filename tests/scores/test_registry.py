@@ -4,7 +4,7 @@ import sys
 import numpy as np
 import pytest
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError, ScoreError, SettingsError
 from drbo.scores.base import Score
 from drbo.scores.families import Families

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from drbo.data.table import Table
-from drbo.data.units import ranked, standardized
+from drbo.data.statistics.table import Table
+from drbo.data.statistics.units import ranked, standardized
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicNV

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drbo.constraints import Constraints
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.deadline import OutOfTimeError
 from drbo.errors import SettingsError
-from drbo.graph import is_acyclic
+from drbo.graph.dag import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Relative
 from drbo.scores.families import Families

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.files import npz_bytes, stored_archive
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.data.files.files import npz_bytes, stored_archive
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.errors import CheckpointError
 from drbo.knowledge import Knowledge
 from drbo.scores.bge import BGe

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
 from drbo.scores.linear import BicNV
 from drbo.scores.registry import score_class

@@ -3,7 +3,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from drbo.graph import is_acyclic
+from drbo.graph.dag import is_acyclic
 from drbo.search.subset_dp import best_dag
 
 

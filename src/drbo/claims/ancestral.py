@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats
 from drbo.claims.record import AncestralRecord
 from drbo.constraints import Constraints
 from drbo.deadline import OutOfTimeError
 from drbo.errors import KnowledgeError
-from drbo.graph import descendants
+from drbo.graph.dag import descendants
+from drbo.graph.mag import CIRCLE, NO_EDGE, Marks
+from drbo.graph.pag import pag_of
 from drbo.scores.base import Score
 from drbo.search.ancestral.climb import LEAST_GAIN, WALKS, Climbed, climb
 from drbo.search.ancestral.gfci import second_opinion
 from drbo.search.ancestral.listing import MOST_COLUMNS, REACH, proved
-from drbo.search.ancestral.mag import CIRCLE, NO_EDGE, Bools, Marks
-from drbo.search.ancestral.pag import pag_of
 from drbo.search.ancestral.ricf import DistrictScores
 from drbo.search.ancestral.rivals import losses_of_marks
 
@@ -121,7 +121,7 @@ def ancestral_answer(score: Score, dag: Bools, constraints: Constraints, seed: i
     )
 
 
-def _close(answer: Ancestral, losses: npt.NDArray[np.float64]) -> Bools:
+def _close(answer: Ancestral, losses: Floats) -> Bools:
     """Return (d, d) the edges whose marks the score does not confirm: others cost little, or none could be compared."""
     close = losses < LEAST_GAIN * answer.scores.price
     return close if answer.lead is not None else close | np.isinf(losses)

@@ -7,16 +7,14 @@ of the class arrows of ``bic-nv`` that were in doubt, 10 of 34 were right, of th
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools
 from drbo.claims.noise_check import MAX_CAUSES, MAX_EDGES
-from drbo.claims.rank_hsic import Independence
-from drbo.claims.residual_tests import Regression, ResidualTests, TableTests, weakest
 from drbo.deadline import current
-from drbo.graph import topological_order
+from drbo.graph.dag import topological_order
+from drbo.independence.rank_hsic import Independence
+from drbo.independence.residual_tests import Regression, ResidualTests, TableTests, weakest
 from drbo.threads import one_blas_thread
-
-Bools = npt.NDArray[np.bool_]
 
 #: Two causes are dependent below this p-value, which is corrected for the other causes of the effect.
 LEVEL = 0.01
@@ -33,7 +31,7 @@ def collider_doubts(tests: TableTests, dag: Bools, regression: Regression = "spl
 
     Examples
     --------
-    >>> from drbo.data.table import Table
+    >>> from drbo.data.statistics.table import Table
     >>> rng = np.random.default_rng(0)
     >>> size = rng.normal(size=500)
     >>> a, b = size * rng.choice([-1, 1], 500), size * rng.choice([-1, 1], 500)  # uncorrelated, but dependent

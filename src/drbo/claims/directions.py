@@ -12,14 +12,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from drbo.claims.confidence import Confidence
+from drbo.arrays import Bools
 from drbo.claims.record import CheckedEdge, Margins, NoiseCheck
-from drbo.claims.resampling import KINDS
+from drbo.claims.refits.confidence import Confidence
+from drbo.claims.refits.resampling import KINDS
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
-from drbo.graph import check_dag
+from drbo.graph.dag import check_dag
 
-Bools = npt.NDArray[np.bool_]
 Direction = Literal["supported", "assumed", "open"]
 Ground = Literal["class", "noise-check", "experiment", "given", "tests", ""]
 

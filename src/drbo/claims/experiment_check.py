@@ -7,19 +7,18 @@ a linear mechanism fits worse there, and the experiment seems to have changed it
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools
 from drbo.claims.noise_check import MAX_CAUSES
 from drbo.claims.record import ExperimentRecord, Misfit
-from drbo.claims.residual_tests import MIN_ROWS, Regression, ResidualTests, Sample
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.deadline import current
+from drbo.independence.residual_tests import MIN_ROWS, Regression, ResidualTests, Sample
 from drbo.scores.base import Score
 from drbo.scores.experiments import ExperimentBIC, ExperimentSplines
 from drbo.scores.families import Families
 from drbo.threads import one_blas_thread
 
-Bools = npt.NDArray[np.bool_]
 #: Residuals depend on the causes below this p-value, which is corrected for all tests of the table.
 LEVEL = 0.01
 #: Rows of an experiment that are tested, at most.

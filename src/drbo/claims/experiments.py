@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from drbo.claims.auto import experiment_score
-from drbo.claims.prune import linear_weights
+from drbo.arrays import Bools, Floats
+from drbo.choice.auto import experiment_score
+from drbo.claims.answer.prune import linear_weights
 from drbo.claims.record import CheckedEdge, ExperimentRecord, Target
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
-from drbo.data.table import Table
-from drbo.graph import dag_to_cpdag, meek_closure
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import dag_to_cpdag, meek_closure
 from drbo.scores.base import Score
 from drbo.scores.experiments import HARD, SHARED, SOFT, ByExperiment, ExperimentBIC
 from drbo.scores.families import Families
@@ -25,8 +25,6 @@ from drbo.scores.registry import build_score
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
 
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 #: Of the test that a column has moved, before it is divided by the number of columns.
 LEVEL = 0.01
 #: Rounds of shaken orders without a better score that end a quick search.

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats, Indices
 from drbo.claims.known_margins import KnownAlternatives, neighbours
 from drbo.claims.margins import Alternatives, OtherClass
-from drbo.claims.posterior import MAX_SAMPLED_NODES, by_chains, by_sums, evidence
+from drbo.claims.probabilities.posterior import MAX_SAMPLED_NODES, by_chains, by_sums, evidence
 from drbo.claims.record import Claims, Margins, Proof, RankedClass
 from drbo.constraints import Constraints
 from drbo.deadline import current, no_deadline
@@ -21,8 +21,6 @@ from drbo.search.exact.family_tables import MAX_NODES, FamilyTables, all_tables,
 from drbo.search.exact.proof import Certificate, certify, certify_large, check_size, fits
 from drbo.search.exact.useful_parents import Effort, can_enumerate
 from drbo.search.outcome import Evaluated, Outcome
-
-Floats = npt.NDArray[np.float64]
 
 #: What nobody has to ask for is counted in families, states and steps, which are the same on every machine. Tables of
 #: all families may take so many steps; with at most so many families (18 columns) they also give margins, other classes
@@ -241,7 +239,7 @@ def redrawn(
     outcome: Outcome,
     findings: Findings,
     evaluator: Evaluator,
-    member: npt.NDArray[np.bool_],  # (d, d) of the class of the best DAG, with the same score
+    member: Bools,  # (d, d) of the class of the best DAG, with the same score
 ) -> tuple[Outcome, Findings]:
     """Return the same outcome and findings, with another member of the class as the best DAG."""
     best, margins, classes = outcome.best, findings.margins, findings.classes
@@ -258,7 +256,7 @@ def redrawn(
     return outcome, replace(findings, margins=margins, classes=classes)
 
 
-def claims_of(findings: Findings, columns: npt.NDArray[np.intp], names: Sequence[str]) -> Claims:
+def claims_of(findings: Findings, columns: Indices, names: Sequence[str]) -> Claims:
     """Return findings about permuted columns as claims about the given ones; new column k was ``columns[k]``."""
 
     def back(matrix: Floats) -> Floats:

@@ -22,21 +22,21 @@ from itertools import combinations, islice
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats
 from drbo.claims.ancestral import ancestral_graph
 from drbo.claims.noise_check import MAX_EDGES
 from drbo.claims.record import CheckedEdge
 from drbo.constraints import Constraints
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError
-from drbo.graph import dag_to_cpdag
+from drbo.graph.dag import dag_to_cpdag
+from drbo.graph.mag import ARROW
 from drbo.scores.base import Score
 from drbo.scores.bge import BGe
 from drbo.scores.linear import BicNV
 from drbo.search.ancestral.climb import LEAST_GAIN, WALKS
 from drbo.search.ancestral.gfci import second_opinion
-from drbo.search.ancestral.mag import ARROW, Bools
 from drbo.search.ancestral.ricf import DistrictScores
 
 #: Larger tables are not looked at, and this many columns get one walk of the climb: the check must stay a fraction of
@@ -52,8 +52,6 @@ DOUBT = "The class has this direction, but a hidden cause is likely here: with o
 POSSIBLE = "The class has this direction, but a graph with a hidden cause here fits as well."
 #: What is said where tests do not agree with the class, or something in the graph causes both.
 UNCONFIRMED = "The class has this direction, but a hidden cause of both columns is not excluded."
-
-Floats = npt.NDArray[np.float64]
 
 
 class Suspects(NamedTuple):

@@ -5,19 +5,16 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from drbo.claims import order_sampling
+from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.claims.margins import OtherClass
+from drbo.claims.probabilities import order_sampling
 from drbo.claims.record import Margins
 from drbo.deadline import current
-from drbo.graph import dag_to_cpdag, topological_order
+from drbo.graph.dag import dag_to_cpdag, topological_order
 from drbo.scores.families import Families
 from drbo.search import known_orders
 from drbo.search.evaluation.evaluator import Evaluator
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 #: Edges times nodes up to which every change is followed by a climb; above, only the two nodes of an edge choose again.
 MAX_CLIMBED = 10_000
@@ -36,7 +33,7 @@ class Chains:
     """What chains over orders of the nodes saw, and the families that they were weighed by."""
 
     edges: Floats  # (C, d, d) probability of each edge, for each chain
-    orders: npt.NDArray[np.int64]  # (C, K, d)
+    orders: Ints  # (C, K, d)
     families: Families
     logs: Floats  # log weight of each family
 
@@ -56,7 +53,7 @@ class KnownAlternatives:
 
     Examples
     --------
-    >>> from drbo.data.table import Table
+    >>> from drbo.data.statistics.table import Table
     >>> from drbo.scores.linear import BicNV
     >>> from drbo.settings import Settings
     >>> x = np.random.default_rng(0).normal(size=(200, 3))
@@ -157,7 +154,7 @@ class KnownAlternatives:
         alone = ~self._parents.any(axis=1)
         return bool(np.isin(np.arange(len(self.dag)), self._nodes[alone]).all())
 
-    def _best(self, kept: Bools, order: npt.NDArray[np.intp]) -> float:
+    def _best(self, kept: Bools, order: Indices) -> float:
         """Return the score of the best DAG found among some of the families; minus infinity: there is none."""
         d, rows = len(self.dag), np.flatnonzero(kept)
         starts = np.searchsorted(self._nodes[rows], np.arange(d + 1))
@@ -168,7 +165,7 @@ class KnownAlternatives:
         self._found.append(OtherClass(dag, self._score(dag)))
         return self._found[-1].score
 
-    def _locally(self, a: int, b: int, place: npt.NDArray[np.intp], top: float) -> tuple[float, float]:
+    def _locally(self, a: int, b: int, place: Indices, top: float) -> tuple[float, float]:
         """Return upper bounds of the margins of a -> b where all other nodes keep their parents.
 
         If the edge is turned, b must not have a parent that a leads to, or there would be a cycle.
@@ -224,7 +221,7 @@ class KnownAlternatives:
             waiting += more
         return found
 
-    def _turned_order(self, a: int, b: int) -> npt.NDArray[np.intp]:
+    def _turned_order(self, a: int, b: int) -> Indices:
         """Return an order of the DAG with a -> b turned; where that has a cycle, b is moved to just before a.
 
         Only nodes between the two change places: what a leads to goes behind all else.
@@ -252,7 +249,7 @@ class KnownAlternatives:
 
 def neighbours(dag: Bools) -> Families:
     """Return the families that a DAG has when one edge goes or turns, and those without parents."""
-    sets: list[tuple[int, npt.NDArray[np.intp]]] = [(node, np.empty(0, dtype=np.intp)) for node in range(len(dag))]
+    sets: list[tuple[int, Indices]] = [(node, np.empty(0, dtype=np.intp)) for node in range(len(dag))]
     for a, b in np.argwhere(dag).tolist():
         without, with_ = dag[:, b].copy(), dag[:, a].copy()
         without[a], with_[b] = False, True

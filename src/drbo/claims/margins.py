@@ -9,17 +9,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools
 from drbo.claims.record import Margins
 from drbo.deadline import current
-from drbo.graph import dag_to_cpdag, skeleton, v_structures
+from drbo.graph.dag import dag_to_cpdag, skeleton, v_structures
 from drbo.scores.base import Score
 from drbo.search.exact import subset_kernels
 from drbo.search.exact.family_tables import FamilyTables, column_of
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +33,7 @@ class Alternatives:
     Examples
     --------
     >>> tables = FamilyTables(np.array([[0.0, 1.0], [0.0, 3.0]]), np.zeros((2, 2)), True, 4)
-    >>> from drbo.data.table import Table
+    >>> from drbo.data.statistics.table import Table
     >>> score = Score(Table.from_array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]))
     >>> best = np.array([[0, 1], [0, 0]], dtype=bool)
     >>> margins = Alternatives(tables, score).margins(best)

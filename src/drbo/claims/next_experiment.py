@@ -17,16 +17,15 @@ from itertools import product
 from math import log, prod
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
+from drbo.arrays import Bools, Floats, Indices
 from drbo.claims.directions import DECISIVE_ODDS
-from drbo.claims.orientations import MOST_LISTED, SAMPLED, Bools, Floats, Ways, closure, entropy
-from drbo.graph import topological_order
+from drbo.claims.orientations import MOST_LISTED, SAMPLED, Ways, closure, entropy
+from drbo.graph.dag import topological_order
 
-Ints = npt.NDArray[np.intp]
 #: Takes the transitive closures (M, d, d) of graphs; graphs with equal numbers (M,) answer the question alike.
-Question = Callable[[Bools], Ints]
+Question = Callable[[Bools], Indices]
 
 #: An experiment has enough rows if it settles all edges at its column with this probability.
 ENOUGH = 0.8
@@ -72,7 +71,7 @@ class Left:
     parts: tuple[Ways, ...]
     settled: Bools  # (d, d) the arrows that all graphs have
     shown: Floats | None = None  # (d, d) probability that an experiment on one column shows an edge to another
-    answers: Ints | None = field(default=None, repr=False)  # (M,) to a question, by the ways of the only part
+    answers: Indices | None = field(default=None, repr=False)  # (M,) to a question, by the ways of the only part
 
     def about(self, question: Question) -> "Left":
         """Return the same graphs with the answer of each to a question."""
@@ -91,7 +90,7 @@ class Left:
         """Return the expected information, in bits, of one experiment on each of some columns."""
         return sum(self._expected(part, nodes) for part in self.parts)
 
-    def _known(self, part: Ways, seen: Ints) -> float:
+    def _known(self, part: Ways, seen: Indices) -> float:
         """Return the information in the directions of some edges of a part."""
         if self.answers is None:
             return part.entropy(seen)

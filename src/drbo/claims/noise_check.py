@@ -11,15 +11,15 @@ from math import exp, log10, tanh
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from drbo.claims.rank_hsic import Independence
-from drbo.claims.record import CheckedEdge, NoiseCheck, NoiseModel, Verdict
-from drbo.claims.residual_tests import MIN_DISTINCT, MIN_ROWS, Regression, TableTests
+from drbo.arrays import Bools
+from drbo.claims.record import CheckedEdge, NoiseCheck, Verdict
 from drbo.deadline import current
+from drbo.independence.rank_hsic import Independence
+from drbo.independence.residual_tests import MIN_DISTINCT, MIN_ROWS, Regression, TableTests
+from drbo.independence.residuals import NoiseModel
 from drbo.threads import one_blas_thread
 
-Bools = npt.NDArray[np.bool_]
 Family = tuple[int, tuple[int, ...]]
 
 #: From this many rows on, the scale of the noise may depend on the parents. With fewer, such a model overfits.
@@ -84,8 +84,8 @@ class NoiseChecks:
 
     Categorical columns and those with fewer than 8 distinct values are not tested as ends of an arrow, but may be other
     parents. Arrows whose ends have more than 8 causes are not tested. At most 3,000 rows are used, drawn with the seed,
-    and tests count them as at most 1,000 (:func:`~drbo.claims.rank_hsic.independence`). All verdicts assume that no
-    cause is hidden.
+    and tests count them as at most 1,000 (:func:`~drbo.independence.rank_hsic.independence`). All verdicts assume
+    that no cause is hidden.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class NoiseChecks:
 
     Examples
     --------
-    >>> from drbo.data.table import Table
+    >>> from drbo.data.statistics.table import Table
     >>> rng = np.random.default_rng(0)
     >>> dose = rng.uniform(-1, 1, size=500)
     >>> response = np.exp(dose) + 0.2 * rng.normal(size=500)
@@ -239,7 +239,7 @@ class LinearGraphChecks(NoiseChecks):
 
     Examples
     --------
-    >>> from drbo.data.table import Table
+    >>> from drbo.data.statistics.table import Table
     >>> cause, noise = np.random.default_rng(1).uniform(-1, 1, size=(2, 500))
     >>> table = Table.from_array(np.column_stack([cause, cause + noise]))
     >>> LinearGraphChecks(TableTests(table), np.array([[False, True], [False, False]])).check(0, 1).verdict
@@ -275,7 +275,7 @@ def noise_checks(
 
     Examples
     --------
-    >>> from drbo.data.table import Table
+    >>> from drbo.data.statistics.table import Table
     >>> rng = np.random.default_rng(0)
     >>> dose = rng.uniform(-1, 1, size=500)
     >>> response = np.exp(dose) + 0.2 * rng.normal(size=500)

@@ -14,10 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
-from drbo.graph import descendants, meek_closure
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
+from drbo.arrays import Bools, Floats, Indices
+from drbo.graph.dag import descendants, meek_closure
 
 #: Up to this many ways to direct one part of a graph are listed; of more, a sample is drawn.
 MOST_LISTED = 4096
@@ -39,33 +37,33 @@ class Ways:
     (0.918, [1])
     """
 
-    edges: npt.NDArray[np.intp]  # (k, 2) both ends, as drawn
+    edges: Indices  # (k, 2) both ends, as drawn
     forward: Bools  # (M, k) whether the edge points as drawn
     probability: Floats  # (M,)
     listed: bool  # all ways; False: a sample
 
-    def at(self, node: int) -> npt.NDArray[np.intp]:
+    def at(self, node: int) -> Indices:
         """Return the edges at a node."""
         return np.flatnonzero((self.edges == node).any(axis=1))
 
-    def groups(self, seen: list[int] | npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    def groups(self, seen: list[int] | Indices) -> Indices:
         """Return (M,) equal numbers for ways that agree on some of the edges."""
         if len(seen) == 0:
             return np.zeros(len(self.forward), dtype=np.intp)
         packed = np.packbits(self.forward[:, seen], axis=1)
         return np.unique(packed, axis=0, return_inverse=True)[1].reshape(-1)
 
-    def entropy(self, seen: list[int] | npt.NDArray[np.intp]) -> float:
+    def entropy(self, seen: list[int] | Indices) -> float:
         """Return the entropy, in bits, of the directions of some of the edges."""
         return entropy(np.bincount(self.groups(seen), self.probability))
 
-    def told(self, seen: npt.NDArray[np.intp], directions: Bools) -> "Ways":
+    def told(self, seen: Indices, directions: Bools) -> "Ways":
         """Return the ways in which these edges have these directions."""
         kept = (self.forward[:, seen] == directions).all(axis=1)
         share = self.probability[kept]
         return replace(self, forward=self.forward[kept], probability=share / share.sum())
 
-    def open_after(self, seen: list[int] | npt.NDArray[np.intp]) -> Floats:
+    def open_after(self, seen: list[int] | Indices) -> Floats:
         """Return (k,) the probability that each edge is still open once the directions of some edges are known."""
         group = self.groups(seen)
         share: Floats = np.bincount(group, self.probability)  # type: ignore[assignment]
@@ -119,7 +117,7 @@ def ways_left(
     return tuple(found)
 
 
-def _parts(loose: Bools) -> Iterator[npt.NDArray[np.intp]]:
+def _parts(loose: Bools) -> Iterator[Indices]:
     """Yield the nodes of each connected part with at least one edge."""
     count, label = connected_components(loose, directed=False)
     for k in range(count):
@@ -170,7 +168,7 @@ class _Part:
         weights = np.exp2(np.array(choices, dtype=np.float64) - max(choices))
         return np.stack(found), weights / weights.sum(), False
 
-    def _open_part(self, nodes: npt.NDArray[np.intp]) -> Bools:
+    def _open_part(self, nodes: Indices) -> Bools:
         """Return the graph of the class among some of the nodes; what else there is does not bear on its open edges."""
         kept = np.zeros_like(self.graph)
         kept[np.ix_(nodes, nodes)] = self.graph[np.ix_(nodes, nodes)]

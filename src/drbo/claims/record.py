@@ -7,8 +7,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.experiments import ExperimentColumn, KnownTarget, plain_known
+from drbo.arrays import Bools, Floats
+from drbo.data.checks.experiments import ExperimentColumn, KnownTarget, plain_known
 from drbo.errors import ResultError
+from drbo.independence.residuals import NoiseModel
 
 
 @dataclass(frozen=True)
@@ -32,14 +34,12 @@ class Stored:
         return tuple(sizes[letter] for letter in self.dimensions)
 
 
-Graph = Annotated[npt.NDArray[np.bool_], Stored("dd", "|b1")]
-Matrix = Annotated[npt.NDArray[np.float64], Stored("dd", "<f8")]
-EdgeValues = Annotated[npt.NDArray[np.float64], Stored("dd", "<f8", at_edges=True)]
-Vector = Annotated[npt.NDArray[np.float64], Stored("d", "<f8")]
-#: Marks of a mixed graph, coded as in :mod:`drbo.search.ancestral.mag`.
+Graph = Annotated[Bools, Stored("dd", "|b1")]
+Matrix = Annotated[Floats, Stored("dd", "<f8")]
+EdgeValues = Annotated[Floats, Stored("dd", "<f8", at_edges=True)]
+Vector = Annotated[Floats, Stored("d", "<f8")]
+#: Marks of a mixed graph, coded as in :mod:`drbo.graph.mag`.
 MarkMatrix = Annotated[npt.NDArray[np.int8], Stored("dd", "|i1")]
-#: How the noise of a family may depend on its parents: not at all, or through its scale.
-NoiseModel = Literal["additive", "location-scale"]
 #: ``forward``: this direction fits and the reverse does not. ``reverse``: the other way round. ``neither`` fits.
 #: ``undecided``: both fit, or the tests are not clear enough.
 Verdict = Literal["forward", "reverse", "neither", "undecided"]
@@ -197,7 +197,7 @@ class ExperimentRecord:
         """Return the targets of an experiment, the largest margin first."""
         return [one for one in self.targets if one.experiment == experiment]
 
-    def changed(self, names: Sequence[str]) -> npt.NDArray[np.bool_]:
+    def changed(self, names: Sequence[str]) -> Bools:
         """Return (E - 1, d) True where an experiment beside the control changes a column."""
         found = np.zeros((len(self.labels) - 1, len(names)), dtype=bool)
         for one in self.targets:

@@ -1,20 +1,20 @@
 """Why an edge points the way it does: the data, the knowledge, an assumption of the score, or nothing at all."""
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats
 from drbo.constraints import Constraints
-from drbo.graph import BoolMatrix, dag_to_cpdag, meek_closure, v_structures
+from drbo.graph.dag import dag_to_cpdag, meek_closure, v_structures
 
 #: Edges whose two directions score the same.
 TIE = "tie"
 
 
 def mpdag(
-    dag: BoolMatrix,  # (d, d) obeys the constraints
+    dag: Bools,  # (d, d) obeys the constraints
     constraints: Constraints,
-    cpdag: BoolMatrix | None = None,  # of the DAG, where it is known already
-) -> BoolMatrix:
+    cpdag: Bools | None = None,  # of the DAG, where it is known already
+) -> Bools:
     """Return the equivalence class of a DAG under knowledge: an edge is undirected where both directions are left.
 
     The CPDAG, with edges directed where the knowledge rules one direction out, closed under Meek's rules (Meek 1995).
@@ -34,13 +34,13 @@ def mpdag(
 
 
 def reasons(
-    dag: BoolMatrix,
+    dag: Bools,
     constraints: Constraints,
     *,
     score_equivalent: bool,
     assumption: str,
-    reversed_margin: npt.NDArray[np.float64] | None = None,
-    classes: tuple[BoolMatrix, BoolMatrix] | None = None,
+    reversed_margin: Floats | None = None,
+    classes: tuple[Bools, Bools] | None = None,
 ) -> dict[tuple[int, int], str]:
     """Return for each edge of a DAG, in words, what fixes its direction.
 

@@ -15,24 +15,24 @@ from typing import Any, NoReturn
 import click
 
 from drbo import __version__
-from drbo.cli.check import check
-from drbo.cli.compare import compare
-from drbo.cli.datasets import datasets
-from drbo.cli.demo import demo
-from drbo.cli.effects import effects
-from drbo.cli.export import export
-from drbo.cli.fit import fit
-from drbo.cli.init import init
+from drbo.cli.commands.check import check
+from drbo.cli.commands.compare import compare
+from drbo.cli.commands.datasets import datasets
+from drbo.cli.commands.demo import demo
+from drbo.cli.commands.effects import effects
+from drbo.cli.commands.export import export
+from drbo.cli.commands.fit import fit
+from drbo.cli.commands.init import init
+from drbo.cli.commands.judge import judge
+from drbo.cli.commands.lag import lag
+from drbo.cli.commands.moments import moments
+from drbo.cli.commands.next import next_
+from drbo.cli.commands.report import report
+from drbo.cli.commands.resume import resume
+from drbo.cli.commands.score import score
+from drbo.cli.commands.simulate import simulate
 from drbo.cli.interrupts import INTERRUPTED, NO_RESULT
-from drbo.cli.judge import judge
-from drbo.cli.lag import lag
 from drbo.cli.messages import OutputError, ready_streams, say, say_error, say_warning
-from drbo.cli.moments import moments
-from drbo.cli.next import next_
-from drbo.cli.report import report
-from drbo.cli.resume import resume
-from drbo.cli.score import score
-from drbo.cli.simulate import simulate
 from drbo.errors import DrboError, write_hint
 
 FAILURE, MISUSE = 1, 2  # exit codes

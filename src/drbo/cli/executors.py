@@ -16,7 +16,7 @@ from drbo.deadline import current
 from drbo.errors import SettingsError, WorkerError
 
 if TYPE_CHECKING:
-    from drbo.data.stream import Spread
+    from drbo.data.statistics.stream import Spread
 
 F = TypeVar("F", bound=Callable[..., Any])
 

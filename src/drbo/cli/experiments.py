@@ -9,8 +9,8 @@ from drbo.cli.messages import plain, table
 from drbo.cli.options import FILE
 
 if TYPE_CHECKING:
-    from drbo.data.experiments import ExperimentColumn
-    from drbo.data.table import Table
+    from drbo.data.checks.experiments import ExperimentColumn
+    from drbo.data.statistics.table import Table
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -44,7 +44,7 @@ def experiments_of(options: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     targets = None
     if options["targets"] is not None:
-        from drbo.data.read import read_table
+        from drbo.data.reading.read import read_table
 
         targets = read_table(options["targets"])
     return {"experiment": options["experiment"], "control": options["control"], "targets": targets}
@@ -52,7 +52,7 @@ def experiments_of(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def experiment_column(options: Mapping[str, Any]) -> "ExperimentColumn | None":
     """Return the column of experiments that the options name; None: there is none."""
-    from drbo.data.experiments import ExperimentColumn
+    from drbo.data.checks.experiments import ExperimentColumn
 
     return ExperimentColumn.of(*asked.values()) if (asked := experiments_of(options)) else None
 

@@ -115,8 +115,8 @@ def resampling_of(frame: "pd.DataFrame", options: dict[str, Any]) -> tuple["pd.D
 
 def start_of(path: Path, columns: list[str]) -> Any:
     """Return the DAG of a file over the columns; of an equivalence class, one member."""
-    from drbo.graph import check_dag, cpdag_to_dag
-    from drbo.result.export import read_graph
+    from drbo.graph.dag import check_dag, cpdag_to_dag
+    from drbo.result.files.export import read_graph
 
     graph, names = read_graph(path, names=columns)
     return cpdag_to_dag(graph) if (graph & graph.T).any() else check_dag(graph, names)

@@ -18,10 +18,10 @@ from drbo.progress import under_way
 if TYPE_CHECKING:
     import pandas as pd
 
-    from drbo.data.pieces import Reading
-    from drbo.data.sections import Bases
-    from drbo.data.stream import Spread
-    from drbo.data.table_moments import TableMoments
+    from drbo.data.reading.pieces import Reading
+    from drbo.data.statistics.sections import Bases
+    from drbo.data.statistics.stream import Spread
+    from drbo.data.statistics.table_moments import TableMoments
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,8 +53,8 @@ def stream_option(command: F) -> F:
 
 def rows_or_sample(path: Path, options: Mapping[str, Any]) -> tuple["pd.DataFrame", int]:
     """Return the rows of a table, or a random sample of one that a fit would read piece by piece; and their number."""
-    from drbo.data.pieces import files_of, frames_of, is_too_large
-    from drbo.data.sampled import sampled
+    from drbo.data.reading.pieces import files_of, frames_of, is_too_large
+    from drbo.data.reading.sampled import sampled
     from drbo.settings import Settings
 
     large = path.is_dir() or (str(path) != "-" and is_too_large(path, Settings().max_memory))
@@ -93,11 +93,11 @@ def rows_unread(
 
     ``spread`` sums up several parts of the files at a time; None: one after the other.
     """
-    from drbo.data.coded import levels_of
-    from drbo.data.grouped import counts_of
-    from drbo.data.moments_file import is_moments_file
-    from drbo.data.pieces import frames_of, is_too_large
-    from drbo.data.row_counts import is_discrete
+    from drbo.data.reading.pieces import frames_of, is_too_large
+    from drbo.data.statistics.coded import levels_of
+    from drbo.data.statistics.grouped import counts_of
+    from drbo.data.statistics.moments_file import is_moments_file
+    from drbo.data.statistics.row_counts import is_discrete
 
     shared = [is_moments_file(path) for path in paths]
     large = len(paths) == 1 and not shared[0] and str(paths[0]) != "-" and is_too_large(paths[0], max_memory)
@@ -131,7 +131,7 @@ def _totals(
     files: Sequence[Path], how: "Reading", options: Mapping[str, Any], *, whole: bool, spread: "Spread | None"
 ) -> "TableMoments":
     """Return the moments of files, with a sample of the rows if all of them are seen here."""
-    from drbo.data.stream import in_turn, streamed
+    from drbo.data.statistics.stream import in_turn, streamed
 
     passed = partial(
         streamed, files, how, seed=options["seed"], resamples=options["bootstrap"] or 0, spread=spread or in_turn
@@ -142,7 +142,7 @@ def _totals(
     if (bases := None if totals.all_kept or not whole else _bases(totals, options["score"])) is not None:
         totals = totals.with_bases(passed(bases=bases), bases.widths)
     if options["bootstrap"] is not None and not totals.all_kept:
-        from drbo.claims.resampling import Resampling
+        from drbo.claims.refits.resampling import Resampling
 
         drawn = 0 if totals.resamples is None else len(totals.resamples)
         Resampling(options["bootstrap"], drawn=drawn).check(totals.n)  # before the search, not after it
@@ -152,7 +152,7 @@ def _totals(
 def _bases(totals: "TableMoments", score: str) -> "Bases | None":
     """Return functions of the columns that a score needs the sums of; None: it needs none."""
     if totals.levels:
-        from drbo.data.coded import Indicators
+        from drbo.data.statistics.coded import Indicators
 
         return Indicators(totals.levels)
     if score != "splines":
@@ -184,7 +184,7 @@ def _resampling(options: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
 
 def files_for(paths: Sequence[Path], options: Mapping[str, Any]) -> list[Path]:
     """Return the files of a table by names that are the same for all who read them."""
-    from drbo.data.pieces import files_of
+    from drbo.data.reading.pieces import files_of
 
     files = [file for path in paths for file in files_of(path)]
     return files if options["dask"] is None else [file.absolute() for file in files]
@@ -192,8 +192,8 @@ def files_for(paths: Sequence[Path], options: Mapping[str, Any]) -> list[Path]:
 
 def reading(options: Mapping[str, Any]) -> "Reading":
     """Return how streams are read by the options of a command."""
-    from drbo.data.pieces import Reading
-    from drbo.data.types import listed
+    from drbo.data.checks.types import listed
+    from drbo.data.reading.pieces import Reading
 
     if options["decimal"] not in (None, ".", "point", "dot"):
         raise SettingsError(
@@ -211,7 +211,7 @@ def reading(options: Mapping[str, Any]) -> "Reading":
 
 def check_different(paths: Sequence[Path]) -> None:
     """Refuse the same file twice: its rows would count twice."""
-    from drbo.data.files import file_digest
+    from drbo.data.files.files import file_digest
 
     seen: dict[str, Path] = {}
     for path in paths:

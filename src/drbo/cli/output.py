@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from drbo.result.result import Result
 
-LOCK = "drbo.lock"  # as in drbo.data.lock
+LOCK = "drbo.lock"  # as in drbo.data.files.lock
 PICTURE = "graph.svg"
 CHECKPOINT = "checkpoint"  # the folder of the saved search inside that of the result
 REPORT = "report.html"
@@ -128,7 +128,7 @@ def run_folder(folder: Path | None, *, force: bool) -> Iterator[None]:
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
     """Hold the lock of a run; that of its search, which has the same owner, goes without another word."""
-    from drbo.data.lock import discard_ended, locked
+    from drbo.data.files.lock import discard_ended, locked
 
     with locked(folder):
         discard_ended(folder / CHECKPOINT)
@@ -246,8 +246,8 @@ def write_table(
     """Write a table as CSV or NPZ, by the ending of the name, or as CSV to stdout; ``whole``: without decimals."""
     import numpy as np
 
-    from drbo.data.files import npz_bytes, write_file
-    from drbo.result.export import csv_bytes
+    from drbo.data.files.files import npz_bytes, write_file
+    from drbo.result.files.export import csv_bytes
 
     kind = ".csv" if path is None else path.suffix.lower()
     if kind == ".csv":

@@ -32,7 +32,7 @@ class Plan:
         """Write the plan into the folder of the run; clusters are the groups of the rows that the search uses."""
         import numpy as np
 
-        from drbo.data.files import npy_bytes, write_file
+        from drbo.data.files.files import npy_bytes, write_file
 
         if clusters is not None:
             _, codes = np.unique(clusters, return_inverse=True)
@@ -43,7 +43,7 @@ class Plan:
     @classmethod
     def load(cls, folder: Path) -> "Plan | None":
         """Read the plan of a run; None: there is none."""
-        from drbo.data.files import MAX_TEXT_BYTES, read_bytes, read_json, refusing
+        from drbo.data.files.files import MAX_TEXT_BYTES, read_bytes, read_json, refusing
 
         path = folder / PLAN
         if not path.exists():
@@ -88,8 +88,8 @@ class Plan:
 
 
 def _read_clusters(path: Path) -> Any:
-    from drbo.data.files import read_bytes, read_npy, refusing
-    from drbo.data.packed import MAX_INPUT
+    from drbo.data.files.files import read_bytes, read_npy, refusing
+    from drbo.data.files.packed import MAX_INPUT
 
     with refusing(path):
         return read_npy(io.BytesIO(read_bytes(path, MAX_INPUT)), f"{path}", kinds="i", limit=MAX_INPUT)

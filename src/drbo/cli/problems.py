@@ -11,7 +11,7 @@ from drbo.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from drbo.data.advice import Look
+    from drbo.data.checks.advice import Look
 
 SHOWN = 60  # problems
 NOTHING_LEFT = "Fewer than 2 columns can be used, so no graph can be learned from this table."
@@ -27,8 +27,8 @@ class TableProblemsError(DataError):
 
 def look(frame: "pd.DataFrame", options: Mapping[str, Any]) -> "Look":
     """Look at the variables of a table as a fit with these options would."""
-    from drbo.data.advice import look_at
-    from drbo.data.missing import table_policy
+    from drbo.data.checks.advice import look_at
+    from drbo.data.checks.missing import table_policy
 
     policies = {name: options[name] for name in ("on_constant", "on_collinear")}
     return look_at(_variables(frame, options), missing=table_policy(options["missing"]), **policies)
@@ -36,7 +36,7 @@ def look(frame: "pd.DataFrame", options: Mapping[str, Any]) -> "Look":
 
 def doubts(frame: "pd.DataFrame", options: Mapping[str, Any]) -> None:
     """Say which columns can be used but hardly are meant to be, and the command that solves it."""
-    from drbo.data.advice import look_at
+    from drbo.data.checks.advice import look_at
 
     found = look_at(_variables(frame, options), missing="keep", on_constant="drop", on_collinear="keep")
     if found.problems and not found.blocking:
@@ -66,7 +66,7 @@ def listed(found: "Look") -> list[str]:
 def solving_line(found: "Look") -> str:
     """Return the command of a fit, with the options that solve the problems of its table."""
     from drbo.cli.command_line import command_line
-    from drbo.data.types import as_list, listed, parsed_types
+    from drbo.data.checks.types import as_list, listed, parsed_types
 
     context = click.get_current_context()
     given = context.params

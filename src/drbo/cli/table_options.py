@@ -14,8 +14,8 @@ from drbo.progress import under_way
 if TYPE_CHECKING:
     import pandas as pd
 
-    from drbo.data.experiments import ExperimentColumn
-    from drbo.data.table import Table
+    from drbo.data.checks.experiments import ExperimentColumn
+    from drbo.data.statistics.table import Table
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -145,8 +145,8 @@ def file_options(command: F) -> F:
 
 def read_frame(path: Path, options: Mapping[str, Any], *, quiet: bool = False) -> "pd.DataFrame":
     """Read the table of a command that has :func:`file_options`, and say what was assumed."""
-    from drbo.data.read import read_table
-    from drbo.data.types import listed, parsed_types, selected, typed
+    from drbo.data.checks.types import listed, parsed_types, selected, typed
+    from drbo.data.reading.read import read_table
 
     words = {"separator": SEPARATOR_WORDS, "decimal": _DECIMAL_WORDS}
     marks = {name: known.get(options[name] or "", options[name]) for name, known in words.items()}
@@ -174,7 +174,7 @@ def checked_table(
 ) -> tuple["Table", tuple[str, ...]]:
     """Check the table of a command that has :func:`data_options`; also return the notes of the check."""
     from drbo.choices import Choices
-    from drbo.data.prepare import Preparation
+    from drbo.data.checks.prepare import Preparation
 
     policies = {name: options[name] for name in ("missing", "on_constant", "on_collinear")}
     parts = Choices(score=options.get("score", "auto")).counts_parts

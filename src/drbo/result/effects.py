@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.claims.resampling import Refit, Resampling
-from drbo.data.table import Table
+from drbo.arrays import Bools, Floats
+from drbo.claims.refits.resampling import Refit, Resampling
+from drbo.data.statistics.table import Table
 from drbo.deadline import OutOfTimeError, current
 from drbo.errors import DataError, TimeLimitError
-from drbo.graph import check_pdag, descendants
-from drbo.result.adjustment import member_dags, minimal_set, optimal_set, with_flips
+from drbo.graph.adjustment import member_dags, minimal_set, optimal_set, with_flips
+from drbo.graph.dag import check_pdag, descendants
 from drbo.result.slopes import Slopes
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 #: A DAG of the class and its transitive closure.
 Member = tuple[Bools, Bools]

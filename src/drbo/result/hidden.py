@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 import numpy as np
 
+from drbo.arrays import Bools
 from drbo.claims.ancestral import known_causes
 from drbo.claims.directions import Direction, EdgeDirection, Ground
 from drbo.claims.record import AncestralRecord, Claims
 from drbo.errors import DataError, ResultError
-from drbo.graph import topological_order
-from drbo.result import pag_files
-from drbo.result.pag_summary import summary
-from drbo.result.result import Bools, Result
-from drbo.search.ancestral.mag import ARROW, CIRCLE, NO_EDGE, TAIL, Mag, Marks
-from drbo.search.ancestral.pag import member_of, pag_of, visible
+from drbo.graph.dag import topological_order
+from drbo.graph.mag import ARROW, CIRCLE, NO_EDGE, TAIL, Mag, Marks
+from drbo.graph.pag import member_of, pag_of, visible
+from drbo.result.files import pag_files
+from drbo.result.result import Result
+from drbo.result.words.pag_summary import summary
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -217,7 +218,7 @@ class HiddenResult(Result):
         self.refuse("to_pgmpy()")
 
     def export(self, path: str | Path, *, as_class: bool = False) -> Path:
-        """Write the PAG in the format given by the file extension; see :mod:`drbo.result.pag_files`."""
+        """Write the PAG in the format given by the file extension; see :mod:`drbo.result.files.pag_files`."""
         del as_class  # a PAG is a class
         return pag_files.hand_over(path, self)
 

@@ -4,18 +4,15 @@ from abc import ABC, abstractmethod
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import chdtrc, fdtrc
 
-from drbo.claims.kci import kci_test
-from drbo.data.table import Table
+from drbo.arrays import Bools, Floats, Indices
+from drbo.claims.answer.kci import kci_test
+from drbo.data.statistics.table import Table
 from drbo.deadline import current
 from drbo.errors import SettingsError
-from drbo.graph import descendants
+from drbo.graph.dag import descendants
 from drbo.scores.discrete import configurations, level_codes
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 Kind = Literal["gaussian", "g-test", "kci"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -34,7 +31,7 @@ class Independence(ABC):
         self.n_columns = n_columns
         self._known: dict[tuple[int, bytes], Floats] = {}
 
-    def __call__(self, x: int, others: npt.NDArray[np.intp], given: npt.NDArray[np.intp]) -> Floats:
+    def __call__(self, x: int, others: Indices, given: Indices) -> Floats:
         """Return the p-values of x against each of the others, given the rest."""
         key = (x, np.sort(given).astype(np.int32).tobytes())
         known = self._known.get(key)
@@ -48,7 +45,7 @@ class Independence(ABC):
         return known[others]
 
     @abstractmethod
-    def _p_values(self, x: int, others: npt.NDArray[np.intp], given: npt.NDArray[np.intp]) -> Floats: ...
+    def _p_values(self, x: int, others: Indices, given: Indices) -> Floats: ...
 
 
 class _Gaussian(Independence):
@@ -74,7 +71,7 @@ class _Gaussian(Independence):
         ends = np.cumsum([block.shape[1] for block in blocks])
         self.places = [np.arange(end - block.shape[1], end) for end, block in zip(ends, blocks, strict=True)]
 
-    def _p_values(self, x: int, others: npt.NDArray[np.intp], given: npt.NDArray[np.intp]) -> Floats:
+    def _p_values(self, x: int, others: Indices, given: Indices) -> Floats:
         inner = np.concatenate([self.places[j] for j in given]) if len(given) else np.empty(0, dtype=np.intp)
         rest = self.correlation
         if len(inner):
@@ -82,7 +79,7 @@ class _Gaussian(Independence):
             rest = rest - rest[:, inner] @ np.linalg.solve(block, rest[inner])
         return np.array([self._p_value(rest, self.places[x], self.places[y], len(inner)) for y in others])
 
-    def _p_value(self, rest: Floats, x: npt.NDArray[np.intp], y: npt.NDArray[np.intp], k: int) -> float:
+    def _p_value(self, rest: Floats, x: Indices, y: Indices, k: int) -> float:
         if min(rest[x, x].min(), rest[y, y].min()) < 10 * COLLINEAR:
             return 1.0  # z determines one of the two
         if len(x) == len(y) == 1:
@@ -103,12 +100,12 @@ class _GTest(Independence):
         super().__init__(table.n_columns)
         self.codes, self.cardinalities = level_codes(table, "the G-test")
 
-    def _p_values(self, x: int, others: npt.NDArray[np.intp], given: npt.NDArray[np.intp]) -> Floats:
+    def _p_values(self, x: int, others: Indices, given: Indices) -> Floats:
         strata, _ = configurations(self.codes[given], self.cardinalities[given])
         strata = np.unique(strata, return_inverse=True)[1].ravel()
         return np.array([self._p_value(strata, x, int(y)) for y in others])
 
-    def _p_value(self, strata: npt.NDArray[np.intp], x: int, y: int) -> float:
+    def _p_value(self, strata: Indices, x: int, y: int) -> float:
         k, a, b = int(strata.max()) + 1, int(self.cardinalities[x]), int(self.cardinalities[y])
         cells = np.bincount((strata * a + self.codes[x]) * b + self.codes[y], minlength=k * a * b)
         counts = cells.reshape(k, a, b).astype(np.float64)
@@ -128,7 +125,7 @@ class _Kernel(Independence):
         rows = np.random.default_rng(0).permutation(table.n_rows)[:KCI_ROWS]
         self.values = table.values[np.sort(rows)]
 
-    def _p_values(self, x: int, others: npt.NDArray[np.intp], given: npt.NDArray[np.intp]) -> Floats:
+    def _p_values(self, x: int, others: Indices, given: Indices) -> Floats:
         z = self.values[:, given] if len(given) else None
         return np.array([kci_test(self.values[:, x], self.values[:, y], z) for y in others])
 
@@ -154,7 +151,7 @@ def independence_test(kind: str, table: Table) -> Independence:
     return _Gaussian(table) if kind == "gaussian" else _Kernel(table)
 
 
-def markov_claims(dag: Bools) -> list[tuple[int, npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+def markov_claims(dag: Bools) -> list[tuple[int, Indices, Indices]]:
     """Return for each node (node, others, parents): by the local Markov property it is independent of the others.
 
     The others are its non-descendants without its parents; nodes without others are left out.

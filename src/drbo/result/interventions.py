@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.table import Table
+from drbo.arrays import Bools, Floats, Indices
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError, name_hint
-from drbo.graph import check_pdag, descendants
-from drbo.result.adjustment import member_dags, optimal_set, with_flips
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+from drbo.graph.adjustment import member_dags, optimal_set, with_flips
+from drbo.graph.dag import check_pdag, descendants
 
 #: Resamples of the rows behind an interval, and its percentiles.
 RESAMPLES, TAILS = 400, (2.5, 97.5)
@@ -119,7 +117,7 @@ def probabilities(
 
 
 def _standardised(
-    strata: npt.NDArray[np.intp], alike: Bools, outcomes: Floats, weights: Floats, rng: np.random.Generator
+    strata: Indices, alike: Bools, outcomes: Floats, weights: Floats, rng: np.random.Generator
 ) -> tuple[Floats, Floats, float]:
     """Return the standardised distribution, those of resamples, and the share of rows with a counterpart."""
     n_strata, n_levels = int(strata.max()) + 1, outcomes.shape[1]
@@ -142,7 +140,7 @@ def _weighed(cells: Floats) -> tuple[Floats, Floats]:
     return (weight[:, :, None] * shares).sum(axis=1) / covered[:, None], covered / size.sum(axis=1)
 
 
-def _strata(table: Table, columns: list[int], source: str) -> npt.NDArray[np.intp]:
+def _strata(table: Table, columns: list[int], source: str) -> Indices:
     for k in columns:
         if table.levels[k] is None:
             raise DataError(

@@ -15,16 +15,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import false_discovery_control
 
-from drbo.claims.auto import choose_score
-from drbo.data.check import check_table
-from drbo.data.frames import as_frame
-from drbo.data.groups import one_left_out
-from drbo.data.names import check_names
-from drbo.data.prepare import Preparation
-from drbo.data.table import Table
+from drbo.arrays import Bools, Floats, Indices
+from drbo.choice.auto import choose_score
+from drbo.data.checks.check import check_table
+from drbo.data.checks.groups import one_left_out
+from drbo.data.checks.prepare import Preparation
+from drbo.data.files.names import check_names
+from drbo.data.reading.frames import as_frame
+from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, OutOfTimeError, current
 from drbo.errors import DataError, SettingsError
-from drbo.graph import check_pdag, cpdag_to_dag, dag_to_cpdag, markov_equivalent
+from drbo.graph.dag import check_pdag, cpdag_to_dag, dag_to_cpdag, markov_equivalent
 from drbo.result.independence import KCI_ROWS, Independence, independence_test, markov_p_values
 from drbo.result.judgement import LEAST, LEVEL, PENALTIES, Judgement
 from drbo.scores.bge import BGe
@@ -38,8 +39,6 @@ from drbo.settings import Settings
 if TYPE_CHECKING:
     import pandas as pd
 
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 #: Permuted graphs that are tested, where nothing is said: as many as take seconds.
 PERMUTATIONS = {"gaussian": 200, "g-test": 100, "kci": 20}
@@ -254,7 +253,7 @@ def _tested(test: Independence, dag: Bools, names: tuple[str, ...], n: int, rng:
     """Test what the graph claims, and what it claims with its nodes permuted."""
     p_values = markov_p_values(test, dag)
 
-    def permuted(order: npt.NDArray[np.intp]) -> tuple[Floats, bool]:
+    def permuted(order: Indices) -> tuple[Floats, bool]:
         moved = dag[np.ix_(order, order)]
         return markov_p_values(test, moved), markov_equivalent(dag, moved)
 
@@ -289,7 +288,7 @@ def violations(
 
 def permutations(
     p_values: Floats,
-    permuted: Callable[[npt.NDArray[np.intp]], tuple[Floats, bool]],
+    permuted: Callable[[Indices], tuple[Floats, bool]],
     d: int,
     n: int,
     rng: np.random.Generator,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from drbo.arrays import Bools, Floats
 from drbo.claims.next_experiment import (
     LEAST_GAIN,
     Left,
@@ -19,11 +20,11 @@ from drbo.claims.next_experiment import (
     information_per_row,
     rows_needed,
 )
-from drbo.claims.orientations import Bools, Floats, Ways, ways_left
+from drbo.claims.orientations import Ways, ways_left
 from drbo.errors import SettingsError
-from drbo.graph import cpdag_to_dag, meek_closure
+from drbo.graph.dag import cpdag_to_dag, meek_closure
 from drbo.result.on_data import drawn_classes
-from drbo.result.ranked_experiments import Edge, NextExperiment, NextExperiments
+from drbo.result.words.ranked_experiments import Edge, NextExperiment, NextExperiments
 
 if TYPE_CHECKING:
     from drbo.result.result import Result

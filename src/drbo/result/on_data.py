@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from drbo.arrays import Bools
 from drbo.claims.experiments import class_of, experiment_record
-from drbo.claims.graph_draws import drawn_dags
+from drbo.claims.probabilities.graph_draws import drawn_dags
 from drbo.constraints import Constraints
-from drbo.data.canonical import Canonical
-from drbo.data.frames import as_frame
-from drbo.data.prepare import Preparation
+from drbo.data.checks.prepare import Preparation
+from drbo.data.reading.frames import as_frame
+from drbo.data.statistics.canonical import Canonical
 from drbo.errors import DataError
-from drbo.graph import BoolMatrix, check_dag
+from drbo.graph.dag import check_dag
 from drbo.result import effects, interventions, judge, pag_effects
 from drbo.result.judgement import Judgement
 from drbo.result.pag_judge import judge_mag
@@ -26,7 +27,7 @@ from drbo.settings import Settings
 if TYPE_CHECKING:
     import pandas as pd
 
-    from drbo.data.table import Table
+    from drbo.data.statistics.table import Table
     from drbo.result.hidden import HiddenResult
     from drbo.result.result import Result
 
@@ -56,13 +57,13 @@ def _evaluator(result: "Result", X: Any, score: Any = None) -> tuple[Evaluator, 
     return Evaluator(made, Settings()), job
 
 
-def drawn_classes(result: "Result", X: Any, count: int) -> tuple[list[tuple[float, BoolMatrix]], str]:
+def drawn_classes(result: "Result", X: Any, count: int) -> tuple[list[tuple[float, Bools]], str]:
     """Return the shares and classes of graphs drawn from the posterior on a table, and how they were drawn."""
     evaluator, job = _evaluator(result, X)
     given = Constraints.of(result.knowledge, result.names)
     limits, best = given.permuted(job.columns), result.dag[np.ix_(job.columns, job.columns)]
     draws = drawn_dags(evaluator, limits, best, result.settings.get("expected_parents"), count, result.seed)
-    classes, shares = dict[bytes, BoolMatrix](), dict[bytes, float]()
+    classes, shares = dict[bytes, Bools](), dict[bytes, float]()
     for share, dag in zip(draws.shares.tolist(), draws.dags, strict=True):
         graph = class_of(job.restored(dag), given, experiment_record(evaluator.score, job.table, dag))
         key = graph.tobytes()
@@ -96,7 +97,7 @@ def _warn_if_seen(result: "Result", X: Any) -> None:
 
 
 def effects_of(
-    result: "Result", answer: BoolMatrix, X: Any, source: str | None, target: str | None, missing: str
+    result: "Result", answer: Bools, X: Any, source: str | None, target: str | None, missing: str
 ) -> effects.Effects:
     """Estimate the effects of a source on a target, or of all columns, in the graphs of a class."""
     table, basis = _rows(result, X, missing)
@@ -138,7 +139,7 @@ def pag_effects_of(
 
 
 def probabilities_of(
-    result: "Result", answer: BoolMatrix, X: Any, do: tuple[str, str], target: str, missing: str
+    result: "Result", answer: Bools, X: Any, do: tuple[str, str], target: str, missing: str
 ) -> interventions.Probabilities:
     """Return the distribution of a column if another one were set to a level, in the graphs of a class."""
     table, basis = _rows(result, X, missing)
@@ -153,7 +154,7 @@ def _rows(result: "Result", X: Any, missing: str) -> tuple["Table", str]:
     return _table(result, frame, missing).control_rows, effects.SEEN if has_seen(result, frame) else effects.HELD_OUT
 
 
-def _assumed(result: "Result") -> BoolMatrix:
+def _assumed(result: "Result") -> Bools:
     """Return the arrows of the graph whose direction is only assumed."""
     found = np.zeros_like(result.dag)
     found[result.dag] = [one.direction == "assumed" for one in result.directions]

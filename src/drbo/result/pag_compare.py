@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools
 from drbo.errors import DataError
-from drbo.graph import check_dag
-from drbo.result.export import printable
+from drbo.graph.dag import check_dag
+from drbo.graph.mag import ARROW, NO_EDGE, TAIL, Marks, hide
+from drbo.graph.pag import pag_of
+from drbo.result.files.export import printable
 from drbo.result.hidden import MARK_NAMES
-from drbo.result.pag_summary import sign_of
-from drbo.search.ancestral.mag import ARROW, NO_EDGE, TAIL, Marks, hide
-from drbo.search.ancestral.pag import pag_of
+from drbo.result.words.pag_summary import sign_of
 
-Bools = npt.NDArray[np.bool_]
 Pairs = tuple[tuple[int, int], ...]
 
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from drbo.claims.resampling import Refit
-from drbo.data.table import Table
+from drbo.arrays import Bools
+from drbo.claims.refits.resampling import Refit
+from drbo.data.statistics.table import Table
+from drbo.graph.mag import Mag, Marks
+from drbo.graph.pag_adjustment import adjustment
 from drbo.result.effects import NORMAL_95, TAILS, column_pairs, resampled_graphs
-from drbo.result.export import printable
-from drbo.result.pag_adjustment import adjustment
+from drbo.result.files.export import printable
 from drbo.result.slopes import Slopes
-from drbo.search.ancestral.mag import Bools, Mag, Marks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +129,7 @@ def pag_effects(
 
     Examples
     --------
-    >>> from drbo.search.ancestral.pag import pag_of
+    >>> from drbo.graph.pag import pag_of
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(500, 4))
     >>> x[:, 2] += x[:, 0] + x[:, 1]

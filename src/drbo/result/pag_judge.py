@@ -9,14 +9,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from drbo.data.groups import one_left_out
-from drbo.data.prepare import Preparation
-from drbo.data.table import Table
+from drbo.arrays import Bools, Floats, Indices
+from drbo.data.checks.groups import one_left_out
+from drbo.data.checks.prepare import Preparation
+from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, OutOfTimeError, current
 from drbo.errors import SettingsError
-from drbo.graph import descendants
+from drbo.graph.dag import descendants
+from drbo.graph.mag import Mag
+from drbo.graph.pag import pag_of
 from drbo.result.independence import Independence, independence_test
 from drbo.result.judge import (
     PERMUTATIONS,
@@ -34,11 +36,7 @@ from drbo.result.judgement import PENALTIES, Judgement
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.scores.registry import build_score
-from drbo.search.ancestral.mag import Bools, Mag
-from drbo.search.ancestral.pag import pag_of
 from drbo.search.ancestral.ricf import DistrictScores
-
-Floats = npt.NDArray[np.float64]
 
 
 def judge_mag(
@@ -170,7 +168,7 @@ def _tested(test: Independence, graph: Mag, names: tuple[str, ...], n: int, rng:
     def claimed(i: int, j: int) -> list[int]:
         return separator(graph, i, j)
 
-    def permuted(order: npt.NDArray[np.intp]) -> tuple[Floats, bool]:
+    def permuted(order: Indices) -> tuple[Floats, bool]:
         place = np.ix_(order, order)
         moved = Mag(graph.directed[place], graph.bidirected[place])
         return pair_p_values(test, moved), bool((pag_of(moved) == pag).all())

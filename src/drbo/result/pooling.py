@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.claims.confidence import Confidence
+from drbo.claims.refits.confidence import Confidence
 from drbo.errors import ResultError
+from drbo.graph.mag import ARROW, CIRCLE, TAIL
 from drbo.result.hidden import HiddenResult
 from drbo.result.result import Result
-from drbo.search.ancestral.mag import ARROW, CIRCLE, TAIL
 
 
 def pooled(results: Sequence[Result], kind: str, seed: int, asked: int = 0) -> Result:

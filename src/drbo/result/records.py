@@ -6,16 +6,16 @@ from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Floats, Ints
 from drbo.claims.record import Graph, Stored, Vector
-from drbo.data.facts import Audit
+from drbo.data.checks.facts import Audit
 from drbo.errors import ResultError
 from drbo.knowledge import Knowledge
 from drbo.search.outcome import Fidelity
 
-Counts = Annotated[npt.NDArray[np.int64], Stored("t", "<i8")]
-Series = Annotated[npt.NDArray[np.float64], Stored("t", "<f8")]
+Counts = Annotated[Ints, Stored("t", "<i8")]
+Series = Annotated[Floats, Stored("t", "<f8")]
 
 
 @dataclass(frozen=True, kw_only=True)

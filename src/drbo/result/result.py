@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from drbo.claims.confidence import Confidence
+from drbo.arrays import Bools, Floats, Ints
 from drbo.claims.directions import EdgeDirection
 from drbo.claims.experiments import class_of
 from drbo.claims.record import Claims, EdgeValues, Graph, Margins, Proof, RankedClass
+from drbo.claims.refits.confidence import Confidence
 from drbo.constraints import Constraints
-from drbo.data.names import check_names
+from drbo.data.files.names import check_names
 from drbo.errors import DataError, KnowledgeError, ResultError
-from drbo.graph import check_dag, dag_to_cpdag
+from drbo.graph.dag import check_dag, dag_to_cpdag
 from drbo.knowledge import Knowledge
-from drbo.result import edge_list, export, handover, on_data
+from drbo.result import on_data
+from drbo.result.files import export, handover
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, settled, was_cut_short
-from drbo.result.summary import summary
+from drbo.result.words import edge_list
+from drbo.result.words.summary import summary
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -32,9 +35,7 @@ if TYPE_CHECKING:
     from drbo.result.effects import Effects
     from drbo.result.interventions import Probabilities
     from drbo.result.judgement import Judgement
-    from drbo.result.ranked_experiments import NextExperiments
-
-Bools = npt.NDArray[np.bool_]
+    from drbo.result.words.ranked_experiments import NextExperiments
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -167,7 +168,7 @@ class Result:
         return self.claims.margins
 
     @property
-    def posterior(self) -> npt.NDArray[np.float64] | None:
+    def posterior(self) -> Floats | None:
         """(d, d) probability of each edge under the score, if it is a log evidence.
 
         Directions in it rest on the assumptions of the score: see ``p_link``, and :meth:`edges` for directions.
@@ -175,7 +176,7 @@ class Result:
         return self.claims.posterior
 
     @property
-    def p_link(self) -> npt.NDArray[np.float64] | None:
+    def p_link(self) -> Floats | None:
         """(d, d) probability that two columns are linked in either direction, for scores that are a log evidence."""
         return None if self.posterior is None else np.clip(self.posterior + self.posterior.T, 0.0, 1.0)
 
@@ -284,7 +285,7 @@ class Result:
         return [{"direction": one.direction, "ground": one.ground} for one in self.directions]
 
     @property
-    def causal_matrix(self) -> npt.NDArray[np.int64]:
+    def causal_matrix(self) -> Ints:
         """``dag`` in the format of gCastle: an array of 0 and 1, row -> column."""
         return self.dag.astype(np.int64)
 
@@ -297,7 +298,7 @@ class Result:
         return handover.to_pgmpy(self.dag, self.names, self._marks)
 
     def export(self, path: str | Path, *, as_class: bool = False) -> Path:
-        """Write the graph in the format given by the file extension; see :mod:`drbo.result.handover`.
+        """Write the graph in the format given by the file extension; see :mod:`drbo.result.files.handover`.
 
         Most say what the direction of each edge rests on. ``as_class`` writes the equivalence class instead of ``dag``.
         """
@@ -306,20 +307,20 @@ class Result:
         return handover.hand_over(path, self.dag, self.names, self.weights, self._marks)
 
     def plot(self, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes | None":
-        """Draw the graph: an SVG file, or with matplotlib (:func:`drbo.result.plot.draw`), which returns the axes."""
-        from drbo.result.svg import picture
+        """Draw the graph: an SVG file, or with :func:`matplotlib <drbo.result.pictures.plot.draw>`; return the axes."""
+        from drbo.result.pictures.svg import picture
 
         return picture(self, path, ax)
 
     def plot_trace(self, path: str | Path | None = None) -> "Axes":
-        """Draw the best score against the evaluations; see :func:`drbo.result.plot.plot_trace`."""
-        from drbo.result.svg import plots
+        """Draw the best score against the evaluations; see :func:`drbo.result.pictures.plot.plot_trace`."""
+        from drbo.result.pictures.svg import plots
 
         return cast("Axes", plots().plot_trace(self, path=path))
 
     def plot_compare(self, truth: npt.ArrayLike, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes":
-        """Draw correct, missing, extra and reversed edges; see :func:`drbo.result.plot.plot_compare`."""
-        from drbo.result.svg import plots
+        """Draw correct, missing, extra and reversed edges; see :func:`drbo.result.pictures.plot.plot_compare`."""
+        from drbo.result.pictures.svg import plots
 
         return cast("Axes", plots().plot_compare(self, truth, path=path, ax=ax))
 
@@ -382,13 +383,13 @@ class Result:
         ...     Result.load(one.save(folder)).score == 1 / 3
         True
         """
-        from drbo.result.storage import save
+        from drbo.result.files.storage import save
 
         return save(self, Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path) -> "Result":
         """Read a result written by :meth:`save`; other content raises a ResultError, and nothing is unpickled."""
-        from drbo.result.storage import load
+        from drbo.result.files.storage import load
 
         return load(Path(folder))

@@ -1,13 +1,11 @@
 """Slopes of linear regressions on numeric and categorical columns, from means and covariances."""
 
 import numpy as np
-import numpy.typing as npt
 
-from drbo.data.moments import moments
-from drbo.data.table import Table
+from drbo.arrays import Floats
+from drbo.data.statistics.moments import moments
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError
-
-Floats = npt.NDArray[np.float64]
 
 
 class Slopes:

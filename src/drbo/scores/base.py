@@ -11,14 +11,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.table import Table
+from drbo.arrays import Bools, Floats, Indices
+from drbo.data.statistics.table import Table
 from drbo.deadline import current
 from drbo.errors import ScoreError
 from drbo.scores.families import Families
 from drbo.scores.options import checked_gamma, checked_penalty, checked_prior, checked_strength, checked_targets
 from drbo.scores.sums import sum_nodes
-
-Floats = npt.NDArray[np.float64]
 
 #: Weight of ln d per edge (Foygel & Drton 2010). With 0.5 every score whose edges are not tested after the search finds
 #: at most half an edge, on average, among 20 independent columns (benchmarks/studies/false_edges.py).
@@ -158,11 +157,11 @@ class Score:
                     hint="use score='auto' or 'mixed', or encode the column as numbers yourself",
                 )
 
-    def local(self, families: Families) -> npt.NDArray[np.float64]:
+    def local(self, families: Families) -> Floats:
         """Return the local values of a batch of families."""
         return self._one_by_one(families, np.arange(self._n_table_rows) if self.takes_rows else None)
 
-    def _one_by_one(self, families: Families, rows: npt.NDArray[np.intp] | None) -> npt.NDArray[np.float64]:
+    def _one_by_one(self, families: Families, rows: Indices | None) -> Floats:
         values, deadline = np.empty(len(families)), current()
         one: Callable[..., float] = self.local_one
         if rows is not None:
@@ -184,7 +183,7 @@ class Score:
         """Whether ``local_one`` can be told which rows to use."""
         return "rows" in inspect.signature(self.local_one).parameters
 
-    def credited(self, families: Families) -> npt.NDArray[np.bool_]:
+    def credited(self, families: Families) -> Bools:
         """Return which families (m,) may be credited for their parents: those with fewer parameters than rows.
 
         With more parameters than rows, every fit is perfect. ``score_equivalent`` refers to DAGs of credited families.
@@ -223,9 +222,7 @@ class Score:
         """Return the scores (...) of DAGs from the local values and prices (..., d) of their families."""
         return sum_nodes(self.share(local, price))
 
-    def share(
-        self, local: Floats, price: Floats, level: float | None = None, nodes: npt.NDArray[np.intp] | None = None
-    ) -> Floats:
+    def share(self, local: Floats, price: Floats, level: float | None = None, nodes: Indices | None = None) -> Floats:
         """Return the contribution of each family to an additive form of the score.
 
         The last axis is all nodes, or the given ``nodes``. A score that is not additive is maximised through
@@ -258,7 +255,7 @@ class _FewerRows(Score):
         self._whole = whole
         self._rows = np.sort(np.random.default_rng(0).permutation(whole._n_table_rows)[:count])
 
-    def local(self, families: Families) -> npt.NDArray[np.float64]:
+    def local(self, families: Families) -> Floats:
         return self._whole._one_by_one(families, self._rows)
 
 

@@ -7,14 +7,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from drbo.data.table import Table
-from drbo.data.units import unit_free
+from drbo.arrays import Floats, Indices
+from drbo.data.statistics.table import Table
+from drbo.data.statistics.units import unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import BATCH_BYTES, Score
 from drbo.scores.families import Families, row_groups
 from drbo.scores.linear import BicNV, effective_rows, group_moments
-
-Floats = npt.NDArray[np.float64]
 
 #: Least eigenvalue of the posterior scale matrix, scaled to a unit diagonal, that leaves its determinants any digits.
 LEAST_EIGENVALUE = 1e-13
@@ -127,7 +126,7 @@ class BGe(Score):
 
     def _set_prior(
         self,
-        groups: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.float64], npt.NDArray[np.float64]]],
+        groups: list[tuple[Indices, Floats, Floats]],
         alpha_mu: float,
         alpha_w: float | None,
         t: float | None,
@@ -155,7 +154,7 @@ class BGe(Score):
             self.groups.append(_unit_diagonal(self.t * np.eye(d) + scatter + weight * np.outer(mean, mean)))
             self.group_of[members] = number
 
-    def local(self, families: Families) -> npt.NDArray[np.float64]:
+    def local(self, families: Families) -> Floats:
         """Return the log evidence of each family."""
         values = np.empty(len(families))
         sizes = families.parents.sum(axis=1)
@@ -171,24 +170,24 @@ class BGe(Score):
 
     def evidence(
         self,
-        n: npt.NDArray[np.float64],  # (F,)
-        size: npt.NDArray[np.float64] | np.float64,  # (F,) number of parents
-        pivot: npt.NDArray[np.float64],  # (F,) ln |R_pa,i| - ln |R_pa|, R the posterior scale matrix
-        parents: npt.NDArray[np.float64],  # (F,) ln |R_pa|
-    ) -> npt.NDArray[np.float64]:
+        n: Floats,  # (F,)
+        size: Floats | np.float64,  # (F,) number of parents
+        pivot: Floats,  # (F,) ln |R_pa,i| - ln |R_pa|, R the posterior scale matrix
+        parents: Floats,  # (F,) ln |R_pa|
+    ) -> Floats:
         """Return the log evidence of families from log determinants (Kuipers et al. 2014)."""
         freedom = self.alpha_w - self.n_nodes + size + 1
         prior = (freedom + size) / 2 * np.log(self.t) + np.log(self.alpha_mu / (n + self.alpha_mu)) / 2
         constant = gammaln((n + freedom) / 2) - gammaln(freedom / 2) - n / 2 * np.log(np.pi)
-        value: npt.NDArray[np.float64] = prior + constant - (n + freedom) / 2 * pivot - parents / 2
+        value: Floats = prior + constant - (n + freedom) / 2 * pivot - parents / 2
         return value
 
-    def parameters(self, families: Families) -> npt.NDArray[np.intp]:
+    def parameters(self, families: Families) -> Indices:
         """Return one per edge: only a penalty above 1 is charged."""
         return families.sizes
 
 
-def _large_group(table: Table, standardize: bool) -> tuple[npt.NDArray[np.intp], Floats, Floats]:
+def _large_group(table: Table, standardize: bool) -> tuple[Indices, Floats, Floats]:
     """Return all nodes, their scatter and their means, from the moments of a large or summed table."""
     found = table.large_moments if table.totals is None else table.totals.moments
     if not standardize:
@@ -208,9 +207,9 @@ def check_not_constant(table: Table, score_name: str) -> None:
 
 
 def log_pivots(
-    matrix: npt.NDArray[np.float64],  # (d, d) positive definite
-    place: npt.NDArray[np.intp],  # (F, m) indices of rows and columns
-) -> npt.NDArray[np.float64]:
+    matrix: Floats,  # (d, d) positive definite
+    place: Indices,  # (F, m) indices of rows and columns
+) -> Floats:
     """Return the logs (F, m) of the squared Cholesky pivots of F submatrices.
 
     The sum of the last k is the log determinant of the last k variables given the ones before them.
@@ -224,7 +223,7 @@ def log_pivots(
     return pivots
 
 
-def _unit_diagonal(matrix: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _unit_diagonal(matrix: Floats) -> tuple[Floats, Floats]:
     """Return the logs of the diagonal and the matrix scaled to a unit diagonal, refused if it is singular."""
     scale = np.sqrt(np.diag(matrix))
     scaled = matrix / scale[:, None] / scale[None, :]

@@ -7,12 +7,10 @@ be added up. The functions are made orthonormal on the sample, so that no digits
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Floats, Indices
 from drbo.scores.outliers import far_out
 from drbo.scores.splines import LEAST_PART, knots_of, spline_functions
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +33,7 @@ class Curves:
         return cls(tuple(_Curve.of_sample(column, df) for column in rows.T))
 
     @property
-    def widths(self) -> npt.NDArray[np.intp]:
+    def widths(self) -> Indices:
         """Functions of each column (d,)."""
         return np.array([curve.mix.shape[1] for curve in self.columns], dtype=np.intp)
 
@@ -57,7 +55,7 @@ class _Curve:
     deviation: float
     knots: Floats  # (k,)
     centre: Floats  # (f,)
-    kept: npt.NDArray[np.intp]  # of all functions of these knots
+    kept: Indices  # of all functions of these knots
     mix: Floats  # (f, w)
 
     @classmethod

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from drbo.data.table import Table
+from drbo.arrays import Bools, Floats, Indices, Ints
+from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
@@ -41,7 +42,7 @@ class _CountScore(Score):
             times = None if table.weights is None else table.weights[rows]
             self.counted.append(merge_rows(codes[:, rows], self.cardinalities, times))
 
-    def local(self, families: Families) -> npt.NDArray[np.float64]:
+    def local(self, families: Families) -> Floats:
         """Return the log-likelihood or log evidence of each family."""
         values = np.empty(len(families))
         for row, node in enumerate(families.nodes.tolist()):
@@ -54,10 +55,10 @@ class _CountScore(Score):
 
     def _value(
         self,
-        cells: npt.NDArray[np.float64],  # how often each (parent configuration, level) that occurs does so
-        totals: npt.NDArray[np.float64],  # how often each parent configuration that occurs does so
+        cells: Floats,  # how often each (parent configuration, level) that occurs does so
+        totals: Floats,  # how often each parent configuration that occurs does so
         node: int,
-        parents: npt.NDArray[np.intp],
+        parents: Indices,
     ) -> float:
         raise NotImplementedError
 
@@ -89,10 +90,10 @@ class DiscreteBIC(_CountScore):
 
     def _value(
         self,
-        cells: npt.NDArray[np.float64],
-        totals: npt.NDArray[np.float64],
+        cells: Floats,
+        totals: Floats,
         node: int,
-        parents: npt.NDArray[np.intp],
+        parents: Indices,
     ) -> float:
         return _sum_x_log_x(cells) - _sum_x_log_x(totals)
 
@@ -141,20 +142,20 @@ class BDeu(_CountScore):
 
     def _value(
         self,
-        cells: npt.NDArray[np.float64],
-        totals: npt.NDArray[np.float64],
+        cells: Floats,
+        totals: Floats,
         node: int,
-        parents: npt.NDArray[np.intp],
+        parents: Indices,
     ) -> float:
         log_a = np.log(self.ess) - self._log_levels[parents].sum()  # a itself may underflow
         return float(_log_rising(cells, log_a - self._log_levels[node]).sum() - _log_rising(totals, log_a).sum())
 
-    def parameters(self, families: Families) -> npt.NDArray[np.intp]:
+    def parameters(self, families: Families) -> Indices:
         """Return one per edge: only a penalty above 1 is charged."""
         return families.sizes
 
 
-def level_codes(table: Table, score_name: str) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+def level_codes(table: Table, score_name: str) -> tuple[npt.NDArray[np.int32], Ints]:
     """Return the codes 0, 1, ... of every column as (d, n), and the number of levels of each column.
 
     A categorical column has the levels it declares; a numeric one those that occur.
@@ -183,8 +184,8 @@ def level_codes(table: Table, score_name: str) -> tuple[npt.NDArray[np.int32], n
 
 def configurations(
     columns: npt.NDArray[np.int32],  # (p, n) codes
-    cardinalities: npt.NDArray[np.int64],  # (p,)
-) -> tuple[npt.NDArray[np.int64], int]:
+    cardinalities: Ints,  # (p,)
+) -> tuple[Ints, int]:
     """Return one code per row, equal exactly for rows with equal codes, and a bound on the codes.
 
     The columns are the digits of a number with mixed radix; codes are renumbered before they would overflow.
@@ -201,9 +202,9 @@ def configurations(
 
 
 def configuration_counts(
-    parents: npt.NDArray[np.bool_],  # (m, d)
-    cardinalities: npt.NDArray[np.int64],
-) -> npt.NDArray[np.float64]:
+    parents: Bools,  # (m, d)
+    cardinalities: Ints,
+) -> Floats:
     """Return the product (m,) of the cardinalities of each parent set, exact up to a cap."""
     product = np.ones(len(parents))
     for cardinality in np.unique(cardinalities):
@@ -215,9 +216,9 @@ def configuration_counts(
 
 def merge_rows(
     codes: npt.NDArray[np.int32],  # (d, n)
-    cardinalities: npt.NDArray[np.int64],
-    times: npt.NDArray[np.float64] | None = None,  # (n,) how often each row counts
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64] | None]:
+    cardinalities: Ints,
+    times: Floats | None = None,  # (n,) how often each row counts
+) -> tuple[npt.NDArray[np.int32], Floats | None]:
     """Return the distinct rows and how often each occurs; the rows as they are, and None, where few are equal."""
     code, _ = configurations(codes, cardinalities)
     _, first, member, repeats = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
@@ -228,18 +229,18 @@ def merge_rows(
     return np.ascontiguousarray(codes[:, first]), repeats.astype(np.float64)
 
 
-def _renumber(code: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:
+def _renumber(code: Ints) -> tuple[Ints, int]:
     values, renumbered = np.unique(code, return_inverse=True)
     return renumbered.astype(np.int64), len(values)
 
 
 def _count(
-    code: npt.NDArray[np.int64],  # (u,) parent configuration of each row
+    code: Ints,  # (u,) parent configuration of each row
     span: int,
     levels: npt.NDArray[np.int32],  # (u,) level of the node
     cardinality: int,
-    repeats: npt.NDArray[np.float64] | None,
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    repeats: Floats | None,
+) -> tuple[Floats, Floats]:
     """Return the counts of all (configuration, level) and of all configurations that occur."""
     if span * cardinality > CODE_LIMIT:
         code, span = _renumber(code)
@@ -259,13 +260,13 @@ def _count(
     return cells, np.add.reduceat(cells, np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]])))
 
 
-def _sum_x_log_x(counts: npt.NDArray[np.float64]) -> float:
+def _sum_x_log_x(counts: Floats) -> float:
     more = counts[counts > 1]  # most configurations occur once when parents are many, and add nothing
     return float(more @ np.log(more))
 
 
-def _log_rising(counts: npt.NDArray[np.float64], log_a: float) -> npt.NDArray[np.float64]:
+def _log_rising(counts: Floats, log_a: float) -> Floats:
     """Return ``lnG(N + a) - lnG(a)`` for N >= 1, exact for any a: ``lnG(a) = lnG(1 + a) - ln a``."""
     a = np.exp(log_a)
-    rising: npt.NDArray[np.float64] = gammaln(counts + a) - gammaln(1 + a) + log_a
+    rising: Floats = gammaln(counts + a) - gammaln(1 + a) + log_a
     return rising

@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo import _core
-from drbo.data.table import Table
+from drbo.arrays import Ints
+from drbo.data.statistics.table import Table
 from drbo.scores.discrete import configuration_counts, level_codes, merge_rows
-from drbo.scores.experiments import ByExperiment, Changes, Ints
+from drbo.scores.experiments import ByExperiment, Changes
 from drbo.scores.families import Families
 from drbo.threads import crew
 
@@ -31,7 +32,7 @@ class ExperimentCounts(ByExperiment):
 
     Examples
     --------
-    >>> from drbo.data.experiments import Experiments
+    >>> from drbo.data.checks.experiments import Experiments
     >>> rng = np.random.default_rng(0)
     >>> watered = np.repeat([0, 1], 200)
     >>> wet = rng.random(400) < np.where(watered, 0.9, 0.3)

@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo import _core
-from drbo.data.moments import Moments, moments
-from drbo.data.table import Table
-from drbo.data.units import unit_free
+from drbo.arrays import Bools, Floats, Indices, Ints
+from drbo.data.statistics.moments import Moments, moments
+from drbo.data.statistics.table import Table
+from drbo.data.statistics.units import unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import EBIC_GAMMA, Score
 from drbo.scores.families import Families
@@ -16,10 +17,6 @@ from drbo.scores.linear import COLLINEAR_PIVOT, RESIDUAL_FLOOR
 from drbo.scores.outliers import winsorized
 from drbo.scores.splines import OUTER_KNOTS, checked_df, natural_spline
 from drbo.threads import crew
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
 
 #: What may happen to a node in an experiment, as the compiled kernel takes it.
 SHARED, FREE, SOFT, HARD = range(4)
@@ -115,7 +112,7 @@ class ExperimentBIC(ByExperiment):
 
     Examples
     --------
-    >>> from drbo.data.experiments import Experiments
+    >>> from drbo.data.checks.experiments import Experiments
     >>> rng = np.random.default_rng(0)
     >>> heated = np.repeat([0, 1], 100)
     >>> heat = rng.normal(size=200) + 3 * heated
@@ -160,7 +157,7 @@ class ExperimentBIC(ByExperiment):
         self._floors[: self.n_nodes] = np.maximum(steps**2 / 12 / variance[: self.n_nodes], RESIDUAL_FLOOR)
         self.gain = self.n_rows
 
-    def _expanded(self, table: Table) -> tuple[Floats, npt.NDArray[np.intp]]:
+    def _expanded(self, table: Table) -> tuple[Floats, Indices]:
         """Return the variables, functions of them (n, D), and the variable behind each of the last columns."""
         return table.values, np.arange(self.n_nodes)
 
@@ -178,11 +175,11 @@ class ExperimentBIC(ByExperiment):
         )  # fmt: skip
         return Changes(worth - self.n_rows[nodes] * self.log_variance[nodes], changed)
 
-    def charged(self, families: Families) -> npt.NDArray[np.intp]:
+    def charged(self, families: Families) -> Indices:
         """Return the weights of a regression, its intercept and its variance."""
         return np.asarray(families.parents[:, self.owner].sum(axis=1) + 2)
 
-    def parameters(self, families: Families) -> npt.NDArray[np.intp]:
+    def parameters(self, families: Families) -> Indices:
         """Return the number of parents: each has one weight, beside those of changed mechanisms."""
         return families.sizes
 
@@ -213,7 +210,7 @@ class ExperimentSplines(ExperimentBIC):
 
     Examples
     --------
-    >>> from drbo.data.experiments import Experiments
+    >>> from drbo.data.checks.experiments import Experiments
     >>> rng = np.random.default_rng(0)
     >>> heated = np.repeat([0, 1], 200)
     >>> heat = rng.normal(size=400) + 2 * heated
@@ -236,7 +233,7 @@ class ExperimentSplines(ExperimentBIC):
         self.df = checked_df(df)
         super().__init__(table, **options)
 
-    def _expanded(self, table: Table) -> tuple[Floats, npt.NDArray[np.intp]]:
+    def _expanded(self, table: Table) -> tuple[Floats, Indices]:
         codes = np.zeros(table.n_rows, dtype=np.intp) if table.experiments is None else table.experiments.codes
         parts, columns = [codes == code for code in np.unique(codes)], np.array(table.values)
         for rows in parts:
@@ -248,7 +245,7 @@ class ExperimentSplines(ExperimentBIC):
         owner = np.repeat(np.arange(table.n_columns), [basis.shape[1] for basis in bases])
         return np.hstack([columns, *(basis * table.n_rows**0.5 for basis in bases)]), owner
 
-    def parameters(self, families: Families) -> npt.NDArray[np.intp]:
+    def parameters(self, families: Families) -> Indices:
         """Return ``df`` per parent, as in ``splines``, beside those of changed mechanisms."""
         return self.df * families.sizes
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from drbo.arrays import Bools, Indices, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,11 +22,11 @@ class Families:
     2
     """
 
-    nodes: npt.NDArray[np.intp]  # (m,)
-    parents: npt.NDArray[np.bool_]  # (m, d); parents[r, i]: i is a parent of nodes[r]
+    nodes: Indices  # (m,)
+    parents: Bools  # (m, d); parents[r, i]: i is a parent of nodes[r]
 
     @classmethod
-    def from_dags(cls, dags: npt.NDArray[np.bool_]) -> "Families":
+    def from_dags(cls, dags: Bools) -> "Families":
         """Return the d families of each DAG, DAG after DAG; ``dags`` is (B, d, d)."""
         count, d, _ = dags.shape
         parents = np.array(dags.transpose(0, 2, 1), order="C").reshape(count * d, d)  # never a view of the graphs
@@ -45,9 +46,9 @@ class Families:
         return int(self.parents.shape[1])
 
     @property
-    def sizes(self) -> npt.NDArray[np.intp]:
+    def sizes(self) -> Indices:
         """The number of parents (m,) of each family."""
-        counts: npt.NDArray[np.intp] = self.parents.sum(axis=1)
+        counts: Indices = self.parents.sum(axis=1)
         return counts
 
     def __len__(self) -> int:
@@ -70,12 +71,12 @@ class Families:
         nodes = packed[:, :4].copy().view(">u4")[:, 0].astype(np.intp)
         return cls(nodes, np.unpackbits(packed[:, 4:], axis=1, count=n_nodes).astype(bool))
 
-    def flat(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+    def flat(self) -> tuple[Indices, Ints, Indices]:
         """Return the nodes (m,), where the parents of each begin (m + 1,), and the parents, as the core takes them."""
         starts = np.concatenate([[0], np.cumsum(self.sizes)])
         return np.ascontiguousarray(self.nodes), starts, np.ascontiguousarray(np.nonzero(self.parents)[1])
 
-    def padded(self, rows: npt.NDArray[np.intp], width: int) -> npt.NDArray[np.intp]:
+    def padded(self, rows: Indices, width: int) -> Indices:
         """Return (len(rows), width) parent indices; free places hold the dummies d, d + 1, ... by position."""
         index = np.broadcast_to(self.n_nodes + np.arange(width), (len(rows), width)).copy()
         row, parent = np.nonzero(self.parents[rows])
@@ -85,10 +86,10 @@ class Families:
 
 
 def row_groups(
-    targets: npt.NDArray[np.bool_] | None,  # (n, d)
+    targets: Bools | None,  # (n, d)
     n_rows: int,
     n_nodes: int,
-) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+) -> list[tuple[Indices, Indices]]:
     """Return the nodes that share their rows, with those rows, group by group."""
     if targets is None:
         return [(np.arange(n_nodes), np.arange(n_rows))]

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cython_lapack
+
+from drbo.arrays import Floats
 
 _Integer = ctypes.POINTER(ctypes.c_int)
 #: Which triangle, order, matrix, its leading dimension, result: the arguments of dpotrf and dpotri.
@@ -32,7 +33,7 @@ def _exported(name: str, arguments: list[Any]) -> Callable[..., None]:
 _POTRF, _POTRI, _POTRS = _exported("dpotrf", _MATRIX), _exported("dpotri", _MATRIX), _exported("dpotrs", _SOLVE)
 
 
-def _check(matrix: npt.NDArray[np.float64]) -> ctypes.c_int:
+def _check(matrix: Floats) -> ctypes.c_int:
     """Return the order of a matrix that LAPACK can work on in place."""
     if matrix.dtype != np.float64 or matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise TypeError("a square matrix of float64 is needed")
@@ -41,27 +42,27 @@ def _check(matrix: npt.NDArray[np.float64]) -> ctypes.c_int:
     return ctypes.c_int(len(matrix))
 
 
-def _in_place(function: Callable[..., None], matrix: npt.NDArray[np.float64]) -> int:
+def _in_place(function: Callable[..., None], matrix: Floats) -> int:
     order, result = _check(matrix), ctypes.c_int()
     # The lower triangle of rows is the upper one of columns, which LAPACK reads.
     function(b"U", order, matrix.ctypes.data_as(ctypes.c_void_p), order, result)
     return result.value
 
 
-def dpotrf(matrix: npt.NDArray[np.float64]) -> int:
+def dpotrf(matrix: Floats) -> int:
     """Replace the lower triangle of a symmetric matrix by its Cholesky factor; return 0 if there is one."""
     return _in_place(_POTRF, matrix)
 
 
-def dpotri(matrix: npt.NDArray[np.float64]) -> int:
+def dpotri(matrix: Floats) -> int:
     """Replace the Cholesky factor in the lower triangle by that of the inverse matrix; return 0 if there is one."""
     return _in_place(_POTRI, matrix)
 
 
 def dpotrs(
-    factor: npt.NDArray[np.float64],  # (n, n)
-    right: npt.NDArray[np.float64],  # (n, C)
-) -> npt.NDArray[np.float64]:
+    factor: Floats,  # (n, n)
+    right: Floats,  # (n, C)
+) -> Floats:
     """Return the inverse of the matrix whose Cholesky factor is in the lower triangle, times ``right``."""
     order, result = _check(factor), ctypes.c_int()
     found = np.array(right.T, dtype=np.float64, order="C")  # columns of LAPACK

@@ -7,16 +7,15 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo import _core
-from drbo.data.moments import Moments, complete_moments, moments
-from drbo.data.square import square
-from drbo.data.table import Table
+from drbo.arrays import Bools, Floats, Indices
+from drbo.data.statistics.moments import Moments, complete_moments, moments
+from drbo.data.statistics.square import square
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError, ScoreError
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
 from drbo.scores.sums import log_sum_exp, sum_nodes
 from drbo.threads import crew
-
-Floats = npt.NDArray[np.float64]
 
 #: Relative residual variance under which a fit counts as perfect: keeps ln MSE finite.
 RESIDUAL_FLOOR = 1e-12
@@ -25,9 +24,9 @@ COLLINEAR_PIVOT = 1e-11
 
 
 def residual_variances(
-    correlation: npt.NDArray[np.float64],  # (d, d)
+    correlation: Floats,  # (d, d)
     families: Families,
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Return the share of each node's variance that its parents leave unexplained.
 
     The last pivot of the Cholesky factor of the correlation matrix of (parents, node) is the residual variance.
@@ -39,7 +38,7 @@ def residual_variances(
     return np.clip(residual, RESIDUAL_FLOOR, 1.0)
 
 
-def _collinear_residual(correlation: npt.NDArray[np.float64], node: int, parents: npt.NDArray[np.bool_]) -> float:
+def _collinear_residual(correlation: Floats, node: int, parents: Bools) -> float:
     """Residual share when parents are (nearly) collinear: least squares in the space they span."""
     values, vectors = np.linalg.eigh(correlation[np.ix_(parents, parents)])
     kept = values > COLLINEAR_PIVOT * values[-1]
@@ -120,7 +119,7 @@ class BicNV(Score):
         score._set_groups([(np.arange(len(matrix)), (matrix + matrix.T) / 2)])
         return score
 
-    def _set_groups(self, groups: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]]) -> None:
+    def _set_groups(self, groups: list[tuple[Indices, Floats]]) -> None:
         """Keep, for each group of nodes that share their rows, the variances and the correlation matrix."""
         self.groups = []
         self.group_of = np.zeros(self.n_nodes, dtype=np.intp)
@@ -138,7 +137,7 @@ class BicNV(Score):
         self.gain = self.n_rows
         self.nested = bool((self.n_rows > self.n_nodes).all())  # with fewer rows a large parent set loses its credit
 
-    def local(self, families: Families) -> npt.NDArray[np.float64]:
+    def local(self, families: Families) -> Floats:
         """Return ``-ln MSE`` of each family."""
         values = np.empty(len(families))
         group_of_row = self.group_of[families.nodes]
@@ -156,12 +155,12 @@ class BicNV(Score):
         """Return what the parents are worth (m,), for families of one group of nodes."""
         return -np.log(residual_variances(self.groups[group][1], families))
 
-    def credited(self, families: Families) -> npt.NDArray[np.bool_]:
+    def credited(self, families: Families) -> Bools:
         """Return which families have at most n - 2 parents."""
-        few: npt.NDArray[np.bool_] = families.parents.sum(axis=1) < self.n_rows[families.nodes] - 1
+        few: Bools = families.parents.sum(axis=1) < self.n_rows[families.nodes] - 1
         return few
 
-    def parameters(self, families: Families) -> npt.NDArray[np.intp]:
+    def parameters(self, families: Families) -> Indices:
         """Return the number of parents: each has one weight."""
         return families.sizes
 
@@ -194,9 +193,7 @@ class BicEV(BicNV):
         total = float(self.n_rows.sum())
         return -total * log_sum_exp(np.log(self.n_rows / total) - local) + sum_nodes(price)
 
-    def share(
-        self, local: Floats, price: Floats, level: float | None = None, nodes: npt.NDArray[np.intp] | None = None
-    ) -> Floats:
+    def share(self, local: Floats, price: Floats, level: float | None = None, nodes: Indices | None = None) -> Floats:
         """Return the additive bound ``-(n / level) MSE_i + price``: with M the mean MSE, -ln M >= 1 - ln s - M / s."""
         if level is None:
             raise ValueError("an equal-variance score is additive only at a given level")
@@ -209,14 +206,14 @@ class BicEV(BicNV):
         return float((self.n_rows * np.exp(-local)).sum() / self.n_rows.sum())
 
 
-def group_moments(table: Table, values: npt.NDArray[np.float64], rows: npt.NDArray[np.intp]) -> Moments:
+def group_moments(table: Table, values: Floats, rows: Indices) -> Moments:
     """Return the moments of some rows of ``values``, which stand for those of a weighted or incomplete table."""
     if table.moments is not None and values is table.values and len(rows) == len(values):
         return table.moments  # EM takes its time: once is enough
     return moments(values[rows], None if table.weights is None else table.weights[rows])
 
 
-def effective_rows(found: Sequence[tuple[npt.NDArray[np.intp], Moments]]) -> npt.NDArray[np.float64]:
+def effective_rows(found: Sequence[tuple[Indices, Moments]]) -> Floats:
     """Return the number of rows (d,) behind each node, from the moments of the groups of nodes."""
     rows = np.zeros(sum(len(members) for members, _ in found))
     for members, part in found:
@@ -224,7 +221,7 @@ def effective_rows(found: Sequence[tuple[npt.NDArray[np.intp], Moments]]) -> npt
     return rows
 
 
-def _covariance(table: Table, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+def _covariance(table: Table, rows: Indices) -> Floats:
     """Return the covariance of some rows of a complete table."""
     if table.summed and len(rows) == table.n_rows:
         return table.large_moments.covariance
@@ -232,5 +229,5 @@ def _covariance(table: Table, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.floa
     if table.large:
         return complete_moments(values).covariance
     centred = values - values.mean(axis=0)
-    covariance: npt.NDArray[np.float64] = centred.T @ centred / len(values)
+    covariance: Floats = centred.T @ centred / len(values)
     return covariance

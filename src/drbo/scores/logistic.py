@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from drbo.data.table import Table
+from drbo.arrays import Floats, Indices
+from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError
 from drbo.scores.base import BATCH_BYTES, Score
 from drbo.scores.discrete import configurations, merge_rows
@@ -25,8 +26,6 @@ ROUNDING = 1e-14
 CHEAP_ROWS = 50_000
 MAX_STEPS = 100
 MAX_HALVINGS = 30
-
-Floats = npt.NDArray[np.float64]
 
 
 class LogisticBIC(Score):
@@ -82,7 +81,7 @@ class LogisticBIC(Score):
                 values[part] = maximised_likelihood(*problem(columns, repeats, families.nodes[part], parents))
         return values
 
-    def parameters(self, families: Families) -> npt.NDArray[np.intp]:
+    def parameters(self, families: Families) -> Indices:
         """Return the number of parents: each has one weight."""
         return families.sizes
 
@@ -165,8 +164,8 @@ def _likelihood(total: Floats, ones: Floats, predictor: Floats) -> Floats:
 def _tabled(
     columns: npt.NDArray[np.int32],  # (d, u)
     repeats: Floats | None,
-    nodes: npt.NDArray[np.intp],  # (F,)
-    parents: npt.NDArray[np.intp],  # (F, p)
+    nodes: Indices,  # (F,)
+    parents: Indices,  # (F, p)
 ) -> tuple[Floats, Floats, Floats]:
     """Return the design (1, 2^p, p + 1) of all parent configurations and their counts (F, 2^p): all, and of ones."""
     size = parents.shape[1]
@@ -181,8 +180,8 @@ def _tabled(
 def _listed(
     columns: npt.NDArray[np.int32],
     repeats: Floats | None,
-    nodes: npt.NDArray[np.intp],
-    parents: npt.NDArray[np.intp],
+    nodes: Indices,
+    parents: Indices,
 ) -> tuple[Floats, Floats, Floats]:
     """Return the design (F, u, p + 1) of the rows and their weights (F, u): all, and of ones."""
     weights = np.ones(columns.shape[1]) if repeats is None else repeats

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.table import Table
-from drbo.data.table_moments import TableMoments
+from drbo.arrays import Bools, Floats, Indices
+from drbo.data.statistics.table import Table
+from drbo.data.statistics.table_moments import TableMoments
 from drbo.errors import ScoreError
 from drbo.scores.base import Score
 from drbo.scores.bge import check_not_constant, log_pivots
@@ -23,8 +24,6 @@ LEAST_VARIANCE = 1e-13
 #: Rows times columns up to which a local score of the conditional Gaussian is cheap. With at most three parents it took
 #: 0.1 ms on one core with 500 rows and 8 columns, 0.2 ms with 500 and 50 or 2,000 and 20, 0.6 ms with 5,000 and 50.
 CHEAP_CELLS = 40_000
-
-Floats = npt.NDArray[np.float64]
 
 
 class DegenerateGaussian(Score):
@@ -113,10 +112,10 @@ class DegenerateGaussian(Score):
             values[rows] = -(log_variance[nodes] + log_pivots(correlation, place)[:, size:].sum(axis=1))
         return values
 
-    def credited(self, families: Families) -> npt.NDArray[np.bool_]:
+    def credited(self, families: Families) -> Bools:
         """Return which families have fewer columns, indicators counted, than rows."""
         columns = families.parents @ self._widths + self._widths[families.nodes]
-        few: npt.NDArray[np.bool_] = columns < self.n_rows[families.nodes]
+        few: Bools = columns < self.n_rows[families.nodes]
         return few
 
     def parameters(self, families: Families) -> npt.NDArray[Any]:
@@ -184,13 +183,13 @@ class ConditionalGaussian(Score):
         joint, given = place.ravel()[: len(families)], place.ravel()[len(families) :]
         return likelihood[joint] - likelihood[given]
 
-    def credited(self, families: Families) -> npt.NDArray[np.bool_]:
+    def credited(self, families: Families) -> Bools:
         """Return which families have fewer numeric columns than rows."""
         numbers = (families.parents & self._numeric).sum(axis=1)
-        few: npt.NDArray[np.bool_] = numbers + 1 < self.n_rows[families.nodes]
+        few: Bools = numbers + 1 < self.n_rows[families.nodes]
         return few
 
-    def _likelihood(self, group: int, members: npt.NDArray[np.bool_]) -> float:
+    def _likelihood(self, group: int, members: Bools) -> float:
         """Return the log-likelihood of a set of columns over the rows of a group."""
         scaled, codes, log_variance, correlation = self._groups[group]
         numeric, categorical = np.flatnonzero(members & self._numeric), np.flatnonzero(members & ~self._numeric)
@@ -225,7 +224,7 @@ class ConditionalGaussian(Score):
         return np.minimum(count, PARAMETER_CAP)
 
 
-def _indicator_columns(table: Table) -> tuple[Floats, npt.NDArray[np.intp]]:
+def _indicator_columns(table: Table) -> tuple[Floats, Indices]:
     """Return the columns (n, D) with categories as indicators, and the table's column that each comes from."""
     present = [None if levels is None else np.unique(table.values[:, j]) for j, levels in enumerate(table.levels)]
     widths = np.array([1 if levels is None else len(levels) - 1 for levels in present])
@@ -238,7 +237,7 @@ def _indicator_columns(table: Table) -> tuple[Floats, npt.NDArray[np.intp]]:
     return columns, owner
 
 
-def _check_width(widths: npt.NDArray[np.intp], names: Sequence[str]) -> None:
+def _check_width(widths: Indices, names: Sequence[str]) -> None:
     """Refuse more indicators than there is memory for."""
     if widths.sum() > MAX_COLUMNS:
         widest = int(np.argmax(widths))

@@ -3,16 +3,14 @@
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from drbo import _core
-from drbo.data.table import Table
+from drbo.arrays import Floats, Ints, Masks
+from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError
 from drbo.scores.families import Families, row_groups
 from drbo.scores.linear import COLLINEAR_PIVOT, RESIDUAL_FLOOR, BicNV
 from drbo.threads import crew
-
-Floats = npt.NDArray[np.float64]
 
 
 class BicNG(BicNV):
@@ -79,8 +77,8 @@ class BicNG(BicNV):
 
     def all_local(
         self,
-        possible: npt.NDArray[np.uint64],  # (d,) bit masks of the columns that may be parents
-        most: npt.NDArray[np.int64],  # (d,) parents
+        possible: Masks,  # (d,) bit masks of the columns that may be parents
+        most: Ints,  # (d,) parents
         threads: int,
     ) -> Floats:
         """Return the local values of all families, as in :class:`~drbo.search.exact.family_tables.FamilyTables`."""

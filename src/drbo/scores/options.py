@@ -5,9 +5,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats
 from drbo.errors import SettingsError
-
-Floats = npt.NDArray[np.float64]
 
 #: The largest penalty, and log-odds of an edge: with larger ones scores are no longer finite.
 LARGEST = 1e100
@@ -59,7 +58,7 @@ def checked_prior(prior: npt.ArrayLike | None, d: int) -> Floats | None:
     return matrix
 
 
-def checked_targets(targets: npt.ArrayLike | None, n: int, d: int) -> npt.NDArray[np.bool_] | None:
+def checked_targets(targets: npt.ArrayLike | None, n: int, d: int) -> Bools | None:
     """Return the cells (n, d) that experiments set; None: there are none."""
     if targets is None:
         return None

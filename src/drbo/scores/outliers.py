@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from drbo.arrays import Floats
 
 #: Values further than this many interquartile ranges outside the quartiles are "far out" (Tukey 1977).
 FAR_OUT = 3.0

@@ -7,10 +7,10 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from drbo.data.experiments import Experiments
-from drbo.data.table import Table
+from drbo.arrays import Bools, Floats, Indices
+from drbo.data.checks.experiments import Experiments
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError, DrboError, ScoreError, SettingsError
 from drbo.scores.base import Score
 from drbo.scores.families import Families
@@ -26,9 +26,9 @@ SCORES: dict[str, str] = {
     "bic-ng": "drbo.scores.nongaussian:BicNG",
     "bic-nv": "drbo.scores.linear:BicNV",
     "discrete-experiments": "drbo.scores.experiment_counts:ExperimentCounts",
-    "gp": "drbo.scores.gp:GpScore",
-    "gp-ev": "drbo.scores.gp_paper:GpEV",
-    "gp-nv": "drbo.scores.gp_paper:GpNV",
+    "gp": "drbo.scores.gp.gp:GpScore",
+    "gp-ev": "drbo.scores.gp.paper:GpEV",
+    "gp-nv": "drbo.scores.gp.paper:GpNV",
     "logistic": "drbo.scores.logistic:LogisticBIC",
     "mixed": "drbo.scores.mixed:DegenerateGaussian",
     "mixed-cg": "drbo.scores.mixed:ConditionalGaussian",
@@ -49,12 +49,12 @@ class _Wrapped(Score):
         self.evidence_scale = getattr(inner, "evidence_scale", None)
         self.cheap = getattr(inner, "cheap", False)
 
-    def local(self, families: Families) -> npt.NDArray[np.float64]:
+    def local(self, families: Families) -> Floats:
         if hasattr(self.inner, "local"):
             return np.asarray(self.inner.local(families), dtype=np.float64)
         return super().local(families)
 
-    def local_one(self, node: int, parents: tuple[int, ...], **rows: npt.NDArray[np.intp]) -> float:
+    def local_one(self, node: int, parents: tuple[int, ...], **rows: Indices) -> float:
         return float(self._one(node, parents, **rows))
 
     @property
@@ -185,7 +185,7 @@ def _check_rows(made: Any, table: Table) -> None:
         )
 
 
-def _set_cells(made: Any, table: Table, experiments: Experiments) -> npt.NDArray[np.bool_]:
+def _set_cells(made: Any, table: Table, experiments: Experiments) -> Bools:
     """Return the cells (n, d) that experiments set, for a score that leaves them out; others cannot be told apart."""
     name = getattr(made, "name", getattr(made, "__name__", type(made).__name__))
     hint = "use score='auto', which finds out what experiments change, or give hard targets for every experiment"

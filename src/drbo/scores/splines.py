@@ -5,16 +5,15 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.table import Table
-from drbo.data.table_moments import TableMoments
-from drbo.data.units import ranked, unit_free
+from drbo.arrays import Bools, Floats, Indices
+from drbo.data.statistics.table import Table
+from drbo.data.statistics.table_moments import TableMoments
+from drbo.data.statistics.units import ranked, unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
 from drbo.scores.linear import residual_variances
 from drbo.scores.outliers import winsorized
-
-Floats = npt.NDArray[np.float64]
 
 #: Range of ``df``.
 DF_RANGE = (1, 20)
@@ -67,7 +66,7 @@ def _bend(x: Floats, knot: float, last: float) -> Floats:
     return hinges
 
 
-def _orthonormal(covariance: Floats, owner: npt.NDArray[np.intp]) -> Floats:
+def _orthonormal(covariance: Floats, owner: Indices) -> Floats:
     """Return the Gram matrix once the functions of each owner are made orthonormal, each given those before it.
 
     What adds nothing, such as a rare value that is not in a resample, becomes independent of all.
@@ -104,7 +103,7 @@ class SplineScore(Score):
     (:func:`~drbo.scores.outliers.winsorized`): units do not matter. ``local`` is minus the log of the share of variance
     that the parents leave. A node with n - 1 or more parameters gets no credit for its parents.
 
-    What it cannot see is interaction: ``x_1 x_2`` is no sum of functions. :class:`~drbo.scores.gp.GpScore` can.
+    What it cannot see is interaction: ``x_1 x_2`` is no sum of functions. :class:`~drbo.scores.gp.gp.GpScore` can.
 
     Parameters
     ----------
@@ -134,7 +133,7 @@ class SplineScore(Score):
         super().__init__(table, **options)
         self._need_numbers(table)
         self.df = checked_df(df)
-        self.groups: list[tuple[npt.NDArray[np.intp], Floats]] = []
+        self.groups: list[tuple[Indices, Floats]] = []
         self.group_of = np.zeros(self.n_nodes, dtype=np.intp)
         if table.totals is None:
             self._add_rows(table)
@@ -192,14 +191,14 @@ class SplineScore(Score):
             values[rows] = -np.log(residual)
         return values
 
-    def credited(self, families: Families) -> npt.NDArray[np.bool_]:
+    def credited(self, families: Families) -> Bools:
         """Return which families have at most n - 2 basis functions."""
         functions = np.array([np.bincount(owner, minlength=self.n_nodes) for owner, _ in self.groups])
         count = (families.parents * functions[self.group_of[families.nodes]]).sum(axis=1)
-        few: npt.NDArray[np.bool_] = count < self.n_rows[families.nodes] - 1
+        few: Bools = count < self.n_rows[families.nodes] - 1
         return few
 
-    def parameters(self, families: Families) -> npt.NDArray[np.intp]:
+    def parameters(self, families: Families) -> Indices:
         """Return ``df`` per parent, also where its column has too few values for so many functions.
 
         Counting fewer would be too lenient.

@@ -5,9 +5,8 @@ would depend on how many candidates are scored at a time, and with them the rank
 """
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from drbo.arrays import Floats
 
 
 def sum_nodes(

@@ -1,12 +1,12 @@
 """Climbs over node orders: a node is moved to its best place while its parents come from listed families."""
 
 import numpy as np
-import numpy.typing as npt
 
 from drbo import _core
+from drbo.arrays import Bools, Floats, Indices, Ints, Masks
 
 
-def pack(parents: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
+def pack(parents: Bools) -> Masks:
     """Return parent sets (m, d) as 64-bit words (m, w); bit i % 64 of word i // 64 is node i.
 
     Examples
@@ -21,12 +21,12 @@ def pack(parents: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
 
 
 def climb(
-    order: npt.NDArray[np.int64],  # (d,) a start; node order[0] comes first
-    words: npt.NDArray[np.uint64],  # (m, w) parent sets, node by node, best share first
-    shares: npt.NDArray[np.float64],  # (m,)
-    starts: npt.NDArray[np.int64],  # (d + 1,) where each node's families begin
-    visits: npt.NDArray[np.int64],  # (d,) the order in which nodes are tried
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], float]:
+    order: Ints,  # (d,) a start; node order[0] comes first
+    words: Masks,  # (m, w) parent sets, node by node, best share first
+    shares: Floats,  # (m,)
+    starts: Ints,  # (d + 1,) where each node's families begin
+    visits: Ints,  # (d,) the order in which nodes are tried
+) -> tuple[Ints, Ints, float]:
     """Move nodes to their best places until none gains; return the order, each node's family and the sum of shares.
 
     A node that has no family inside its predecessors counts minus infinity.
@@ -48,21 +48,19 @@ class KnownFamilies:
 
     def __init__(
         self,
-        nodes: npt.NDArray[np.intp],  # (m,)
-        parents: npt.NDArray[np.bool_],  # (m, d)
-        shares: npt.NDArray[np.float64],  # (m,)
+        nodes: Indices,  # (m,)
+        parents: Bools,  # (m, d)
+        shares: Floats,  # (m,)
     ) -> None:
         rows = np.lexsort((-shares, nodes))
         self._parents, self._shares = parents[rows], shares[rows]
         self._words = pack(self._parents)
         self._starts = np.searchsorted(nodes[rows], np.arange(parents.shape[1] + 1))
 
-    def climb(
-        self, order: npt.NDArray[np.int64], visits: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], float]:
+    def climb(self, order: Ints, visits: Ints) -> tuple[Ints, Ints, float]:
         """Climb from an order; see :func:`climb`."""
         return climb(order, self._words, self._shares, self._starts, visits)
 
-    def dag(self, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def dag(self, chosen: Ints) -> Bools:
         """Return the DAG (d, d) made of each node's family at the end of a climb."""
         return np.ascontiguousarray(self._parents[chosen].T)

@@ -5,8 +5,8 @@ from contextlib import suppress
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats
 from drbo.constraints import Constraints
 from drbo.deadline import OutOfTimeError, no_deadline
 from drbo.errors import SettingsError
@@ -21,7 +21,7 @@ from drbo.search.recombine import EXACT_NODES, Recombiner
 from drbo.search.state import Fields, State, generator_state
 from drbo.settings import Settings
 
-Dags = npt.NDArray[np.bool_]  # (B, d, d)
+Dags = Bools  # (B, d, d)
 
 #: Iterations in a row that may propose nothing new before the search ends: everything in reach is known.
 EMPTY_ROUNDS = 25
@@ -69,7 +69,7 @@ class ProposalSearch(Search):
 
     Examples
     --------
-    >>> from drbo.data.table import Table
+    >>> from drbo.data.statistics.table import Table
     >>> from drbo.scores.linear import BicEV
     >>> from drbo.search.strategy import new_search
     >>> rng = np.random.default_rng(0)
@@ -87,7 +87,7 @@ class ProposalSearch(Search):
         constraints: Constraints,
         proposer: Proposer,
         rng: np.random.Generator,
-        start: npt.NDArray[np.bool_] | None = None,  # (d, d) a DAG that is scored first and improved from there
+        start: Bools | None = None,  # (d, d) a DAG that is scored first and improved from there
         screens: Sequence[Screen] = (),  # propose whole parent sets: the first one from the beginning, all in a stall
     ) -> None:
         super().__init__(evaluator, settings, constraints)
@@ -176,7 +176,7 @@ class ProposalSearch(Search):
         families, score, best = Families.from_dags(dags), self.evaluator.score, self.best.scores[0]
         price = score.family_price(families).reshape(dags.shape[:2])
 
-        def promise(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        def promise(values: Floats) -> Floats:
             scores = score.combine(values.reshape(price.shape), price)
             return np.repeat(np.where(scores > best, scores, -np.inf), dags.shape[1])
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats
 from drbo.search.state import State
 
 
@@ -13,9 +13,9 @@ from drbo.search.state import State
 class Evaluated:
     """DAGs with their true local scores and scores."""
 
-    dags: npt.NDArray[np.bool_]  # (B, d, d)
-    local: npt.NDArray[np.float64]  # (B, d)
-    scores: npt.NDArray[np.float64]  # (B,)
+    dags: Bools  # (B, d, d)
+    local: Floats  # (B, d)
+    scores: Floats  # (B,)
 
     def __len__(self) -> int:
         return len(self.dags)
@@ -38,7 +38,7 @@ class Progress:
     n_evals: int
     n_local: int
     best: float
-    best_dag: npt.NDArray[np.bool_]  # (d, d)
+    best_dag: Bools  # (d, d)
     limit: int | None = None  # evaluations that may be spent; None: they are not rationed
     proving: bool = False  # the search is over, and a proof of the optimum is under way
 

@@ -11,17 +11,14 @@ from math import comb
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats
 from drbo.constraints import Constraints
-from drbo.graph import descendants
+from drbo.graph.dag import descendants
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.search.evaluation.promotion import Promotion
 from drbo.search.outcome import Evaluated
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 #: The largest parent set that is taken from a ranking, and the most parents that are added to those of the best graph.
 MOST_PARENTS, MOST_ADDED = 6, 3

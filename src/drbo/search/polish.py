@@ -3,16 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats, Indices
 from drbo.constraints import Constraints
-from drbo.graph import descendants
+from drbo.graph.dag import descendants
 from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.promotion import Promotion
 from drbo.search.outcome import Evaluated
-
-Floats = npt.NDArray[np.float64]
 
 #: A move must gain more than this share of the score's size: rounding is no improvement.
 MIN_GAIN = 1e-12
@@ -24,8 +22,8 @@ MOVE_VALUES = 2**22
 class _Moves:
     """Single-edge moves: each changes the parents of one node, a reversal also those of a second."""
 
-    nodes: npt.NDArray[np.intp]  # (m, 2); the second is -1 where only one family changes
-    parents: npt.NDArray[np.bool_]  # (m, 2, d)
+    nodes: Indices  # (m, 2); the second is -1 where only one family changes
+    parents: Bools  # (m, 2, d)
 
 
 def polish(
@@ -90,7 +88,7 @@ def _best_neighbour(
     return Evaluated(dag[None], local[None], evaluator.scores(dag[None], local[None]))
 
 
-def _moves(dag: npt.NDArray[np.bool_], constraints: Constraints) -> _Moves:
+def _moves(dag: Bools, constraints: Constraints) -> _Moves:
     """List every addition, removal and reversal that keeps the DAG acyclic and within the knowledge."""
     d = len(dag)
     reach = descendants(dag)
@@ -121,9 +119,9 @@ def _scores_after(
     current: Evaluated,
     evaluator: Evaluator,
     moves: _Moves,
-    values: npt.NDArray[np.float64],  # (m, 2)
-    prices: npt.NDArray[np.float64],  # (m, 2)
-) -> npt.NDArray[np.float64]:
+    values: Floats,  # (m, 2)
+    prices: Floats,  # (m, 2)
+) -> Floats:
     """Return the score of the DAG after each move, exactly."""
     score, d = evaluator.score, current.local.shape[1]
     price = score.family_price(Families.from_dags(current.dags))

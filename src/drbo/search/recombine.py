@@ -1,9 +1,9 @@
 """Recombination: the best DAG all of whose families are already known; it costs no evaluation."""
 
 import numpy as np
-import numpy.typing as npt
 
-from drbo.graph import topological_order
+from drbo.arrays import Bools, Floats, Ints
+from drbo.graph.dag import topological_order
 from drbo.scores.families import Families
 from drbo.search import subset_dp
 from drbo.search.evaluation.evaluator import Evaluator
@@ -67,7 +67,7 @@ class Recombiner:
                 break
         return best
 
-    def _shares(self, level: float | None) -> npt.NDArray[np.float64]:
+    def _shares(self, level: float | None) -> Floats:
         return self.evaluator.score.share(self._local, self._price, level, self._nodes)
 
     def _refresh(self, incumbent: Evaluated) -> None:
@@ -88,7 +88,7 @@ class Recombiner:
             self._nodes, self._parents = self._nodes[kept], self._parents[kept]
             self._local, self._price, self._rows = self._local[kept], self._price[kept], self._rows[kept]
 
-    def _add(self, families: Families, local: npt.NDArray[np.float64], rows: npt.NDArray[np.int64]) -> None:
+    def _add(self, families: Families, local: Floats, rows: Ints) -> None:
         self._nodes = np.concatenate([self._nodes, families.nodes])
         self._parents = np.concatenate([self._parents, families.parents])
         self._local = np.concatenate([self._local, local])
@@ -105,18 +105,14 @@ class Recombiner:
             rows = np.array(list(map(place.__getitem__, families.keys())))
             self._add(families, incumbent.local[0][dropped], rows)
 
-    def _best_additive(
-        self, shares: npt.NDArray[np.float64], incumbent: npt.NDArray[np.bool_], rng: np.random.Generator
-    ) -> npt.NDArray[np.bool_]:
+    def _best_additive(self, shares: Floats, incumbent: Bools, rng: np.random.Generator) -> Bools:
         d = incumbent.shape[0]
         if d <= EXACT_NODES:
             masks = self._parents @ (1 << np.arange(d))
             return subset_dp.best_dag(d, self._nodes, masks, shares)
         return self._climbed(shares, np.array(topological_order(incumbent)), rng)
 
-    def _climbed(
-        self, shares: npt.NDArray[np.float64], order: npt.NDArray[np.int64], rng: np.random.Generator
-    ) -> npt.NDArray[np.bool_]:
+    def _climbed(self, shares: Floats, order: Ints, rng: np.random.Generator) -> Bools:
         families, d = KnownFamilies(self._nodes, self._parents, shares), len(order)
         best = families.climb(order, rng.permutation(d))
         for _ in range(RESTARTS):
@@ -125,7 +121,7 @@ class Recombiner:
         return families.dag(best[1])
 
 
-def _shuffled_part(order: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def _shuffled_part(order: Ints, rng: np.random.Generator) -> Ints:
     """Return the order with a few nodes moved to random places."""
     moved = rng.choice(order, size=max(2, len(order) // 8), replace=False)
     rest = order[~np.isin(order, moved)]

@@ -15,9 +15,9 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from drbo.constraints import Constraints
-from drbo.data.files import read_header, read_json
+from drbo.data.files.files import read_header, read_json
 from drbo.errors import CheckpointError
-from drbo.graph import is_acyclic
+from drbo.graph.dag import is_acyclic
 
 #: Values are None, bool, int, float, str, numpy arrays, states, or lists of states.
 State = dict[str, Any]

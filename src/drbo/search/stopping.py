@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Iterable
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Floats, Ints
 from drbo.search.outcome import Callback, Progress
 from drbo.search.state import LARGEST, MOST, Fields, State
 from drbo.settings import Settings
@@ -47,7 +47,7 @@ class Recorder:
         rows = (column.tolist() for column in (evals, local, seconds, best))
         self._rows = list(zip(*rows, strict=True))
 
-    def columns(self) -> dict[str, npt.NDArray[np.float64] | npt.NDArray[np.int64]]:
+    def columns(self) -> dict[str, Floats | Ints]:
         """Return the record as columns."""
         evals, local, seconds, best = zip(*self._rows, strict=True) if self._rows else ((), (), (), ())
         return {

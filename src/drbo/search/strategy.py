@@ -5,8 +5,8 @@ from concurrent.futures import Executor
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools
 from drbo.constraints import Constraints
 from drbo.scores.base import Score
 from drbo.search.base import Search
@@ -39,7 +39,7 @@ def new_search(
     seed: int = 0,
     device: str = "cpu",
     executor: Executor | None = None,
-    start: npt.NDArray[np.bool_] | None = None,
+    start: Bools | None = None,
     screens: Sequence[Screen] = (),
 ) -> Search:
     """Return the search of a route; ``"auto"`` stands for the surrogate.

@@ -3,16 +3,18 @@
 import numpy as np
 import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats, Indices, Ints
+
 #: Above this many nodes the 2^d table of best parent sets is too large to be rebuilt after every batch.
 MAX_NODES = 20
 
 
 def best_dag(
     n_nodes: int,
-    nodes: npt.NDArray[np.intp],  # (m,)
-    masks: npt.NDArray[np.int64],  # (m,) parents as bits: bit i of masks[r] is set where i is a parent
-    shares: npt.NDArray[np.float64],  # (m,) what the family adds to the score
-) -> npt.NDArray[np.bool_]:
+    nodes: Indices,  # (m,)
+    masks: Ints,  # (m,) parents as bits: bit i of masks[r] is set where i is a parent
+    shares: Floats,  # (m,) what the family adds to the score
+) -> Bools:
     """Return the DAG with the highest sum of shares whose families are all listed (Silander & Myllymaki 2006).
 
     Examples
@@ -45,12 +47,12 @@ def best_dag(
 
 def _trace_back(
     d: int,
-    table: npt.NDArray[np.float64],
+    table: Floats,
     last: npt.NDArray[np.int8],
-    nodes: npt.NDArray[np.intp],
-    masks: npt.NDArray[np.int64],
-    shares: npt.NDArray[np.float64],
-) -> npt.NDArray[np.bool_]:
+    nodes: Indices,
+    masks: Ints,
+    shares: Floats,
+) -> Bools:
     dag = np.zeros((d, d), dtype=bool)
     left = (1 << d) - 1
     while left:

@@ -12,7 +12,7 @@ from benchmarks.experiments.data import DataSet
 from benchmarks.methods import METHODS, Answer, Method, Task, Worker, timed
 from benchmarks.methods.process import _Sender
 from benchmarks.rows import load, read
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 
 TINY = DataSet("tiny", "4ER1", n=60)
 

@@ -1,4 +1,4 @@
-"""Data sets that give nothing away do so; the others are those of drbo.data.simulate."""
+"""Data sets that give nothing away do so; the others are those of drbo.data.files.simulate."""
 
 from dataclasses import replace
 from importlib.util import find_spec
@@ -9,10 +9,10 @@ import pytest
 from benchmarks import gran_dag
 from benchmarks.experiments.data import DataSet, sortabilities
 from benchmarks.methods.metrics import dag_score
-from drbo.data.simulate import Simulated, simulate
-from drbo.data.table import Table
+from drbo.data.files.simulate import Simulated, simulate
+from drbo.data.statistics.table import Table
 from drbo.scores.linear import BicNV
-from tests.claims.test_edge_prior import every_dag
+from tests.claims.probabilities.test_edge_prior import every_dag
 
 
 def test_plain_names_are_those_of_simulate():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.experiments.kinds import KINDS, SCALES, simulated
-from drbo.graph import check_dag
+from drbo.graph.dag import check_dag
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *SCALES])

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from benchmarks.methods import alias
-from drbo.data.simulate import simulate
-from drbo.graph import is_acyclic
+from drbo.data.files.simulate import simulate
+from drbo.graph.dag import is_acyclic
 from drbo.metrics import shd
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from benchmarks.methods import cam
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
-from drbo.graph import is_acyclic
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import is_acyclic
 from drbo.metrics import shd
 from drbo.scores.families import Families
 from drbo.scores.splines import SplineScore

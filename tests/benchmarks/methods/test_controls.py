@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from benchmarks.methods import controls
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
-from drbo.graph import is_acyclic
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import is_acyclic
 from drbo.metrics import shd
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator

@@ -8,9 +8,9 @@ import pytest
 from benchmarks.methods import METHODS, Answer, Task, Worker, attempt, library, timed
 from benchmarks.methods.libraries import _from_marks, _SameScore, as_text, pgmpy_score
 from benchmarks.methods.metrics import dag_score, judge
-from drbo.data.check import check_table
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.data.checks.check import check_table
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.scores.registry import build_score
 
 pytest.importorskip("causallearn")

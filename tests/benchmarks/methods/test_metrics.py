@@ -5,9 +5,9 @@ import pytest
 
 from benchmarks.methods import Answer
 from benchmarks.methods.metrics import identification_distance, measure, pack, unpack
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
-from drbo.graph import dag_to_cpdag
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import dag_to_cpdag
 from drbo.scores.registry import build_score
 
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from benchmarks.methods import notears
-from drbo.data.simulate import random_dag, simulate
-from drbo.graph import is_acyclic
+from drbo.data.files.simulate import random_dag, simulate
+from drbo.graph.dag import is_acyclic
 from drbo.metrics import shd
 
 

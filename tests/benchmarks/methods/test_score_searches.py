@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.methods.score_searches import SEARCHES, Counted, Spent, best_parents, moved, neighbours
-from drbo.graph import is_acyclic
+from drbo.graph.dag import is_acyclic
 
 
 def counted(budget):

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from benchmarks.methods import sorting
-from drbo.data.simulate import simulate, simulate_linear, standardize
+from drbo.data.files.simulate import simulate, simulate_linear, standardize
 from drbo.metrics import shd
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from benchmarks.methods import stein
-from drbo.data.simulate import simulate
-from drbo.graph import topological_order
+from drbo.data.files.simulate import simulate
+from drbo.graph.dag import topological_order
 from drbo.metrics import compare
 
 

@@ -8,8 +8,8 @@ from sklearn.gaussian_process.kernels import RBF
 
 from benchmarks.methods.metrics import dag_score
 from benchmarks.methods.variants import NOISE, VARIANTS, draw_posterior
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.scores.linear import BicEV
 from drbo.search.strategy import new_search
 from drbo.settings import Settings

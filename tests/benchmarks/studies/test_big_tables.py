@@ -8,7 +8,7 @@ import pytest
 from benchmarks import covariance_jobs
 from benchmarks.gran_dag import Unavailable
 from benchmarks.studies import big_tables
-from drbo.data import table_moments
+from drbo.data.statistics import table_moments
 
 pytest.importorskip("pyarrow")
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.rows import read
 from benchmarks.studies import bootstrap
-from drbo.claims.confidence import Confidence
+from drbo.claims.refits.confidence import Confidence
 
 
 def test_a_slice_runs():

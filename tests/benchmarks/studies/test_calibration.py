@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.studies import calibration
 from benchmarks.studies.calibration import D, Network, drawn, posteriors, resamples, summarised
-from drbo.graph import is_acyclic
+from drbo.graph.dag import is_acyclic
 
 
 @pytest.mark.parametrize("kind", calibration.KINDS)

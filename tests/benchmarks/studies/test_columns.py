@@ -7,8 +7,8 @@ import pytest
 
 from benchmarks.gran_dag import Unavailable
 from benchmarks.studies import columns
-from drbo.data.table import Table
-from drbo.graph import dag_to_cpdag, is_acyclic
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import dag_to_cpdag, is_acyclic
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 

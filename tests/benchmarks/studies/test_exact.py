@@ -5,7 +5,7 @@ from benchmarks.gran_dag import TableScore
 from benchmarks.methods.metrics import proved
 from benchmarks.studies.exact import categorical, large_sets, prove_large
 from drbo.constraints import Constraints
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.scores.registry import build_score
 
 

@@ -15,8 +15,8 @@ from benchmarks.studies.hidden import (
     truth_of,
 )
 from drbo import DrBO
-from drbo.search.ancestral.mag import Mag
-from drbo.search.ancestral.pag import is_legal, pag_of
+from drbo.graph.mag import Mag
+from drbo.graph.pag import is_legal, pag_of
 from tests.hidden import confounded_table
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from benchmarks.studies.judge import random_like
-from drbo.graph import is_acyclic
+from drbo.graph.dag import is_acyclic
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.5])

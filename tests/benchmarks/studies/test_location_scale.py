@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.studies.location_scale import SplinesLS, log_spread, run
 from drbo import Families
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 
 
 def test_a_constant_spread_leaves_the_variance_of_the_residuals(rng):

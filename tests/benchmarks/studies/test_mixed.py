@@ -7,8 +7,8 @@ from click.testing import CliRunner
 
 from benchmarks.studies import mixed
 from drbo.cli import main as program
-from drbo.data.check import check_table
-from drbo.graph import is_acyclic
+from drbo.data.checks.check import check_table
+from drbo.graph.dag import is_acyclic
 
 
 def run(*words):

@@ -3,7 +3,7 @@ import pytest
 
 from benchmarks.studies.next_experiments import POLICIES, classes, count, optimum, random_dag
 from drbo.claims.orientations import ways_left
-from drbo.graph import dag_to_cpdag, is_acyclic
+from drbo.graph.dag import dag_to_cpdag, is_acyclic
 
 
 @pytest.mark.parametrize("kind", ["tree", "chordal", "ER1", "ER2"])

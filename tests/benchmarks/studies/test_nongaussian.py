@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.studies.nongaussian import KINDS, N_EDGES, compared, run, simulated
-from drbo.graph import is_acyclic
+from drbo.graph.dag import is_acyclic
 
 
 def test_directions_beyond_the_class_are_counted_against_the_truth():

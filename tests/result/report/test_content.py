@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from drbo.claims.confidence import Confidence
 from drbo.claims.record import Margins, Proof, RankedClass
-from drbo.data.facts import Audit, ColumnFacts
+from drbo.claims.refits.confidence import Confidence
+from drbo.data.checks.facts import Audit, ColumnFacts
 from drbo.knowledge import Knowledge
 from drbo.result.report.content import Content
 from tests.results import make_result

@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
+from drbo.graph.layout import layered_routes
 from drbo.knowledge import Knowledge
-from drbo.result.layout import layered_routes
 from drbo.result.report.drawing import HEAD_LENGTH, Drawing, tiers_of
 from tests.results import make_result
 

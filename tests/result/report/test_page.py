@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from drbo.data.facts import Audit, ColumnFacts, Finding
+from drbo.data.checks.facts import Audit, ColumnFacts, Finding
 from drbo.knowledge import Knowledge
 from drbo.result.records import Scoring, SearchRecord
 from drbo.result.report.page import LIBRARY, LIBRARY_STYLE, _source, embedded, report_html, setting_rows, write_report

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from drbo.claims.confidence import Confidence
 from drbo.claims.record import Margins
-from drbo.data.facts import Audit, Finding
+from drbo.claims.refits.confidence import Confidence
+from drbo.data.checks.facts import Audit, Finding
 from drbo.knowledge import Knowledge
 from drbo.result.report.plain_words import plain_words
 from tests.results import make_result

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from drbo.graph import topological_order
+from drbo.graph.dag import topological_order
 from drbo.result.report.side_by_side import _union, side_by_side
 from tests.results import make_result
 

@@ -5,8 +5,8 @@ from itertools import combinations, pairwise, permutations, product
 
 import numpy as np
 
-from drbo.data.simulate import random_dag, simulate_linear
-from drbo.search.ancestral.mag import ARROW, NO_EDGE, Mag, hide
+from drbo.data.files.simulate import random_dag, simulate_linear
+from drbo.graph.mag import ARROW, NO_EDGE, Mag, hide
 from drbo.search.ancestral.ricf import DistrictScores
 
 D = 4

@@ -5,10 +5,10 @@ import pytest
 
 from drbo.deadline import Deadline
 from drbo.errors import ScoreError
-from drbo.graph import descendants
+from drbo.graph.dag import descendants
+from drbo.graph.mag import Mag
+from drbo.graph.pag import is_legal, pag_of
 from drbo.search.ancestral.climb import climb
-from drbo.search.ancestral.mag import Mag
-from drbo.search.ancestral.pag import is_legal, pag_of
 from drbo.search.ancestral.ricf import DistrictScores
 from tests.search.ancestral.graphs import random_table
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from drbo.graph.mag import ARROW, Mag
+from drbo.graph.pag import pag_of
 from drbo.search.ancestral.gfci import PartialCorrelations, second_opinion
-from drbo.search.ancestral.mag import ARROW, Mag
-from drbo.search.ancestral.pag import pag_of
 
 N = 1000
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from drbo.graph.mag import Mag
+from drbo.graph.pag import pag_of
 from drbo.search.ancestral.climb import climb
 from drbo.search.ancestral.listing import MOST_COLUMNS, REACH, proved
-from drbo.search.ancestral.mag import Mag
-from drbo.search.ancestral.pag import pag_of
 from drbo.search.ancestral.ricf import DistrictScores
 from tests.search.ancestral.graphs import all_mags, random_table
 

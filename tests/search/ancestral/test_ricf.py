@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError
+from drbo.graph.mag import Mag
 from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
-from drbo.search.ancestral.mag import Mag
 from drbo.search.ancestral.ricf import BACKWARD, BOTH, FORWARD, LARGEST_DISTRICT, NONE, DistrictScores, changed
 from tests.search.ancestral.graphs import all_mags, random_mag, random_table
 

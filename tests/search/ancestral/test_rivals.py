@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from drbo.search.ancestral.mag import ARROW, TAIL, Mag
-from drbo.search.ancestral.pag import pag_of
+from drbo.graph.mag import ARROW, TAIL, Mag
+from drbo.graph.pag import pag_of
 from drbo.search.ancestral.ricf import DistrictScores
 from drbo.search.ancestral.rivals import losses_of_marks
 from tests.search.ancestral.graphs import PAIRS, all_mags, random_table

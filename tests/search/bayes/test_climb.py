@@ -3,7 +3,7 @@ import pytest
 
 from drbo import _core
 from drbo.constraints import Constraints
-from drbo.graph import is_acyclic
+from drbo.graph.dag import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.search.bayes import climb
 from drbo.search.bayes.climb import Drawn, Rules

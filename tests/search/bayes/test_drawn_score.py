@@ -4,10 +4,10 @@ import pytest
 
 from drbo import _core
 from drbo.constraints import Constraints
-from drbo.data.check import check_table
-from drbo.data.frames import as_frame
-from drbo.data.table import Table
-from drbo.graph import is_acyclic
+from drbo.data.checks.check import check_table
+from drbo.data.reading.frames import as_frame
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Relative
 from drbo.scores.discrete import DiscreteBIC

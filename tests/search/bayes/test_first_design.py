@@ -1,7 +1,7 @@
 import numpy as np
 
 from drbo.constraints import Constraints
-from drbo.graph import is_acyclic
+from drbo.graph.dag import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.search.bayes.first_design import random_dags, repaired
 

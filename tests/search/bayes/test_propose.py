@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.table import Table
-from drbo.graph import is_acyclic
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Relative
 from drbo.scores.families import Families

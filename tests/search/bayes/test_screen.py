@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.simulate import simulate
+from drbo.data.files.simulate import simulate
 from drbo.knowledge import Knowledge
 from drbo.search.bayes.screen import screened
 

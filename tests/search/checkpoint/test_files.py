@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from drbo.data.files import npz_bytes
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.data.files.files import npz_bytes
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.errors import CheckpointError
 from drbo.scores.bge import BGe
 from drbo.scores.linear import BicNV

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from drbo.data.experiments import Experiments, KnownTarget
-from drbo.data.files import npz_bytes
-from drbo.data.table import Table
+from drbo.data.checks.experiments import Experiments, KnownTarget
+from drbo.data.files.files import npz_bytes
+from drbo.data.statistics.table import Table
 from drbo.errors import CheckpointError
 from drbo.scores.bge import BGe
 from drbo.search.checkpoint import files as checkpoint

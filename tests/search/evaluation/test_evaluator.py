@@ -3,7 +3,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline
 from drbo.errors import ScoreError
 from drbo.scores.base import Score

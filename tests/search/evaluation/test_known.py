@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import CheckpointError
 from drbo.knowledge import Knowledge
 from drbo.scores.families import Families

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.errors import ScoreError
 from drbo.scores.base import Score

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.search.evaluation.prices import additive_prices

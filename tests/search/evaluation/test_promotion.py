@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.scores.base import Relative, Score
 from drbo.scores.families import Families
 from drbo.search.evaluation import promotion as module

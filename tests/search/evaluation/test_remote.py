@@ -9,7 +9,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 import numpy as np
 import pytest
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError, SettingsError, WorkerError
 from drbo.scores.base import Score
 from drbo.scores.families import Families
@@ -317,9 +317,9 @@ FORKING = """if True:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
     import numpy as np, torch
-    from drbo.data.table import Table
+    from drbo.data.statistics.table import Table
     from drbo.scores.families import Families
-    from drbo.scores.gp import GpScore
+    from drbo.scores.gp.gp import GpScore
     from drbo.search.evaluation.remote import Workers
     torch.set_num_threads(2)
     torch.randn(4_000_000).exp().sum()  # now there are threads

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Score
 from drbo.scores.families import Families

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.simulate import simulate, standardize
-from drbo.data.table import Table
+from drbo.data.files.simulate import simulate, standardize
+from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Score

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from drbo.graph import is_acyclic
+from drbo.graph.dag import is_acyclic
 from drbo.search.exact import subset_kernels
 
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drbo.constraints import Constraints
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Score
 from drbo.scores.registry import build_score

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicEV, BicNV

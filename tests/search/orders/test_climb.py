@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, OutOfTimeError
-from drbo.graph import dag_to_cpdag, is_acyclic
+from drbo.graph.dag import dag_to_cpdag, is_acyclic
 from drbo.scores.bge import BGe
 from drbo.scores.discrete import BDeu
 from drbo.scores.linear import BicEV, BicNV

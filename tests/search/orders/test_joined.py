@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
-from drbo.graph import dag_to_cpdag, is_acyclic, markov_equivalent, topological_order
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import dag_to_cpdag, is_acyclic, markov_equivalent, topological_order
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator

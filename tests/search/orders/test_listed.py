@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.table import Table
-from drbo.graph import is_acyclic
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV

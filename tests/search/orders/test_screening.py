@@ -3,9 +3,9 @@ import pytest
 
 from drbo import DrBO
 from drbo.constraints import Constraints
-from drbo.data.simulate import simulate
-from drbo.data.table import Table
-from drbo.graph import topological_order
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import topological_order
 from drbo.knowledge import Knowledge
 from drbo.scores.bge import BGe
 from drbo.scores.linear import BicEV, BicNV

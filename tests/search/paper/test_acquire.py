@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.errors import SettingsError
 from drbo.scores.families import Families

@@ -3,7 +3,7 @@ import io
 import pytest
 import torch
 
-from drbo.data.files import npz_bytes, stored_archive
+from drbo.data.files.files import npz_bytes, stored_archive
 from drbo.errors import CheckpointError
 from drbo.search.paper.generator_state import _TWISTER, restore_generator, torch_state
 from drbo.search.state import Fields, pack

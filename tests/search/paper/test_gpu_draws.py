@@ -11,7 +11,7 @@ if not torch.cuda.is_available():
 pytest.importorskip("triton", reason="needs Triton")
 
 from drbo.constraints import Constraints
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator

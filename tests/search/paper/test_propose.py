@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from drbo.constraints import Constraints
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicNV

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from drbo.data.table import Table
+from drbo.data.statistics.table import Table
 from drbo.scores.base import Score
 from drbo.scores.discrete import DiscreteBIC
 from drbo.scores.families import Families

@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import kstest
 
 from drbo.constraints import Constraints
-from drbo.graph import is_acyclic
+from drbo.graph.dag import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.region import TrustRegion

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from drbo.data.files import write_file
+from drbo.data.files.files import write_file
 from drbo.errors import DataError
-from drbo.result.export import printable
+from drbo.result.files.export import printable
 from drbo.result.report.content import Content
 from drbo.result.report.edge_columns import COLUMNS
 from drbo.result.report.hidden_content import content_of
@@ -17,7 +17,7 @@ from drbo.result.report.page import rendered, setting_rows
 from drbo.result.report.plain_words import PlainWords, listed
 from drbo.result.report.side_by_side import side_by_side
 from drbo.result.result import Result
-from drbo.result.summary import counted
+from drbo.result.words.summary import counted
 
 HASH_LENGTH = 12  # of the digits that are shown
 

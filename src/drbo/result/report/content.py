@@ -16,13 +16,13 @@ import numpy as np
 
 from drbo.claims.directions import EdgeDirection
 from drbo.claims.questions import questions
-from drbo.data.facts import ColumnFacts
-from drbo.graph import dag_to_cpdag
-from drbo.result.export import printable
+from drbo.data.checks.facts import ColumnFacts
+from drbo.graph.dag import dag_to_cpdag
+from drbo.result.files.export import printable
 from drbo.result.report.edge_columns import COLUMNS, FILTERS, Column
 from drbo.result.report.plain_words import PlainWords, plain_words
 from drbo.result.result import Result
-from drbo.result.summary import (
+from drbo.result.words.summary import (
     CUT_SHORT,
     before_pruning,
     counted,

@@ -3,15 +3,13 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Floats
 from drbo.result.records import Trace
 
 CURVE_WIDTH, CURVE_HEIGHT = 640.0, 240.0
 CURVE_LEFT, CURVE_RIGHT, CURVE_TOP, CURVE_BOTTOM = 78.0, 16.0, 14.0, 42.0
 MAX_STEPS = 400  # points of the curve that are drawn
-
-Floats = npt.NDArray[np.float64]
 
 
 def convergence_svg(trace: Trace) -> str:

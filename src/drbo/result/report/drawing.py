@@ -8,15 +8,15 @@ from html import escape
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 from scipy.interpolate import CubicHermiteSpline
 
+from drbo.arrays import Floats, Indices
 from drbo.deadline import current
+from drbo.graph.layout import layered_routes
 from drbo.knowledge import Knowledge
 from drbo.result.hidden import HiddenResult, Look
-from drbo.result.layout import layered_routes
+from drbo.result.pictures.routes import BOX_HEIGHT, BOX_ROUND, LAYER, box_widths, knots, label, with_ports
 from drbo.result.result import Result
-from drbo.result.routes import BOX_HEIGHT, BOX_ROUND, LAYER, box_widths, knots, label, with_ports
 
 MARGIN = 14.0
 BAND_PAD = 12.0  # between the border of a tier and its boxes
@@ -24,8 +24,6 @@ BAND_NAME = 40.0  # room at the left for the name of a tier
 HEAD_LENGTH, HEAD_WIDTH = 7.0, 6.0
 THIN, THICK = 1.0, 3.4  # lines of standardised weight 0 and 1
 PIECE_POINTS = 5  # of each cubic piece, for the interactive graph
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +204,7 @@ def _sign(line: Line) -> str:
     return f"{signs.get(line.start, '<')}—{signs.get(line.head, '>')}"
 
 
-def tiers_of(knowledge: Knowledge, names: tuple[str, ...]) -> npt.NDArray[np.intp] | None:
+def tiers_of(knowledge: Knowledge, names: tuple[str, ...]) -> Indices | None:
     """Return the tier of every variable, or None where not all have one.
 
     Examples
@@ -220,7 +218,7 @@ def tiers_of(knowledge: Knowledge, names: tuple[str, ...]) -> npt.NDArray[np.int
     return np.array([place[name] for name in names], dtype=np.intp)
 
 
-def _bands(tiers: npt.NDArray[np.intp] | None, centres: Floats) -> list[tuple[str, float, float]]:
+def _bands(tiers: Indices | None, centres: Floats) -> list[tuple[str, float, float]]:
     """Return the tiers with their upper and lower borders; neighbours meet in the middle of the gap."""
     if tiers is None:
         return []

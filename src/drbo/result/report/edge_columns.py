@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from drbo.result.export import printable
+from drbo.result.files.export import printable
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from drbo.claims.directions import EdgeDirection
-from drbo.result.export import printable
+from drbo.graph.mag import ARROW, CIRCLE, TAIL
+from drbo.result.files.export import printable
 from drbo.result.hidden import HiddenResult, hidden_notes
-from drbo.result.pag_summary import ASSUMED, KNOWLEDGE, sign_of
 from drbo.result.report.content import Content
 from drbo.result.report.plain_words import NAMED, PlainWords
 from drbo.result.result import Result
-from drbo.search.ancestral.mag import ARROW, CIRCLE, TAIL
+from drbo.result.words.pag_summary import ASSUMED, KNOWLEDGE, sign_of
 
 
 class HiddenContent(Content):

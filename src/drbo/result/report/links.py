@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from drbo.result.export import printable
+from drbo.result.files.export import printable
 from drbo.result.report.drawing import ends_of
 from drbo.result.report.edge_columns import COLUMNS
 from drbo.result.result import Result

@@ -11,7 +11,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from drbo.data.files import write_file
+from drbo.data.files.files import write_file
 from drbo.deadline import current
 from drbo.result.report.content import Content
 from drbo.result.report.curve import convergence_svg

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from drbo.claims.directions import EdgeDirection
-from drbo.result.export import printable
+from drbo.result.files.export import printable
 from drbo.result.result import Result
-from drbo.result.summary import CUT_SHORT
+from drbo.result.words.summary import CUT_SHORT
 
 #: Links, arrows or variables that one sentence names.
 NAMED = 3

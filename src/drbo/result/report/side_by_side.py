@@ -4,11 +4,12 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from drbo.graph import BoolMatrix, topological_order
-from drbo.result.layout import layered_routes
+from drbo.arrays import Bools
+from drbo.graph.dag import topological_order
+from drbo.graph.layout import layered_routes
+from drbo.result.pictures.routes import LAYER, box_widths, knots, label, with_ports
 from drbo.result.report.drawing import Drawing, Line, ends_of, line_width
 from drbo.result.result import Result
-from drbo.result.routes import LAYER, box_widths, knots, label, with_ports
 
 Pair = tuple[int, int]
 
@@ -49,7 +50,7 @@ def side_by_side(
     return pictures[0], pictures[1]
 
 
-def _placed(result: Result, place: list[int]) -> BoolMatrix:
+def _placed(result: Result, place: list[int]) -> Bools:
     """Return the edges of a result as they are drawn, over the variables of the pictures."""
     graph = np.zeros_like(result.dag)
     for edge in ends_of(result):
@@ -57,7 +58,7 @@ def _placed(result: Result, place: list[int]) -> BoolMatrix:
     return graph[np.ix_(place, place)]
 
 
-def _union(first: BoolMatrix, second: BoolMatrix) -> BoolMatrix:
+def _union(first: Bools, second: Bools) -> Bools:
     """Return the links of both graphs without cycles: as in the first, and as in the second where that is possible.
 
     Examples

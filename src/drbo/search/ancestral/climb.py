@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats, Ints
 from drbo.deadline import OutOfTimeError
 from drbo.errors import ScoreError
-from drbo.graph import descendants
-from drbo.search.ancestral.mag import ARROW, Bools, Mag
-from drbo.search.ancestral.pag import pag_of
+from drbo.graph.dag import descendants
+from drbo.graph.mag import ARROW, Mag
+from drbo.graph.pag import pag_of
 from drbo.search.ancestral.ricf import BACKWARD, BOTH, FORWARD, NONE, DistrictScores, changed
 
 #: A step that saves an edge may cost at most this much of twice the log likelihood, which one in ten costs by chance if
@@ -32,7 +32,7 @@ WALK_TRIALS = 2
 #: Changes of the score up to this count as none: the fits of districts are iterative.
 NEUTRAL = 0.01
 
-Moves = npt.NDArray[np.int64]  # (m, 3) two nodes, and the edge they get
+Moves = Ints  # (m, 3) two nodes, and the edge they get
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +126,7 @@ def _step(scores: DistrictScores, graph: Mag, required: Bools) -> tuple[Mag, flo
     return None
 
 
-def _best_of(
-    scores: DistrictScores, graph: Mag, middle: Mag, moves: Moves, gains: npt.NDArray[np.float64]
-) -> tuple[Mag, float] | None:
+def _best_of(scores: DistrictScores, graph: Mag, middle: Mag, moves: Moves, gains: Floats) -> tuple[Mag, float] | None:
     """Return what the best of some moves from a graph in the middle makes of it, if it gains enough, or None."""
     for k in np.argsort(-gains, kind="stable").tolist():
         if not gains[k] > _least(scores):

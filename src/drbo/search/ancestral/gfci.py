@@ -8,12 +8,12 @@ only tell which marks of a scored graph a method of another kind finds as well.
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
-from drbo.graph import topological_order
-from drbo.search.ancestral.mag import ARROW, CIRCLE, NO_EDGE, Bools, Marks
-from drbo.search.ancestral.pag import oriented
+from drbo.arrays import Bools, Floats, Indices
+from drbo.graph.dag import topological_order
+from drbo.graph.mag import ARROW, CIRCLE, NO_EDGE, Marks
+from drbo.graph.pag import oriented
 
 #: A pair with a larger p-value given some set counts as independent.
 ALPHA = 0.01
@@ -21,8 +21,6 @@ ALPHA = 0.01
 MOST_NEIGHBOURS, MOST_FAR = 4, 2
 #: Columns that sets are made of, the most correlated with the pair.
 MOST_CANDIDATES = 12
-
-Floats = npt.NDArray[np.float64]
 
 
 class PartialCorrelations:
@@ -39,7 +37,7 @@ class PartialCorrelations:
     def __init__(self, correlation: Floats, n_rows: float) -> None:
         self._correlation, self._n_rows = correlation, n_rows
 
-    def p_values(self, i: int, j: int, sets: npt.NDArray[np.intp]) -> Floats:  # sets (m, k)
+    def p_values(self, i: int, j: int, sets: Indices) -> Floats:  # sets (m, k)
         """Return the p-values of the pair given each set; 1 where the columns are collinear."""
         m, k = sets.shape
         columns = np.column_stack([np.full(m, i), np.full(m, j), sets]).astype(np.intp)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from drbo.arrays import Bools
+from drbo.graph.mag import Mag
 from drbo.search.ancestral.climb import LEAST_GAIN, NEUTRAL
-from drbo.search.ancestral.mag import Bools, Mag
 from drbo.search.ancestral.ricf import BACKWARD, BOTH, FORWARD, DistrictScores
 
 #: Tables with more columns have too many graphs.

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo import _core
+from drbo.arrays import Bools, Floats, Ints
 from drbo.errors import ScoreError
+from drbo.graph.mag import Mag
 from drbo.scores.base import Score
 from drbo.scores.linear import BicNV
-from drbo.search.ancestral.mag import Bools, Mag
 
 #: Larger districts are not visited: their fit is slow, and few tables can tell them from smaller ones.
 LARGEST_DISTRICT = 8
@@ -42,9 +43,7 @@ class DistrictScores:
     (40.024, True)
     """
 
-    def __init__(
-        self, correlation: npt.NDArray[np.float64], n_rows: float, price: float, never: Bools | None = None
-    ) -> None:
+    def __init__(self, correlation: Floats, n_rows: float, price: float, never: Bools | None = None) -> None:
         self.correlation, self.n_rows, self.price = correlation, float(n_rows), float(price)
         self.never = np.zeros(correlation.shape, dtype=bool) if never is None else never
         self._core = _core.AncestralScore(
@@ -80,8 +79,8 @@ class DistrictScores:
     def gains(
         self,
         graph: Mag,
-        moves: npt.NDArray[np.int64],  # (m, 3) two nodes, and the edge they get
-    ) -> npt.NDArray[np.float64]:
+        moves: Ints,  # (m, 3) two nodes, and the edge they get
+    ) -> Floats:
         """Return what changing one edge adds to the score; minus infinity where the graph would not be legal."""
         return self._core.gains(graph.directed, graph.bidirected, np.ascontiguousarray(moves, dtype=np.int64))
 
@@ -89,7 +88,7 @@ class DistrictScores:
         self,
         required: Bools,  # (d, d) arrows of every graph
         least: float,
-    ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64]]:
+    ) -> tuple[npt.NDArray[np.uint8], Floats]:
         """Return every legal graph that scores at least so much: the edges of the pairs i < j, and the scores."""
         return self._core.listed(np.ascontiguousarray(required, dtype=bool), float(least))
 

@@ -1,19 +1,17 @@
 """How much the score prefers the marks of an edge: what it loses if the edge had others and the graph adapted."""
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats
+from drbo.graph.mag import ARROW, NO_EDGE, TAIL, Mag, Marks
 from drbo.search.ancestral.climb import other_edges
-from drbo.search.ancestral.mag import ARROW, NO_EDGE, TAIL, Bools, Mag, Marks
 from drbo.search.ancestral.ricf import BACKWARD, BOTH, FORWARD, DistrictScores, changed
 
 #: The marks at i and at j that an edge of each kind has.
 ENDS = {FORWARD: (TAIL, ARROW), BACKWARD: (ARROW, TAIL), BOTH: (ARROW, ARROW)}
 
 
-def losses_of_marks(
-    scores: DistrictScores, graph: Mag, pag: Marks, required: Bools | None = None
-) -> npt.NDArray[np.float64]:
+def losses_of_marks(scores: DistrictScores, graph: Mag, pag: Marks, required: Bools | None = None) -> Floats:
     """Return (d, d) what the score loses if an edge had other marks than the PAG says; infinite: it cannot have others.
 
     The graph may adapt by one further change at either end of the edge, so the loss is an upper bound. Pairs without an
@@ -24,7 +22,7 @@ def losses_of_marks(
     >>> collider = Mag.of([[0, 0, 1], [0, 0, 1], [0, 0, 0]])
     >>> correlation = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.6], [0.6, 0.6, 1.0]])
     >>> scores = DistrictScores(correlation, n_rows=100, price=4.0)
-    >>> from drbo.search.ancestral.pag import pag_of
+    >>> from drbo.graph.pag import pag_of
     >>> losses_of_marks(scores, collider, pag_of(collider)).round(1).tolist()
     [[inf, inf, 4.0], [inf, inf, 4.0], [4.0, 4.0, inf]]
     """

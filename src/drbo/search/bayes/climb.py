@@ -8,20 +8,20 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from drbo import _core
+from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.threads import crew
 
 
 class Rules(NamedTuple):
     """What the climb maximises, and which DAGs it may visit."""
 
-    allowed: npt.NDArray[np.bool_]  # (d, d): i -> j may be present
-    required: npt.NDArray[np.bool_]  # (d, d)
-    max_parents: npt.NDArray[np.int64]  # (d,)
-    price: npt.NDArray[np.float64]  # (d, d): what edge i -> j adds to the score, mostly negative
-    gain: npt.NDArray[np.float64]  # (d,): d(score) / d(cost), or minus the rows of a node where there is a level
+    allowed: Bools  # (d, d): i -> j may be present
+    required: Bools  # (d, d)
+    max_parents: Ints  # (d,)
+    price: Floats  # (d, d): what edge i -> j adds to the score, mostly negative
+    gain: Floats  # (d,): d(score) / d(cost), or minus the rows of a node where there is a level
     level: float  # above 0: the share of a family is gain / level * exp(cost); 0: gain * cost
 
 
@@ -35,31 +35,31 @@ class Drawn(NamedTuple):
     of the known sets that it holds: ``truth`` are the values of the known families, and f is cut to what they allow.
     """
 
-    signs: npt.NDArray[np.float64]  # (d, m): +1 where a candidate is in the parent set of a known family, else -1
-    starts: npt.NDArray[np.int64]  # (d + 1,): where each node's families begin
-    decay: npt.NDArray[np.float64]  # (d, d + 1): powers of each node's decay
-    members: npt.NDArray[np.float64]  # (d, d, F): 1 where candidate j is in the parity feature k of node i
-    offset: npt.NDArray[np.float64]  # (S, d)
-    slope: npt.NDArray[np.float64]  # (S, d, d): by node, candidate
-    weight: npt.NDArray[np.float64]  # (S, m)
-    amplitude: npt.NDArray[np.float64]  # (S, d, F)
-    relative: npt.NDArray[np.float64]  # (S, d), or (S, 0): there is no cheap score
-    low: npt.NDArray[np.float64]  # (d,): values are cut to this range
-    high: npt.NDArray[np.float64]  # (d,)
-    truth: npt.NDArray[np.float64]  # (m,) or (0,): a superset may fit worse
+    signs: Floats  # (d, m): +1 where a candidate is in the parent set of a known family, else -1
+    starts: Ints  # (d + 1,): where each node's families begin
+    decay: Floats  # (d, d + 1): powers of each node's decay
+    members: Floats  # (d, d, F): 1 where candidate j is in the parity feature k of node i
+    offset: Floats  # (S, d)
+    slope: Floats  # (S, d, d): by node, candidate
+    weight: Floats  # (S, m)
+    amplitude: Floats  # (S, d, F)
+    relative: Floats  # (S, d), or (S, 0): there is no cheap score
+    low: Floats  # (d,): values are cut to this range
+    high: Floats  # (d,)
+    truth: Floats  # (m,) or (0,): a superset may fit worse
 
 
 #: Fills a table with the cheap scores of parent sets (m, d) of nodes (m,) and returns it.
-Fill = Callable[[npt.NDArray[np.intp], npt.NDArray[np.bool_]], _core.FamilyTable]
+Fill = Callable[[Indices, Bools], _core.FamilyTable]
 
 
 def climb_all(
-    dags: npt.NDArray[np.bool_],  # (S, d, d): a start for each drawn function
+    dags: Bools,  # (S, d, d): a start for each drawn function
     drawn: Drawn,
     rules: Rules,
     known: _core.FamilyTable,
     fill: Fill | None = None,
-) -> npt.NDArray[np.bool_]:
+) -> Bools:
     """Return where the climbs end (S, d, d); they run in threads and do not depend on each other.
 
     Where a climb needs a cheap score that is not in the table it waits; the table is filled for all of them at once.
@@ -77,17 +77,13 @@ def climb_all(
             return ends
 
 
-def _neighbours(
-    dags: npt.NDArray[np.bool_], wanted: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+def _neighbours(dags: Bools, wanted: Bools) -> tuple[Indices, Bools]:
     """Return the families of some nodes (S, d) of DAGs, as they are and with each candidate toggled."""
     draws, nodes = np.nonzero(wanted)
     return toggled(nodes, dags[draws, :, nodes])
 
 
-def toggled(
-    nodes: npt.NDArray[np.intp], parents: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+def toggled(nodes: Indices, parents: Bools) -> tuple[Indices, Bools]:
     """Return families (m,), (m, d) as they are and with each candidate toggled: d for each."""
     d = parents.shape[1]
     changed = np.repeat(parents[:, None], d, axis=1)
@@ -97,10 +93,10 @@ def toggled(
 
 
 def jump(
-    dag: npt.NDArray[np.bool_],  # (d, d)
-    pairs: npt.NDArray[np.int64],  # (k, 2)
+    dag: Bools,  # (d, d)
+    pairs: Ints,  # (k, 2)
     rules: Rules,
-) -> npt.NDArray[np.bool_]:
+) -> Bools:
     """Return the DAG after k changes: each pair that is linked is unlinked or turned, each other one linked.
 
     A change that would break the knowledge or close a cycle is left out.
@@ -119,7 +115,7 @@ def jump(
     return changed
 
 
-def _leads(dag: npt.NDArray[np.bool_], source: int, target: int) -> bool:
+def _leads(dag: Bools, source: int, target: int) -> bool:
     """Tell whether there is a path from one node to another."""
     reached = dag[source]
     while not reached[target]:
@@ -133,12 +129,12 @@ def _leads(dag: npt.NDArray[np.bool_], source: int, target: int) -> bool:
 def shares(
     functions: _core.DrawnFunctions,
     draw: int,
-    nodes: npt.NDArray[np.int64],  # (m,)
-    parents: npt.NDArray[np.bool_],  # (m, d)
+    nodes: Ints,  # (m,)
+    parents: Bools,  # (m, d)
     rules: Rules,
     known: _core.FamilyTable,
     cheap: _core.FamilyTable,
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Return what families add to the drawn score (m,), and what toggling each candidate adds to that (m, d).
 
     Cheap scores of all of them must be in their table.

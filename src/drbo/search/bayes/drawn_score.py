@@ -1,11 +1,11 @@
 """The function that a climb maximises: a draw from the surrogate, with exact scores where they are known."""
 
 import numpy as np
-import numpy.typing as npt
 
 from drbo import _core
+from drbo.arrays import Bools, Floats, Indices, Ints, Masks
 from drbo.constraints import Constraints
-from drbo.graph import topological_order
+from drbo.graph.dag import topological_order
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.search.bayes import climb
@@ -20,7 +20,6 @@ from drbo.search.outcome import Evaluated
 from drbo.search.state import LARGEST, Fields, State
 from drbo.settings import Settings
 
-Floats = npt.NDArray[np.float64]
 #: Draws are a little nearer to the posterior's mean than the posterior: as safe, and a fifth fewer families
 #: (benchmarks/studies/efficiency.py).
 TEMPERATURE = 0.7
@@ -32,7 +31,7 @@ BOUNDED_FROM = 13
 class CheapTable:
     """The costs (minus the local values) of a cheap relative of the score, each family computed once."""
 
-    def __init__(self, relative: Score, code: npt.NDArray[np.uint64]) -> None:
+    def __init__(self, relative: Score, code: Masks) -> None:
         self.relative, self.code = relative, code
         self.table = _core.FamilyTable(code)
 
@@ -42,13 +41,13 @@ class CheapTable:
         self._fill(keys, families)
         return self.table.look_up(keys)
 
-    def fill(self, nodes: npt.NDArray[np.intp], parents: npt.NDArray[np.bool_]) -> _core.FamilyTable:
+    def fill(self, nodes: Indices, parents: Bools) -> _core.FamilyTable:
         """Compute what is not in the table; return it."""
         families = Families(nodes, parents)
         self._fill(family_codes(families, self.code), families)
         return self.table
 
-    def _fill(self, keys: npt.NDArray[np.uint64], families: Families) -> None:
+    def _fill(self, keys: Masks, families: Families) -> None:
         keys, first = np.unique(keys, return_index=True)
         new = np.isnan(self.table.look_up(keys))
         if new.any():
@@ -63,9 +62,7 @@ class DrawnSteps(ScoreSteps):
         self.landscape, self.draw = landscape, draw
         self.functions = _core.DrawnFunctions(*drawn)
 
-    def _gains(
-        self, nodes: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_], changes: npt.NDArray[np.bool_]
-    ) -> tuple[Floats, Floats]:
+    def _gains(self, nodes: Ints, chosen: Bools, changes: Bools) -> tuple[Floats, Floats]:
         values, gains = self.landscape.shares(self.functions, self.draw, nodes, chosen)
         return values, np.where(changes, gains, -np.inf)
 
@@ -146,9 +143,7 @@ class Landscape:
             cheap = self._cheap.values if self._cheap else None
             self._process.restore(fields.part("process"), families, values, cheap)
 
-    def climb(
-        self, starts: npt.NDArray[np.bool_], boldness: float = 1.0, bounded: bool = True
-    ) -> npt.NDArray[np.bool_]:
+    def climb(self, starts: Bools, boldness: float = 1.0, bounded: bool = True) -> Bools:
         """Return where climbs of as many drawn functions end (S, d, d).
 
         Bold draws stray further from the mean. Not ``bounded``: they may also promise more than known families allow.
@@ -159,7 +154,7 @@ class Landscape:
         fill = self._cheap.fill if self._cheap else None
         return starts if drawn is None else climb.climb_all(starts, drawn, self.rules, self.known, fill)
 
-    def climb_orders(self, dag: npt.NDArray[np.bool_], count: int, boldness: float = 1.0) -> npt.NDArray[np.bool_]:
+    def climb_orders(self, dag: Bools, count: int, boldness: float = 1.0) -> Bools:
         """Return where climbs over orders of drawn functions end (count, d, d), each from the same DAG.
 
         A node goes to its best place and all nodes choose their parents anew: that leaves DAGs which no single edge
@@ -181,8 +176,8 @@ class Landscape:
         self,
         functions: _core.DrawnFunctions,
         draw: int,
-        nodes: npt.NDArray[np.int64],  # (m,)
-        parents: npt.NDArray[np.bool_],  # (m, d)
+        nodes: Ints,  # (m,)
+        parents: Bools,  # (m, d)
     ) -> tuple[Floats, Floats]:
         """Return what families add to the score at the level of the best DAG, and what each toggle adds to that (m, d).
 
@@ -194,7 +189,7 @@ class Landscape:
     def _draw(self, count: int, boldness: float) -> Drawn | None:
         return self._process.draw(count, self.rng, boldness * TEMPERATURE) if self._process else None
 
-    def jump(self, dag: npt.NDArray[np.bool_], pairs: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def jump(self, dag: Bools, pairs: Ints) -> Bools:
         """Return a DAG with some pairs changed, within the knowledge."""
         return climb.jump(dag, pairs, self.rules)
 
@@ -209,9 +204,9 @@ class Landscape:
         return -self.evaluator.score.share(local, price, None, families.nodes)
 
 
-def family_codes(families: Families, code: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def family_codes(families: Families, code: Masks) -> Masks:
     """Return the keys of families in a table of random words (d, d + 1)."""
-    keys: npt.NDArray[np.uint64] = code[families.nodes, -1].copy()
+    keys: Masks = code[families.nodes, -1].copy()
     for parent in range(families.n_nodes):
         keys ^= np.where(families.parents[:, parent], code[families.nodes, parent], np.uint64(0))
     return keys

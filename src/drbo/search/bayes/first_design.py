@@ -4,8 +4,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import qmc
 
+from drbo.arrays import Bools, Indices
 from drbo.constraints import Constraints
-from drbo.graph import descendants, topological_order
+from drbo.graph.dag import descendants, topological_order
 
 #: Random DAGs have up to this many edges per node, and at most this share of all pairs.
 MAX_DEGREE, MAX_DENSITY = 8.0, 0.7
@@ -14,9 +15,9 @@ TIER_STEP = np.float32(3.0)
 
 
 def repaired(
-    dag: npt.NDArray[np.bool_],  # (d, d)
+    dag: Bools,  # (d, d)
     constraints: Constraints,
-) -> npt.NDArray[np.bool_]:
+) -> Bools:
     """Return a DAG as close to the given one as the knowledge allows: required edges in, what clashes with it out.
 
     Edges are taken over from the causes on; one that would close a cycle, is not allowed, or is one parent too many is
@@ -42,7 +43,7 @@ def repaired(
     return made
 
 
-def random_dags(n: int, constraints: Constraints, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+def random_dags(n: int, constraints: Constraints, rng: np.random.Generator) -> Bools:
     """Return n DAGs (n, d, d) that obey the knowledge: the sparsest one, then random ones of many densities."""
     d = len(constraints.names)
     upper = np.triu_indices(d, 1)
@@ -61,7 +62,7 @@ def _linked(
     potential: npt.NDArray[np.float32],  # (d,) nodes come in its order, as far as the knowledge allows
     links: npt.NDArray[np.float32],  # (d, d) above 0 where a pair is linked, larger where it is linked more strongly
     constraints: Constraints,
-) -> npt.NDArray[np.bool_]:
+) -> Bools:
     """Return the DAG of linked pairs that obeys the knowledge."""
     place = np.argsort(_order(potential, constraints))
     dag = (place[:, None] < place[None, :]) & (links > 0)
@@ -73,12 +74,12 @@ def _linked(
     return dag
 
 
-def _order(potential: npt.NDArray[np.float32], constraints: Constraints) -> npt.NDArray[np.intp]:
+def _order(potential: npt.NDArray[np.float32], constraints: Constraints) -> Indices:
     """Return the nodes by rising potential, behind their required parents and, where all have tiers, by tiers."""
     tier, required = constraints.tier, constraints.required
     lifted = potential + TIER_STEP * tier.astype(np.float32) if (tier > 0).all() else potential.copy()
     order = np.array(topological_order(required))  # breaks ties
     for node in order:
         lifted[node] = max([lifted[node], *lifted[required[:, node]]])
-    found: npt.NDArray[np.intp] = order[np.argsort(lifted[order], kind="stable")]
+    found: Indices = order[np.argsort(lifted[order], kind="stable")]
     return found

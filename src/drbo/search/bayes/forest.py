@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.units import unit_free
+from drbo.arrays import Bools, Floats, Indices
+from drbo.data.statistics.units import unit_free
 from drbo.deadline import current
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 #: Trees of a forest, and the least rows of a leaf.
 TREES, LEAF_ROWS = 60, 10
@@ -82,7 +80,7 @@ class ForestScreen:
 
     def _grown(
         self, inputs: npt.NDArray[np.float32], target: Floats, *, is_class: bool = False, bootstrap: bool = False
-    ) -> Iterator[tuple[Any, npt.NDArray[np.intp]]]:
+    ) -> Iterator[tuple[Any, Indices]]:
         """Yield the trees of a forest, and how often each saw each row.
 
         They are those of scikit-learn's forests, which take half as long again to copy and check the parameters.

@@ -11,16 +11,13 @@ where the sum is 2 (sum_a x_aj^2 sum_b Q_ab - x_j' Q x_j), so that no matrix of 
 """
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import minimize
 
-from drbo.data.units import unit_free
+from drbo.arrays import Bools, Floats
+from drbo.data.statistics.units import unit_free
 from drbo.deadline import current
 from drbo.threads import one_blas_thread
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 #: Rows that a process is fitted to; more make the fits long.
 MOST_ROWS = 500

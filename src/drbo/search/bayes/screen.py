@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
+from drbo.arrays import Floats
 from drbo.constraints import Constraints
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Weight of the identity added to the correlation matrix before it is inverted, as a share of d / n: keeps most true
 #: edges (0.001 to 0.1 tried on 300ER2, 1000ER2, 100ER4, seed 100).
@@ -55,14 +54,14 @@ def screened(
     return replace(constraints, allowed=kept)
 
 
-def _marginal(table: FloatArray) -> FloatArray:
+def _marginal(table: Floats) -> Floats:
     """Return the largest absolute correlation (d, d) between ranks, or distances of ranks from the middle."""
     ranks = _unit(rankdata(table, axis=0))
     forms = [ranks, _unit(np.abs(ranks))]
     return np.asarray(np.max([np.abs(a.T @ b) for a in forms for b in forms], axis=0))
 
 
-def _partial(table: FloatArray) -> FloatArray:
+def _partial(table: Floats) -> Floats:
     """Return absolute partial correlations (d, d) given all other variables, shrunk where rows are few."""
     n, d = table.shape
     unit = _unit(table)
@@ -71,7 +70,7 @@ def _partial(table: FloatArray) -> FloatArray:
     return np.asarray(np.abs(precision * scale[:, None] * scale[None, :]))
 
 
-def _unit(values: FloatArray) -> FloatArray:
+def _unit(values: Floats) -> Floats:
     """Return columns centred and of length 1; a constant column stays 0."""
     centred = values - values.mean(axis=0)
     length = np.sqrt((centred**2).sum(axis=0))

@@ -18,15 +18,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cho_solve, solve_triangular
 
+from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.scores.families import Families
 from drbo.search.bayes.climb import Drawn
 from drbo.search.state import Fields, State
 from drbo.threads import one_blas_thread
-
-Floats = npt.NDArray[np.float64]
 
 #: The grid of hyperparameters, searched anew whenever a node's families have grown by half.
 THETAS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
@@ -67,14 +65,14 @@ class _Node:
     noise: float = 1e-3
     tuned_at: int = 0
     factor: Floats = field(init=False)  # (n, n), lower
-    rows: npt.NDArray[np.int64] = field(init=False)  # (n,) places of the families among all that were added
+    rows: Ints = field(init=False)  # (n,) places of the families among all that were added
     grown: list[int] = field(default_factory=list)  # sizes of the factor since it was last computed anew
 
     def __post_init__(self) -> None:
         self.sets, self.values, self.cheap = np.empty((0, self.n_nodes)), np.empty(0), np.empty(0)
         self.factor, self.rows = np.empty((0, 0)), np.empty(0, dtype=np.int64)
 
-    def add(self, sets: Floats, values: Floats, cheap: Floats, rows: npt.NDArray[np.int64]) -> None:
+    def add(self, sets: Floats, values: Floats, cheap: Floats, rows: Ints) -> None:
         """Add families; the factor grows by as many rows."""
         self._append(sets, values, cheap, rows)
         if len(self.values) >= GROWTH * self.tuned_at:
@@ -83,13 +81,11 @@ class _Node:
         else:
             self._grow()
 
-    def _append(self, sets: Floats, values: Floats, cheap: Floats, rows: npt.NDArray[np.int64]) -> None:
+    def _append(self, sets: Floats, values: Floats, cheap: Floats, rows: Ints) -> None:
         self.sets, self.values = np.concatenate([self.sets, sets]), np.concatenate([self.values, values])
         self.cheap, self.rows = np.concatenate([self.cheap, cheap]), np.concatenate([self.rows, rows])
 
-    def add_again(
-        self, sizes: list[int], sets: Floats, values: Floats, cheap: Floats, rows: npt.NDArray[np.int64]
-    ) -> None:
+    def add_again(self, sizes: list[int], sets: Floats, values: Floats, cheap: Floats, rows: Ints) -> None:
         """Add all families in the steps in which the factor grew, so that it is the same to the last bit."""
         for first, last in pairwise([0, *sizes]):
             self._append(sets[first:last], values[first:last], cheap[first:last], rows[first:last])
@@ -252,10 +248,10 @@ class GpSurrogate:
 
     def add(
         self,
-        nodes: npt.NDArray[np.intp],  # (m,)
-        parents: npt.NDArray[np.bool_],  # (m, d)
+        nodes: Indices,  # (m,)
+        parents: Bools,  # (m, d)
         local: Floats,  # (m,)
-        center: npt.NDArray[np.bool_],  # (d, d): the best DAG
+        center: Bools,  # (d, d): the best DAG
         cheap: Floats | None = None,  # (m,) by the cheap relative, if there is one
     ) -> None:
         """Learn the values of new families."""

@@ -16,7 +16,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from drbo.data.files import MAX_TEXT_BYTES, npz_bytes, read_bytes, read_json, refusing, stored_archive, write_file
+from drbo.data.files.files import MAX_TEXT_BYTES, npz_bytes, read_bytes, read_json, refusing, stored_archive, write_file
 from drbo.errors import CheckpointError, ResultError, write_hint
 from drbo.search.state import Fields, Restorable, pack
 

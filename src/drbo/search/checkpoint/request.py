@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from drbo.data.files import write_file
+from drbo.data.files.files import write_file
 from drbo.errors import CheckpointError, ResultError
 from drbo.search.checkpoint.files import MANIFEST, OWNER_ONLY, PREVIOUS, read_signed, signed
 from drbo.search.state import Fields

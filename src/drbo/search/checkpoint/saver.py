@@ -14,15 +14,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from drbo.data.blocks import is_large
-from drbo.data.check import recheck
-from drbo.data.experiments import Experiments, KnownTarget, known_targets, plain_known
-from drbo.data.files import MAX_ARRAY_BYTES, file_digest, read_bytes, read_member, refusing, stored_archive, write_file
-from drbo.data.moments_file import moments_bytes, moments_of_bytes
-from drbo.data.prepare import Prepared
-from drbo.data.table import Table
+from drbo.arrays import Bools
+from drbo.data.checks.check import recheck
+from drbo.data.checks.experiments import Experiments, KnownTarget, known_targets, plain_known
+from drbo.data.checks.prepare import Prepared
+from drbo.data.files.files import (
+    MAX_ARRAY_BYTES,
+    file_digest,
+    read_bytes,
+    read_member,
+    refusing,
+    stored_archive,
+    write_file,
+)
+from drbo.data.statistics.blocks import is_large
+from drbo.data.statistics.moments_file import moments_bytes, moments_of_bytes
+from drbo.data.statistics.table import Table
 from drbo.errors import CheckpointError, DataError, DrboError, ResultError
 from drbo.knowledge import Knowledge
 from drbo.search.base import Search
@@ -214,7 +222,7 @@ def make_folder(folder: Path) -> None:
         ) from error
 
 
-def _adjacency(edges: list[Any], d: int) -> npt.NDArray[np.bool_]:
+def _adjacency(edges: list[Any], d: int) -> Bools:
     """Return the matrix of edges, each a pair of columns by number."""
     for edge in edges:
         if not isinstance(edge, list) or len(edge) != 2 or not all(type(k) is int and 0 <= k < d for k in edge):
@@ -375,10 +383,8 @@ def _check_settings(given: Any, known: dict[str, Any]) -> None:
     names = set(given) if isinstance(given, dict) else set()
     if names != known.keys():
         name = min(names ^ known.keys())
-        raise CheckpointError(
-            f"the settings of the saved search have {'no' if name in known else 'the unknown'} setting {name!r:.80}",
-            hint=HINT,
-        )
+        which = "no" if name in known else "the unknown"
+        raise CheckpointError(f"the settings of the saved search have {which} setting {name!r:.80}", hint=HINT)
     for name, value in given.items():
         if isinstance(known[name], dict):
             _check_settings(value, known[name])

@@ -5,8 +5,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats, Indices
 from drbo.constraints import Constraints
 from drbo.deadline import no_deadline
 from drbo.scores.base import Relative, Score
@@ -44,7 +44,7 @@ class Evaluator:
 
     Examples
     --------
-    >>> from drbo.data.table import Table
+    >>> from drbo.data.statistics.table import Table
     >>> from drbo.scores.linear import BicNV
     >>> table = Table.from_array(np.random.default_rng(0).normal(size=(50, 3)))
     >>> evaluator = Evaluator(BicNV(table), Settings(max_evals=2))
@@ -142,11 +142,11 @@ class Evaluator:
         """Tell which families have been scored or are awaited."""
         return [key in self._known or key in self._awaited for key in keys]
 
-    def evaluate(self, dags: npt.NDArray[np.bool_]) -> Evaluated:
+    def evaluate(self, dags: Bools) -> Evaluated:
         """Return the true scores of the DAGs (B, d, d), cut where the budget ends."""
         return self.finish(self.begin(dags))
 
-    def begin(self, dags: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def begin(self, dags: Bools) -> Bools:
         """Return the DAGs that the budget allows; it pays for them now, and workers begin with their families."""
         keys = Families.from_dags(dags).keys()
         budget, d, kept, new = self.budget, dags.shape[1], 0, set[bytes]()
@@ -162,14 +162,14 @@ class Evaluator:
         self._await(new)
         return dags[:kept]
 
-    def finish(self, dags: npt.NDArray[np.bool_]) -> Evaluated:
+    def finish(self, dags: Bools) -> Evaluated:
         """Return the true scores of DAGs that were begun."""
         keys = Families.from_dags(dags).keys()
         self._compute({key for key in keys if key not in self._known})
         local = self._known.of(keys).reshape(dags.shape[:2])
         return Evaluated(dags, local, self.scores(dags, local))
 
-    def again(self, dags: npt.NDArray[np.bool_]) -> None:
+    def again(self, dags: Bools) -> None:
         """Begin DAGs that were paid for before the search was saved."""
         self._await(set(self._unpaid(Families.from_dags(dags).keys())))
 
@@ -197,7 +197,7 @@ class Evaluator:
         finally:
             self._awaited -= new
 
-    def affordable(self, families: Families) -> npt.NDArray[np.intp]:
+    def affordable(self, families: Families) -> Indices:
         """Return the rows whose families are known or fit, in this order, into what is left of the budget."""
         left = self.budget.families_left(self.n_evals, self.n_spent)
         rows, new = [], set[bytes]()
@@ -209,14 +209,14 @@ class Evaluator:
             rows.append(row)
         return np.array(rows, dtype=np.intp)
 
-    def families(self, families: Families) -> npt.NDArray[np.float64]:
+    def families(self, families: Families) -> Floats:
         """Return true local scores of single families; new ones are charged as a share of a DAG evaluation."""
         keys = families.keys()
         self._pay(len(set(self._unpaid(keys))))
         self._compute({key for key in keys if key not in self._known})
         return self._known.of(keys)
 
-    def preview(self, families: Families, level: int) -> npt.NDArray[np.float64]:
+    def preview(self, families: Families, level: int) -> Floats:
         """Return the values of families by a cheaper version of the score; new ones are charged what they cost.
 
         Those that the budget does not allow are NaN.
@@ -240,7 +240,7 @@ class Evaluator:
         whole, self._owed = divmod(self._owed + cost, self.score.n_nodes)
         self.n_evals += int(whole)
 
-    def evaluate_one(self, dag: npt.NDArray[np.bool_]) -> Evaluated:
+    def evaluate_one(self, dag: Bools) -> Evaluated:
         """Return the true score of one DAG (d, d), whatever is left of the budget and of the time.
 
         Known families cost nothing, even with ``count_known``.
@@ -249,14 +249,14 @@ class Evaluator:
             local = self.families(Families.from_dags(dag[None]))[None]
         return Evaluated(dag[None], local, self.scores(dag[None], local))
 
-    def scores(self, dags: npt.NDArray[np.bool_], local: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def scores(self, dags: Bools, local: Floats) -> Floats:
         """Return the scores of DAGs (B, d, d) from their true local values (B, d)."""
         if len(dags) == 0:
             return np.empty(0)
         price = self.score.family_price(Families.from_dags(dags)).reshape(local.shape)
         return self.score.combine(local, price)
 
-    def known(self, since: int = 0) -> tuple[Families, npt.NDArray[np.float64]]:
+    def known(self, since: int = 0) -> tuple[Families, Floats]:
         """Return all families scored so far, in the order in which they became known, and their local values."""
         return self._known.since(since)
 

@@ -3,8 +3,8 @@
 from concurrent.futures import Executor
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Floats
 from drbo.constraints import Constraints
 from drbo.scores.base import Score
 from drbo.scores.families import Families
@@ -21,7 +21,7 @@ class KnownFamilies:
 
     Examples
     --------
-    >>> from drbo.data.table import Table
+    >>> from drbo.data.statistics.table import Table
     >>> from drbo.scores.linear import BicNV
     >>> known = KnownFamilies(BicNV(Table.from_array(np.random.default_rng(0).normal(size=(50, 3)))))
     >>> known.compute(set(Families.from_sets(3, [(0, ()), (1, (0,))]).keys()))
@@ -41,11 +41,11 @@ class KnownFamilies:
     def __contains__(self, key: bytes) -> bool:
         return key in self._values
 
-    def of(self, keys: list[bytes]) -> npt.NDArray[np.float64]:
+    def of(self, keys: list[bytes]) -> Floats:
         """Return the values of known families."""
         return np.array([self._values[key] for key in keys], dtype=np.float64)
 
-    def since(self, count: int) -> tuple[Families, npt.NDArray[np.float64]]:
+    def since(self, count: int) -> tuple[Families, Floats]:
         """Return the families beyond the first so many, in the order in which they became known, with their values."""
         keys = self._order[count:]
         return Families.from_keys(keys, self.score.n_nodes), self.of(keys)

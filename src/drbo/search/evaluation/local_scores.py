@@ -4,8 +4,8 @@ import time
 from collections.abc import Generator
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Floats
 from drbo.deadline import OutOfTimeError, current
 from drbo.errors import ScoreError
 from drbo.scores.base import Score
@@ -19,12 +19,12 @@ FIRST_PIECE = 64
 
 def local_scores(
     score: Score, families: Families, done: list[float] | None = None
-) -> npt.NDArray[np.float64]:  # fmt: skip
+) -> Floats:  # fmt: skip
     """Return the local scores of families, cell by cell; an exception or a bad number of a user's score is named.
 
     Those of finished cells go to ``done`` if the deadline ends it.
     """
-    cells = list[npt.NDArray[np.float64]]()
+    cells = list[Floats]()
     try:
         for rows in _cells(score, len(families)):
             cells.append(np.asarray(score.local(families[rows]), dtype=np.float64))
@@ -45,9 +45,7 @@ def local_scores(
     return _checked_values(score, families, values)
 
 
-def _checked_values(
-    score: Score, families: Families, values: npt.NDArray[np.float64], *, part: bool = False
-) -> npt.NDArray[np.float64]:
+def _checked_values(score: Score, families: Families, values: Floats, *, part: bool = False) -> Floats:
     """Return values, of all families or the first ones, or say what is wrong with them."""
     if values.shape != (len(values) if part else len(families),):
         raise ScoreError(

@@ -7,11 +7,9 @@ value depends on this, only the order of the work.
 from collections import defaultdict
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Floats, Indices
 from drbo.scores.families import Families
-
-Floats = npt.NDArray[np.float64]
 
 
 class Seconds:
@@ -54,7 +52,7 @@ class Seconds:
         return float((seconds + mean) / (count + 1) / mean)
 
 
-def cut(costs: Floats, count: int, cell: int = 1) -> list[npt.NDArray[np.intp]]:
+def cut(costs: Floats, count: int, cell: int = 1) -> list[Indices]:
     """Cut rows into at most so many pieces of about equal cost, between cells only; the dearest piece comes first.
 
     Examples

@@ -3,13 +3,12 @@
 import numpy as np
 import numpy.typing as npt
 
+from drbo.arrays import Floats
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 
 #: Random families on which a price is compared with the sum of its parents'.
 PRICE_CHECKS = 16
-
-Floats = npt.NDArray[np.float64]
 
 
 def additive_prices(

@@ -16,15 +16,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cho_solve, solve_triangular
 
+from drbo.arrays import Bools, Floats
 from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator, Level
 from drbo.threads import one_blas_thread
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 #: Returns how much each family promises, given the values of all of them, some of them predicted; -inf: nothing.
 Promise = Callable[[Floats], Floats]
 

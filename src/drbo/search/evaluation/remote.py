@@ -17,8 +17,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Floats, Indices
 from drbo.deadline import current
 from drbo.errors import ScoreError, SettingsError, WorkerError
 from drbo.scores.base import Score
@@ -47,7 +47,7 @@ _holding = threading.Lock()  # a Dask worker may have several threads
 class Answer:
     """What a worker sends back: values and seconds, or why there are none."""
 
-    values: npt.NDArray[np.float64] | None = None
+    values: Floats | None = None
     seconds: float = 0.0
     wanted: bool = False  # the worker does not hold the score
     problem: str = ""
@@ -85,11 +85,11 @@ def held(digest: str, blob: bytes | None, n_threads: int) -> Any:
 @dataclass(eq=False)
 class _Piece:
     families: Families
-    rows: npt.NDArray[np.intp]  # where they stood before the cut
+    rows: Indices  # where they stood before the cut
     with_score: bool = False
     losses: int = 0
     begun: "Future[Answer] | None" = None  # was given away before anybody waited for it
-    values: npt.NDArray[np.float64] | None = None  # once they are known
+    values: Floats | None = None  # once they are known
 
 
 class Workers:
@@ -138,7 +138,7 @@ class Workers:
                 piece.begun.cancel()
         self._begun = {}
 
-    def local(self, families: Families) -> npt.NDArray[np.float64]:
+    def local(self, families: Families) -> Floats:
         """Return the local scores of families, wherever they are computed."""
         values, done = np.empty(len(families)), 0
         if self.timeout is not None:  # only work elsewhere can be cut off, and it must be known whose it is
@@ -165,7 +165,7 @@ class Workers:
             self._begun.pop(keys[row], None)
         return values
 
-    def _here(self, families: Families, values: npt.NDArray[np.float64]) -> float:
+    def _here(self, families: Families, values: Floats) -> float:
         """Score families in this process; return the seconds it took."""
         start = time.perf_counter()
         values[:] = local_scores(self.score, families)
@@ -173,7 +173,7 @@ class Workers:
         self.seconds_each = seconds / len(families)
         return seconds
 
-    def _probe(self, families: Families, values: npt.NDArray[np.float64]) -> int:
+    def _probe(self, families: Families, values: Floats) -> int:
         """Time work here, in steps that double; return how many families were scored.
 
         The first call does work that later ones do not, so it is no measure, unless it took so long that the workers

@@ -8,11 +8,11 @@ between groups of nodes and forbidden inside each (Yuan & Malone 2013). Parent s
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Floats, Indices
 from drbo.deadline import OutOfTimeError
 from drbo.search.exact import order_graph, subset_kernels
-from drbo.search.exact.components import Floats, Piece, divided
+from drbo.search.exact.components import Piece, divided
 from drbo.search.exact.order_graph import Bounds, Layer, ParentIndex, SetTable
 from drbo.search.exact.useful_parents import Effort
 
@@ -35,11 +35,11 @@ class Solved:
     """A bound on the sum of shares of any DAG, and an order whose best DAG is the best one found."""
 
     upper: float
-    order: npt.NDArray[np.intp]
+    order: Indices
     exact: bool = True  # that DAG reaches the bound
 
 
-def solve(piece: Piece, order: npt.NDArray[np.intp], known: Floats, effort: Effort, slack: float) -> Solved:
+def solve(piece: Piece, order: Indices, known: Floats, effort: Effort, slack: float) -> Solved:
     """Return a bound on the sum of shares of all DAGs made of the parent sets, and the best order found.
 
     Parameters
@@ -58,7 +58,7 @@ def solve(piece: Piece, order: npt.NDArray[np.intp], known: Floats, effort: Effo
     return Solved(upper, np.concatenate(orders), exact)
 
 
-def _component(piece: Piece, order: npt.NDArray[np.intp], known: Floats, effort: Effort, slack: float) -> Solved:
+def _component(piece: Piece, order: Indices, known: Floats, effort: Effort, slack: float) -> Solved:
     """Rule out parent sets under one partition of the nodes after the other; search what is left."""
     if piece.size <= effort.alone:
         return _by_table(piece)
@@ -82,7 +82,7 @@ def _component(piece: Piece, order: npt.NDArray[np.intp], known: Floats, effort:
     return _search(piece, [Groups.of(piece, groups.members) for groups in best], order, floor, effort, slack)
 
 
-def _table(piece: Piece, members: npt.NDArray[np.intp]) -> Floats:
+def _table(piece: Piece, members: Indices) -> Floats:
     """Return the shares (k, 2^(k-1)) of the members of a group, by their parents in it; all others come for nothing."""
     table = np.full((len(members), 1 << (len(members) - 1)), -np.inf)
     for k, member in enumerate(members):
@@ -111,12 +111,12 @@ def _by_table(piece: Piece) -> Solved:
 class Groups:
     """A partition of the nodes, and for each group tables over its sets: the best before and after each."""
 
-    members: list[npt.NDArray[np.intp]]
+    members: list[Indices]
     before: list[Floats]
     after: list[Floats]
 
     @classmethod
-    def of(cls, piece: Piece, members: list[npt.NDArray[np.intp]]) -> "Groups":
+    def of(cls, piece: Piece, members: list[Indices]) -> "Groups":
         """Solve each group alone: cycles through other groups are allowed."""
         best = [subset_kernels.best_inside(_table(piece, group)) for group in members]
         return cls(
@@ -163,7 +163,7 @@ def _joined(partitions: list[Groups], size: int) -> Bounds:
 
 
 def _search(
-    piece: Piece, partitions: list[Groups], order: npt.NDArray[np.intp], known: float, effort: Effort, slack: float
+    piece: Piece, partitions: list[Groups], order: Indices, known: float, effort: Effort, slack: float
 ) -> Solved:
     """Search under goals that fall from the first bound to what is known: each that is reached is a better bound."""
     parents = ParentIndex(piece.masks, piece.shares)
@@ -203,7 +203,7 @@ def _layers(parents: ParentIndex, bounds: Bounds, goal: float, effort: Effort) -
     return layers
 
 
-def _order(layers: list[Layer]) -> npt.NDArray[np.intp]:
+def _order(layers: list[Layer]) -> Indices:
     """Return the order behind the one set of the last layer."""
     nodes, found = layers[-1].sets[0], []
     for layer in reversed(layers[1:]):

@@ -4,20 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from drbo.graph import topological_order
+from drbo.arrays import Bools, Floats, Indices, Masks
+from drbo.graph.dag import topological_order
 from drbo.search.exact.order_graph import pack
-
-Floats = npt.NDArray[np.float64]
-Masks = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
     """Some nodes and their parent sets among themselves, the best first; bit k of a mask is the k-th of the nodes."""
 
-    nodes: npt.NDArray[np.intp]
+    nodes: Indices
     masks: list[Masks]
     shares: list[Floats]
 
@@ -30,7 +27,7 @@ class Piece:
         """Number of parent sets."""
         return sum(len(part) for part in self.masks)
 
-    def part(self, members: npt.NDArray[np.intp]) -> "Piece":
+    def part(self, members: Indices) -> "Piece":
         """Return the piece of some members; parents that are none of them are there for nothing."""
         masks, shares = [], []
         for member in members:
@@ -40,13 +37,13 @@ class Piece:
             shares.append(self.shares[member][first])
         return Piece(self.nodes[members], masks, shares)
 
-    def kept(self, rows: list[npt.NDArray[np.bool_]]) -> "Piece":
+    def kept(self, rows: list[Bools]) -> "Piece":
         """Return the piece with some of the parent sets."""
         masks = [part[keep] for part, keep in zip(self.masks, rows, strict=True)]
         shares = [part[keep] for part, keep in zip(self.shares, rows, strict=True)]
         return Piece(self.nodes, masks, shares)
 
-    def components(self) -> Iterator[npt.NDArray[np.intp]]:
+    def components(self) -> Iterator[Indices]:
         """Yield the members of each strongly connected component of possible parents, ancestors first."""
         from scipy.sparse.csgraph import connected_components
 
@@ -59,7 +56,7 @@ class Piece:
         for component in topological_order(between):
             yield np.flatnonzero(label == component)
 
-    def best_dag(self, order: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+    def best_dag(self, order: Indices) -> Bools:
         """Return the DAG of the best parent sets that an order allows."""
         dag, before = np.zeros((self.size, self.size), dtype=bool), np.uint64(0)
         for node in order:
@@ -78,7 +75,7 @@ class Piece:
         return np.minimum(loss, loss.T) + 0.01 * np.maximum(loss, loss.T)
 
 
-def divided(links: Floats, most: int) -> list[npt.NDArray[np.intp]]:
+def divided(links: Floats, most: int) -> list[Indices]:
     """Return groups of at most ``most`` nodes, all but the last full, with strong links inside.
 
     Groups are grown one after the other; then nodes are swapped as long as that helps.

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.constraints import Constraints
 from drbo.deadline import current
 from drbo.scores.base import Score
@@ -18,8 +19,6 @@ from drbo.scores.nongaussian import BicNG
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact import set_functions
 from drbo.search.exact.subset_kernels import cores
-
-Floats = npt.NDArray[np.float64]
 
 #: Up to this many nodes tables are made unasked: d 2^(d-1) numbers of 8 bytes are 84 MB at 20 nodes.
 MAX_NODES = 20
@@ -61,7 +60,7 @@ class FamilyTables:
         return shares
 
 
-def sets_of(n_nodes: int, node: int, part: slice = slice(None)) -> npt.NDArray[np.int64]:
+def sets_of(n_nodes: int, node: int, part: slice = slice(None)) -> Ints:
     """Return the set of parents, as a bit mask of all nodes, behind each column of a node's row, or some of them.
 
     Examples
@@ -81,7 +80,7 @@ def families_of(n_nodes: int, node: int, part: slice = slice(None)) -> Families:
     return Families(np.full(len(parents), node), parents)
 
 
-def legal(node: int, constraints: Constraints, part: slice = slice(None)) -> npt.NDArray[np.bool_]:
+def legal(node: int, constraints: Constraints, part: slice = slice(None)) -> Bools:
     """Tell which families of a node, or some of them, the knowledge allows, in the order of its columns."""
     d = len(constraints.names)
     sets, bits = sets_of(d, node, part), 1 << np.arange(d)
@@ -90,7 +89,7 @@ def legal(node: int, constraints: Constraints, part: slice = slice(None)) -> npt
     return np.asarray(few & (sets & ~possible == 0) & (sets & needed == needed), dtype=np.bool_)
 
 
-def legal_rows(families: Families, constraints: Constraints) -> npt.NDArray[np.intp]:
+def legal_rows(families: Families, constraints: Constraints) -> Indices:
     """Return the rows of a batch of families that the knowledge allows."""
     allowed, required = constraints.allowed.T[families.nodes], constraints.required.T[families.nodes]
     fits = ~(families.parents & ~allowed).any(axis=1) & (families.parents | ~required).all(axis=1)
@@ -197,7 +196,7 @@ def _pieces(count: int) -> list[slice]:
     return [slice(start, min(start + PIECE, count)) for start in range(0, count, PIECE)]
 
 
-def _set_values(score: Score, constraints: Constraints) -> Iterator[tuple[npt.NDArray[np.intp], Floats]]:
+def _set_values(score: Score, constraints: Constraints) -> Iterator[tuple[Indices, Floats]]:
     """Yield, for each group of nodes that share their rows, the function of sets behind their local scores."""
     assert isinstance(score, BicNV | BGe | DiscreteBIC | BDeu)
     for group in range(int(score.group_of.max()) + 1):
@@ -276,7 +275,7 @@ def rounding(score: Score) -> float:
     return float(score.n_rows.sum() * 4 * d * unit * np.log(score.n_rows.max()))
 
 
-def column_of(parents: npt.NDArray[np.bool_], node: int) -> int:
+def column_of(parents: Bools, node: int) -> int:
     """Return the column of a set of parents (d,) in the row of a node.
 
     Examples

@@ -11,11 +11,9 @@ import numpy.typing as npt
 
 from drbo import _core
 from drbo._core import Bounds, ParentIndex, SetTable
+from drbo.arrays import Floats, Ints, Masks
 
 __all__ = ["Bounds", "Layer", "ParentIndex", "SetTable", "best_supersets", "expand", "pack"]
-
-Floats = npt.NDArray[np.float64]
-Masks = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +52,7 @@ def best_supersets(
     return values
 
 
-def pack(masks: Masks, members: npt.NDArray[np.int64]) -> Masks:
+def pack(masks: Masks, members: Ints) -> Masks:
     """Return the bits of some members, in their order, as small sets.
 
     Examples

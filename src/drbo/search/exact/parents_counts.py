@@ -14,14 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo import _core
-
-Floats = npt.NDArray[np.float64]
+from drbo.arrays import Floats, Ints, Masks
 
 
 def walk(
     columns: npt.NDArray[np.int32],  # (m + 1, u) levels: candidates, required ones first, and the node itself last
-    levels: npt.NDArray[np.int64],  # (m + 1,) how many there are
-    repeats: npt.NDArray[np.int64],  # (u,) how often each row occurs
+    levels: Ints,  # (m + 1,) how many there are
+    repeats: Ints,  # (u,) how often each row occurs
     n_required: int,
     weights: Floats,  # (m,) what a candidate adds as a parent
     *,
@@ -32,7 +31,7 @@ def walk(
     best_only: bool,
     max_steps: int,
     max_sets: int,
-) -> tuple[npt.NDArray[np.uint64], Floats, int]:
+) -> tuple[Masks, Floats, int]:
     """Return parent sets with their shares and the sets that were scored; -1: too many of either.
 
     Parameters

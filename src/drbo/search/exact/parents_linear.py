@@ -8,11 +8,9 @@ they are skipped: the subset may stand in for each of them in any DAG.
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from drbo import _core
-
-Floats = npt.NDArray[np.float64]
+from drbo.arrays import Floats, Masks
 
 
 def walk(
@@ -28,7 +26,7 @@ def walk(
     best_only: bool,
     max_steps: int,
     max_sets: int,
-) -> tuple[npt.NDArray[np.uint64], Floats, int]:
+) -> tuple[Masks, Floats, int]:
     """Return the parent sets that no subset beats and their shares, and the steps taken; -1: too many of either.
 
     Parameters

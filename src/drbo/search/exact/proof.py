@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats
 from drbo.constraints import Constraints
 from drbo.errors import SettingsError
-from drbo.graph import topological_order
+from drbo.graph.dag import topological_order
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
@@ -56,7 +56,7 @@ def certify(tables: FamilyTables, evaluator: Evaluator, constraints: Constraints
 
     Examples
     --------
-    >>> from drbo.data.table import Table
+    >>> from drbo.data.statistics.table import Table
     >>> from drbo.scores.linear import BicNV
     >>> from drbo.search.exact.family_tables import all_tables
     >>> from drbo.settings import Settings
@@ -166,7 +166,7 @@ class _ByTables:
         self.score = evaluator.score
         self.rounding = tables.rounding
 
-    def solve(self, level: float | None, best: Evaluated) -> tuple[float, npt.NDArray[np.bool_]]:
+    def solve(self, level: float | None, best: Evaluated) -> tuple[float, Bools]:
         """Return the highest sum of shares and its DAG."""
         shares = self.tables.shares(self.score, level)
         inside = subset_kernels.best_inside(shares)
@@ -192,7 +192,7 @@ class _BySets:
         self.rounding = LARGE_COMPONENTS * rounding(self.score)
         self.exact = True  # all levels so far were solved to the end
 
-    def solve(self, level: float | None, best: Evaluated) -> tuple[float, npt.NDArray[np.bool_]]:
+    def solve(self, level: float | None, best: Evaluated) -> tuple[float, Bools]:
         """Return a bound on the sum of shares of any DAG, and the best DAG met."""
         price = self.score.family_price(Families.from_dags(best.dags))
         known = self.score.share(best.local[0], price, level)
@@ -217,7 +217,7 @@ class _BySets:
         return low, high * (1 + 1e-9)
 
 
-def _mean(score: Score, local: npt.NDArray[np.float64]) -> float:
+def _mean(score: Score, local: Floats) -> float:
     """Return the mean MSE of a DAG with these local values ``-ln MSE`` (d,)."""
     return float((score.n_rows * np.exp(-local)).sum() / score.n_rows.sum())
 
@@ -274,7 +274,7 @@ class _Sweep:
             return value, 0.0
         return value, float((self.evaluator.score.n_rows * np.exp(-found.local[0])).sum())
 
-    def _evaluated(self, dag: npt.NDArray[np.bool_]) -> Evaluated:
+    def _evaluated(self, dag: Bools) -> Evaluated:
         local = self.evaluator.families(Families.from_dags(dag[None]))[None]
         return Evaluated(dag[None], local, self.evaluator.scores(dag[None], local))
 

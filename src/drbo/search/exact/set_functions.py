@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo import _core
+from drbo.arrays import Floats, Ints
 from drbo.search.exact.subset_kernels import cores
-
-Floats = npt.NDArray[np.float64]
 
 
 def log_determinants(
@@ -28,8 +27,8 @@ def log_determinants(
 
 def cell_sums(
     columns: npt.NDArray[np.int32],  # (d, u) levels 0, 1, ... of the distinct rows
-    cardinalities: npt.NDArray[np.int64],  # (d,)
-    repeats: npt.NDArray[np.int64],  # (u,) how often each distinct row occurs
+    cardinalities: Ints,  # (d,)
+    repeats: Ints,  # (u,) how often each distinct row occurs
     ess: float | None,
     limit: float = np.inf,
 ) -> Floats:

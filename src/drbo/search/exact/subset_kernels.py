@@ -11,11 +11,9 @@ from contextvars import copy_context
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from drbo import _core
-
-Floats = npt.NDArray[np.float64]
+from drbo.arrays import Bools, Floats
 
 
 def cores() -> int:
@@ -53,7 +51,7 @@ def backward(best: Floats) -> Floats:
     return _core.lattice_backward(best)
 
 
-def trace(best: Floats, shares: Floats, before: Floats) -> npt.NDArray[np.bool_]:
+def trace(best: Floats, shares: Floats, before: Floats) -> Bools:
     """Return the DAG behind ``forward`` of all nodes; of equally good families the smallest."""
     dag = np.zeros((len(best), len(best)), dtype=bool)
     _trace(dag, best, shares, before, len(before) - 1, 0)
@@ -93,7 +91,7 @@ def trace_split(
     *,
     needed: int = 0,
     banned: int = 0,
-) -> npt.NDArray[np.bool_]:
+) -> Bools:
     """Return the DAG behind :func:`split`: the best one on a set, then the node, then the rest."""
     dag = np.zeros((len(best), len(best)), dtype=bool)
     within, has = _column(nodes & ~banned, node), _column(needed, node)
@@ -103,7 +101,7 @@ def trace_split(
     return dag
 
 
-def _trace(dag: npt.NDArray[np.bool_], best: Floats, shares: Floats, value: Floats, nodes: int, end: int) -> None:
+def _trace(dag: Bools, best: Floats, shares: Floats, value: Floats, nodes: int, end: int) -> None:
     """Fill in the families on the way of a recurrence from a set to its end, the empty set or that of all nodes."""
     while nodes != end:
         for node in _members(nodes ^ end):
@@ -115,9 +113,7 @@ def _trace(dag: npt.NDArray[np.bool_], best: Floats, shares: Floats, value: Floa
         nodes ^= 1 << node
 
 
-def _write_family(
-    dag: npt.NDArray[np.bool_], shares: Floats, node: int, within: int, wanted: float, needed: int
-) -> None:
+def _write_family(dag: Bools, shares: Floats, node: int, within: int, wanted: float, needed: int) -> None:
     """Fill in the smallest family with a share and some parents inside a column; of equally small ones the first."""
     places = np.flatnonzero(_inside(shares[node], within, needed) == wanted)
     place = min(places.tolist(), key=int.bit_count)  # a lower place is a lower set

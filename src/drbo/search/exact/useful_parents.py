@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from drbo.arrays import Floats, Masks
 from drbo.constraints import Constraints
 from drbo.deadline import current
 from drbo.scores.base import Score
@@ -20,7 +21,7 @@ from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.exact import parents_counts, parents_linear
-from drbo.search.exact.components import Floats, Masks, Piece
+from drbo.search.exact.components import Piece
 from drbo.search.exact.family_tables import COMPILED, LEAST_RESIDUAL, least_residual
 
 #: A set of nodes is a word of bits.

@@ -7,11 +7,11 @@ state: :meth:`Ascent.stand` makes it again from the order and the DAG where the 
 from contextlib import suppress
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools, Ints
 from drbo.constraints import Constraints
 from drbo.deadline import Deadline, OutOfTimeError
-from drbo.graph import topological_order
+from drbo.graph.dag import topological_order
 from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
@@ -33,7 +33,7 @@ MAX_LISTED = 200
 #: The level of a saved search is within this factor of that of its best DAG.
 LEVEL_RANGE = 1e9
 
-Order = npt.NDArray[np.int64]
+Order = Ints
 
 
 class Ascent:
@@ -211,7 +211,7 @@ class Ascent:
             steps = steps_of(self.evaluator, self.constraints, level)
         return OrderClimb(steps, self.constraints.required, self.constraints.before, available())
 
-    def _at(self, level: float | None, order: Order, dag: npt.NDArray[np.bool_]) -> OrderClimb:
+    def _at(self, level: float | None, order: Order, dag: Bools) -> OrderClimb:
         """Return a climb that stands at an order and a DAG along it."""
         climb = self._start(level)
         climb.stand(order, dag)

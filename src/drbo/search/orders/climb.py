@@ -10,14 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo import _core
+from drbo.arrays import Bools, Floats, Ints
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.search.orders.gains import Expander
 
 #: Random numbers that one shaking takes.
 DRAWS = 7
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 class OrderClimb:
@@ -33,7 +31,7 @@ class OrderClimb:
     threads : that expand parent sets, at most; the result does not depend on them.
     """
 
-    def __init__(self, steps: Expander, required: Flags, before: Flags, threads: int = 1) -> None:
+    def __init__(self, steps: Expander, required: Bools, before: Bools, threads: int = 1) -> None:
         self.threads = threads
         self.compiled = isinstance(steps, _core.Steps)  # compiled steps let other threads run
         self._cost = steps.n_nodes if self.compiled else 0  # an Evaluator counts the others
@@ -53,7 +51,7 @@ class OrderClimb:
         return float(self._climb.values.sum())
 
     @property
-    def dag(self) -> Flags:
+    def dag(self) -> Bools:
         """The chosen parents as a DAG (d, d)."""
         return self._climb.dag
 
@@ -89,7 +87,7 @@ class OrderClimb:
         """Set an order, with its chosen sets or, where they are not given, with parents to be chosen from scratch."""
         self._climb.put(order, chosen)
 
-    def stand(self, order: Ints, dag: Flags) -> None:
+    def stand(self, order: Ints, dag: Bools) -> None:
         """Set an order and a DAG along it."""
         self.put(order, self._climb.adopt(np.ascontiguousarray(dag), self.threads))
 
@@ -99,7 +97,7 @@ class OrderClimb:
         with suppress(OutOfTimeError):  # a score of Python's looked at the deadline
             self._climb.climb(visits, self.threads, deadline.flag)
 
-    def shake(self, draws: npt.NDArray[np.float64], tolerance: float, deadline: Deadline | None = None) -> None:
+    def shake(self, draws: Floats, tolerance: float, deadline: Deadline | None = None) -> None:
         """Move a few related nodes to random places, climb near them, and keep what is at most so much worse.
 
         Once for each row of ``draws`` (m, DRAWS) from [0, 1), or until the deadline has come. What a shaking costs does

@@ -4,10 +4,10 @@ from collections.abc import Callable, Container
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln
 
 from drbo import _core
+from drbo.arrays import Bools, Floats, Ints
 from drbo.constraints import Constraints
 from drbo.scores.base import Score
 from drbo.scores.bge import BGe
@@ -18,9 +18,6 @@ from drbo.scores.nongaussian import BicNG
 from drbo.scores.splines import RankSplines, SplineScore
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.screening import Lists
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Expansion(NamedTuple):
@@ -93,8 +90,8 @@ class ScoreSteps:
     def _gains(
         self,
         nodes: Ints,  # (m,)
-        chosen: npt.NDArray[np.bool_],  # (m, d)
-        changes: npt.NDArray[np.bool_],  # (m, d): toggles that are allowed
+        chosen: Bools,  # (m, d)
+        changes: Bools,  # (m, d): toggles that are allowed
     ) -> tuple[Floats, Floats]:
         """Return what families add to the score (m,), and what each toggle adds to that (m, d): -inf if forbidden."""
         row, other = np.nonzero(changes)

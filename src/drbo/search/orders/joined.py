@@ -7,14 +7,11 @@ the better one is taken.
 from heapq import heappop, heappush
 
 import numpy as np
-import numpy.typing as npt
 
-from drbo.graph import dag_to_cpdag, is_acyclic, topological_order
+from drbo.arrays import Bools, Indices
+from drbo.graph.dag import dag_to_cpdag, is_acyclic, topological_order
 from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
-
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.intp]
 
 
 def joined(
@@ -55,7 +52,7 @@ def joined(
     return found if (found != best).any() else None
 
 
-def alike(dag: Bools, order: Ints) -> Bools:
+def alike(dag: Bools, order: Indices) -> Bools:
     """Return the DAG of the same equivalence class whose open edges follow an order as far as they can.
 
     Open edges are directed along a maximum cardinality search, which makes no new collider (Tarjan & Yannakakis 1984).
@@ -86,12 +83,12 @@ def alike(dag: Bools, order: Ints) -> Bools:
     return found
 
 
-def _regions(best: Bools, other: Bools, nodes: Ints) -> list[Ints]:
+def _regions(best: Bools, other: Bools, nodes: Indices) -> list[Indices]:
     """Return the nodes in groups that no edge joins."""
     block = np.ix_(nodes, nodes)
     near = best[block] | other[block]
     near |= near.T
-    regions, left = list[Ints](), np.ones(len(nodes), dtype=bool)
+    regions, left = list[Indices](), np.ones(len(nodes), dtype=bool)
     while left.any():
         region = np.zeros(len(nodes), dtype=bool)
         edge = np.arange(len(nodes)) == np.argmax(left)

@@ -10,16 +10,13 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.constraints import Constraints
-from drbo.graph import topological_order
+from drbo.graph.dag import topological_order
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.search.known_orders import KnownFamilies
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 #: Scores closer than this share count as equal.
 SAME = 1e-9
@@ -54,7 +51,7 @@ class Listed:
 
     Examples
     --------
-    >>> from drbo.data.table import Table
+    >>> from drbo.data.statistics.table import Table
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(200, 3))
     >>> x[:, 1] = x[:, 0] + 0.1 * x[:, 1]
@@ -122,7 +119,7 @@ class Listed:
         return families.dag(chosen)
 
 
-def _moved(order: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def _moved(order: Ints, rng: np.random.Generator) -> Ints:
     """Return the order with a few nodes at random places."""
     d = len(order)
     moved = rng.choice(d, size=min(d, 2 + int(rng.integers(MOVED - 1))), replace=False)
@@ -131,7 +128,7 @@ def _moved(order: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArra
     return order[np.argsort(key, kind="stable")]
 
 
-def _candidates(score: BicNV, dag: Bools, constraints: Constraints) -> npt.NDArray[np.intp]:
+def _candidates(score: BicNV, dag: Bools, constraints: Constraints) -> Indices:
     """Return the candidate parents (d, d) of every node, best first; forbidden ones come last."""
     correlation = score.groups[0][1]
     inverse = np.linalg.inv(correlation + RIDGE * np.eye(len(dag)))
@@ -147,7 +144,7 @@ def _candidates(score: BicNV, dag: Bools, constraints: Constraints) -> npt.NDArr
     return np.argsort(key, axis=0, kind="stable").T
 
 
-def _pairs(correlation: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _pairs(correlation: Floats) -> tuple[Indices, Indices]:
     """Return the first and second members (d, k) of the pairs that explain most of each node beyond the better one."""
     d = len(correlation)
     low, high = np.triu_indices(d, 1)
@@ -164,7 +161,7 @@ def _pairs(correlation: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.in
 
 
 @cache
-def _subsets(k: int, largest: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _subsets(k: int, largest: int) -> tuple[Indices, Indices]:
     """Return all sets (m, largest) of up to so many of k members, filled up with -1, and each one's sets of one less.
 
     A set of fewer than ``largest`` members repeats the number of one of its smaller sets; the empty set is its own.
@@ -179,7 +176,7 @@ def _subsets(k: int, largest: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np
     return sets, smaller
 
 
-def _useful(shares: Floats, sizes: npt.NDArray[np.intp], smaller: npt.NDArray[np.intp]) -> Bools:
+def _useful(shares: Floats, sizes: Indices, smaller: Indices) -> Bools:
     """Return which sets (d, m) have a larger share than each of their subsets."""
     best = shares.copy()  # of a set and its subsets
     useful = np.ones(shares.shape, dtype=bool)

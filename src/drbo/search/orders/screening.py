@@ -12,12 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo import _core
+from drbo.arrays import Bools, Ints
 from drbo.scores.base import Score
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.state import Fields
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 #: Candidates of a node for each doubling of the number of columns.
 PER_DOUBLING = 8
@@ -60,7 +58,7 @@ class Screening:
 
     Examples
     --------
-    >>> from drbo.data.table import Table
+    >>> from drbo.data.statistics.table import Table
     >>> x = np.random.default_rng(0).normal(size=(100, 4))
     >>> x[:, 2] += x[:, 0]
     >>> screening = Screening(BicNV(Table.from_array(x)), np.zeros((4, 4), dtype=bool), 1)
@@ -105,7 +103,7 @@ class Screening:
         self._add(new)
         return self.checks[-1]
 
-    def capture(self) -> dict[str, npt.NDArray[np.int64]]:
+    def capture(self) -> dict[str, Ints]:
         """Return what the checks found."""
         return {"added": self.added, "checks": np.array(self.checks, dtype=np.int64)}
 

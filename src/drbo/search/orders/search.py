@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from drbo.arrays import Bools, Floats
 from drbo.constraints import Constraints
-from drbo.graph import topological_order
+from drbo.graph.dag import topological_order
 from drbo.scores.base import Score
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.base import Search
@@ -50,7 +50,7 @@ class OrderSearch(Search):
 
     Examples
     --------
-    >>> from drbo.data.table import Table
+    >>> from drbo.data.statistics.table import Table
     >>> from drbo.scores.linear import BicNV
     >>> x = np.random.default_rng(0).normal(size=(200, 3))
     >>> x[:, 1] += 2 * x[:, 0]
@@ -66,7 +66,7 @@ class OrderSearch(Search):
         *,
         constraints: Constraints | None = None,
         seed: int = 0,
-        start: npt.NDArray[np.bool_] | None = None,  # (d, d) a DAG whose order is climbed from first
+        start: Bools | None = None,  # (d, d) a DAG whose order is climbed from first
         max_searches: int | None = None,
     ) -> None:
         evaluator = Evaluator(score, settings, budget=Budget(score.n_nodes))
@@ -233,7 +233,7 @@ class OrderSearch(Search):
             return _top_down(*self.score.groups[0])
 
 
-def _top_down(log_variance: npt.NDArray[np.float64], correlation: npt.NDArray[np.float64]) -> Order:
+def _top_down(log_variance: Floats, correlation: Floats) -> Order:
     """Return the nodes, each the one with the least residual variance given those before it."""
     deviation = np.exp(log_variance / 2)
     covariance = correlation * np.outer(deviation, deviation)

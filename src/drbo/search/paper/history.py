@@ -1,10 +1,10 @@
 """What has been evaluated: an append-only record of DAGs as bits and of their local scores."""
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from drbo.arrays import Bools, Floats
 from drbo.search.paper.inputs import Inputs
 from drbo.search.state import Fields, State
 from drbo.settings import Settings
@@ -34,8 +34,8 @@ class History:
 
     def append(
         self,
-        dags: npt.NDArray[np.bool_],  # (B, d, d)
-        local: npt.NDArray[np.float64],  # (B, d)
+        dags: Bools,  # (B, d, d)
+        local: Floats,  # (B, d)
     ) -> None:
         """Add a batch of evaluated DAGs."""
         end = self._size + len(dags)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from drbo.arrays import Bools
 from drbo.constraints import Constraints
 
 
@@ -71,7 +72,7 @@ class Inputs:
 
     def encode(
         self,
-        dags: npt.NDArray[np.bool_],  # (B, d, d)
+        dags: Bools,  # (B, d, d)
     ) -> npt.NDArray[np.uint8]:
         """Return the parent sets (d, B, bytes) of DAGs as bits, node by node."""
         parents = dags.transpose(2, 0, 1)

@@ -13,8 +13,9 @@ from scipy.stats import qmc
 from torch import Tensor
 
 from drbo import _core
+from drbo.arrays import Bools, Floats
 from drbo.constraints import Constraints
-from drbo.graph import topological_order
+from drbo.graph.dag import topological_order
 from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.region import Candidates
 from drbo.threads import crew
@@ -49,7 +50,7 @@ class Space(ABC):
         """Return a number (m, C, d) per pair of a node and another; above 0 the pair is linked."""
 
     @abstractmethod
-    def encode(self, dag: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64] | None:
+    def encode(self, dag: Bools) -> Floats | None:
         """Return a vector (dim,) that decodes to the DAG, or None where none was found."""
 
     def decode(self, vectors: Tensor) -> Tensor:
@@ -198,14 +199,14 @@ class LowRankSpace(Space):
         """Return where in a vector the embedding of each parent (d, m) begins."""
         return (self.n_nodes + parents * self.rank).astype(np.int32)
 
-    def encode(self, dag: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64] | None:
+    def encode(self, dag: Bools) -> Floats | None:
         """Return a vector that decodes to the DAG, or None where the search for one gave up.
 
         Embeddings are fitted to the signs of the skeleton by a margin perceptron from the leading eigenvectors.
         """
         signs = np.where(dag | dag.T, 1.0, -1.0)
         values, vectors = np.linalg.eigh(signs + self.n_nodes * np.eye(self.n_nodes))
-        embedding = vectors[:, -self.rank :] * np.sqrt(values[-self.rank :])
+        embedding = vectors[:, -self.rank :] * np.sqrt(np.maximum(values[-self.rank :], 0.0))
         if self.rank > self.n_nodes:
             embedding = np.pad(embedding, ((0, 0), (0, self.rank - self.n_nodes)))
         for _ in range(ENCODE_STEPS):
@@ -257,14 +258,14 @@ class FullRankSpace(Space):
         """Return where in a vector the number of each node's pair with a parent (d, m) is."""
         return self._place.numpy()[np.arange(self.n_nodes)[:, None], parents].astype(np.int32)
 
-    def encode(self, dag: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64] | None:
+    def encode(self, dag: Bools) -> Floats | None:
         """Return a vector that decodes to the DAG; every number away from 0 by 1/2."""
         links = np.where((dag | dag.T)[self._upper], 0.5, -0.5)
         vector = np.concatenate([_potentials_of(dag), links])
         return vector if _decodes_to(self, vector, dag) else None
 
 
-def _potentials_of(dag: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+def _potentials_of(dag: Bools) -> Floats:
     """Return potentials, evenly spread over (-1, 1), that rise along every edge."""
     d = len(dag)
     potentials = np.empty(d)
@@ -272,6 +273,6 @@ def _potentials_of(dag: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
     return potentials
 
 
-def _decodes_to(space: Space, vector: npt.NDArray[np.float64], dag: npt.NDArray[np.bool_]) -> bool:
+def _decodes_to(space: Space, vector: Floats, dag: Bools) -> bool:
     decoded = space.decode(torch.as_tensor(vector, dtype=torch.float32)[None])[0].numpy()
     return bool((decoded == dag).all())

@@ -1,0 +1,1 @@
+"""Which score and which penalty fit a table."""

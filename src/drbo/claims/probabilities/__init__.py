@@ -1,0 +1,1 @@
+"""Posterior probabilities of edges, and graphs drawn from the posterior."""

@@ -1,0 +1,96 @@
+"""The posterior probability of every edge, by exact sums over tables of families or by chains over known ones.
+
+The weight of a family is its evidence: the score on the scale of a log evidence, with penalty 1 whatever penalty the
+search had, times the prior odds of its edges (:mod:`drbo.claims.probabilities.edge_prior`).
+"""
+
+import numpy as np
+
+from drbo.arrays import Bools, Floats
+from drbo.claims.known_margins import KnownAlternatives
+from drbo.claims.probabilities import dag_sums
+from drbo.claims.probabilities.edge_prior import Counted, averaged, edge_log_odds, nearest
+from drbo.scores.base import Score
+from drbo.search.exact.family_tables import families_of
+
+#: Up to this many nodes the posterior counts every DAG once, in 3^d steps; above it counts every order once.
+MAX_DAG_SUM = 16
+#: Up to this many nodes sums are quick enough to be averaged over the expected number of parents.
+MAX_AVERAGED = 14
+#: Above this many nodes chains over orders take too long.
+MAX_SAMPLED_NODES = 40
+
+
+def evidence(
+    shares: Floats,  # (d, 2^(d-1)) what each family adds to the score
+    score: Score,
+) -> Floats:
+    """Return the log evidence of each family: without what a penalty above 1 takes from it."""
+    d, scale = len(shares), score.evidence_scale
+    assert scale is not None
+    beyond = np.stack([score.sparsity_price(families_of(d, node)) for node in range(d)])
+    logs: Floats = (shares + beyond) / scale
+    return logs
+
+
+def by_sums(logs: Floats, dag: Bools, parents: float | None) -> tuple[Floats, str]:
+    """Return the probability (d, d) of each edge by exact sums, and the prior in words.
+
+    Parameters
+    ----------
+    logs : (d, 2^(d-1)) log evidence of each family.
+    dag : the best one: without a stated number of parents, the search for that number begins at its edges.
+    parents : expected number of parents of a column; None: the table decides.
+
+    Examples
+    --------
+    >>> logs = np.log([[1.0, 1.0], [1.0, 2.0]])  # two columns; the second one prefers to have the first as its parent
+    >>> probability, prior = by_sums(logs, np.array([[False, True], [False, False]]), parents=0.25)
+    >>> probability.round(3).tolist(), prior
+    ([[0.0, 0.4], [0.2, 0.0]], '0.25 parents per column expected, as stated; otherwise uniform over DAGs')
+    """
+    d = len(logs)
+    counted: Counted = "DAGs" if d <= MAX_DAG_SUM else "orders"
+    over = "DAGs" if counted == "DAGs" else "orders of the columns"
+    if d == 1:
+        return np.zeros((1, 1)), f"uniform over {over}"
+    sizes = np.bitwise_count(np.arange(logs.shape[1]))  # own bits are left out, so sets of all nodes have equal sizes
+
+    def found(log_odds: float) -> Floats:
+        return edge_sums(logs + log_odds * sizes)
+
+    mean, why = expected_parents(dag, parents)
+    if parents is None and d <= MAX_AVERAGED:
+        posterior, mean = averaged(found, d, counted, start=mean)
+        return posterior, words(mean, "learned from the table", over)
+    return found(edge_log_odds(d, mean, counted)), words(mean, why, over)
+
+
+def by_chains(others: KnownAlternatives, parents: float | None) -> tuple[Floats | None, str]:
+    """Return the probability (d, d) of each edge by chains over orders, and the prior; None where they disagree."""
+    mean, why = expected_parents(others.dag, parents)
+    posterior = others.posterior(edge_log_odds(len(others.dag), mean, "orders"), seed=0)
+    return posterior, "" if posterior is None else words(mean, why, "orders of the columns, sampled by MCMC")
+
+
+def expected_parents(dag: Bools, parents: float | None) -> tuple[float, str]:
+    """Return a single expected number of parents, and where it comes from."""
+    return (nearest(dag.sum() / len(dag)), "as in the best graph") if parents is None else (parents, "as stated")
+
+
+def words(parents: float, why: str, over: str) -> str:
+    """Return the prior in words."""
+    return f"{parents:.2g} parents per column expected, {why}; otherwise uniform over {over}"
+
+
+def edge_sums(logs: Floats) -> Floats:
+    """Return the probability (d, d) of each edge from the log weights (d, 2^(d-1)) of all families.
+
+    Examples
+    --------
+    >>> edge_sums(np.log([[1.0, 1.0], [1.0, 2.0]])).round(6).tolist()
+    [[0.0, 0.5], [0.25, 0.0]]
+    """
+    inside = dag_sums.sum_inside(logs)
+    passed = dag_sums.over_dags(inside, logs) if len(logs) <= MAX_DAG_SUM else dag_sums.over_orders(inside)
+    return dag_sums.edge_sums(inside, passed)

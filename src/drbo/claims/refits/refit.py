@@ -1,0 +1,120 @@
+"""Fits one resample of a table with the score, settings, knowledge and pruning of the original fit."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from drbo.arrays import Bools, Indices
+from drbo.claims.ancestral import ancestral_graph
+from drbo.claims.answer.prune import BY_MOMENTS, prune
+from drbo.claims.experiments import interventional_class
+from drbo.claims.why import mpdag
+from drbo.constraints import Constraints
+from drbo.data.statistics.table import Table
+from drbo.deadline import current
+from drbo.scores.base import Score
+from drbo.scores.experiments import ByExperiment
+from drbo.scores.families import Families
+from drbo.scores.registry import build_score
+from drbo.search.base import Search
+from drbo.search.bayes.screen import screened
+from drbo.search.orders.search import OrderSearch
+from drbo.search.outcome import Outcome
+from drbo.search.stopping import Limits
+from drbo.search.strategy import new_search
+from drbo.settings import Settings
+
+#: Rounds of shaken orders without a better score that end the search of a resample with a warm start.
+WARM_CLIMBS = 2
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TableRefit:
+    """Takes the rows of a resample and a seed, and returns the graph: see :data:`drbo.claims.refits.resampling.Refit`.
+
+    Table, constraints, options and start are over the same columns; ``columns`` says where these are in the answer.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(200, 2))
+    >>> x[:, 1] += 2 * x[:, 0]
+    >>> refit = TableRefit(name="bic-nv", options={}, table=Table.from_array(x), constraints=Constraints.none(2),
+    ...     settings=Settings(route="orders"), pruner="none", columns=np.array([0, 1]))
+    >>> refit(np.arange(100), seed=0).astype(int).tolist()
+    [[0, 1], [1, 0]]
+    """
+
+    name: str | type[Score]
+    options: dict[str, Any]
+    table: Table
+    constraints: Constraints
+    settings: Settings  # with the route of the fit
+    pruner: str
+    columns: Indices  # (d,) the place of each column of the table in the answer
+    start: Bools | None = None  # (d, d) where a warm search begins; None: cold
+    device: str = "cpu"
+    hidden: bool = False  # allow hidden causes
+    counted: bool = False  # a resample says how often each row of the table is drawn
+
+    def __call__(self, rows: Indices, seed: int) -> Bools:
+        """Return the equivalence class under the knowledge, or the DAG where the score tells its members apart.
+
+        Below it there is a row for each experiment beside the control, with the columns that it changes. Where causes
+        may be hidden: the directed edges of a maximal ancestral graph, and its bidirected edges below them.
+        """
+        score, table = self._scored(rows)
+        outcome = self._search(score, table, seed).run([Limits(self.settings)])
+        return self._ancestral(score, outcome, seed) if self.hidden else self._graph(score, table, outcome)
+
+    def _search(self, score: Score, table: Table, seed: int) -> Search:
+        settings, limits = self.settings, self.constraints
+        if settings.route == "orders" and self.start is not None:
+            settings = settings.with_(order_patience=WARM_CLIMBS)
+            return OrderSearch(score, settings, constraints=limits, seed=seed, start=self.start, max_searches=1)
+        if settings.route != "orders" and settings.candidate_parents is not None:
+            limits = screened(table.complete_rows.values, settings.candidate_parents, limits)
+        return new_search(score, settings, constraints=limits, seed=seed, device=self.device)
+
+    def _scored(self, rows: Indices) -> tuple[Score, Table]:
+        columns = np.arange(self.table.n_columns)
+        if self.table.totals is not None:  # the number of a resample
+            table = replace(self.table, values=self.table.values[:0], totals=self.table.totals.resample(int(rows[0])))
+        elif self.counted:
+            drawn = np.flatnonzero(rows)
+            table = replace(self.table.take(drawn, columns), weights=rows[drawn].astype(np.float64))
+        else:
+            table = self.table.take(rows, columns)
+        return build_score(self.name, table, self.options), table
+
+    def _ancestral(self, score: Score, outcome: Outcome, seed: int) -> Bools:
+        """Climb from the best DAG to a maximal ancestral graph."""
+        current().check()
+        if outcome.stopped == "interrupted":
+            raise KeyboardInterrupt
+        graph = ancestral_graph(score, outcome.best.dags[0], self.constraints, seed).found.graph
+        current().check()
+        return np.vstack([self._given(graph.directed), self._given(graph.bidirected)])
+
+    def _graph(self, score: Score, table: Table, outcome: Outcome) -> Bools:
+        """Prune what was found and put its columns back into their places."""
+        current().check()  # what a search that was cut short has found does not count
+        if outcome.stopped == "interrupted":
+            raise KeyboardInterrupt
+        required, threshold = self.constraints.required, self.settings.prune_threshold
+        dag = outcome.best.dags[0]
+        data = table.rows_or_moments if self.pruner in BY_MOMENTS else table.values
+        kept, _ = prune(self.pruner, data, dag, required=required, threshold=threshold)
+        if isinstance(score, ByExperiment) and table.experiments is not None:
+            changed = score.changes(Families.from_dags(kept[None])).changed.T[1:]
+            return np.vstack(
+                [self._given(interventional_class(kept, self.constraints, changed)), changed[:, self._back]]
+            )
+        return self._given(mpdag(kept, self.constraints) if score.score_equivalent else kept)
+
+    @property
+    def _back(self) -> Indices:
+        return np.argsort(self.columns)
+
+    def _given(self, graph: Bools) -> Bools:
+        return graph[np.ix_(self._back, self._back)]

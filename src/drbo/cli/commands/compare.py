@@ -1,0 +1,266 @@
+"""``drbo compare``: compares a learned graph with the true one."""
+
+import json
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from drbo.cli.messages import plain, say, show
+from drbo.cli.options import FILE, json_option
+from drbo.cli.output import writing
+from drbo.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from drbo.arrays import Bools
+    from drbo.metrics import Comparison
+    from drbo.result.pag_compare import PagComparison
+    from drbo.result.result import Result
+
+    Graph = tuple[Bools, tuple[str, ...]]
+    Runs = tuple[Result | None, Result | None]  # None: the graph is given by a file
+
+WIDTH = 96  # of lists of edges
+SHOWN_EDGES = 40  # of each kind
+SHOWN_NAMES = 5
+CLASS_NOTE = "the score cannot determine all directions, so the equivalence class (CPDAG) is compared"
+#: {0} and {1} are the two graphs, as they were typed.
+KINDS = {
+    "correct": "in both, same direction",
+    "reversed": "in both, opposite direction",
+    "undirected": "in both, direction undetermined in {0}",
+    "missing": "in {1}, not in {0}",
+    "extra": "in {0}, not in {1}",
+}
+
+
+@click.command(short_help="Compare a learned graph with the true one.")
+@click.argument("learned", metavar="EST", type=FILE)
+@click.argument("truth", metavar="TRUTH", type=FILE)
+@click.option("--report", type=FILE, metavar="FILE", help="Write an HTML page that shows two runs side by side.")
+@json_option
+def compare(learned: Path, truth: Path, report: Path | None, as_json: bool) -> None:
+    """Compare the learned graph EST with the true graph TRUTH.
+
+    Each can be a folder that 'drbo fit -o' wrote, an edge list (CSV with the columns source,target), an adjacency
+    matrix (CSV), or a JSON, NPZ or NPY file. If EST contains an edge in both directions, the edge is undirected. TRUTH
+    must be a DAG.
+
+    If the score of a result cannot determine all directions, its equivalence class is compared; its edges.csv is only
+    one DAG of that class. Of two results, directions that are open in both count as equal.
+
+    If one of the two is the result of a fit with --hidden, links and marks are compared. Nodes of TRUTH that EST does
+    not have count as hidden.
+
+    With --report, EST and TRUTH are two runs of the same columns, such as two seeds, scores or samples. The page shows
+    both graphs with every variable at the same place, the links that differ, the scores and the settings.
+
+    \b
+    Examples:
+      drbo compare result truth.csv
+      drbo compare result/edges.csv truth.csv
+      drbo compare run1 run2 --report compare.html
+    """
+    from drbo import metrics
+    from drbo.graph.dag import check_dag, check_pdag
+    from drbo.result.files.export import read_graph
+    from drbo.result.result import Result
+
+    typed = (str(learned), str(truth))
+    first, second = (Result.load(path) if path.is_dir() else None for path in (learned, truth))
+    if report is not None:
+        _check_report(report, typed, (first, second))
+    if (marks := _marks_compared((learned, truth), (first, second))) is not None:
+        show(marks.to_json() if as_json else marks.text(typed), machine=as_json)
+        _write_report(report, typed, (first, second))
+        return
+    found, other = _read_learned(learned, first), read_graph(truth)
+    if first is not None and second is not None:
+        if set(found[1]) != set(other[1]):
+            raise DataError(
+                f"the tables of {typed[0]} and {typed[1]} have different columns",
+                hint=f"compare results of the same columns; these have {_few(found[1])} and {_few(other[1])}",
+            )
+        found = _as_in(found, other, second)
+    (estimate, true), names = _aligned(found, other, typed)
+    check_dag(check_pdag(estimate, names) & ~estimate.T, names)  # a cycle is named by its variables
+    comparison = metrics.compare(estimate, check_dag(true, names))
+    text = comparison_as_json(comparison, names) if as_json else comparison_text(comparison, names, typed)
+    show(text, machine=as_json)
+    _write_report(report, typed, (first, second))
+
+
+def _check_report(report: Path, typed: tuple[str, str], runs: "Runs") -> None:
+    """Refuse what cannot be shown side by side, before anything is compared."""
+    for name, run in zip(typed, runs, strict=True):
+        if run is None:
+            raise SettingsError(
+                f"--report compares two runs, but '{name}' is not a folder",
+                hint="give two folders that 'drbo fit -o' wrote",
+            )
+    if report.is_dir():
+        raise SettingsError(f"--report writes a file, but '{report}' is a folder", hint="for example compare.html")
+    if type(runs[0]) is not type(runs[1]):
+        raise SettingsError(
+            "--report compares runs of one kind, but only one of these allows hidden causes",
+            hint="fit both with --hidden, or both without it",
+        )
+
+
+def _write_report(report: Path | None, typed: tuple[str, str], runs: "Runs") -> None:
+    """Write the page of two runs, if it is wanted."""
+    first, second = runs
+    if report is None or first is None or second is None:
+        return
+    from drbo.result.report.comparison import write_comparison
+
+    with writing(report):
+        write_comparison((first, second), typed, report)
+    say(f"wrote {report}")
+
+
+def _marks_compared(paths: tuple[Path, Path], results: "Runs") -> "PagComparison | None":
+    """Return the comparison of links and marks where one of two graphs allows hidden causes; None: none does."""
+    from drbo.result.files.export import read_graph
+    from drbo.result.hidden import HiddenResult
+    from drbo.result.pag_compare import compare_pags, pag_of_dag
+
+    if not any(isinstance(result, HiddenResult) for result in results):
+        return None
+    columns = read_graph(paths[0])[1] if results[0] is None else results[0].names
+    marks = []
+    for path, result in zip(paths, results, strict=True):
+        if isinstance(result, HiddenResult):
+            if set(result.names) != set(columns):
+                raise DataError(
+                    f"the tables of {paths[0]} and {paths[1]} have different columns",
+                    hint=f"compare results of the same columns; these have {_few(columns)} and {_few(result.names)}",
+                )
+            place = [result.names.index(name) for name in columns]
+            marks.append(result.pag[place][:, place])
+        else:
+            dag, names = read_graph(path)
+            marks.append(pag_of_dag(dag, names, columns))
+    return compare_pags(marks[0], marks[1], columns)
+
+
+def _as_in(found: "Graph", other: "Graph", result: "Result") -> "Graph":
+    """Return the graph of a run in which directions that another run leaves open, too, are as in that one's DAG."""
+    import numpy as np
+
+    graph, names = found
+    place = [other[1].index(name) for name in names]
+    dag, answered = other[0][np.ix_(place, place)], answer(result)[np.ix_(place, place)]
+    both = graph & graph.T & answered & answered.T
+    return np.where(both, dag, graph), names
+
+
+def _read_learned(path: Path, result: "Result | None") -> "Graph":
+    from drbo.result.files.export import read_graph
+
+    if result is None:
+        return read_graph(path)
+    if result.score_equivalent:
+        say(f"note: {CLASS_NOTE}")
+    return answer(result), result.names
+
+
+def answer(result: "Result") -> "npt.NDArray[np.bool_]":
+    """Return the graph that a result stands for: the equivalence class where its score sees no more, else the DAG."""
+    return result.cpdag if result.score_equivalent else result.dag
+
+
+def _aligned(
+    learned: "Graph", truth: "Graph", typed: tuple[str, str]
+) -> tuple[tuple["npt.NDArray[np.bool_]", "npt.NDArray[np.bool_]"], tuple[str, ...]]:
+    """Return both graphs over the same nodes: an edge list does not know its nodes without edges."""
+    (_, first), (_, second) = learned, truth
+    if set(first).isdisjoint(second):
+        numbered = [names == tuple(f"x{j}" for j in range(len(names))) for names in (first, second)]
+        if len(first) != len(second) or not any(numbered):
+            raise DataError(
+                f"the graphs have no node in common: {_few(first)} and {_few(second)}",
+                hint="both graphs must use the same variable names",
+            )
+        say(
+            "note: one graph has no node names; its nodes are assumed to be in the same order as those of the other "
+            "graph"
+        )
+        names = second if numbered[0] else first
+        return (learned[0], truth[0]), names
+    longer, shorter = (first, second) if len(first) > len(second) else (second, first)
+    names = (*longer, *(name for name in shorter if name not in longer))
+    for graph, path in zip((learned, truth), typed, strict=True):
+        absent = [name for name in names if name not in graph[1]]
+        if absent:
+            say(f"note: {path} does not mention {_few(absent)} and is assumed to have no edges there")
+    return (_spread(learned, names), _spread(truth, names)), names
+
+
+def _spread(graph: "Graph", names: tuple[str, ...]) -> "npt.NDArray[np.bool_]":
+    import numpy as np
+
+    adjacency, found = graph
+    place = [names.index(name) for name in found]
+    wide = np.zeros((len(names), len(names)), dtype=bool)
+    wide[np.ix_(place, place)] = adjacency
+    return wide
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(f"'{name}'" for name in names[:SHOWN_NAMES]) + more
+
+
+def comparison_as_json(comparison: "Comparison", names: Sequence[str]) -> str:
+    """Return every figure and every edge list as one JSON object."""
+    lists: dict[str, Any] = {kind: [[names[i], names[j]] for i, j in getattr(comparison, kind)] for kind in KINDS}
+    return json.dumps(comparison.numbers() | lists, indent=2, allow_nan=False)
+
+
+def comparison_text(comparison: "Comparison", names: Sequence[str], typed: tuple[str, str]) -> str:
+    """Return a comparison of two graphs, as they were typed, as text: the edges by kind, then the figures."""
+    blocks = [f"{comparison.n_learned} edges in {typed[0]}, {comparison.n_true} edges in {typed[1]}", ""]
+    for kind, meaning in KINDS.items():
+        edges = getattr(comparison, kind)
+        if edges or kind != "undirected":
+            blocks.append(f"  {kind:<11} {len(edges):>4}   {meaning.format(*typed)}")
+            blocks += _edge_lines(edges, names, "--" if kind == "undirected" else "->")
+    return "\n".join([*blocks, "", *_figures(comparison)])
+
+
+def _edge_lines(edges: Sequence[tuple[int, int]], names: Sequence[str], arrow: str) -> list[str]:
+    shown = [plain(name).replace(" ", "\u00a0") for name in names]  # a name is not broken over lines
+    words = [f"{shown[i]}\u00a0{arrow}\u00a0{shown[j]}" for i, j in edges[:SHOWN_EDGES]]
+    if len(edges) > SHOWN_EDGES:
+        words.append(f"and\u00a0{len(edges) - SHOWN_EDGES}\u00a0more")
+    indent = " " * 21
+    lines = textwrap.wrap(
+        ", ".join(words),
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace("\u00a0", " ") for line in lines]
+
+
+def _figures(comparison: "Comparison") -> list[str]:
+    c, bounds = comparison, comparison.sid_bounds
+    sid = f"{c.sid}" if c.sid is not None else f"{bounds[0]} to {bounds[1]}" if bounds else "unknown"
+    return [
+        f"  SHD      {c.shd:<10}  edges to add, remove or reverse; an undetermined direction counts 1",
+        f"  SHD-C    {c.shd_c:<10}  the same between the equivalence classes (CPDAGs)",
+        f"  SID      {sid:<10}  pairs of nodes whose causal effect would be wrong",
+        "",
+        "               precision   recall       F1      FDR",
+        f"  edges            {c.precision:5.3f}    {c.recall:5.3f}    {c.f1:5.3f}    {c.fdr:5.3f}",
+        f"  adjacencies      {c.adjacency_precision:5.3f}    {c.adjacency_recall:5.3f}",
+        f"  arrowheads       {c.arrowhead_precision:5.3f}    {c.arrowhead_recall:5.3f}",
+    ]

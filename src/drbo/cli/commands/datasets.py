@@ -1,0 +1,59 @@
+"""``drbo datasets``: lists the data sets that ship with the package."""
+
+from pathlib import Path
+
+import click
+
+from drbo.cli.messages import say, show, table
+from drbo.cli.options import FILE
+from drbo.cli.output import write_table, writing
+from drbo.errors import SettingsError
+
+
+@click.command(short_help="List the included data sets and networks, or write one to a file.")
+@click.argument("name", required=False)
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="Write to this .csv or .npz file.")
+@click.option("--permute", type=click.IntRange(min=0), metavar="SEED", help="Shuffle the columns.")
+def datasets(name: str | None, output: Path | None, permute: int | None) -> None:
+    """List the data sets and networks that ship with the package, or write the one called NAME.
+
+    Without -o the edges of NAME are printed. With -o data.csv the rows are written to data.csv and the edges to
+    data-edges.csv; if a network has no rows, its edges are written to data.csv.
+
+    \b
+    Examples:
+      drbo datasets
+      drbo datasets sachs -o sachs.csv
+    """
+    if name is not None:
+        _write(name, output, permute)
+        return
+    if output is not None or permute is not None:
+        raise SettingsError("-o and --permute require the NAME of a data set", hint="'drbo datasets' lists the names")
+    from drbo.data.files.datasets import available
+
+    rows = [
+        [size.name, f"{size.n_rows or '-'}", f"{size.n_nodes}", f"{size.n_edges}", size.description]
+        for size in available()
+    ]
+    show(table(["name", "rows", "nodes", "edges", "about"], rows, align="lrrrl"))
+
+
+def _write(name: str, output: Path | None, permute: int | None) -> None:
+    from drbo.data.files.datasets import load
+    from drbo.result.files.export import csv_bytes, write_graph
+
+    data = load(name, permute=permute)
+    say(f"{name}: {data.description} ({data.source}), {len(data.names)} nodes, {int(data.dag.sum())} edges")
+    if output is None:
+        edges = [(data.names[i], data.names[j]) for i, j in zip(*data.dag.nonzero(), strict=True)]
+        click.echo(csv_bytes([("source", "target"), *edges]), nl=False)
+        return
+    graph = output
+    if data.X is not None:
+        graph = output.with_name(f"{output.stem}-edges{output.suffix}")
+        write_table(output, data.X, data.names)
+        say(f"wrote {len(data.X)} rows to {output}")
+    with writing(graph):
+        write_graph(graph, data.dag, data.names)
+    say(f"wrote the edges to {graph}")

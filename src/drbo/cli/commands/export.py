@@ -1,0 +1,49 @@
+"""``drbo export``: writes a saved graph in the format of another program."""
+
+from pathlib import Path
+
+import click
+
+from drbo.cli.messages import say
+from drbo.cli.options import FILE
+from drbo.cli.output import writing
+from drbo.errors import SettingsError
+
+
+@click.command(short_help="Export a saved graph for another program.")
+@click.argument("run", type=FILE)
+@click.argument("path", metavar="FILE", type=FILE)
+@click.option("--class", "as_class", is_flag=True, help="Export the equivalence class, with its undirected edges.")
+def export(run: Path, path: Path, as_class: bool) -> None:
+    """Write the graph of the result in RUN to FILE; the file extension determines the format.
+
+    \b
+    .dot               Graphviz
+    .gml               networkx, DoWhy
+    .graphml           Gephi, yEd, igraph
+    .dagitty           dagitty, in R or on its website
+    .bnlearn           a model string for bnlearn's model2network()
+    .lavaan            regressions for lavaan
+    .csv .json .npz    edge list, nodes and edges, arrays; drbo can read these
+    .pcalg             matrix of marks for pcalg, of a fit with --hidden
+
+    \b
+    Examples:
+      drbo export run graph.dot
+      drbo export run graph.dagitty --class
+    """
+    from drbo.result.files import handover, pag_files
+    from drbo.result.result import Result
+
+    endings = dict.fromkeys((*handover.ENDINGS, *pag_files.ENDINGS))
+    if path.suffix.lower() not in endings:
+        raise SettingsError(
+            f"a graph can be exported to {', '.join(endings)}, got '{path}'", hint="choose one of these file extensions"
+        )
+    result = Result.load(run)
+    with writing(path):
+        result.export(path, as_class=as_class)
+    n_open = int((result.edges()["direction"] == "open").sum())
+    if n_open and path.suffix.lower() in handover.ONLY_ARROWS:
+        say(f"note: {path.suffix} has no undirected edge, so {n_open} open directions are written as arrows")
+    say(f"wrote {path}")

@@ -1,0 +1,60 @@
+"""``drbo lag``: adds the past of a time series to its table, with the matching tiers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from drbo.cli.messages import plain, say
+from drbo.cli.options import COUNT, FILE
+from drbo.cli.output import writing
+from drbo.cli.table_options import file_options, read_frame
+from drbo.errors import SettingsError
+
+
+@click.command(short_help="Add lagged columns to a time series.")
+@click.argument("data", type=FILE)
+@click.option("--lags", type=COUNT, default=1, show_default=True, metavar="K", help="Number of lags.")
+@click.option("-o", "--output", type=FILE, required=True, metavar="FILE", help="Write to this .csv file.")
+@click.option(
+    "--time",
+    metavar="COLUMN",
+    help="Sort by this time column, which is then removed.  [default: keep the order of the rows]",
+)
+@click.option(
+    "--group", metavar="COLUMN", help="Column that identifies separate series, such as a person; it is then removed."
+)
+@file_options
+def lag(data: Path, lags: int, output: Path, time: str | None, group: str | None, **options: Any) -> None:
+    """Write the time series in DATA with lagged copies of every column, and the tiers that follow from time.
+
+    Column x, k rows earlier, is named x_lagk. A .toml file of the same name is written beside FILE: its tiers state
+    that the present never causes the past.
+
+    \b
+    Example:
+      drbo lag series.csv --lags 2 --time day -o lagged.csv
+      drbo fit lagged.csv --knowledge lagged.toml -o result
+    """
+    from drbo.data.checks.lag import lagged
+    from drbo.data.files.files import write_file
+
+    if output.suffix.lower() != ".csv":
+        raise SettingsError(
+            f"a lagged table can only be written as .csv, got '{output}'", hint="use a name that ends in .csv"
+        )
+    frame = read_frame(data, options)
+    table, tiers, notes = lagged(frame, lags, time=time, group=group)
+    for note in notes:
+        say(f"note: {note}")
+    known = output.with_suffix(".toml")
+    made = f"# Made by 'drbo lag {plain(data.name)} --lags {lags}'"
+    lines = [f"{made}: earliest to latest; the present never causes the past.", ""]
+    lines += ["tiers = [", *(f"  {json.dumps(tier, ensure_ascii=False)}," for tier in tiers), "]", ""]
+    with writing(output):
+        write_file(output, table.to_csv(index=False).encode())
+    with writing(known):
+        write_file(known, "\n".join(lines).encode())
+    say(f"{len(table):,} rows of {table.shape[1]} columns -> {output}, tiers -> {known}")
+    say(f"next: drbo fit {output} --knowledge {known}")

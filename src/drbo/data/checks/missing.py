@@ -1,0 +1,117 @@
+"""Missing values: where they are, and how each policy describes what it does with them."""
+
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from drbo.arrays import Bools
+from drbo.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+#: What an estimator does with missing values.
+Policy = Literal["error", "drop", "em", "impute"]
+POLICIES: tuple[str, ...] = get_args(Policy)
+MIN_ROWS = 3
+SHOWN = 5  # columns in a message
+
+
+def table_policy(policy: str) -> Any:
+    """Return what the check of a table does about missing values, so that an estimator can follow a policy.
+
+    Examples
+    --------
+    >>> [table_policy(policy) for policy in POLICIES]
+    ['error', 'drop', 'keep', 'keep']
+    """
+    return "keep" if policy in ("em", "impute") else policy
+
+
+def missing_cells(frame: "pd.DataFrame") -> Bools:
+    """Return (n, d) True for cells without a value: NaN, None, NaT, and text of blanks alone.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> missing_cells(pd.DataFrame({"a": [1.0, None], "b": ["x", " "]})).tolist()
+    [[False, False], [True, True]]
+    """
+    import pandas as pd
+
+    found = np.zeros(frame.shape, dtype=bool, order="F")  # filled column by column
+    for place, name in enumerate(frame.columns):
+        column = frame[name]
+        found[:, place] = column.isna().to_numpy()
+        if pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column):
+            found[:, place] |= [isinstance(cell, str) and not cell.strip() for cell in column.tolist()]
+    return found
+
+
+def refuse(frame: "pd.DataFrame", missing: Bools) -> None:
+    """Refuse a table with missing cells, naming the columns."""
+    if missing.any():
+        raise DataError(
+            f"Input contains NaN: missing values in {missing_in_words(frame, missing)}",
+            hint='use missing="drop", missing="em" or missing="impute", fill in the values yourself, or drop the '
+            "columns",
+        )
+
+
+def complete_rows(frame: "pd.DataFrame") -> Bools:
+    """Return (n,) True for rows in which no cell is missing; an error where fewer than 3 are left.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> complete_rows(pd.DataFrame({"a": [1.0, None, 3.0, 4.0]})).tolist()
+    [True, False, True, True]
+    """
+    missing = missing_cells(frame)
+    kept: Bools = np.asarray(~missing.any(axis=1))
+    if kept.sum() < MIN_ROWS and missing.any():
+        raise DataError(
+            f"only {int(kept.sum())} of {len(frame)} rows have no missing value, but at least {MIN_ROWS} are "
+            f"needed: missing in {missing_in_words(frame, missing)}",
+            hint='use missing="em" or missing="impute", or drop the columns with the most missing values',
+        )
+    return kept
+
+
+def note(frame: "pd.DataFrame", missing: Bools, policy: str) -> str:
+    """Return what a policy does with the missing cells of a table, and what it takes for granted.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"a": [1.0, None, 3.0, 4.0]})
+    >>> note(frame, missing_cells(frame), "drop")
+    'missing="drop": dropped 1 of 4 rows; valid only if values are missing completely at random (MCAR)'
+    """
+    return said(policy, len(frame), int(missing.any(axis=1).sum()), int(missing.sum()))
+
+
+def said(policy: str, n: int, rows: int, cells: int) -> str:
+    """Return what a policy does with so many missing cells in so many of n rows, and what it takes for granted."""
+    if policy == "drop":
+        words = f"dropped {rows} of {n} rows; valid only if values are missing completely at random (MCAR)"
+    elif policy == "em":
+        words = (
+            f"{cells} missing cells in {rows} of {n} rows; the covariance is estimated by EM, which is valid if "
+            "columns are jointly Gaussian and values are missing at random (MAR)"
+        )
+    else:
+        words = (
+            f"{cells} missing cells in {rows} of {n} rows are imputed several times with values from similar rows, "
+            "which is valid if values are missing at random (MAR)"
+        )
+    return f'missing="{policy}": {words}'
+
+
+def missing_in_words(frame: "pd.DataFrame", missing: Bools) -> str:
+    """Return which columns have missing cells, and how many."""
+    counts = missing.sum(axis=0)
+    places = np.flatnonzero(counts)
+    named = [f"column '{frame.columns[j]}' ({counts[j]} of {len(frame)} rows)" for j in places[:SHOWN]]
+    return "; ".join(named) + (f"; and {len(places) - SHOWN} more" if len(places) > SHOWN else "")

@@ -1,0 +1,193 @@
+"""Which columns are variables, and what a person says that they hold: numbers, categories, or ordered levels."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from drbo.data.checks.columns import is_number_text, shortened
+from drbo.data.checks.missing import missing_cells
+from drbo.data.reading.number_text import written_numbers
+from drbo.errors import DataError, SettingsError, name_hint
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What a column can be declared as; an order, such as ``low<medium<high``, is a type, too.
+TYPES = ("number", "category", "ordered")
+SHOWN_CELLS = 3
+
+
+def listed(text: str) -> list[str]:
+    """Return the names in a list with commas; a name with a comma stands in double quotes.
+
+    Examples
+    --------
+    >>> listed('id, "price, net" ,date')
+    ['id', 'price, net', 'date']
+    """
+    rows = list(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True))
+    return [name.strip() for row in rows for name in row if name.strip()]
+
+
+def as_list(names: Iterable[str]) -> str:
+    """Return names as :func:`listed` reads them.
+
+    Examples
+    --------
+    >>> as_list(["id", "price, net"])
+    'id,"price, net"'
+    """
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="").writerow(list(names))
+    return text.getvalue()
+
+
+def parsed_types(text: str) -> dict[str, str]:
+    """Return the types in a text such as ``sex=category,grade=low<medium<high``.
+
+    Examples
+    --------
+    >>> parsed_types("sex=category, grade=low<high")
+    {'sex': 'category', 'grade': 'low<high'}
+    """
+    found: dict[str, str] = {}
+    for part in listed(text):
+        name, equals, kind = (word.strip() for word in part.rpartition("="))
+        if not equals or not name:
+            raise SettingsError(
+                f"types must have the form column=type, got {part!r:.80}", hint='for example "sex=category,dose=number"'
+            )
+        if name in found:
+            raise SettingsError(f"types names the column '{name}' twice", hint="remove one of them")
+        found[name] = kind
+    return found
+
+
+def selected(frame: "pd.DataFrame", columns: Sequence[str] = (), drop: Sequence[str] = ()) -> "pd.DataFrame":
+    """Return these columns of a table, or all but those that are dropped.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> list(selected(pd.DataFrame({"a": [1], "b": [2], "c": [3]}), drop=["b"]))
+    ['a', 'c']
+    """
+    names = list(frame.columns)
+    for option, given in (("columns", columns), ("drop", drop)):
+        for name in given:
+            _check_name(name, names, option)
+    kept = [name for name in names if (not columns or name in columns) and name not in drop]
+    return frame if kept == names else frame[kept]
+
+
+def typed(frame: "pd.DataFrame", types: Mapping[str, str] | None, notes: list[str] | None = None) -> "pd.DataFrame":
+    """Return a table whose columns are what a person says they are; what that changes is added to the notes.
+
+    ``number``: cells that are no numbers become missing, and dates become days since the first one. ``category``: each
+    value is a level. ``ordered``: the levels count 1, 2, 3, ... in their order, which is that of the numbers, or is
+    given, as in ``low<medium<high``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"sex": [1, 2, 1], "grade": ["low", "high", "low"]})
+    >>> typed(frame, {"sex": "category", "grade": "low<high"}).to_dict("list")
+    {'sex': ['1', '2', '1'], 'grade': [1.0, 2.0, 1.0]}
+    """
+    notes = [] if notes is None else notes
+    new = {}
+    for name, kind in (types or {}).items():
+        _check_name(name, list(frame.columns), "types")
+        column = frame[name].mask(missing_cells(frame[[name]])[:, 0])
+        if kind == "number":
+            new[name] = _numbers(name, column, notes)
+        elif kind == "category":
+            new[name] = _categories(column)
+        elif kind == "ordered" or "<" in kind:
+            new[name] = _ranks(name, column, kind, notes)
+        else:
+            raise SettingsError(
+                f"the type of column '{name}' must be one of {', '.join(TYPES)}, got {kind!r:.80}",
+                hint="an order can be given, too, as in low<medium<high",
+            )
+    return frame.assign(**new) if new else frame
+
+
+def _check_name(name: str, names: list[str], option: str) -> None:
+    if name not in names:
+        raise SettingsError(f"{option}: there is no column '{name:.80}'", hint=name_hint(name, names))
+
+
+def _numbers(name: str, column: "pd.Series[Any]", notes: list[str]) -> "pd.Series[Any]":
+    import pandas as pd
+
+    if column.dtype.kind == "M":
+        return _days(column)
+    if pd.api.types.is_numeric_dtype(column):
+        return column.astype(float)
+    values, wrong = {}, list[str]()
+    for cell in column.dropna().unique().tolist():
+        if not isinstance(cell, str):
+            values[cell] = cell if isinstance(cell, int | float) else None
+        else:
+            way = written_numbers([cell])
+            values[cell] = float(cell) if is_number_text(cell) else way.values[cell] if way else None
+        if values[cell] is None:
+            wrong.append(str(cell))
+    if wrong and len(wrong) == len(values):
+        if (days := pd.to_datetime(column, format="ISO8601", errors="coerce")).notna().sum() == column.notna().sum():
+            return _days(days)
+        raise DataError(
+            f"column '{name}' has no number in any row, such as {wrong[0]!r:.40}", hint="declare it a category"
+        )
+    if wrong:
+        some = shortened([repr(cell)[:40] for cell in wrong], SHOWN_CELLS)
+        notes.append(f"column '{name}': cells that are not numbers are missing: {some}")
+    return column.map(values).astype(float)
+
+
+def _days(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    return (column - column.min()).dt.total_seconds() / 86_400  # type: ignore[no-any-return]
+
+
+def _categories(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return a column of labels; whole numbers are written without decimals."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column
+    labels = {cell: _label(cell) for cell in column.dropna().unique().tolist()}
+    return column.map(labels).astype("category")
+
+
+def _label(cell: Any) -> str:
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def _ranks(name: str, column: "pd.Series[Any]", kind: str, notes: list[str]) -> "pd.Series[Any]":
+    """Return the place of each cell in the order of its levels, from 1."""
+    import pandas as pd
+
+    declared = isinstance(column.dtype, pd.CategoricalDtype) and column.cat.ordered
+    found = [str(level) for level in column.cat.categories] if declared else None
+    cells = _categories(column).astype(object)
+    levels = cells.dropna().unique().tolist()
+    if kind != "ordered":
+        order = [level.strip() for level in kind.split("<")]
+        if len(set(order)) < len(order) or (unknown := [level for level in levels if level not in order]):
+            what = "names a level twice" if len(set(order)) < len(order) else f"does not name {unknown[0]!r:.40}"
+            raise DataError(f"the order of column '{name}' {what}", hint=f"its levels are {', '.join(sorted(levels))}")
+    elif found is not None:
+        order = found
+    elif all(is_number_text(level) for level in levels):
+        order = sorted(levels, key=float)
+    else:
+        example = "<".join(sorted(levels)[:3])
+        raise DataError(
+            f"the order of the levels of column '{name}' is unknown: {', '.join(sorted(levels))[:200]}",
+            hint=f"give it in place of 'ordered', from the lowest to the highest, as in '{name}={example}'",
+        )
+    used = [level for level in order if level in levels]
+    notes.append(f"column '{name}' is ordered: {' < '.join(used)[:200]} count as 1 to {len(used)}")
+    return cells.map({level: float(rank) for rank, level in enumerate(used, 1)}).astype(float)

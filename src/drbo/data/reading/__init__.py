@@ -1,0 +1,1 @@
+"""From a file, a folder or a database to frames and blocks of rows."""

@@ -1,0 +1,125 @@
+"""From a frame, an array or rows to a pandas frame with string column names."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.data.reading.text import check_unique, is_unicode, numbered
+from drbo.data.statistics.blocks import by_columns, is_large
+from drbo.data.statistics.table_moments import TableMoments
+from drbo.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def as_frame(data: Any) -> "pd.DataFrame":
+    """Return the data as a new pandas frame with unique string column names; the data is left alone.
+
+    Takes pandas and polars frames, pyarrow tables, 2-D arrays and lists of rows. Columns of arrays and lists are
+    called x0, x1, ...; other labels become strings.
+
+    Examples
+    --------
+    >>> as_frame([[1, "a"], [2, "b"]]).columns.tolist()
+    ['x0', 'x1']
+    """
+    import pandas as pd
+
+    if isinstance(data, TableMoments):
+        raise DataError(
+            "the rows of the table are needed here, but only their moments were given", hint="pass the table itself"
+        )
+    library = type(data).__module__.partition(".")[0]
+    if isinstance(data, pd.DataFrame):
+        frame = data.reset_index(drop=True)
+    elif library == "polars" and type(data).__name__ == "DataFrame":
+        frame = _from_polars(data)
+    elif library == "pyarrow" and hasattr(data, "column_names"):
+        frame = data.to_pandas().reset_index(drop=True)
+    elif isinstance(data, (list, tuple)):
+        frame = _from_rows(data)
+    elif hasattr(data, "tocsr"):  # every scipy sparse matrix and array
+        raise DataError("sparse data is not supported: the search needs a dense table", hint="pass data.toarray()")
+    elif hasattr(data, "__array__"):
+        frame = _from_array(np.asanyarray(data))
+    else:
+        raise DataError(
+            f"data must be a table or a 2-D array, got {type(data).__name__}",
+            hint="pass a pandas, polars or pyarrow table or a 2-D array; read files with read_table(path)",
+        )
+    frame.columns = [str(label) for label in frame.columns]
+    check_unique(frame.columns.tolist())
+    check_unicode(frame.columns.tolist())
+    if "" in (blank := [name.strip() for name in frame.columns]):
+        raise DataError(f"column {blank.index('') + 1} of {len(blank)} has no name", hint="give every column a name")
+    for name, dtype in frame.dtypes.items():
+        if pd.api.types.is_complex_dtype(dtype):
+            raise DataError(
+                f"Complex data not supported: column '{name}'",
+                hint="use the real and imaginary parts as separate columns",
+            )
+    try:
+        return frame.infer_objects()
+    except OverflowError:  # pandas before 3 on an integer beyond floating point: the check of the columns names it
+        return frame
+
+
+def check_unicode(names: Sequence[str]) -> None:
+    """Refuse a name that no file can hold."""
+    wrong = next((k for k, name in enumerate(names) if not is_unicode(name)), None)
+    if wrong is not None:
+        name = names[wrong]
+        raise DataError(f"the name of column {wrong + 1} is not valid Unicode: {name!r:.80}", hint="rename the column")
+
+
+def _from_array(array: npt.NDArray[Any]) -> "pd.DataFrame":
+    import pandas as pd
+
+    if array.ndim < 2:
+        shape = "1D array" if array.ndim else "scalar array"
+        raise DataError(
+            f"Expected 2D array, got {shape} instead: shape {array.shape}",
+            hint="Reshape your data to rows and columns; a table needs at least 2 columns",
+        )
+    if array.ndim > 2:
+        raise DataError(
+            f"Found array with dim {array.ndim}, a table has 2: shape {array.shape}",
+            hint="pass a 2-D array of rows and columns",
+        )
+    names = numbered(array.shape[1])
+    if array.dtype == np.float64 and is_large(*array.shape):
+        return pd.DataFrame(by_columns(array), columns=names, copy=False)
+    return pd.DataFrame(array, columns=names)
+
+
+def _from_rows(rows: Sequence[Any]) -> "pd.DataFrame":
+    """Build from rows, not through an array: an array would turn mixed rows into text."""
+    import pandas as pd
+
+    if not rows or not all(isinstance(row, (list, tuple, np.ndarray)) for row in rows):
+        return _from_array(np.empty(len(rows)))
+    for number, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise DataError(
+                f"row {number} has {len(row)} cells, but row 0 has {len(rows[0])}",
+                hint="give every row the same number of cells",
+            )
+    return pd.DataFrame([list(row) for row in rows], columns=numbered(len(rows[0])))
+
+
+def _from_polars(data: Any) -> "pd.DataFrame":
+    """Convert column by column: polars' own way needs pyarrow."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    for series in data:
+        kind, values = type(series.dtype).__name__, series.to_numpy()
+        if kind == "Enum":
+            values = pd.Categorical(values, categories=series.dtype.categories.to_list(), ordered=True)
+        elif kind == "Categorical":
+            values = pd.Categorical(values)
+        columns[series.name] = values if values.ndim == 1 else series.to_list()
+    return pd.DataFrame(columns, index=range(len(data)))

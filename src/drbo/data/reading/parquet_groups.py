@@ -1,0 +1,85 @@
+"""Parquet files that are read some row groups at a time, each run of them after a look at what its pages unpack to."""
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from drbo.data.files.packed import MAX_RATIO, InputLimit
+from drbo.data.reading.parquet import Chunk, check_pages, checked_schema, chunks_of, footer_of, refusing_parquet
+from drbo.data.reading.text import check_unique
+from drbo.data.statistics.table_moments import block_rows
+
+#: Rows of a run of row groups, at least: its sums should take longer to make than to send.
+RUN_ROWS = 2**19
+#: Bytes of the buffers of all columns, and of one at least.
+BUFFERS, LEAST_BUFFER = 2**26, 2**14
+#: Bytes of a stream: as many as there are, but what is packed unpacks to no more than a multiple of it.
+NO_LIMIT = InputLimit(2**62, MAX_RATIO)
+
+
+class Run(NamedTuple):
+    """Row groups that are read together: the first one, and the one after the last."""
+
+    begin: int
+    end: int
+    n_rows: int
+
+
+def schema_of(path: Path) -> Any:
+    """Return the names and types of the columns of a file; its pages are not looked at yet."""
+    with refusing_parquet(path) as (pyarrow, parquet):
+        schema = checked_schema(pyarrow, parquet, path, NO_LIMIT, pages=False)
+    check_unique(schema.names, f"file '{path}': ")
+    return schema
+
+
+def runs_of(path: Path) -> list[Run]:
+    """Return the row groups of a file, in runs."""
+    with refusing_parquet(path) as (_, parquet):
+        about = parquet.read_metadata(path)
+        sizes = [about.row_group(k).num_rows for k in range(about.num_row_groups)]
+    found, begin, n_rows = list[Run](), 0, 0
+    for end, size in enumerate(sizes, 1):
+        n_rows += size
+        if n_rows >= RUN_ROWS or end == len(sizes):
+            found.append(Run(begin, end, n_rows))
+            begin, n_rows = end, 0
+    return found
+
+
+def batches_of(path: Path, names: Sequence[str], run: Run) -> Iterator[Any]:
+    """Yield columns of a run of row groups as batches of pyarrow, after a look at their pages."""
+    with refusing_parquet(path) as (pyarrow, parquet):
+        # Otherwise pyarrow holds whole row groups, or the whole file, in memory.
+        each = max(LEAST_BUFFER, BUFFERS // max(1, len(names)))
+        file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=each, page_checksum_verification=True)
+        place = {name: j for j, name in enumerate(file.schema_arrow.names)}
+        _check_run(path, {place[name] for name in names}, run)
+        groups = range(run.begin, run.end)
+        yield from file.iter_batches(batch_size=block_rows(len(names)), columns=list(names), row_groups=groups)
+        pyarrow.default_memory_pool().release_unused()
+
+
+def _check_run(path: Path, columns: set[int], run: Run) -> None:
+    """Refuse pages that unpack to too much, and let the system read them all meanwhile: they are needed next."""
+    status = path.stat()
+    every = _described(path, status.st_size, status.st_mtime_ns)
+    chunks = [chunk for chunk in every if run.begin <= chunk.group < run.end and chunk.column in columns]
+    if not chunks:
+        return
+    with path.open("rb") as stream:
+        if hasattr(os, "posix_fadvise"):
+            for chunk in chunks:
+                if chunk.start >= 0 and chunk.size > 0:
+                    os.posix_fadvise(stream.fileno(), chunk.start, chunk.size, os.POSIX_FADV_WILLNEED)
+        check_pages(stream, chunks, sum(chunk.size for chunk in chunks), NO_LIMIT, f"file '{path}'")
+
+
+@lru_cache(maxsize=1)
+def _described(path: Path, size: int, _changed: int) -> tuple[Chunk, ...]:
+    """Return the column chunks of a file, whose footer may take a second to read: once for all of its runs."""
+    what = f"file '{path}'"
+    with path.open("rb") as stream:
+        return tuple(chunks_of(footer_of(stream, size, what), what))

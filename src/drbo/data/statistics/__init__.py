@@ -1,0 +1,1 @@
+"""All that a score may know of a table: its rows, sums, counts and resamples."""

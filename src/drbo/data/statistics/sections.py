@@ -1,0 +1,247 @@
+"""Sections of files: each is read and summed up by itself, wherever that is, and the sums are then joined in order.
+
+A section of a Parquet file is a run of its row groups; any other file is one section. Sections depend on the files
+alone, and so do all sums: not on who reads a section, nor on how many read at the same time.
+"""
+
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from drbo.arrays import Floats, Indices
+from drbo.data.checks.columns import LARGEST, is_number_text
+from drbo.data.reading.parquet_groups import Run, batches_of, runs_of, schema_of
+from drbo.data.reading.pieces import PARQUET, Reading, chosen_columns, frames_of, named, naming_blocks
+from drbo.data.statistics.coded import codes_of
+from drbo.data.statistics.kept_rows import Kept, KeptRows
+from drbo.data.statistics.moments_file import is_moments_file, load_moments
+from drbo.data.statistics.pattern_moments import PatternSums
+from drbo.data.statistics.resamples import ResampledSums
+from drbo.data.statistics.table_moments import TableMoments, block_rows, summed
+from drbo.deadline import current
+from drbo.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Section:
+    """Some rows of a file."""
+
+    path: Path
+    start: int = 0  # its first row
+    n_before: int = 0  # rows of the table before it, at least
+    run: Run | None = None  # of row groups of a Parquet file; None: all that the file has
+
+
+class Bases(Protocol):
+    """Functions of the columns of a table, which are summed up in place of the columns."""
+
+    @property
+    def widths(self) -> Indices:
+        """Functions of each column (d,)."""
+
+    def __call__(self, rows: Floats, /) -> Floats:
+        """Return the values (n, D) of all functions for some rows (n, d)."""
+
+
+class Part(NamedTuple):
+    """What is known of a section once it is read."""
+
+    totals: TableMoments
+    kept: Kept | None
+    patterns: PatternSums | None
+
+
+@dataclass(frozen=True)
+class SectionSums:
+    """Sums up sections: called with a section and a bound on the keys of rows that may be in the sample."""
+
+    names: tuple[str, ...]
+    first: Path  # the file that the names are from
+    how: Reading
+    keep_rows: bool
+    keep_patterns: bool
+    seed: int
+    resamples: int
+    bases: Bases | None = None
+
+    def __call__(self, section: Section, threshold: float) -> Part:
+        """Return the sums of a section, and the rows that are kept."""
+        if is_moments_file(section.path):
+            return Part(load_moments(section.path), None, None)
+        names = self.names if self.bases is None else names_of_bases(self.names, self.bases.widths)
+        d = len(names)
+        kept = KeptRows(d, self.seed, threshold=threshold, n_before=section.n_before) if self.keep_rows else None
+        patterns = PatternSums(self.names, self.resamples, self.seed) if self.keep_patterns else None
+        resampled = ResampledSums(d, self.resamples, self.seed) if self.resamples else None
+        with self._rows(section) as rows:
+            summands = rows if self.bases is None else _functions(rows, self.bases)
+            totals = summed(
+                names, summands, place=section.start, resampled=resampled,
+                incomplete=None if patterns is None else patterns.see, **({} if kept is None else {"see": kept.see}),
+            )  # fmt: skip
+        return Part(totals, None if kept is None else kept.kept(), patterns)
+
+    @contextmanager
+    def _rows(self, section: Section) -> Iterator[Iterator[Floats]]:
+        """Give the rows of a section, in pieces; files are closed at the end, whatever happens.
+
+        No other thread may close a database when it collects garbage.
+        """
+        if section.run is not None:
+            with closing(_ahead(_of_parquet(section, self.names, dict(self.how.levels)))) as rows:
+                yield rows
+            return
+        with closing(frames_of(section.path, self.how)) as pieces:
+            first = next(pieces)
+            check_same_columns(self.names, tuple(first.columns), section.path, self.first)
+            yield _of_frames(section.path, self.names, dict(self.how.levels), chain([first], pieces))
+
+
+def names_of(path: Path, how: Reading) -> tuple[str, ...]:
+    """Return the chosen columns of a file."""
+    if is_moments_file(path):
+        return load_moments(path).names
+    if named(path).suffix in PARQUET:
+        return chosen_columns(schema_of(path).names, how, path)
+    with closing(frames_of(path, how)) as pieces:
+        return tuple(next(pieces).columns)
+
+
+def names_of_bases(names: Sequence[str], widths: Indices) -> tuple[str, ...]:
+    """Return names for the functions of columns.
+
+    Examples
+    --------
+    >>> names_of_bases(["a", "b"], np.array([2, 1]))
+    ('a~0', 'a~1', 'b~0')
+    """
+    return tuple(f"{name}~{k}" for name, width in zip(names, widths, strict=True) for k in range(width))
+
+
+def sections_of(path: Path, names: Sequence[str], first: Path, how: Reading, n_before: int) -> list[Section]:
+    """Return the sections of a file; one of Parquet is looked at before any of its rows is read."""
+    if is_moments_file(path) or named(path).suffix not in PARQUET:
+        return [Section(path, n_before=n_before)]
+    schema = schema_of(path)
+    chosen = chosen_columns(schema.names, how, path)
+    check_same_columns(names, chosen, path, first)
+    _check_kinds(schema, [name for name in chosen if name not in dict(how.levels)], path)
+    found, start = list[Section](), 0
+    for run in runs_of(path) or [Run(0, 0, 0)]:
+        found.append(Section(path, start, n_before + start, run))
+        start += run.n_rows
+    return found
+
+
+def check_same_columns(wanted: Sequence[str], found: Sequence[str], path: Path, first: Path) -> None:
+    """Refuse a file that has other columns than the first one."""
+    for names, others, has, lacks in ((wanted, found, first, path), (found, wanted, path, first)):
+        more = [name for name in names if name not in others]
+        if more:
+            raise DataError(
+                f"file '{lacks}' has no column '{more[0]}', but file '{has}' has it",
+                hint="give all files the same columns, or leave the column out with --drop",
+            )
+
+
+def _functions(pieces: Iterable[Floats], bases: Bases) -> Iterator[Floats]:
+    """Yield the functions of rows, of so many at a time as a block of these has."""
+    size = block_rows(int(bases.widths.sum()))
+    for piece in pieces:
+        yield from (bases(piece[start : start + size]) for start in range(0, len(piece), size))
+
+
+def _of_frames(
+    path: Path, names: Sequence[str], levels: Mapping[str, Sequence[str]], frames: Iterable["pd.DataFrame"]
+) -> Generator[Floats]:
+    place = 0
+    for number, frame in enumerate(frames, 1):
+        values = np.empty((len(frame), len(names)), order="F")
+        where = f"file '{path}', block {number} (rows {place} to {place + len(frame) - 1})"
+        for j, name in enumerate(names):
+            column = frame[name]
+            values[:, j] = codes_of(column, levels[name], where) if name in levels else _numbers(column, where)
+        yield _finite(values, names, where)
+        place += len(frame)
+
+
+def _of_parquet(section: Section, names: Sequence[str], levels: Mapping[str, Sequence[str]]) -> Generator[Floats]:
+    assert section.run is not None
+    place = section.start
+    size = block_rows(len(names))
+    for batch in naming_blocks(batches_of(section.path, names, section.run), section.path, place, size):
+        values = np.empty((batch.num_rows, len(names)), order="F")
+        where = f"file '{section.path}', block {place // size + 1} (rows {place} to {place + len(values) - 1})"
+        for j, name in enumerate(names):
+            column = batch.column(name)
+            if name in levels:
+                values[:, j] = codes_of(column.to_pandas().rename(name), levels[name], where)
+                continue
+            # Where no cell is missing, by the way on which pyarrow does not import pandas.
+            values[:, j] = column.to_numpy(zero_copy_only=False) if column.null_count else np.from_dlpack(column)
+        yield _finite(values, names, where)
+        place += len(values)
+
+
+def _numbers(column: "pd.Series[Any]", where: str) -> Any:
+    """Return the numbers of a column of one block; NaN where a cell is missing."""
+    import pandas as pd
+
+    kinds = pd.api.types
+    if kinds.is_numeric_dtype(column) and not kinds.is_bool_dtype(column):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    for cell in column[column.notna()].tolist():
+        is_text = isinstance(cell, str) and (not cell.strip() or is_number_text(cell))
+        if isinstance(cell, bool) or not (is_text or isinstance(cell, int | float)):
+            raise _no_number(column.name, where, repr(cell)[:60])
+    return pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+
+
+def _no_number(name: Any, where: str, what: str) -> DataError:
+    return DataError(
+        f"{where}: column '{name}' contains {what}, but only numbers can be summed up",
+        hint=f"correct the cell, leave the column out with --drop {name}, or raise max_memory so that 'drbo fit' reads "
+        "all rows into memory",
+    )
+
+
+def _check_kinds(schema: Any, names: Sequence[str], path: Path) -> None:
+    kinds = import_module("pyarrow.types")
+    for name in names:
+        kind = schema.field(name).type
+        if not (kinds.is_integer(kind) or kinds.is_floating(kind)):
+            raise _no_number(name, f"file '{path}'", f"{kind!s:.80}")
+
+
+def _finite(values: Floats, names: Sequence[str], where: str) -> Floats:
+    """Refuse numbers whose squares are not finite."""
+    high, low = np.fmax.reduce(values, axis=0), np.fmin.reduce(values, axis=0)
+    wrong = np.flatnonzero(np.fmax(high, -low) > LARGEST)
+    if len(wrong):
+        name, value = names[int(wrong[0])], float(np.fmax(high, -low)[wrong[0]])
+        raise DataError(
+            f"{where}: column '{name}' contains a number of size {value:g}, but absolute values must be below "
+            f"{LARGEST:g}",
+            hint="replace it, or rescale the column",
+        )
+    return values
+
+
+def _ahead(pieces: Iterator[Floats]) -> Generator[Floats]:
+    """Yield pieces, of which the next one is read while the last one is used."""
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(next, pieces, None)
+        while (piece := waiting.result()) is not None:
+            current().check()
+            waiting = pool.submit(next, pieces, None)
+            yield piece

@@ -1,0 +1,79 @@
+"""Matrices of all pairs of columns: in memory, or in temporary files where there are too many columns for that."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+
+from drbo.arrays import Floats, Indices
+from drbo.errors import DataError
+
+#: Matrices that a fit of many columns holds at a time.
+HELD = 8
+#: Columns whose products, or rows that are copied, are one step.
+WIDTH = 2_048
+
+_most: ContextVar[float] = ContextVar("most", default=np.inf)  # bytes
+
+
+@contextmanager
+def within(max_memory: float) -> Iterator[None]:
+    """Hold matrices in files, inside the context, where eight of them take more than so many GiB.
+
+    Examples
+    --------
+    >>> with within(1e-6):
+    ...     type(square(50).base).__name__
+    'memmap'
+    """
+    token = _most.set(max_memory * 2**30)
+    try:
+        yield
+    finally:
+        _most.reset(token)
+
+
+def square(d: int) -> Floats:
+    """Return a matrix (d, d) of zeros. A file behind it has no name and goes with it."""
+    size = d * d * 8
+    if HELD * size <= _most.get():
+        return np.zeros((d, d))
+    try:
+        with tempfile.TemporaryFile() as file:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)  # else a full disk would end the process later
+            return np.asarray(np.memmap(file, np.float64, "w+", shape=(d, d)))
+    except OSError as error:
+        raise DataError(
+            f"{d:,} columns need files of {size / 2**30:.2g} GiB in {tempfile.gettempdir()}: {error.strerror or error}",
+            hint="point the variable TMPDIR to a folder with more room, raise max_memory, or use fewer columns",
+        ) from error
+
+
+def add_products(total: Floats, rows: Floats) -> None:
+    """Add ``rows.T @ rows`` to a matrix (d, d); beside it, little memory is needed."""
+    for start in range(0, len(total), WIDTH):
+        end = start + WIDTH
+        part = rows[:, start:end]
+        total[start:end, start:end] += part.T @ part
+        beyond = part.T @ rows[:, end:]
+        total[start:end, end:] += beyond
+        total[end:, start:end] += beyond.T
+
+
+def rearranged(matrix: Floats, columns: Indices) -> Floats:
+    """Return ``matrix[np.ix_(columns, columns)]``.
+
+    Examples
+    --------
+    >>> rearranged(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0])).tolist()
+    [[4.0, 3.0], [2.0, 1.0]]
+    """
+    found = square(len(columns))
+    for start in range(0, len(columns), WIDTH):
+        part = columns[start : start + WIDTH]
+        found[start : start + WIDTH] = matrix[np.ix_(part, columns)]
+    return found

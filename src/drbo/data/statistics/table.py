@@ -1,0 +1,223 @@
+"""The checked table that every score is built from."""
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.arrays import Floats, Indices
+from drbo.data.checks.experiments import Experiments
+from drbo.data.statistics.blocks import gathered, is_large, row_blocks
+from drbo.data.statistics.content_order import column_order, row_order
+from drbo.data.statistics.moments import Moments, complete_moments, moments
+from drbo.data.statistics.table_moments import TableMoments
+from drbo.data.statistics.units import UNIT_DIGITS
+from drbo.deadline import current
+from drbo.errors import DataError, name_hint
+
+Kind = Literal["numeric", "categorical"]
+
+#: A table of more columns is wide: its covariance is computed once.
+MANY_COLUMNS = 1_000
+#: To sort a large table, and to hash it, takes about so many times as long as to check it.
+SORTING_SHARE = 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table without surprises: finite numbers, unique names, one kind per column.
+
+    A categorical column holds the codes 0, 1, ... of its ``levels``; a numeric column has no levels. A row of weight w
+    counts as w equal rows. Only where someone asked for it a cell may be missing: NaN. Build one with
+    :func:`drbo.data.checks.check.check_table`, or from a clean array with :meth:`from_array`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = Table.from_array(np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 1.0]]), names=["a", "b"])
+    >>> table.n_rows, table.n_columns, table.names
+    (3, 2, ('a', 'b'))
+    """
+
+    values: Floats  # (n, d)
+    names: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    levels: tuple[tuple[str, ...] | None, ...]
+    weights: Floats | None = None  # (n,) > 0
+    groups: Indices | None = None  # (n,) numbers of groups whose means were removed
+    experiments: Experiments | None = None  # which experiment each row comes from
+    totals: TableMoments | None = None  # of all rows; ``values`` then holds a random sample of them, or none
+
+    @classmethod
+    def from_array(cls, values: npt.ArrayLike, names: Sequence[str] | None = None) -> "Table":
+        """Wrap a clean numeric array; columns without names are called x0, x1, ..."""
+        array = np.array(values, dtype=np.float64)  # a copy: the caller's data is never shared
+        names = tuple(names) if names is not None else tuple(f"x{j}" for j in range(array.shape[1]))
+        kinds: tuple[Kind, ...] = tuple("numeric" for _ in names)
+        return cls(array, names, kinds, (None,) * len(names))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that are here."""
+        return int(self.values.shape[0])
+
+    @property
+    def n_all(self) -> int:
+        """Number of rows that the table was learned from: more than are here where only their sums are."""
+        return self.n_rows if self.totals is None else self.totals.n
+
+    @property
+    def n_counted(self) -> float:
+        """Number of rows that all rows count as."""
+        if self.totals is not None:
+            return self.totals.moments.n
+        return float(self.n_rows if self.weights is None else self.weights.sum())
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return int(self.values.shape[1])
+
+    def index(self, name: str) -> int:
+        """Return the place of the column of this name."""
+        if name not in self.names:
+            raise DataError(f"there is no variable '{name}'", hint=name_hint(name, self.names, "variables"))
+        return self.names.index(name)
+
+    @cached_property
+    def incomplete(self) -> bool:
+        """Whether a cell is missing."""
+        return any(bool(np.isnan(self.values[part]).any()) for part in row_blocks(self.n_rows))
+
+    @property
+    def large(self) -> bool:
+        """Whether the table is too large to be copied at every step."""
+        return is_large(*self.values.shape)
+
+    @property
+    def summed(self) -> bool:
+        """Whether one computation of the moments serves all: that of a large or wide table takes a while."""
+        return self.large or self.n_columns > MANY_COLUMNS
+
+    @property
+    def is_hurried(self) -> bool:
+        """Whether the deadline leaves no time to sort a large table, judged by the time spent so far."""
+        deadline = current()
+        spent = time.monotonic() - deadline.began
+        return self.large and not self._orders and deadline.left() < SORTING_SHARE * spent
+
+    @property
+    def by_moments(self) -> bool:
+        """Whether rows are weighted, incomplete or only summed, so that :attr:`moments` stand for them."""
+        return self.weights is not None or self.totals is not None or self.incomplete
+
+    @cached_property
+    def moments(self) -> Moments | None:
+        """Mean and covariance of rows that are weighted, incomplete or summed; None: the rows themselves say it."""
+        if self.totals is not None:
+            return self.totals.moments
+        return moments(self.values, self.weights, self.names) if self.by_moments else None
+
+    def adopt_moments(self, ordered: "Table", columns: Indices) -> None:
+        """Take over the moments of the same rows in another order; new column k is the old ``columns[k]``."""
+        place = np.argsort(columns)
+        if ordered.moments is not None:
+            vars(self)["moments"] = ordered.moments.take(place)
+        elif ordered.summed and "categorical" not in ordered.kinds:
+            vars(self)["large_moments"] = ordered.large_moments.take(place)
+
+    def adopt_digest(self, ordered: "Table") -> str:
+        """Take over the hash of the same rows in another order, and return it."""
+        if "_digest" not in vars(self):
+            vars(self)["_digest"] = ordered.digest()
+        return self.digest()
+
+    @property
+    def rows_or_moments(self) -> Floats | Moments:
+        """What a linear test or regression is computed from: the moments of a large or wide table are computed once."""
+        if self.moments is not None:
+            return self.moments
+        return self.large_moments if self.summed else self.values
+
+    @cached_property
+    def large_moments(self) -> Moments:
+        """Mean and covariance of a complete table, computed block by block."""
+        return complete_moments(self.values)
+
+    @property
+    def complete_rows(self) -> "Table":
+        """The rows without a missing cell."""
+        if not self.incomplete:
+            return self
+        return self.take(np.flatnonzero(~np.isnan(self.values).any(axis=1)), np.arange(self.n_columns))
+
+    @property
+    def control_rows(self) -> "Table":
+        """The rows in which no experiment changed anything, as a table of their own."""
+        if self.experiments is None:
+            return self
+        rows = self.take(np.flatnonzero(self.experiments.control), np.arange(self.n_columns))
+        return replace(rows, experiments=None)
+
+    def take(self, rows: Indices, columns: Indices) -> "Table":
+        """Return the table with these rows and these columns, in this order."""
+        return Table(
+            gathered(self.values, rows, columns),
+            tuple(self.names[j] for j in columns),
+            tuple(self.kinds[j] for j in columns),
+            tuple(self.levels[j] for j in columns),
+            None if self.weights is None else self.weights[rows],
+            None if self.groups is None else self.groups[rows],
+            None if self.experiments is None else self.experiments.take(rows),
+            None if self.totals is None else self.totals.take(columns),
+        )
+
+    def canonical_order(self, seed: int) -> tuple[Indices, Indices]:
+        """Return the rows and columns in an order that depends on the content and the seed alone.
+
+        Columns are ordered by their content, see :func:`drbo.data.statistics.content_order.column_order`; rows are
+        then sorted by value, or by the negative of it where that decided the place of a column. Where only a sample of
+        the rows is here, or none, the sizes of the correlations of all rows stand in for the values.
+        """
+        if (known := self._orders.get(seed)) is not None:
+            return known
+        content = self.values if self.totals is None else np.abs(np.round(self.totals.moments.correlation, UNIT_DIGITS))
+        columns, signs = column_order(content, self.names, seed)
+        last = [] if self.weights is None else [self.weights]  # rows are told apart by it only if they are equal
+        last += [] if self.experiments is None else [self.experiments.codes.astype(np.float64)]
+        rows = row_order(self.n_rows, chain((self.values[:, j] * signs[j] for j in columns), last))
+        self._orders[seed] = rows, columns
+        return rows, columns
+
+    def note_order(self, seed: int) -> None:
+        """Take note that the table is in the canonical order of a seed: it need not be found again."""
+        self._orders[seed] = np.arange(self.n_rows), np.arange(self.n_columns)
+
+    @cached_property
+    def _orders(self) -> dict[int, tuple[Indices, Indices]]:
+        return {}
+
+    def digest(self) -> str:
+        """Return a hash of names, kinds and values, not of weights; the order of rows and columns does not matter."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        rows, columns = self.canonical_order(seed=0)
+        of_columns = [tuple(part[j] for j in columns) for part in (self.names, self.kinds, self.levels)]
+        content = hashlib.sha256(repr(tuple(of_columns)).encode())
+        in_order = all((part[1:] > part[:-1]).all() for part in (rows, columns))
+        if self.totals is not None:
+            found = self.totals.take(columns)
+            content.update(f"{found.n}".encode() + found.mean.tobytes() + found.products.tobytes())
+            return content.hexdigest()
+        for part in row_blocks(self.n_rows):
+            block = self.values[part] if in_order else self.values[np.ix_(rows[part], columns)]
+            content.update((block + 0.0).tobytes())
+        return content.hexdigest()

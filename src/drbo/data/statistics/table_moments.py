@@ -1,0 +1,288 @@
+"""Moments of rows that are not kept: counts, means, centred products and ranges, added up block by block.
+
+Blocks of a file have fixed boundaries, so that the size of the pieces in which it is read decides nothing. The products
+of a block are centred by its own means, and two sets of rows are joined by the formula of Chan, Golub & LeVeque (1979).
+Means are held as a shift and a small offset from it: no digits are lost where means are large beside deviations.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.arrays import Bools, Floats, Indices, Ints
+from drbo.data.statistics.moments import Moments
+from drbo.data.statistics.resamples import ResampledSums, Resamples
+from drbo.errors import DataError
+from drbo.threads import one_blas_thread
+
+#: Cells and rows of a block at most; in wide tables, so many columns per row: to join blocks must not take long.
+BLOCK_CELLS, MOST_ROWS, COLUMNS_PER_ROW = 2**21, 2**14, 8
+FEW_ROWS = 64
+#: Cells of the rows that are kept as a sample, and rows at least: what shuffles and tests of residuals use at most.
+SAMPLE_CELLS, SAMPLE_ROWS = 2**22, 3_000
+#: Rows that describe a table: so many cells, but at least so many rows in all and per column.
+DESCRIBED_CELLS, DESCRIBED_ROWS, DESCRIBED_PER_COLUMN = 2 * 10**6, 1_000, 4
+
+
+@dataclass(frozen=True, eq=False)
+class TableMoments:
+    """All that a linear score needs of a table, without its rows.
+
+    Build one with :meth:`of_rows`, :func:`summed`, or read it from a file (:mod:`drbo.data.statistics.moments_file`),
+    and join those of several owners with :meth:`joined`. ``DrBO().fit`` accepts it in place of a table.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(100, 2))
+    >>> ours, theirs = (TableMoments.of_rows(["a", "b"], part) for part in (x[:40], x[40:]))
+    >>> both = ours.joined(theirs)
+    >>> both.n, bool(np.allclose(both.moments.covariance, np.cov(x.T, bias=True)))
+    (100, True)
+    """
+
+    names: tuple[str, ...]
+    n: int  # rows in the sums
+    shift: Floats  # (d,) near the mean
+    offset: Floats  # (d,) of the mean from the shift
+    products: Floats  # (d, d) sums of products of deviations from the mean
+    low: Floats  # (d,)
+    high: Floats  # (d,)
+    whole: Bools  # (d,) only whole numbers
+    missing: Ints  # (d,) cells without a value
+    dropped: int = 0  # rows with such a cell: they are not in the sums
+    worth: float = 1.0  # what a row counts as
+    patterns: tuple["TableMoments", ...] = ()  # of the rows that were left out: the columns that are seen in them
+    resamples: Resamples | None = None  # of the same rows, drawn while they were read
+    sample: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (k, d) some of the rows, drawn at random
+    first: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (m, d) the first rows
+    levels: tuple[tuple[str, ...] | None, ...] = ()  # (d,) the categories of columns that hold their codes
+    bases: "TableMoments | None" = None  # of functions of the columns, those of the first column first
+    widths: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # (d,) functions of each
+
+    @classmethod
+    def of_rows(cls, names: Sequence[str], values: npt.ArrayLike) -> "TableMoments":
+        """Return the moments of an array (n, d); rows with a missing cell (NaN) are only counted."""
+        rows = np.asarray(values, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(names):
+            raise DataError(f"moments need one name per column, got {len(names)} names and shape {rows.shape}")
+        return summed(names, [rows])
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names, under the name that data frames have for them."""
+        return self.names
+
+    @property
+    def mean(self) -> Floats:
+        """The means (d,)."""
+        return self.shift + self.offset
+
+    @property
+    def all_kept(self) -> bool:
+        """Whether the sample holds all rows."""
+        return len(self.sample) == self.n > 0 and not self.patterns
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Mean and covariance, and the number of rows that they are worth."""
+        n = self.n * self.worth
+        return Moments(self.mean, self.products / self.n, n, np.full(self.products.shape, n))
+
+    def joined(self, other: "TableMoments") -> "TableMoments":
+        """Return the moments of both sets of rows; the columns of the other may come in another order."""
+        if sorted(self.names) != sorted(other.names):
+            raise DataError(_difference(self.names, other.names), hint="the same columns are needed in all parts")
+        if other.names != self.names:
+            other = other.take(np.array([other.names.index(name) for name in self.names]))
+        if not other.n or not self.n:
+            full = self if self.n else other
+            return replace(full, missing=self.missing + other.missing, dropped=self.dropped + other.dropped)
+        n = self.n + other.n
+        step = (other.shift - self.shift) + (other.offset - self.offset)
+        products = self.products + other.products + np.outer(step, step) * (self.n * (other.n / n))
+        return TableMoments(
+            names=self.names,
+            n=n,
+            shift=self.shift,
+            offset=self.offset + step * (other.n / n),
+            products=products,
+            low=np.minimum(self.low, other.low),
+            high=np.maximum(self.high, other.high),
+            whole=self.whole & other.whole,
+            missing=self.missing + other.missing,
+            dropped=self.dropped + other.dropped,
+            resamples=self._resamples_with(other),
+        )
+
+    def _resamples_with(self, other: "TableMoments") -> Resamples | None:
+        """Return the resamples of both sets of rows: as many as both have."""
+        if self.resamples is None or other.resamples is None:
+            return None
+        return self.resamples.joined(other.resamples, other.shift - self.shift)
+
+    def resample(self, number: int) -> "TableMoments":
+        """Return the moments of one of the resamples, which count rows as those of the table do."""
+        assert self.resamples is not None
+        drawn = self.resamples
+        return replace(
+            self, n=int(drawn.n[number]), offset=drawn.offset[number], products=drawn.products[number],
+            resamples=None, sample=self.sample[:0], first=self.first[:0],
+            bases=None if self.bases is None else self.bases.resample(number),
+        )  # fmt: skip
+
+    def with_bases(self, bases: "TableMoments", widths: Indices) -> "TableMoments":
+        """Return the same with the moments of functions of the columns, so many of each, over the same rows."""
+        if bases.n != self.n:
+            raise DataError(
+                f"the files have {bases.n} complete rows, but {self.n} when they were first read",
+                hint="do not change files while they are read",
+            )
+        return replace(self, bases=bases, widths=widths)
+
+    def take(self, columns: Indices) -> "TableMoments":
+        """Return the moments of these columns, in this order."""
+        return replace(
+            self,
+            names=tuple(self.names[j] for j in columns),
+            products=np.ascontiguousarray(self.products[np.ix_(columns, columns)]),
+            **{name: getattr(self, name)[columns] for name in ("shift", "offset", "low", "high", "whole", "missing")},
+            resamples=None if self.resamples is None else self.resamples.take(columns),
+            levels=tuple(self.levels[j] for j in columns) if self.levels else (),
+            **{name: rows[:, columns] for name in ("sample", "first") if (rows := getattr(self, name)).size},
+            **({} if self.bases is None else self._bases_of(columns)),
+        )
+
+    def _bases_of(self, columns: Indices) -> dict[str, Any]:
+        """Return the functions of these columns."""
+        assert self.bases is not None
+        ends = np.cumsum(self.widths)
+        places = np.concatenate([np.arange(ends[j] - self.widths[j], ends[j]) for j in columns])
+        return {"bases": self.bases.take(places), "widths": self.widths[columns]}
+
+
+def summed(
+    names: Sequence[str],
+    pieces: Iterable[Floats],  # (any, d) each; NaN where a cell is missing
+    *,
+    place: int = 0,
+    see: Callable[[Floats, int], None] = lambda _rows, _place: None,
+    incomplete: Callable[[Floats, int], None] | None = None,
+    resampled: ResampledSums | None = None,
+) -> TableMoments:
+    """Return the moments of the rows of one file, whatever the size of the pieces in which they come.
+
+    ``see`` is shown the complete rows of every block, with the row of the file at which it begins (the first one of all
+    at ``place``), and ``incomplete`` every block with a missing cell. ``resampled`` adds up resamples of the rows.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(500, 3))
+    >>> one, many = summed("abc", [x]), summed("abc", [x[:7], x[7:300], x[300:]])
+    >>> bool((one.products == many.products).all())
+    True
+    """
+    total = _nothing(names)
+    with one_blas_thread():
+        for block in blocks_of(pieces, len(names)):
+            part = of_block(tuple(names), block)
+            total = total.joined(part)
+            if part.dropped and incomplete is not None:
+                incomplete(block, place)
+            rows = block if not part.dropped else block[~np.isnan(block).any(axis=1)]
+            see(rows, place)
+            if resampled is not None:
+                resampled.see(rows, place)
+            place += len(block)
+    return total if resampled is None else replace(total, resamples=resampled.resamples(total.shift))
+
+
+def block_rows(n_columns: int) -> int:
+    """Return the number of rows of a block: it depends on the columns alone.
+
+    Examples
+    --------
+    >>> block_rows(10), block_rows(1_000), block_rows(10_000)
+    (16384, 2097, 1250)
+    """
+    return max(n_columns // COLUMNS_PER_ROW, min(MOST_ROWS, BLOCK_CELLS // max(1, n_columns)))
+
+
+def describing_rows(n_columns: int) -> int:
+    """Return how many rows describe a table of so many columns.
+
+    Examples
+    --------
+    >>> describing_rows(10), describing_rows(10_000)
+    (200000, 40000)
+    """
+    return max(DESCRIBED_CELLS // max(1, n_columns), DESCRIBED_ROWS, DESCRIBED_PER_COLUMN * n_columns)
+
+
+def blocks_of(pieces: Iterable[Floats], n_columns: int) -> Iterator[Floats]:
+    """Yield the rows of pieces of any size as blocks of fixed size; the last one may be smaller."""
+    size = block_rows(n_columns)
+    block, filled = np.empty((size, n_columns), order="F"), 0
+    for piece in pieces:
+        if not filled and len(piece) == size and piece.flags.f_contiguous:  # laid out as a block is: the same bits
+            yield piece
+            continue
+        start = 0
+        while start < len(piece):
+            count = min(size - filled, len(piece) - start)
+            block[filled : filled + count] = piece[start : start + count]
+            filled, start = filled + count, start + count
+            if filled == size:
+                yield block
+                filled = 0
+    if filled:
+        yield block[:filled]
+
+
+def _nothing(names: Sequence[str]) -> TableMoments:
+    d = len(names)
+    return TableMoments(
+        tuple(names), 0, np.zeros(d), np.zeros(d), np.zeros((d, d)), np.full(d, np.inf), np.full(d, -np.inf),
+        np.ones(d, dtype=bool), np.zeros(d, dtype=np.int64),
+    )  # fmt: skip
+
+
+def of_block(names: tuple[str, ...], block: Floats) -> TableMoments:
+    """Return the moments of a block of rows: its mean first, then the products of what is left."""
+    shift = block.mean(axis=0)
+    missing, dropped = np.zeros(len(names), dtype=np.int64), 0
+    if np.isnan(shift).any():
+        absent = np.isnan(block)
+        missing, complete = absent.sum(axis=0), ~absent.any(axis=1)
+        dropped, block = int((~complete).sum()), block[complete]
+        if not len(block):
+            return replace(_nothing(names), missing=missing, dropped=dropped)
+        shift = block.mean(axis=0)
+    centred = block - shift
+    offset = centred.mean(axis=0)  # what rounding left of the mean
+    products = centred.T @ centred - len(block) * np.outer(offset, offset)
+    return TableMoments(
+        names, len(block), shift, offset, products, block.min(axis=0), block.max(axis=0),
+        _whole(block), missing, dropped,
+    )  # fmt: skip
+
+
+def _whole(block: Floats) -> Bools:
+    """Return which columns hold whole numbers alone; a few rows tell of most that do not."""
+    some = block[:FEW_ROWS]
+    found = (some == np.rint(some)).all(axis=0)
+    maybe = np.flatnonzero(found)
+    if len(maybe):
+        found[maybe] = (block[:, maybe] == np.rint(block[:, maybe])).all(axis=0)
+    return np.asarray(found)
+
+
+def _difference(ours: Sequence[str], theirs: Sequence[str]) -> str:
+    """Say in which columns two parts differ."""
+    more = [name for name in theirs if name not in ours]
+    if more:
+        return f"one part has the column '{more[0]}', which another part does not have"
+    return f"one part has no column '{next(name for name in ours if name not in theirs)}'"

@@ -1,0 +1,1 @@
+"""Graphs: DAGs and their equivalence classes, ancestral graphs, adjustment sets, and where to draw the nodes."""

@@ -1,0 +1,364 @@
+"""Graphs as matrices: the adjacency convention, acyclicity, orders, Markov equivalence classes.
+
+``adjacency[i, j] == 1`` means the edge i -> j, everywhere in this package.
+
+A partially directed graph (PDAG; CPDAG when it stands for a Markov equivalence class) uses the same matrix: the
+directed edge i -> j has ``pdag[i, j] == 1`` and ``pdag[j, i] == 0``, the undirected edge i - j has 1 in both places.
+Every function returns new boolean arrays and leaves its arguments alone.
+
+The module is long because all operations on graphs as matrices are here; each function is short.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.arrays import Bools, Indices
+from drbo.errors import DataError
+
+
+def check_dag(adjacency: npt.ArrayLike, names: Sequence[str] | None = None) -> Bools:
+    """Return the matrix as a boolean (d, d) copy, or raise DataError if it is not the matrix of a DAG.
+
+    ``names`` are used in the messages; nodes without names are called by their index.
+
+    Examples
+    --------
+    >>> check_dag([[0, 1], [0, 0]]).tolist()
+    [[False, True], [False, False]]
+    >>> check_dag([[0, 1], [1, 0]], names=["rain", "wet"])
+    Traceback (most recent call last):
+    ...
+    drbo.errors.DataError: the graph has a cycle: rain -> wet -> rain (remove or reverse one of these edges)
+    """
+    edges = check_pdag(adjacency, names)
+    cycle = find_cycle(edges)
+    if cycle is not None:
+        raise _cycle_error(cycle, names)
+    return edges
+
+
+def check_pdag(adjacency: npt.ArrayLike, names: Sequence[str] | None = None) -> Bools:
+    """Return the matrix as a boolean (d, d) copy, or raise DataError: it must be square, of 0 and 1, no self loops.
+
+    Examples
+    --------
+    >>> check_pdag([[0, 1], [1, 0]]).astype(int).tolist()
+    [[0, 1], [1, 0]]
+    """
+    matrix = np.asarray(adjacency)
+    _check_square(matrix)
+    if names is not None and len(names) != len(matrix):
+        raise DataError(f"the graph has {len(matrix)} nodes, but {len(names)} names were given")
+    strange = np.zeros((0, 2)) if matrix.dtype == bool else np.argwhere(~np.isin(matrix, (0, 1)))
+    if len(strange):
+        i, j = strange[0]
+        raise DataError(
+            f"an adjacency matrix must contain only 0 and 1, got {matrix[i, j]} at {_arrow([i, j], names)}",
+            hint="convert weights first: adjacency = weights != 0",
+        )
+    edges = matrix.astype(bool)  # a copy, also of a boolean matrix
+    loops = np.flatnonzero(edges.diagonal())
+    if len(loops):
+        raise DataError(
+            f"the graph has a self-loop: {_arrow([loops[0], loops[0]], names)}", hint="set the diagonal to 0"
+        )
+    return edges
+
+
+def _check_square(matrix: npt.NDArray[np.generic]) -> None:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise DataError(f"an adjacency matrix must be square, got shape {matrix.shape}")
+
+
+def _arrow(nodes: Sequence[int], names: Sequence[str] | None) -> str:
+    return " -> ".join(str(node) if names is None else names[node] for node in nodes)
+
+
+def _cycle_error(cycle: list[int], names: Sequence[str] | None = None) -> DataError:
+    return DataError(
+        f"the graph has a cycle: {_arrow([*cycle, cycle[0]], names)}", hint="remove or reverse one of these edges"
+    )
+
+
+def is_acyclic(adjacency: npt.ArrayLike) -> bool:
+    """Return whether the directed graph has no cycle; any nonzero entry is an edge, so weights are fine.
+
+    Examples
+    --------
+    >>> is_acyclic([[0, 1], [0, 0]]), is_acyclic([[0, 1], [1, 0]])
+    (True, False)
+    """
+    return bool((_peel(_nonzero(adjacency)) >= 0).all())
+
+
+def find_cycle(adjacency: npt.ArrayLike) -> list[int] | None:
+    """Return the nodes of one cycle in the direction of its edges, or None; any nonzero entry is an edge.
+
+    Examples
+    --------
+    >>> find_cycle([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    [0, 1, 2]
+    """
+    edges = _nonzero(adjacency)
+    stuck = _peel(edges) < 0
+    if not stuck.any():
+        return None
+    node, path = int(np.argmax(stuck)), list[int]()
+    while node not in path:  # every stuck node has a stuck parent: going up must come back
+        path.append(node)
+        node = int(np.argmax(edges[:, node] & stuck))
+    cycle = path[path.index(node) :][::-1]
+    start = cycle.index(min(cycle))
+    return cycle[start:] + cycle[:start]
+
+
+def longest_path_layers(dag: npt.ArrayLike) -> Indices:
+    """Return for each node the number of edges on the longest directed path that ends in it.
+
+    Examples
+    --------
+    >>> longest_path_layers([[0, 1, 1], [0, 0, 1], [0, 0, 0]]).tolist()
+    [0, 1, 2]
+    """
+    edges = _nonzero(dag)
+    cycle = find_cycle(edges)
+    if cycle is not None:
+        raise _cycle_error(cycle)
+    return _peel(edges)
+
+
+def topological_order(dag: npt.ArrayLike) -> Indices:
+    """Return the nodes so that every edge points to a later one; DataError names a cycle if there is one.
+
+    Nodes come by layer (:func:`longest_path_layers`), then by index.
+
+    Examples
+    --------
+    >>> topological_order([[0, 0, 0], [1, 0, 0], [1, 1, 0]]).tolist()
+    [2, 1, 0]
+    """
+    return np.argsort(longest_path_layers(dag), kind="stable")
+
+
+def _nonzero(adjacency: npt.ArrayLike) -> Bools:
+    matrix = np.asarray(adjacency)
+    _check_square(matrix)
+    return np.asarray(matrix != 0, dtype=np.bool_)
+
+
+def _peel(edges: Bools) -> Indices:
+    """Return the layer of each node, -1 for nodes on a cycle or below one."""
+    waiting = edges.sum(axis=0)
+    layers = np.full(len(edges), -1, dtype=np.intp)
+    depth = 0
+    while (sources := np.flatnonzero(waiting == 0)).size:
+        layers[sources] = depth
+        waiting -= edges[sources].sum(axis=0)
+        waiting[sources] = -1
+        depth += 1
+    return layers
+
+
+def descendants(dag: npt.ArrayLike) -> Bools:
+    """Return the transitive closure: entry [i, j] says whether a directed path leads from i to j (i != j).
+
+    Examples
+    --------
+    >>> descendants([[0, 1, 0], [0, 0, 1], [0, 0, 0]]).astype(int).tolist()
+    [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
+    """
+    closure = _nonzero(dag)
+    if not closure.any():
+        return closure
+    for node in topological_order(closure)[::-1]:
+        closure[node] |= closure[closure[node]].any(axis=0)
+    return closure
+
+
+def skeleton(adjacency: npt.ArrayLike) -> Bools:
+    """Return the symmetric matrix of adjacent pairs.
+
+    Examples
+    --------
+    >>> skeleton([[0, 1], [0, 0]]).astype(int).tolist()
+    [[0, 1], [1, 0]]
+    """
+    edges = _nonzero(adjacency)
+    return edges | edges.T
+
+
+def v_structures(pdag: npt.ArrayLike) -> list[tuple[int, int, int]]:
+    """Return all (a, c, b) with a -> c <- b, a < b, a and b not adjacent; sorted.
+
+    Examples
+    --------
+    >>> v_structures([[0, 0, 1], [0, 0, 1], [0, 0, 0]])
+    [(0, 2, 1)]
+    """
+    graph = check_pdag(pdag)
+    directed, apart = graph & ~graph.T, ~skeleton(graph)
+    found = []
+    for child in range(len(graph)):
+        parents = np.flatnonzero(directed[:, child])
+        first, second = np.nonzero(np.triu(apart[np.ix_(parents, parents)], 1))
+        found += [(a, child, b) for a, b in zip(parents[first].tolist(), parents[second].tolist(), strict=True)]
+    return sorted(found)
+
+
+def markov_equivalent(
+    a: npt.ArrayLike,  # (d, d) DAG
+    b: npt.ArrayLike,  # (d, d) DAG
+) -> bool:
+    """Return whether two DAGs have the same skeleton and v-structures (Verma & Pearl 1990).
+
+    Examples
+    --------
+    >>> markov_equivalent([[0, 1], [0, 0]], [[0, 0], [1, 0]])
+    True
+    """
+    first, second = check_dag(a), check_dag(b)
+    return first.shape == second.shape and np.array_equal(_pattern(first), _pattern(second))
+
+
+def _pattern(dag: Bools) -> Bools:
+    """Return the skeleton with only the edges of v-structures directed."""
+    adjacent = skeleton(dag)
+    pattern = adjacent.copy()
+    for child, column in enumerate(dag.T.copy()):
+        parents = np.flatnonzero(column)
+        # The diagonal of the block is a parent with itself, never adjacent: more than that one is needed.
+        apart = (~adjacent[np.ix_(parents, parents)]).sum(axis=1) > 1
+        pattern[child, parents[apart]] = False
+    return pattern
+
+
+def dag_to_cpdag(dag: npt.ArrayLike) -> Bools:
+    """Return the CPDAG of a DAG: an edge is directed where all Markov-equivalent DAGs agree on it.
+
+    Orients the v-structures, then closes under Meek's rules (Meek 1995).
+
+    Examples
+    --------
+    >>> dag_to_cpdag([[0, 1, 0], [0, 0, 1], [0, 0, 0]]).astype(int).tolist()
+    [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    """
+    return meek_closure(_pattern(check_dag(dag)))
+
+
+def meek_closure(pdag: npt.ArrayLike) -> Bools:
+    """Direct every undirected edge whose direction follows from the directed ones.
+
+    All four rules of Meek (1995), so that the closure is complete also when edges were directed by background
+    knowledge (giving an MPDAG). The v-structures of ``pdag`` are taken as all there are. A graph that contradicts
+    itself is not reported here: :func:`cpdag_to_dag` then finds no DAG.
+
+    Examples
+    --------
+    >>> meek_closure([[0, 1, 0], [0, 0, 1], [0, 1, 0]]).astype(int).tolist()
+    [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    """
+    graph = check_pdag(pdag)
+    marks = _Marks.of(graph)
+    queue = [(int(i), int(j)) for i, j in np.argwhere(np.triu(graph & graph.T))]
+    while queue:
+        pair = queue.pop()
+        for a, b in (pair, pair[::-1]):
+            if marks.undirected[a] >> b & 1 and marks.compelled(a, b):
+                marks.direct(a, b)
+                graph[b, a] = False
+                queue += marks.affected(a, b)
+    return graph
+
+
+@dataclass
+class _Marks:
+    """A PDAG as one integer per node and relation; bit j of entry i speaks of the nodes i and j."""
+
+    parents: list[int]
+    children: list[int]
+    undirected: list[int]
+    adjacent: list[int]
+
+    @classmethod
+    def of(cls, graph: Bools) -> "_Marks":
+        directed = graph & ~graph.T
+        return cls(_bitsets(directed.T), _bitsets(directed), _bitsets(graph & graph.T), _bitsets(graph | graph.T))
+
+    def compelled(self, a: int, b: int) -> bool:
+        """Return whether one of Meek's rules turns a - b into a -> b."""
+        if self.parents[a] & ~self.adjacent[b]:  # rule 1: c -> a - b, c and b apart
+            return True
+        if self.children[a] & self.parents[b]:  # rule 2: a -> c -> b
+            return True
+        middle = self.undirected[a] & self.parents[b]  # rule 3: a - c -> b, a - e -> b, c and e apart
+        if any(middle & ~self.adjacent[c] & ~(1 << c) for c in _bits(middle)):
+            return True
+        ends = self.undirected[a] & ~self.adjacent[b]  # rule 4: a - c -> e -> b, c and b apart, a and e adjacent
+        return any(self.parents[e] & ends for e in _bits(self.parents[b] & self.adjacent[a]))
+
+    def direct(self, a: int, b: int) -> None:
+        self.undirected[a] ^= 1 << b
+        self.undirected[b] ^= 1 << a
+        self.children[a] |= 1 << b
+        self.parents[b] |= 1 << a
+
+    def affected(self, a: int, b: int) -> Iterator[tuple[int, int]]:
+        """Yield the undirected edges that a new edge a -> b may direct."""
+        for end in (a, b):
+            yield from ((end, other) for other in _bits(self.undirected[end]))
+        for near in _bits(self.undirected[a] & self.adjacent[b]):  # a -> b as the first arrow of rule 4
+            yield from ((near, below) for below in _bits(self.undirected[near] & self.children[b]))
+
+
+def _bitsets(matrix: Bools) -> list[int]:
+    packed = np.packbits(matrix, axis=1, bitorder="little")
+    return [int.from_bytes(row.tobytes(), "little") for row in packed]
+
+
+def _bits(mask: int) -> Iterator[int]:
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
+
+
+def cpdag_to_dag(pdag: npt.ArrayLike) -> Bools:
+    """Return a DAG with the skeleton, the directed edges and the v-structures of the PDAG (Dor & Tarsi 1992).
+
+    Raises DataError when there is none.
+
+    Examples
+    --------
+    >>> cpdag_to_dag([[0, 1, 0], [1, 0, 1], [0, 1, 0]]).astype(int).tolist()
+    [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    """
+    graph = check_pdag(pdag)
+    dag = graph & ~graph.T
+    marks = _Marks.of(graph)
+    left, queue = set(range(len(graph))), list(range(len(graph)))
+    while queue:
+        node = queue.pop()
+        if node not in left or marks.children[node] or not _can_be_sink(node, marks):
+            continue
+        dag[list(_bits(marks.adjacent[node])), node] = True
+        left.remove(node)
+        for other in _bits(marks.adjacent[node]):
+            for relation in (marks.parents, marks.children, marks.undirected, marks.adjacent):
+                relation[other] &= ~(1 << node)
+            queue.append(other)  # only the neighbours of a removed node can have become free
+    if left:
+        raise DataError(
+            "no DAG has the directed edges and v-structures of this graph: nodes "
+            f"{', '.join(map(str, sorted(left)[:10]))} cannot be ordered",
+            hint="the directed edges contradict each other; check the background knowledge that directed them",
+        )
+    return dag
+
+
+def _can_be_sink(node: int, marks: _Marks) -> bool:
+    """Return whether all undirected edges of the node can point to it without a new v-structure."""
+    around = marks.adjacent[node]
+    return not any(around & ~marks.adjacent[other] & ~(1 << other) for other in _bits(marks.undirected[node]))

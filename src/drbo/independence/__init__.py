@@ -1,0 +1,1 @@
+"""Tests of independence: of residuals, and of columns."""

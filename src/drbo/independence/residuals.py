@@ -1,0 +1,249 @@
+"""Residuals of additive spline regressions, for many families of one table.
+
+Each parent enters as a penalised cubic B-spline (P-spline; Eilers & Marx 1996) with a smoothness of its own, chosen by
+generalised cross-validation (GCV). The basis of every column is rotated once so that its Gram matrix is the identity
+and its penalty is diagonal (Demmler & Reinsch 1975). Families share these bases and the products between them.
+"""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.interpolate import BSpline
+
+from drbo.arrays import Floats
+from drbo.data.statistics.units import standardized
+from drbo.independence.additive_fit import LEAST_VARIANCE, Design, SmoothTerm, additive_coefficients
+
+#: How the noise of a family may depend on its parents: not at all, or through its scale.
+NoiseModel = Literal["additive", "location-scale"]
+
+#: Knots of a smooth term, the two ends included.
+N_KNOTS = 16
+DEGREE = 3
+#: Knots lie halfway between the quantiles, which follow the data, and equal spacing, which resolves the tails.
+QUANTILE_SHARE = 0.5
+#: Degrees of freedom tried for a smooth term, starting with nearly a straight line; the unpenalised spline is last.
+DEGREES_OF_FREEDOM = (1.02, 1.3, 2.0, 3.0, 4.5, 6.5, 9.0, 12.0)
+#: A residual with a smaller standard deviation than this share of the column's is rounding error and becomes 0.
+EXACT = 1e-5
+#: This share of the residual variance is added to squared residuals before taking logarithms.
+LOG_FLOOR = 1e-3
+#: The scale is estimated again from the scaled residuals, where the share above distorts small scales less.
+SCALE_ROUNDS = 2
+#: Fitted scales are kept within this factor of their median.
+MAX_SCALE = 20.0
+#: Standardised columns whose sorted values agree to this many digits are the same up to the order of their rows.
+SAME_DIGITS = 9
+#: Residuals that are remembered; of a large graph all of them would take gigabytes.
+MAX_REMEMBERED = 500
+
+
+def smooth_term(column: npt.ArrayLike) -> SmoothTerm:
+    """Return the penalised spline basis of a column; constants are left out.
+
+    A column with few distinct values has as many functions as they allow: a binary column is linear.
+
+    Examples
+    --------
+    >>> term = smooth_term(np.linspace(0.0, 1.0, 200))
+    >>> term.basis.shape, float(np.round(term.penalty[0], 9))
+    ((200, 17), 0.0)
+    >>> smooth_term([0.0, 1.0, 1.0, 0.0]).basis.shape
+    (4, 1)
+    """
+    x = np.asarray(column, dtype=np.float64)
+    basis, penalty = _b_splines(x)
+    basis = basis - basis.mean(axis=0)
+    variances, axes = np.linalg.eigh(basis.T @ basis / len(x))
+    kept = variances > LEAST_VARIANCE * variances[-1]
+    root = axes[:, kept] / np.sqrt(variances[kept])
+    roughness, rotation = np.linalg.eigh(root.T @ penalty @ root)
+    roughness = np.where(roughness > LEAST_VARIANCE * max(roughness[-1], 1.0), roughness, 0.0)
+    return SmoothTerm(np.ascontiguousarray(basis @ (root @ rotation)), roughness, _strengths(roughness))
+
+
+def category_term(codes: npt.ArrayLike) -> SmoothTerm:
+    """Return the basis of a categorical column: one unpenalised mean per level.
+
+    Examples
+    --------
+    >>> category_term([0, 1, 2, 1]).basis.shape
+    (4, 2)
+    """
+    levels, place = np.unique(np.asarray(codes), return_inverse=True)
+    indicators = np.eye(len(levels))[place]
+    indicators -= indicators.mean(axis=0)
+    left, singular, _ = np.linalg.svd(indicators, full_matrices=False)
+    basis = left[:, singular > LEAST_VARIANCE * singular[0]] * len(indicators) ** 0.5
+    return SmoothTerm(np.ascontiguousarray(basis), np.zeros(basis.shape[1]), np.zeros(1))
+
+
+def _b_splines(x: Floats) -> tuple[Floats, Floats]:
+    """Return a cubic B-spline basis (n, q) and the penalty (q, q) on second differences of its coefficients."""
+    x = standardized(x[:, None])[:, 0]
+    distinct = np.unique(x)
+    if len(distinct) <= 2:
+        return x[:, None], np.zeros((1, 1))
+    share = np.linspace(0.0, 1.0, min(N_KNOTS, len(distinct)))
+    spaced = distinct[0] + share * (distinct[-1] - distinct[0])
+    inner = np.unique(QUANTILE_SHARE * np.quantile(x, share) + (1 - QUANTILE_SHARE) * spaced)
+    knots = np.concatenate([np.repeat(inner[0], DEGREE), inner, np.repeat(inner[-1], DEGREE)])
+    basis = BSpline.design_matrix(np.clip(x, inner[0], inner[-1]), knots, DEGREE).toarray()
+    # The coefficient of B-spline k stands for the value at the mean of its inner knots (Greville): second divided
+    # differences over these sites are zero exactly for straight lines.
+    sites = np.array([knots[k + 1 : k + 1 + DEGREE].mean() for k in range(basis.shape[1])])
+    steps = np.diff(sites)
+    differences = np.zeros((len(sites) - 2, len(sites)))
+    for k, (left, right) in enumerate(itertools.pairwise(steps)):
+        differences[k, k : k + 3] = np.array([1 / left, -1 / left - 1 / right, 1 / right]) * ((left + right) / 2) ** 0.5
+    return basis, differences.T @ differences
+
+
+def _strengths(roughness: Floats) -> Floats:
+    """Return the penalty factors that give a term each of the degrees of freedom tried, the smoothest first."""
+    curved = roughness[roughness > 0]
+    if not len(curved):
+        return np.zeros(1)
+    n_straight = len(roughness) - len(curved)
+    exponents = np.linspace(-12.0, 12.0, 481)
+    grid = 10.0**exponents / np.exp(np.log(curved).mean())
+    freedom = n_straight + (1.0 / (1.0 + grid[:, None] * curved)).sum(axis=1)  # descending
+    wanted = np.array([df for df in DEGREES_OF_FREEDOM if n_straight < df < freedom[0]])
+    return np.append(np.interp(-wanted, -freedom, grid), 0.0)
+
+
+def remember(kept: dict[Any, Any], key: Any, value: Any) -> None:
+    """Add a value to those that are remembered, and forget the oldest one if there are too many.
+
+    Examples
+    --------
+    >>> kept = {number: "" for number in range(MAX_REMEMBERED)}
+    >>> remember(kept, -1, "")
+    >>> 0 in kept, len(kept) == MAX_REMEMBERED
+    (False, True)
+    """
+    if len(kept) >= MAX_REMEMBERED:
+        del kept[next(iter(kept))]
+    kept[key] = value
+
+
+class AdditiveRegressions:
+    """Residuals of families ``(node, parents)`` of one table; fits are remembered.
+
+    Parameters
+    ----------
+    values : (n, d) without missing cells. Columns are standardised: units do not matter.
+    categorical : columns that hold codes of categories; they may be parents, as one mean per level.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=500)
+    >>> fits = AdditiveRegressions(np.column_stack([x, x**2 + 0.1 * rng.normal(size=500)]))
+    >>> bool(fits.residual(1, (0,)).std() < 0.1), bool(fits.residual(0, (1,)).std() > 0.8)
+    (True, True)
+    """
+
+    def __init__(self, values: npt.ArrayLike, categorical: Sequence[int] = ()) -> None:
+        self.values = standardized(np.asarray(values, dtype=np.float64))
+        self._categorical = frozenset(categorical)
+        self._terms: dict[int, SmoothTerm] = {}
+        self._last_term: tuple[bytes, SmoothTerm] | None = None  # of sorted values
+        self._products: dict[tuple[int, int], Floats] = {}
+        self._designs: dict[tuple[int, ...], Design] = {}
+        self._residuals: dict[tuple[int, tuple[int, ...], NoiseModel], Floats] = {}
+
+    def residual(self, node: int, parents: Sequence[int], noise: NoiseModel = "additive") -> Floats:
+        """Return the residual (n,) of a column given its parents; the centred column where there are none."""
+        key = (node, tuple(sorted(parents)), noise)
+        if key not in self._residuals:
+            if noise == "additive":
+                found = self._fit(self.values[:, node], key[1])
+            else:
+                found = self._scaled(self.residual(node, parents), key[1])
+            remember(self._residuals, key, found)
+        return self._residuals[key]
+
+    def _scaled(self, residual: Floats, parents: tuple[int, ...]) -> Floats:
+        """Divide a residual by its scale, whose logarithm is additive in splines of the parents."""
+        if not parents or not residual.any():
+            return residual
+        scale = np.ones_like(residual)
+        for _ in range(SCALE_ROUNDS):
+            squares = np.square(residual / scale)
+            log_variance = np.log(squares + LOG_FLOOR * squares.mean())
+            explained = log_variance - log_variance.mean() - self._fit(log_variance, parents)
+            scale *= np.exp(0.5 * explained)
+            middle = np.median(scale)
+            scale = np.clip(scale, middle / MAX_SCALE, middle * MAX_SCALE)
+        scaled: Floats = residual / scale
+        return scaled
+
+    def _fit(self, response: Floats, parents: tuple[int, ...]) -> Floats:
+        """Return what an additive regression on the parents leaves of a response."""
+        centred: Floats = response - response.mean()
+        if not parents:
+            return centred
+        design, n = self._design(parents), len(centred)
+        projections = np.concatenate([centred @ term.basis for term in design.terms]) / n
+        coefficients = additive_coefficients(design, projections, float(centred @ centred) / n, n)
+        left = centred.copy()
+        for term, block in zip(design.terms, design.blocks, strict=True):
+            left -= term.basis @ coefficients[block]
+        return left if left.std() > EXACT * response.std() else np.zeros_like(left)
+
+    def _design(self, parents: tuple[int, ...]) -> Design:
+        if parents not in self._designs:
+            design = Design.of([self._term(parent) for parent in parents], self._products_of(parents))
+            remember(self._designs, parents, design)
+        return self._designs[parents]
+
+    def _term(self, column: int) -> SmoothTerm:
+        if column not in self._terms:
+            values = self.values[:, column]
+            self._terms[column] = category_term(values) if column in self._categorical else self._smooth_term(values)
+        return self._terms[column]
+
+    def _smooth_term(self, values: Floats) -> SmoothTerm:
+        """Return the basis of a column, from that of the last one if it has the same values in other rows (ranks)."""
+        order = np.argsort(values, kind="stable")
+        ordered = values[order]
+        key = np.round(ordered, SAME_DIGITS).tobytes()
+        if self._last_term is None or self._last_term[0] != key:
+            self._last_term = key, smooth_term(ordered)
+        term = self._last_term[1]
+        basis = np.empty_like(term.basis)
+        basis[order] = term.basis
+        return term._replace(basis=basis)
+
+    def _products_of(self, parents: tuple[int, ...]) -> dict[tuple[int, int], Floats]:
+        """Return the products between the bases of each two of the parents, by their places."""
+        places = itertools.combinations(enumerate(parents), 2)
+        return {(k, m): self._product(a, b) for (k, a), (m, b) in places}
+
+    def _product(self, a: int, b: int) -> Floats:
+        """Return the inner products (q, q) between the bases of columns a < b, divided by the number of rows."""
+        if (a, b) not in self._products:
+            left, right = self._term(a).basis, self._term(b).basis
+            self._products[a, b] = left.T @ right / len(left)
+        return self._products[a, b]
+
+
+def linear_residual(values: Floats, node: int, parents: Sequence[int]) -> Floats:
+    """Return the residual (n,) of a least-squares regression of a column on others, with intercept.
+
+    Examples
+    --------
+    >>> x = np.arange(5.0)
+    >>> bool(np.allclose(linear_residual(np.column_stack([x, 3 * x + 1]), 1, (0,)), 0.0))
+    True
+    """
+    centred = values - values.mean(axis=0)
+    residual: Floats = centred[:, node]
+    if len(parents):
+        design = centred[:, list(parents)]
+        residual = residual - design @ np.linalg.lstsq(design, residual, rcond=None)[0]
+    return residual

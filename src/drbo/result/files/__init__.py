@@ -1,0 +1,1 @@
+"""Results and graphs as files."""

@@ -1,0 +1,1 @@
+"""Gaussian-process scores; they need torch."""

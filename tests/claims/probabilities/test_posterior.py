@@ -1,0 +1,89 @@
+"""Probabilities of edges: what the evidence is, which prior they have, and how it is told."""
+
+import numpy as np
+import pytest
+
+from drbo import DrBO, Settings
+from drbo.claims.known_margins import KnownAlternatives
+from drbo.claims.probabilities import posterior
+from drbo.claims.probabilities.edge_prior import edge_log_odds
+from drbo.claims.probabilities.posterior import by_chains, by_sums, edge_sums, evidence
+from drbo.constraints import Constraints
+from drbo.data.files.simulate import simulate
+from drbo.data.statistics.table import Table
+from drbo.scores.registry import build_score
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.exact.family_tables import all_tables, families_of
+
+CHAIN = np.diag(np.ones(3, dtype=bool), 1)
+
+
+@pytest.mark.parametrize("name", ["bic-nv", "bge", "bic-discrete", "bdeu"])
+@pytest.mark.parametrize("penalty", [0.5, 2.0, "ebic"])
+def test_the_evidence_does_not_depend_on_the_penalty(name, penalty, rng):
+    table = Table.from_array(rng.integers(2, size=(60, 4)).astype(float))
+
+    def found(penalty):
+        score = build_score(name, table, {"penalty": penalty, "edge_prior": np.ones((4, 4))})
+        return evidence(all_tables(Evaluator(score, Settings()), Constraints.none(4)).shares(score), score)
+
+    np.testing.assert_allclose(found(penalty), found(1.0))
+
+
+def test_a_stated_number_of_parents_weighs_every_edge(rng):
+    logs = rng.normal(size=(4, 8))
+    found, prior = by_sums(logs, CHAIN, parents=0.5)
+    sizes = np.bitwise_count(np.arange(8))
+    np.testing.assert_allclose(found, edge_sums(logs + edge_log_odds(4, 0.5, "DAGs") * sizes))
+    assert prior == "0.5 parents per column expected, as stated; otherwise uniform over DAGs"
+    assert found.sum() < by_sums(logs, CHAIN, parents=1.0)[0].sum()
+
+
+def test_without_one_the_table_decides_and_of_many_columns_the_best_graph(rng, monkeypatch):
+    logs = rng.normal(size=(4, 8))
+    assert "learned from the table; otherwise uniform over DAGs" in by_sums(logs, CHAIN, None)[1]
+    monkeypatch.setattr(posterior, "MAX_AVERAGED", 3)
+    by_dags, prior = by_sums(logs, CHAIN, None)
+    assert prior == "1 parents per column expected, as in the best graph; otherwise uniform over DAGs"
+    monkeypatch.setattr(posterior, "MAX_DAG_SUM", 3)
+    by_orders, prior = by_sums(logs, CHAIN, None)
+    assert prior.endswith("otherwise uniform over orders of the columns")
+    assert not np.allclose(by_dags, by_orders)
+
+
+def test_chains_have_the_same_prior_as_sums_over_orders(monkeypatch):
+    made = simulate("4ER1", n=60, seed=1).X
+    evaluator = Evaluator(build_score("bic-nv", Table.from_array(made), {"penalty": 2.0}), Settings())
+    for node in range(4):
+        evaluator.families(families_of(4, node))
+    found, prior = by_chains(KnownAlternatives(evaluator, CHAIN, None), 0.75)
+    monkeypatch.setattr(posterior, "MAX_DAG_SUM", 3)
+    tables = all_tables(evaluator, Constraints.none(4))
+    exact, other = by_sums(evidence(tables.shares(evaluator.score), evaluator.score), CHAIN, 0.75)
+    np.testing.assert_allclose(found, exact, atol=0.03)
+    assert prior == f"{other}, sampled by MCMC"
+
+
+def test_dense_data_teach_more_parents_than_sparse_data():
+    expected = []
+    for graph in ("8ER1", "8ER3"):
+        made = simulate(graph, n=1_000, seed=3).X
+        prior = DrBO(score="bic-nv", random_state=0).fit(made / made.std(axis=0)).result_.claims.prior
+        expected.append(float(prior.split()[0]))
+    assert expected[0] < expected[1]
+
+
+def test_the_setting_reaches_the_result():
+    made = simulate("5ER1", n=60, seed=1).X
+    found = {
+        parents: DrBO(score="bic-nv", settings=Settings(expected_parents=parents), random_state=0).fit(made).result_
+        for parents in (0.01, 1.5)
+    }
+    assert found[0.01].claims.prior.startswith("0.01 parents per column expected, as stated")
+    assert found[0.01].posterior.sum() < found[1.5].posterior.sum()
+    assert found[0.01].score == found[1.5].score
+
+
+def test_one_column_has_no_edges():
+    found, prior = by_sums(np.zeros((1, 1)), np.zeros((1, 1), dtype=bool), None)
+    assert (found.tolist(), prior) == ([[0.0]], "uniform over DAGs")

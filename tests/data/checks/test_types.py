@@ -1,0 +1,90 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drbo import DrBO
+from drbo.data.checks.types import as_list, listed, parsed_types, selected, typed
+from drbo.errors import DataError, SettingsError
+
+NAMES = st.text(st.characters(exclude_characters="\0\r\n", exclude_categories=["Cs"]), min_size=1)
+
+
+@given(st.lists(NAMES.filter(lambda name: name == name.strip())))
+def test_names_come_back_from_a_list(names):
+    assert listed(as_list(names)) == names
+
+
+def test_what_is_no_type():
+    for text, message in (("sex", "column=type"), ("=number", "column=type"), ("a=number,a=category", "twice")):
+        with pytest.raises(SettingsError, match=message):
+            parsed_types(text)
+    frame = pd.DataFrame({"sex": [1, 2]})
+    with pytest.raises(SettingsError, match="must be one of number, category, ordered, got 'text'"):
+        typed(frame, {"sex": "text"})
+    with pytest.raises(SettingsError, match="types: there is no column 'sexx'") as caught:
+        typed(frame, {"sexx": "category"})
+    assert caught.value.hint == "did you mean 'sex'?"
+    assert parsed_types('"a=b, c=number"') == {"a=b, c": "number"}
+
+
+def test_columns_and_drop():
+    frame = pd.DataFrame({"a": [1], "b": [2], "c": [3]})
+    assert list(selected(frame, ["c", "a"], ["c"])) == ["a"]
+    assert selected(frame) is frame
+    with pytest.raises(SettingsError, match="drop: there is no column 'z'"):
+        selected(frame, drop=["z"])
+
+
+def test_numbers():
+    notes = []
+    frame = pd.DataFrame(
+        {"age": ["31", "1,5", "old", " ", None], "day": pd.to_datetime(["2024-01-01"] * 4 + ["2024-01-03"])}
+    )
+    frame["iso"] = ["2024-01-01", "2024-01-02", None, "2024-01-04", "2024-01-05"]
+    found = typed(frame, {"age": "number", "day": "number", "iso": "number"}, notes)
+    assert found["age"].fillna(-1).tolist() == [31, 1.5, -1, -1, -1]
+    assert found["day"].tolist() == [0, 0, 0, 0, 2]
+    assert found["iso"].fillna(-1).tolist() == [0, 1, -1, 3, 4]
+    assert notes == ["column 'age': cells that are not numbers are missing: 'old'"]
+    with pytest.raises(DataError, match="no number in any row"):
+        typed(pd.DataFrame({"w": ["a", "b"]}), {"w": "number"})
+
+
+def test_categories_and_orders():
+    notes = []
+    frame = pd.DataFrame(
+        {
+            "code": [1.0, 2.0, np.nan],
+            "size": ["M", "S", "L"],
+            "stars": [5, 3, 4],
+            "cat": pd.Categorical(["b", "a", "b"], ["b", "a"], ordered=True),
+        }
+    )
+    types = {"code": "category", "size": "S<M<L<XL", "stars": "ordered", "cat": "ordered"}
+    found = typed(frame, types, notes)
+    assert found["code"].tolist()[:2] == ["1", "2"]
+    assert found["code"].isna().tolist() == [False, False, True]
+    assert found["size"].tolist() == [2, 1, 3]
+    assert found["stars"].tolist() == [3, 1, 2]
+    assert found["cat"].tolist() == [1, 2, 1]
+    assert notes[0] == "column 'size' is ordered: S < M < L count as 1 to 3"
+    with pytest.raises(DataError, match="the order of the levels of column 'size' is unknown") as caught:
+        typed(frame, {"size": "ordered"})
+    assert "size=L<M<S" in caught.value.hint
+    with pytest.raises(DataError, match="does not name 'L'"):
+        typed(frame, {"size": "S<M"})
+    with pytest.raises(DataError, match="names a level twice"):
+        typed(frame, {"size": "S<M<L<S"})
+    assert typed(frame, {"cat": "category"})["cat"].dtype == frame["cat"].dtype
+
+
+def test_an_estimator_takes_types(rng):
+    frame = pd.DataFrame({"sex": rng.integers(1, 3, 80), "x": rng.normal(size=80)})
+    frame["y"] = frame["x"] + (frame["sex"] == 2) + rng.normal(size=80)
+    model = DrBO(types={"sex": "category"}, max_evals=20, random_state=0).fit(frame)
+    assert model.result_.score_name == "mixed"
+    assert model.result_.table.n_rows == 80
+    model.bootstrap(frame, n=2)
+    assert "types" in repr(model)

@@ -1,0 +1,200 @@
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from drbo.data.statistics import blocks
+from drbo.data.statistics import table as tables
+from drbo.data.statistics.blocks import is_large
+from drbo.data.statistics.canonical import Canonical
+from drbo.data.statistics.table import Table
+from drbo.deadline import Deadline
+
+VALUES = np.array([[3.0, 1.0, 2.0], [1.0, 5.0, 2.5], [4.0, 1.0, 0.5], [1.0, 5.0, 7.0]])
+
+
+def small_tables() -> st.SearchStrategy[np.ndarray]:
+    shape = st.tuples(st.integers(3, 6), st.integers(2, 4))
+    return shape.flatmap(lambda s: arrays(np.float64, s, elements=st.integers(-2, 2).map(float)))
+
+
+def test_from_array_copies_and_names() -> None:
+    values = VALUES.copy()
+    table = Table.from_array(values)
+    values[0, 0] = 99.0
+    assert table.values[0, 0] == 3.0
+    assert table.names == ("x0", "x1", "x2")
+    assert table.kinds == ("numeric",) * 3
+    assert table.levels == (None,) * 3
+    assert (table.n_rows, table.n_columns) == (4, 3)
+
+
+def test_take_keeps_names_kinds_and_levels_together() -> None:
+    table = Table(VALUES, ("a", "b", "c"), ("numeric", "categorical", "numeric"), (None, ("u", "v"), None))
+    part = table.take(np.array([3, 0]), np.array([1, 2]))
+    assert part.values.tolist() == [[5.0, 7.0], [1.0, 2.0]]
+    assert part.names == ("b", "c")
+    assert part.kinds == ("categorical", "numeric")
+    assert part.levels == (("u", "v"), None)
+
+
+@settings(deadline=None)
+@given(values=small_tables(), seed=st.integers(0, 100), data=st.data())
+def test_order_of_rows_and_columns_does_not_matter(values: np.ndarray, seed: int, data: st.DataObject) -> None:
+    n, d = values.shape
+    table = Table.from_array(values)
+    rows = np.array(data.draw(st.permutations(range(n))))
+    columns = np.array(data.draw(st.permutations(range(d))))
+    shuffled = table.take(rows, columns)
+    ordered = table.take(*table.canonical_order(seed))
+    again = shuffled.take(*shuffled.canonical_order(seed))
+    assert ordered.names == again.names
+    assert (ordered.values == again.values).all()
+    assert table.digest() == shuffled.digest()
+
+
+def test_names_do_not_decide_the_order_of_different_columns() -> None:
+    _, order = Table.from_array(VALUES, ["a", "b", "c"]).canonical_order(seed=5)
+    _, renamed = Table.from_array(VALUES, ["z", "y", "x"]).canonical_order(seed=5)
+    assert (order == renamed).all()
+
+
+def test_the_seed_changes_the_order_of_columns() -> None:
+    table = Table.from_array(np.random.default_rng(0).normal(size=(10, 6)))
+    orders = {tuple(table.canonical_order(seed)[1].tolist()) for seed in range(20)}
+    assert len(orders) > 10
+
+
+def test_rows_are_sorted_by_value() -> None:
+    table = Table.from_array(VALUES)
+    ordered = table.take(*table.canonical_order(seed=1))
+    assert ordered.values.tolist() == sorted(ordered.values.tolist())
+
+
+def test_minus_zero_is_zero() -> None:
+    plus = Table.from_array([[0.0, 1.0], [2.0, 3.0]])
+    minus = Table.from_array([[-0.0, 1.0], [2.0, 3.0]])
+    assert plus.digest() == minus.digest()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Table.from_array(VALUES + 1e-9, ["a", "b", "c"]),
+        Table.from_array(VALUES, ["a", "b", "d"]),
+        Table(VALUES, ("a", "b", "c"), ("categorical", "numeric", "numeric"), (("u",), None, None)),
+    ],
+    ids=["values", "names", "kinds"],
+)
+def test_digest_sees_a_change_of(other: Table) -> None:
+    assert Table.from_array(VALUES, ["a", "b", "c"]).digest() != other.digest()
+
+
+def test_columns_with_equal_margins_are_ordered_by_content_not_by_name(rng):
+    """Binary columns with the same number of ones: only the rows tell them apart."""
+    column = np.repeat([0.0, 1.0], 20)
+    values = np.column_stack([rng.permutation(column) for _ in range(6)])
+    table = Table.from_array(values, names=list("abcdef"))
+    rows, columns = table.canonical_order(3)
+    ordered = table.take(rows, columns).values
+    for _ in range(5):
+        names = rng.permutation(list("abcdef"))
+        place, order = rng.permutation(6), rng.permutation(40)
+        other = Table.from_array(values[np.ix_(order, place)], names=names)
+        assert (other.take(*other.canonical_order(3)).values == ordered).all()
+
+
+def test_columns_that_nothing_tells_apart_get_some_order():
+    values = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    table = Table.from_array(values)
+    assert sorted(table.canonical_order(0)[1].tolist()) == [0, 1]
+
+
+def test_the_canonical_order_does_not_depend_on_units(rng):
+    values = rng.normal(size=(200, 6))
+    rows, columns = Table.from_array(values).canonical_order(3)
+    other_rows, other_columns = Table.from_array(values * 10.0 ** rng.uniform(-2, 2, size=6)).canonical_order(3)
+    assert np.array_equal(rows, other_rows)
+    assert np.array_equal(columns, other_columns)
+
+
+def _awkward(rng: np.random.Generator, kind: str) -> np.ndarray:
+    values = rng.normal(size=(50, 7)) * 10.0 ** rng.integers(-4, 4, size=7)
+    if kind == "groups":
+        return rng.integers(0, 3, size=(50, 7)).astype(float)
+    if kind == "alike":  # the same values in every column, in another order
+        return rng.permuted(np.repeat(values[:, :1], 7, axis=1), axis=0)
+    if kind == "missing":
+        values[rng.random(values.shape) < 0.1] = np.nan
+    return values
+
+
+@pytest.mark.parametrize("kind", ["numbers", "groups", "alike", "missing"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_large_table_is_ordered_and_hashed_like_a_small_one(
+    kind: str, weighted: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = _awkward(rng, kind)
+    weights = rng.integers(1, 3, size=50).astype(float) if weighted else None
+    about = (tuple("abcdefg"), ("numeric",) * 7, (None,) * 7, weights)
+    small = Table(values, *about)
+    orders, hashed = [small.canonical_order(seed) for seed in (0, 5)], small.digest()
+    taken = small.take(*orders[1]).values
+    for name, value in (("LARGE_CELLS", 100), ("SLAB_CELLS", 120), ("BLOCK_ROWS", 9)):
+        monkeypatch.setattr(blocks, name, value)
+    large = Table(np.asfortranarray(values), *about)
+    assert (small.large, large.large, large.incomplete) == (True, True, kind == "missing")
+    for seed, (rows, columns) in zip((0, 5), orders, strict=True):
+        found = large.canonical_order(seed)
+        assert found[0].tolist() == rows.tolist()
+        assert found[1].tolist() == columns.tolist()
+    again = large.take(*orders[1])
+    assert again.values.flags.f_contiguous
+    assert again.values.tobytes() == taken.tobytes()
+    assert large.digest() == hashed
+    ordered = large.take(*orders[0])
+    ordered.note_order(0)
+    assert ordered.digest() == hashed
+
+
+def test_complete_rows_of_a_complete_table_are_the_table() -> None:
+    table = Table.from_array(VALUES)
+    assert table.complete_rows is table
+
+
+def test_the_moments_of_a_large_table_stand_for_its_rows(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = rng.normal(size=(60, 3)) + 100
+    assert Table.from_array(values).rows_or_moments is not None
+    monkeypatch.setattr(blocks, "LARGE_CELLS", 100)
+    found = Table.from_array(values).large_moments
+    assert Table.from_array(values).rows_or_moments.covariance == pytest.approx(np.cov(values.T, bias=True))
+    assert found.mean == pytest.approx(values.mean(axis=0))
+    assert (found.n, found.pairs.tolist()) == (60.0, [[60.0] * 3] * 3)
+
+
+def test_a_wide_table_computes_its_moments_once(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table.from_array(rng.normal(size=(60, 3)))
+    monkeypatch.setattr(tables, "MANY_COLUMNS", 2)
+    monkeypatch.setattr(tables, "complete_moments", Mock(wraps=tables.complete_moments))
+    ordered = Canonical(table, list(table.names), seed=0, movable=True).table
+    assert table.rows_or_moments.covariance == pytest.approx(np.cov(table.values.T, bias=True))
+    assert ordered.rows_or_moments.covariance == pytest.approx(np.cov(ordered.values.T, bias=True))
+    tables.complete_moments.assert_called_once()
+
+
+def test_there_is_no_hurry_without_a_limit(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "LARGE_CELLS", 100)
+    table = Table.from_array(rng.normal(size=(60, 3)))
+    assert is_large(60, 3)
+    assert not table.is_hurried
+    with Deadline(1000.0):
+        assert not table.is_hurried
+    with Deadline(0.0):
+        assert table.is_hurried
+        table.canonical_order(0)  # it is known from here on
+        assert not table.is_hurried

@@ -1,0 +1,19 @@
+import numpy as np
+from scipy import stats
+
+from drbo.data.statistics.units import normal_scores, ranked, standardized, unit_free
+
+
+def test_standardised_columns_are_the_same_to_the_last_bit_in_other_units(rng):
+    values = rng.normal(size=(200, 6)) + 5.0
+    assert np.array_equal(unit_free(values), unit_free(values * 10.0 ** rng.uniform(-2, 2, size=6)))
+    assert np.array_equal(standardized(np.ones((4, 1))), np.zeros((4, 1)))
+
+
+def test_normal_scores_share_the_ranks_of_ties():
+    np.testing.assert_allclose(normal_scores([2.0, 1.0, 2.0, 7.0]), stats.norm.ppf([0.5, 0.125, 0.5, 0.875]))
+
+
+def test_ranks_undo_a_monotone_scale(rng):
+    values = rng.normal(size=(80, 2))
+    np.testing.assert_allclose(ranked(values), ranked(np.exp(values)))
