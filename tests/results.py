@@ -24,7 +24,8 @@ RECORDS: dict[str, tuple[type, dict[str, str]]] = {
     "search": (
         SearchRecord,
         {"searched_dag": "dag"}
-        | {name: name for name in ("score", "local", "price", "found_by", "stopped", "n_evals", "n_local", "seconds")},
+        | {name: name for name in ("score", "local", "price", "found_by", "stop", "afterwards", "stopped")}
+        | {name: name for name in ("n_evals", "n_local", "seconds")},
     ),
     "claims": (Claims, {name: name for name in PARTS}),
     "table": (TableRecord, {name: name for name in ("n_rows", "sha256", "audit")}),

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from drbo.deadline import Deadline, OutOfTimeError, current, grace, no_deadline
+from drbo.deadline import INTERRUPTED, Deadline, OutOfTimeError, current, grace, no_deadline
 
 
 def test_a_deadline_holds_for_all_that_is_called_inside():
@@ -24,7 +24,7 @@ def test_a_deadline_holds_for_all_that_is_called_inside():
 
 def test_the_limit_is_told_as_it_was_given():
     deadline = Deadline(0.5, start=time.monotonic() - 1)
-    assert deadline.reason == "time limit of 0.5 s reached"
+    assert deadline.reason.words == "time limit of 0.5 s reached"
     assert deadline.left() == 0
     with pytest.raises(OutOfTimeError, match=r"time limit of 0\.5 s"):
         deadline.check()
@@ -32,12 +32,12 @@ def test_the_limit_is_told_as_it_was_given():
 
 def test_an_inner_deadline_ends_with_the_outer_one_and_not_the_other_way_round():
     with Deadline(60) as outer, Deadline(30) as inner:
-        inner.stop("enough")
-        assert (inner.reason, outer.reason) == ("enough", None)
+        inner.stop()
+        assert (inner.interrupted, inner.reason, outer.reason) == (True, INTERRUPTED, None)
     with Deadline(60) as outer, Deadline(90) as inner:
         assert inner.left() <= 60
         outer.stop()
-        assert inner.reason == "interrupted"
+        assert inner.reason == INTERRUPTED
 
 
 def test_the_flag_is_set_by_itself_while_nobody_looks():
@@ -46,7 +46,7 @@ def test_the_flag_is_set_by_itself_while_nobody_looks():
         while not (inner.flag[0] and outer.flag[0]) and time.monotonic() < end:
             time.sleep(0.01)
         assert inner.flag[0] == outer.flag[0] == 1
-    assert inner.reason == "time limit of 0.1 s reached"
+    assert inner.reason.words == "time limit of 0.1 s reached"
 
 
 def test_the_thread_that_sets_the_flag_ends_with_the_deadline():
@@ -65,7 +65,7 @@ def test_a_limit_can_be_set_later():
     with Deadline() as deadline:
         assert deadline.left() == math.inf
         deadline.limit(5.0, start=time.monotonic() - 10)
-        assert deadline.reason == "time limit of 5 s reached"
+        assert deadline.reason.words == "time limit of 5 s reached"
 
 
 def test_the_least_time_is_given_unless_somebody_asks_to_stop():
@@ -74,7 +74,7 @@ def test_the_least_time_is_given_unless_somebody_asks_to_stop():
         assert outer.over()
         assert not patient.over()
         outer.stop()
-        assert patient.reason == "interrupted"
+        assert patient.reason == INTERRUPTED
 
 
 def test_time_is_kept_back_before_the_end_of_whatever_ends_first():
@@ -83,7 +83,7 @@ def test_time_is_kept_back_before_the_end_of_whatever_ends_first():
         assert 5 < inner.left() <= 6
         assert outer.left() > 9
         inner.keep_back(7.0)
-        assert inner.reason == "time limit of 60 s reached"
+        assert inner.reason.words == "time limit of 60 s reached"
     free = Deadline()
     free.keep_back(5.0)
     assert free.left() == math.inf
@@ -92,7 +92,7 @@ def test_time_is_kept_back_before_the_end_of_whatever_ends_first():
 def test_words_tell_the_limit_around_where_there_is_no_own():
     with Deadline(10.0), Deadline() as inner:
         inner.keep_back(11.0)
-        assert inner.reason == "time limit of 10 s reached"
+        assert inner.reason.words == "time limit of 10 s reached"
 
 
 def test_a_promise_is_known_outside():

@@ -7,7 +7,7 @@ import pytest
 from drbo import DrBO, Knowledge, Settings, pipeline
 from drbo.claims.findings import look_back
 from drbo.data.files.simulate import simulate
-from drbo.deadline import Deadline, OutOfTimeError, current
+from drbo.deadline import Deadline, OutOfTimeError, Stop, current
 from drbo.scores.linear import BicEV, BicNV
 from drbo.torch_device import has_torch
 from tests import rain
@@ -35,6 +35,7 @@ def test_the_record_says_how_it_was_found():
     result = rain.model(score_options=options, max_evals=60).fit(frame).result_
     assert (result.score_name, result.score_equivalent, result.pruner) == ("bic-ev", False, "f-test")
     assert result.scoring.options == {"penalty": 2, "edge_prior": "array (5, 5)"}
+    assert result.scoring.array_options == ("edge_prior",)
     assert (result.seed, result.table.n_rows) == (0, 400)
     assert result.settings == SMALL.with_(max_evals=60, route="surrogate").to_dict()
     optional = {"torch"} if has_torch() else set()
@@ -49,20 +50,26 @@ def test_the_record_says_how_it_was_found():
     assert (trace["seconds"] >= 0).all()
 
 
-@pytest.mark.parametrize("reason", ["time limit of 5 s reached", "interrupted"])
-def test_a_run_that_ends_after_the_search_says_so(monkeypatch, reason):
+@pytest.mark.parametrize(
+    ("stop", "words"), [(Stop.TIME_LIMIT, "time limit of 0 s reached"), (Stop.INTERRUPTED, "interrupted")]
+)
+def test_a_run_that_ends_after_the_search_says_so(monkeypatch, stop, words):
     """The search ended by itself, but not what follows it: the graph may miss a proof or the pruning."""
 
     def late(*arguments):
         found = look_back(*arguments)
-        current().stop(reason)
+        if stop is Stop.INTERRUPTED:
+            current().stop()
+        else:
+            current().limit(0.0)
         return found
 
     monkeypatch.setattr("drbo.pipeline.look_back", late)
     with Deadline():
         result = rain.model(max_evals=20).fit(rain.frame()).result_
     assert result.stopped.startswith("budget exhausted: 20 evaluations")
-    assert result.stopped.endswith(f"; {reason} afterwards")
+    assert result.stopped.endswith(f"; {words} afterwards")
+    assert (result.search.stop, result.search.afterwards) == (Stop.BUDGET, stop)
     assert result.cut_short
 
 

@@ -1,4 +1,4 @@
-"""The deadline of a run: one object that every stage asks, and that compiled loops see as a flag.
+"""Why runs end, and the deadline of a run: one object that every stage asks, and that compiled loops see as a flag.
 
 A deadline is entered with ``with`` and holds for all that is called inside, so that it need not be handed through every
 function; :func:`current` returns it. Deadlines nest: an inner one also ends when an outer one does.
@@ -9,8 +9,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from enum import StrEnum
 from threading import Event, Thread
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from drbo._core import OutOfTimeError as OutOfTimeError  # exported: compiled loops raise it too
 from drbo._core import set_stop_source
@@ -21,6 +22,43 @@ LOOK_SECONDS = 0.05
 GRACE_SECONDS, GRACE_SHARE = 2.0, 0.1
 #: Whatever the limit says, a found graph may take so long to be pruned, or to be drawn.
 LEAST_SECONDS = 0.5
+
+
+class Stop(StrEnum):
+    """Why a search or a run ended.
+
+    Examples
+    --------
+    >>> Stop.TIME_LIMIT.cut_short, Stop.BUDGET.cut_short
+    (True, False)
+    """
+
+    UNKNOWN = "unknown"  # not recorded
+    CONVERGED = "converged"  # independent searches reached the best score
+    DISAGREED = "disagreed"  # independent searches ended at different scores, and no more were allowed
+    NOT_REPEATED = "not-repeated"  # one search ended, and no second one was allowed
+    BUDGET = "budget"  # the evaluations or local scores that may be spent
+    PATIENCE = "patience"  # no better score for long
+    NOTHING_NEW = "nothing-new"  # everything in reach is known
+    TARGET = "target"  # the target score
+    CALLBACK = "callback"  # a callback asked for it
+    TIME_LIMIT = "time-limit"
+    INTERRUPTED = "interrupted"  # somebody asked for it, by Ctrl-C or a signal
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether another run may end elsewhere, because the clock or the user ended this one."""
+        return self in (Stop.TIME_LIMIT, Stop.INTERRUPTED)
+
+
+class Stopped(NamedTuple):
+    """Why a search or a run ended, and the same in words."""
+
+    why: Stop
+    words: str
+
+
+INTERRUPTED = Stopped(Stop.INTERRUPTED, "interrupted")
 
 
 class Deadline:
@@ -38,8 +76,8 @@ class Deadline:
     ...     deadline.over(), current() is deadline
     (False, True)
     >>> deadline.stop()
-    >>> deadline.over(), deadline.reason
-    (True, 'interrupted')
+    >>> deadline.over(), deadline.reason == INTERRUPTED
+    (True, True)
     """
 
     def __init__(self, seconds: float | None = None, *, start: float | None = None, least: float = 0.0) -> None:
@@ -50,7 +88,7 @@ class Deadline:
         self.began = time.monotonic()
         self.seconds, self.at, self.least = seconds, math.inf, least
         self._around = _current.get()
-        self._asked = ""
+        self._asked = False  # somebody asked to stop
         self._done = Event()
         self._entered = self._looking = False
         if seconds is not None:
@@ -62,14 +100,19 @@ class Deadline:
         self._look()
 
     @property
-    def reason(self) -> str | None:
-        """Why the run ends, in words; None: it does not."""
-        words = self._asked_for()
-        if not words and time.monotonic() >= self._end():
-            words = f"time limit of {self._limit():g} s reached"
-        if words:
+    def reason(self) -> Stopped | None:
+        """Why the run ends; None: it does not."""
+        reason = INTERRUPTED if self.interrupted else None
+        if reason is None and time.monotonic() >= self._end():
+            reason = Stopped(Stop.TIME_LIMIT, f"time limit of {self._limit():g} s reached")
+        if reason is not None:
             self.flag[0] = 1
-        return words or None
+        return reason
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody asked to stop, here or around."""
+        return self._asked or (self._around is not None and self._around.interrupted)
 
     def over(self) -> bool:
         """Tell whether the run has to end."""
@@ -84,15 +127,16 @@ class Deadline:
         left = self.left()
         return None if left == math.inf else left / count
 
-    def stop(self, reason: str = "interrupted") -> None:
+    def stop(self) -> None:
         """End the run now; may be called from any thread, and from the handler of a signal."""
-        self._asked = self._asked or reason
+        self._asked = True
         self.flag[0] = 1
 
     def check(self, seconds: float = 0.0) -> None:
         """Raise an OutOfTimeError if the run has to end before so many seconds have passed."""
         if self.left() < seconds or self.over():
-            raise OutOfTimeError(self.reason or f"this needs {seconds:.1f} s")
+            reason = self.reason
+            raise OutOfTimeError(f"this needs {seconds:.1f} s" if reason is None else reason.words)
 
     def promise(self) -> None:
         """Take note that a run that is stopped from here on has something to tell."""
@@ -104,10 +148,6 @@ class Deadline:
         """End so many seconds before the limit: they are needed to finish what the run has found."""
         if (end := self._end()) < math.inf:
             self.at = end - seconds
-
-    def _asked_for(self) -> str:
-        """Return the words of whoever asked to stop, here or around; nothing: nobody did."""
-        return self._asked or ("" if self._around is None else self._around._asked_for())
 
     def _end(self) -> float:
         around = math.inf if self._around is None else self._around._end()

@@ -41,7 +41,7 @@ from drbo.independence.residual_tests import Regression, TableTests
 from drbo.problem import Problem, Request, prepare
 from drbo.result.hidden import HiddenResult
 from drbo.result.pooling import pooled
-from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace, was_cut_short
+from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace
 from drbo.result.result import Result
 from drbo.scores.base import Score
 from drbo.scores.experiments import ExperimentBIC
@@ -181,6 +181,7 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
             name=score.name,
             equivalent=score.score_equivalent or score.by_experiment,
             options=_plain_options(problem.choice.options),
+            array_options=tuple(name for name, value in problem.choice.options.items() if not _is_plain(value)),
             assumption=_assumption(score),
             regression=score.regression,
             evidence_scale=score.evidence_scale,
@@ -217,13 +218,16 @@ def _search_record(problem: Problem, outcome: Outcome) -> SearchRecord:
     """Return the best DAG of the search, over the given columns, and how it was found."""
     job, best, recorder = problem.job, outcome.best, problem.course.recorder
     course: dict[str, Any] = dict(recorder.columns())
+    ended = None if outcome.stop.cut_short else current().reason
     return SearchRecord(
         dag=job.restored(best.dags[0]),
         score=float(best.scores[0]),
         local=job.restored_vector(best.local[0]),
         price=job.restored_vector(problem.score.family_price(Families.from_dags(best.dags))),
         found_by=outcome.found_by,
-        stopped=_stopped(outcome.stopped, current().reason),
+        stop=outcome.stop,
+        afterwards=None if ended is None else ended.why,
+        stopped=outcome.stopped if ended is None else f"{outcome.stopped}; {ended.words} afterwards",
         n_evals=outcome.n_evals,
         n_local=outcome.n_local,
         fidelities=outcome.fidelities,
@@ -239,7 +243,7 @@ def _looked_back(problem: Problem, outcome: Outcome) -> tuple[Outcome, Findings,
         if (doubt := evaluator.doubt(outcome.best)) is not None:
             warnings.warn(doubt, stacklevel=2)
             notes.append(doubt)
-    exact = "off" if was_cut_short(outcome.stopped) else settings.exact  # the user or the clock ended the search
+    exact = "off" if outcome.stop.cut_short else settings.exact  # the user or the clock ended the search
     rationed = problem.request.choices.rationed(settings)
     best = float(outcome.best.scores[0]), outcome.best.dags[0].copy()
     progress = Progress(len(problem.course.recorder), outcome.n_evals, outcome.n_local, *best, proving=True)
@@ -334,11 +338,6 @@ def _torch_version() -> str:
     return metadata.version("torch")
 
 
-def _stopped(search: str, run: str | None) -> str:
-    """Return why the search ended, and, where the run had to end before all was said about it, why that was."""
-    return search if run is None or was_cut_short(search) else f"{search}; {run} afterwards"
-
-
 def _assumption(score: Score) -> str:
     return "rows with interventions" if score.targets is not None else score.assumption
 
@@ -360,7 +359,8 @@ def _worth(table: Table) -> float:
 
 def _plain_options(options: dict[str, Any]) -> dict[str, Any]:
     """Return the score's options for the record: arrays as their shape."""
-    return {
-        name: value if isinstance(value, (str, int, float, bool, type(None))) else f"array {np.shape(value)}"
-        for name, value in options.items()
-    }
+    return {name: value if _is_plain(value) else f"array {np.shape(value)}" for name, value in options.items()}
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (str, int, float, bool, type(None)))

@@ -22,7 +22,7 @@ from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.canonical import Canonical
 from drbo.data.statistics.table import Table
 from drbo.data.statistics.table_moments import TableMoments
-from drbo.deadline import Deadline, current
+from drbo.deadline import Deadline, Stop, current
 from drbo.errors import DataError, SettingsError
 from drbo.problem import where
 from drbo.result.effects import Effects, resampled_effects
@@ -193,7 +193,7 @@ def over_seeds(first: Result, seeds: int, fitted_with: Callable[[int], Result]) 
     ``first`` is the result of the first seed. The seeds after it share the time that is left.
     """
     results, deadline = [first], current()
-    while len(results) < seeds and not deadline.over() and results[-1].stopped != "interrupted":
+    while len(results) < seeds and not deadline.over() and results[-1].search.stop is not Stop.INTERRUPTED:
         with Deadline(deadline.share(seeds - len(results))):
             results.append(fitted_with(first.seed + len(results)))
     typical = pooled(results, "seeds", first.seed, asked=seeds)

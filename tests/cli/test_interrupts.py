@@ -26,7 +26,7 @@ def test_the_first_signal_ends_a_search_with_what_it_has(number: int, capsys: py
         assert current() is run.deadline
         run.deadline.promise()
         signal.raise_signal(number)
-        assert run.deadline.reason == "interrupted"
+        assert run.deadline.interrupted
         assert _handlers() == [signal.SIG_DFL] * 2
     assert "finishing with the best graph so far" in capsys.readouterr().err
     assert _handlers() == before

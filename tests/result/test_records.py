@@ -47,4 +47,5 @@ def test_a_wrong_shape_is_named_with_its_place():
 
 def test_options_that_were_arrays_are_known_by_their_shape_alone():
     options = {"penalty": 2.0, "targets": "array (50, 3)", "prior": None}
-    assert Scoring(name="bge", equivalent=True, options=options).plain_options == {"penalty": 2.0, "prior": None}
+    scoring = Scoring(name="bge", equivalent=True, options=options, array_options=("targets",))
+    assert scoring.plain_options == {"penalty": 2.0, "prior": None}

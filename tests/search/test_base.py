@@ -5,7 +5,7 @@ import pytest
 
 from drbo.constraints import Constraints
 from drbo.data.statistics.table import Table
-from drbo.deadline import Deadline
+from drbo.deadline import Deadline, Stop, Stopped
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicNV
 from drbo.search.base import Search
@@ -45,7 +45,7 @@ class Chains(Search):
         self.best = self.evaluator.evaluate(dag[None])
 
     def finished(self):
-        return "complete" if self.rounds == D else None
+        return Stopped(Stop.NOTHING_NEW, "complete") if self.rounds == D else None
 
     def capture(self):
         return {}
@@ -118,7 +118,7 @@ def test_a_search_without_time_has_an_answer_within_the_knowledge(score, route):
     with Deadline(0.0):
         search = new_search(score, settings, constraints=limits)
         outcome = search.run()
-    assert outcome.stopped.startswith("time limit")
+    assert outcome.stop is Stop.TIME_LIMIT
     assert limits.violations(outcome.best.dags[0]) == []
 
 
@@ -126,13 +126,13 @@ def test_time_that_ends_within_a_round_leaves_the_last_whole_one(score):
     class Late(Chains):
         def make_round(self):
             if self.rounds == 2:
-                self.deadline.stop("somebody stopped it")
+                self.deadline.stop()
                 self.deadline.check()
             super().make_round()
 
     search = Late(score)
     outcome = search.run()
-    assert outcome.stopped == "somebody stopped it"
+    assert outcome.stop is Stop.INTERRUPTED
     assert outcome.best.dags[0].sum() == 1
     assert not search.whole
 

@@ -1,5 +1,6 @@
 import numpy as np
 
+from drbo.deadline import Stop
 from drbo.search.outcome import Progress
 from drbo.search.stopping import Asked, Limits, Recorder
 from drbo.settings import Settings
@@ -58,16 +59,16 @@ def test_nothing_is_limited_by_default():
 def test_the_target_score():
     limits = Limits(Settings(target_score=-6.5))
     assert limits(_progress(1, -6.6)) is None
-    assert limits(_progress(2, -6.5)) == "target score -6.5 reached"
+    assert limits(_progress(2, -6.5)) == (Stop.TARGET, "target score -6.5 reached")
 
 
 def test_patience_counts_iterations_without_a_better_score():
     limits = Limits(Settings(patience=2))
     answers = [limits(_progress(k, best)) for k, best in enumerate([-9.0, -9.0, -8.0, -8.0, -8.0], 1)]
-    assert answers == [None, None, None, None, "no better score in 2 iterations"]
+    assert answers == [None, None, None, None, (Stop.PATIENCE, "no better score in 2 iterations")]
     limits = Limits(Settings(patience=1))
     assert limits(_progress(1, -9.0)) is None  # the first score is better than none
-    assert limits(_progress(2, -9.0)) == "no better score in 1 iterations"
+    assert limits(_progress(2, -9.0)) == (Stop.PATIENCE, "no better score in 1 iterations")
 
 
 def test_callbacks_are_asked_every_second_until_one_answers():

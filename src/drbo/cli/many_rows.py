@@ -73,7 +73,7 @@ def in_time(hint: str) -> Iterator[None]:
     try:
         yield
     except OutOfTimeError as error:
-        if current().reason == "interrupted":
+        if current().interrupted:
             raise
         raise TimeLimitError(f"{error}: the table was not read to its end", hint=hint) from error
 

@@ -10,6 +10,7 @@ import numpy as np
 from drbo.arrays import Floats, Ints
 from drbo.claims.record import Graph, Stored, Vector
 from drbo.data.checks.facts import Audit
+from drbo.deadline import Stop
 from drbo.errors import ResultError
 from drbo.knowledge import Knowledge
 from drbo.search.outcome import Fidelity
@@ -25,6 +26,7 @@ class Scoring:
     name: str  # of the score
     equivalent: bool  # the score ties all DAGs of an equivalence class; with experiments, of the interventional class
     options: dict[str, Any] = field(default_factory=dict)  # penalty and whatever else the score was built with
+    array_options: tuple[str, ...] = ()  # options of which only the shape is stored
     assumption: str = "the score distinguishes equivalent graphs"  # what decides directions where independence does not
     regression: Literal["linear", "splines", "ranks"] | None = (
         None  # class arrows need families that pass checks of its residuals
@@ -34,7 +36,7 @@ class Scoring:
     @property
     def plain_options(self) -> dict[str, Any]:
         """The options without arrays, of which a result stores only the shape."""
-        return {name: value for name, value in self.options.items() if not str(value).startswith("array (")}
+        return {name: value for name, value in self.options.items() if name not in self.array_options}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,7 +58,9 @@ class SearchRecord:
     local: Vector | None = None  # (d,) local values of dag
     price: Vector | None = None  # (d,) their exact part: penalty and edge prior
     found_by: str = ""  # the stage of the search that found dag
-    stopped: str = ""  # why the search ended, in words
+    stop: Stop = Stop.UNKNOWN  # why the search ended
+    afterwards: Stop | None = None  # why the run ended before all was said about what was found; None: it did not
+    stopped: str = ""  # both in words
     n_evals: int = 0  # evaluated DAGs
     n_local: int = 0  # computed local scores
     fidelities: tuple[Fidelity, ...] = ()  # what was spent on cheaper versions of the score
@@ -83,17 +87,6 @@ class Provenance:
     settings: dict[str, Any] = field(default_factory=dict)  # as Settings.to_dict(), with the route that was taken
     seed: int = 0  # of every random choice
     versions: dict[str, str] = field(default_factory=dict)  # of drbo, Python and the libraries that decide the numbers
-
-
-def was_cut_short(stopped: str) -> bool:
-    """Tell whether these words, why a run ended, speak of a time limit or of an interruption.
-
-    Examples
-    --------
-    >>> was_cut_short("budget of 100 evaluations spent"), was_cut_short("time limit of 5 s reached")
-    (False, True)
-    """
-    return "time limit" in stopped or "interrupted" in stopped
 
 
 def hints_of(kind: type) -> dict[str, Any]:

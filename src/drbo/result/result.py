@@ -23,7 +23,7 @@ from drbo.graph.dag import check_dag, dag_to_cpdag
 from drbo.knowledge import Knowledge
 from drbo.result import on_data
 from drbo.result.files import export, handover
-from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, settled, was_cut_short
+from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, settled
 from drbo.result.words import edge_list
 from drbo.result.words.summary import summary
 
@@ -128,7 +128,7 @@ class Result:
     @property
     def cut_short(self) -> bool:
         """Whether a time limit or an interruption ended the run, so that another run may find a different graph."""
-        return was_cut_short(self.stopped)
+        return self.search.stop.cut_short or self.search.afterwards is not None
 
     @property
     def n_evals(self) -> int:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
 from drbo.constraints import Constraints
-from drbo.deadline import Deadline, OutOfTimeError, search_time
+from drbo.deadline import INTERRUPTED, Deadline, OutOfTimeError, Stop, Stopped, search_time
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.outcome import Callback, Evaluated, Outcome, Progress
 from drbo.search.state import Fields, State
@@ -30,7 +30,7 @@ class Search(ABC):
         """Improve the best DAG, or try to."""
 
     @abstractmethod
-    def finished(self) -> str | None:
+    def finished(self) -> Stopped | None:
         """Return why no further round is needed; None: one is."""
 
     @abstractmethod
@@ -66,22 +66,22 @@ class Search(ABC):
             self.deadline.promise()
             try:
                 stopped = self._until_stopped(list(callbacks))
-            except OutOfTimeError:
+            except OutOfTimeError as error:
                 self.whole = False
-                stopped = str(self.deadline.reason)
+                stopped = self.deadline.reason or Stopped(Stop.TIME_LIMIT, str(error))
             except KeyboardInterrupt:
                 self.whole = False
                 if self.best is None:
                     raise
-                stopped = "interrupted"
+                stopped = INTERRUPTED
             finally:
                 self.release()
         if self.best is None:
             self.best = self.fall_back()
         spent = self.evaluator.n_evals, self.evaluator.n_local
-        return Outcome(self.best, self.found_by, *spent, stopped, self.evaluator.fidelities, self.notes)
+        return Outcome(self.best, self.found_by, *spent, *stopped, self.evaluator.fidelities, self.notes)
 
-    def _until_stopped(self, callbacks: list[Callback]) -> str:
+    def _until_stopped(self, callbacks: list[Callback]) -> Stopped:
         stopped = self.finished() if self.rounds else None  # a saved search may have been finished
         while stopped is None:
             self.make_round()
@@ -90,7 +90,7 @@ class Search(ABC):
             stopped = self._told(callbacks) or self.finished() or self.deadline.reason
         return stopped
 
-    def _told(self, callbacks: list[Callback]) -> str | None:
+    def _told(self, callbacks: list[Callback]) -> Stopped | None:
         """Show the progress to every callback; the first reason to stop counts."""
         if self.best is None:
             return None
@@ -98,4 +98,5 @@ class Search(ABC):
         score, dag = float(self.best.scores[0]), self.best.dags[0].copy()  # a callback may keep or change it
         progress = Progress(self.rounds, evaluator.n_evals, evaluator.n_local, score, dag, evaluator.budget.max_evals)
         reasons = [callback(progress) for callback in callbacks]
-        return next((reason for reason in reasons if reason), None)
+        reason = next((reason for reason in reasons if reason), None)
+        return reason if reason is None or isinstance(reason, Stopped) else Stopped(Stop.CALLBACK, str(reason))

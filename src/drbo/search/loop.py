@@ -8,7 +8,7 @@ import numpy as np
 
 from drbo.arrays import Bools, Floats
 from drbo.constraints import Constraints
-from drbo.deadline import OutOfTimeError, no_deadline
+from drbo.deadline import OutOfTimeError, Stop, Stopped, no_deadline
 from drbo.errors import SettingsError
 from drbo.scores.families import Families
 from drbo.search.base import Search
@@ -226,19 +226,20 @@ class ProposalSearch(Search):
         assert self.best is not None
         self.proposer.learn(batch, self.best, improved=self.stalled == 0)
 
-    def finished(self) -> str | None:
+    def finished(self) -> Stopped | None:
         """Return why the search ends: its budget, or nothing new or better for long."""
         return None if self.under_way else self._enough()
 
-    def _enough(self) -> str | None:
+    def _enough(self) -> Stopped | None:
         """Return why nothing more is begun."""
         if self.spent:
-            return f"budget exhausted: {self.evaluator.n_evals} evaluations, {self.evaluator.n_local} local scores"
+            spent = f"{self.evaluator.n_evals} evaluations, {self.evaluator.n_local} local scores"
+            return Stopped(Stop.BUDGET, f"budget exhausted: {spent}")
         patience = self.proposer.patience
         if patience is not None and self.settings.patience is None and self.stalled >= patience:
-            return f"no better score in {patience} rounds of hill climbing"
+            return Stopped(Stop.PATIENCE, f"no better score in {patience} rounds of hill climbing")
         if self.empty >= EMPTY_ROUNDS:
-            return f"no new DAG to evaluate in {EMPTY_ROUNDS} rounds"
+            return Stopped(Stop.NOTHING_NEW, f"no new DAG to evaluate in {EMPTY_ROUNDS} rounds")
         return None
 
     def fall_back(self) -> Evaluated:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from drbo.arrays import Bools, Floats
+from drbo.deadline import Stop, Stopped
 from drbo.search.state import State
 
 
@@ -43,8 +44,8 @@ class Progress:
     proving: bool = False  # the search is over, and a proof of the optimum is under way
 
 
-#: Called after each round; a returned string stops the search and says why.
-Callback = Callable[[Progress], str | None]
+#: Called after each round; a returned string stops the search and says why. The package's own rules say more.
+Callback = Callable[[Progress], str | Stopped | None]
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class Outcome:
     found_by: str
     n_evals: int
     n_local: int
-    stopped: str
+    stop: Stop  # why it ended
+    stopped: str  # the same in words
     fidelities: tuple[Fidelity, ...] = ()
     notes: tuple[str, ...] = ()  # what there is to say about the search

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from drbo.arrays import Floats, Ints
+from drbo.deadline import Stop, Stopped
 from drbo.search.outcome import Callback, Progress
 from drbo.search.state import LARGEST, MOST, Fields, State
 from drbo.settings import Settings
@@ -82,7 +83,7 @@ class Limits:
     Examples
     --------
     >>> limits = Limits(Settings(target_score=-6.0))
-    >>> limits(Progress(1, 64, 300, -5.0, np.zeros((2, 2), dtype=bool)))
+    >>> limits(Progress(1, 64, 300, -5.0, np.zeros((2, 2), dtype=bool))).words
     'target score -6 reached'
     """
 
@@ -100,12 +101,12 @@ class Limits:
         self._best = fields.number("best") if fields.has("best") else -np.inf
         self._improved_at = fields.integer("improved_at")
 
-    def __call__(self, progress: Progress) -> str | None:
+    def __call__(self, progress: Progress) -> Stopped | None:
         settings = self.settings
         if progress.best > self._best:
             self._best, self._improved_at = progress.best, progress.iteration
         if settings.target_score is not None and progress.best >= settings.target_score:
-            return f"target score {settings.target_score:g} reached"
+            return Stopped(Stop.TARGET, f"target score {settings.target_score:g} reached")
         if settings.patience is not None and progress.iteration - self._improved_at >= settings.patience:
-            return f"no better score in {settings.patience} iterations"
+            return Stopped(Stop.PATIENCE, f"no better score in {settings.patience} iterations")
         return None

@@ -12,6 +12,7 @@ from drbo.data.checks.experiments import Experiments, KnownTarget
 from drbo.data.statistics.resamples import ResampledSums
 from drbo.data.statistics.table import Table
 from drbo.data.statistics.table_moments import summed
+from drbo.deadline import Stop
 from drbo.graph.dag import dag_to_cpdag
 from drbo.knowledge import Knowledge
 from drbo.scores.families import Families
@@ -115,7 +116,7 @@ def test_screened_parents_hold_in_a_resample(rng, route, candidate_parents):
 @pytest.mark.parametrize("route", ["orders", "surrogate"])
 def test_a_search_that_was_cut_short_does_not_count(rng, monkeypatch, route):
     run = Search.run
-    monkeypatch.setattr(Search, "run", lambda *given: replace(run(*given), stopped="interrupted"))
+    monkeypatch.setattr(Search, "run", lambda *given: replace(run(*given), stop=Stop.INTERRUPTED))
     refit = make(collider(rng), settings=Settings(route=route, max_evals=20))
     with pytest.raises(KeyboardInterrupt):
         refit(np.arange(300), seed=0)

@@ -10,6 +10,7 @@ import pytest
 
 from drbo.claims.record import ExperimentRecord, Target
 from drbo.data.checks.facts import Audit
+from drbo.deadline import Stop
 from drbo.errors import ResultError
 from drbo.knowledge import Knowledge
 from drbo.result.records import hints_of, required, stored
@@ -114,6 +115,28 @@ def forge(folder, change=None, arrays=None, compressed=False):
     (folder / "result.json").write_text(json.dumps(content))
 
 
+@pytest.mark.parametrize(
+    ("stopped", "stop", "afterwards"),
+    [
+        ("time limit of 5 s reached", Stop.TIME_LIMIT, None),
+        ("interrupted", Stop.INTERRUPTED, None),
+        ("no better score in 8 rounds; try more seeds", Stop.UNKNOWN, None),
+        ("no better score; try more seeds; time limit of 5 s reached afterwards", Stop.UNKNOWN, Stop.TIME_LIMIT),
+        ("enough; interrupted afterwards", Stop.UNKNOWN, Stop.INTERRUPTED),
+    ],
+)
+def test_what_earlier_versions_told_in_words_alone(tmp_path, stopped, stop, afterwards):
+    def earlier(content):
+        content["search"]["stopped"], content["scoring"]["options"] = stopped, {"penalty": 2, "prior": "array (4, 4)"}
+        del content["search"]["stop"], content["search"]["afterwards"], content["scoring"]["array_options"]
+
+    full_result().save(tmp_path)
+    forge(tmp_path, earlier)
+    found = Result.load(tmp_path)
+    assert (found.search.stop, found.search.afterwards, found.stopped) == (stop, afterwards, stopped)
+    assert found.scoring.plain_options == {"penalty": 2}
+
+
 def part(content, place):
     """Return the object of result.json that holds the entry at a place."""
     for name in place.split(".")[:-1]:
@@ -186,6 +209,7 @@ class TestHostileFiles:
     def test_mistyped_entry(self, folder, key):
         for value in (None, [True] * 4):
             optional = (*OPTIONAL, "confidence", "confidence.marks", "scoring.evidence_scale", "scoring.regression")
+            optional += ("search.afterwards",)
             if value is None and key in optional:
                 continue
             forge(folder, lambda content, value=value: part(content, key).update({key.rpartition(".")[2]: value}))
@@ -195,6 +219,8 @@ class TestHostileFiles:
         for name, value in (("noise", 1), ("verdict", "sideways")):  # the first wrong one is named
             forge(folder, lambda content, new={name: value}: content["claims"]["noise"][1]["check"].update(new))
             self.refused(folder, rf"'claims\.noise\[1\]\.check\.{name}' must be one of")
+        forge(folder, lambda content: content["search"].update(stop="tired"))
+        self.refused(folder, "'search.stop' must be one of unknown, converged, ")
 
     def test_a_noise_check_of_another_column(self, folder):
         forge(folder, lambda content: content["claims"]["noise"][0].update(cause="z"))

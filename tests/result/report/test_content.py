@@ -5,6 +5,7 @@ import numpy as np
 from drbo.claims.record import Margins, Proof, RankedClass
 from drbo.claims.refits.confidence import Confidence
 from drbo.data.checks.facts import Audit, ColumnFacts
+from drbo.deadline import Stop
 from drbo.knowledge import Knowledge
 from drbo.result.report.content import Content
 from tests.results import make_result
@@ -108,10 +109,10 @@ def test_the_columns_come_in_a_fixed_order():
 
 
 def test_a_search_that_was_cut_short_promises_nothing():
-    for stopped in ("time limit of 5 s reached", "interrupted"):
-        content = make_content(stopped=stopped)
+    for stop in (Stop.TIME_LIMIT, Stop.INTERRUPTED):
+        content = make_content(stop=stop)
         assert "another run may find a different graph" in content.cut_short
         assert content.cut_short in content.repeat
-    whole = make_content(stopped="budget of 20 evaluations spent")
+    whole = make_content(stop=Stop.BUDGET)
     assert whole.cut_short == ""
     assert whole.repeat.startswith("This call gives the same graph")

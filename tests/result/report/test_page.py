@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from drbo.data.checks.facts import Audit, ColumnFacts, Finding
+from drbo.deadline import Stop
 from drbo.knowledge import Knowledge
 from drbo.result.records import Scoring, SearchRecord
 from drbo.result.report.page import LIBRARY, LIBRARY_STYLE, _source, embedded, report_html, setting_rows, write_report
@@ -47,8 +48,8 @@ def a_result(names=("rain", "wet", "slip", "sun"), **changes):
 
 def test_where_another_run_may_end_elsewhere_the_page_says_so():
     words = "another run may find a different graph"
-    assert words in report_html(a_result(stopped="time limit of 5 s reached"))
-    assert words not in report_html(a_result(stopped="budget exhausted"))
+    assert words in report_html(a_result(stop=Stop.TIME_LIMIT))
+    assert words not in report_html(a_result(stop=Stop.BUDGET))
 
 
 def test_the_library_fits_into_a_script_element():

@@ -5,6 +5,7 @@ import numpy as np
 from drbo.claims.record import Margins
 from drbo.claims.refits.confidence import Confidence
 from drbo.data.checks.facts import Audit, Finding
+from drbo.deadline import Stop
 from drbo.knowledge import Knowledge
 from drbo.result.report.plain_words import plain_words
 from tests.results import make_result
@@ -53,7 +54,7 @@ def test_no_edges_and_few_rows():
 
 def test_what_to_doubt_includes_the_data_and_hidden_causes():
     audit = Audit((), (Finding("scale", "mild", serious=False), Finding("rows", "too few rows", serious=True)))
-    found = words(V_SHAPE, audit=audit, stopped="time limit of 5 s reached")
+    found = words(V_SHAPE, audit=audit, stop=Stop.TIME_LIMIT)
     assert found.doubt[0].startswith("The run was stopped early")
     assert "About the data: too few rows." in found.doubt
     assert "not in the table" in found.doubt[-1]

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from drbo.claims.record import CheckedEdge, Margins, NoiseCheck, Proof
+from drbo.deadline import Stop
 from drbo.result.records import SearchRecord
 from drbo.result.words.summary import fidelity_lines
 from drbo.search.outcome import Fidelity
@@ -76,11 +77,14 @@ class TestSummary:
         assert "\nscore        -411.366667\nsearch " in text
 
     @pytest.mark.parametrize(
-        ("stopped", "cut_short"),
-        [("time limit of 5 s reached", True), ("interrupted", True), ("budget exhausted", False), ("", False)],
+        ("stop", "afterwards", "cut_short"),
+        [
+            *((Stop.TIME_LIMIT, None, True), (Stop.INTERRUPTED, None, True), (Stop.BUDGET, Stop.TIME_LIMIT, True)),
+            *((Stop.BUDGET, None, False), (Stop.CALLBACK, None, False), (Stop.UNKNOWN, None, False)),
+        ],
     )
-    def test_says_where_another_run_may_end_elsewhere(self, stopped, cut_short):
-        result = full_result(stopped=stopped)
+    def test_says_where_another_run_may_end_elsewhere(self, stop, afterwards, cut_short):
+        result = full_result(stop=stop, afterwards=afterwards, stopped="interrupted, a callback may say")
         assert result.cut_short == cut_short
         assert ("another run may find a different graph" in result.summary()) == cut_short
 

@@ -115,6 +115,12 @@ def test_encode_is_undone_by_decode(density, rng):
             assert (space.decode(torch.as_tensor(vector[None], dtype=torch.float32))[0].numpy() == dag).all()
 
 
+def test_a_graph_without_edges_has_a_vector_although_an_eigenvalue_is_0():
+    for d in range(2, 9):
+        empty = np.zeros((d, d), dtype=bool)
+        assert LowRankSpace(d, rank=8).encode(empty) is not None
+
+
 def test_encode_says_none_where_there_is_no_vector():
     # Four vectors in the plane cannot have pairwise negative products: no empty graph of 4 nodes at rank 2.
     assert LowRankSpace(4, rank=2).encode(np.zeros((4, 4), dtype=bool)) is None

@@ -12,7 +12,7 @@ from drbo.claims.experiments import interventional_class
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
 from drbo.data.statistics.table import Table
-from drbo.deadline import current
+from drbo.deadline import Stop, current
 from drbo.scores.base import Score
 from drbo.scores.experiments import ByExperiment
 from drbo.scores.families import Families
@@ -90,7 +90,7 @@ class TableRefit:
     def _ancestral(self, score: Score, outcome: Outcome, seed: int) -> Bools:
         """Climb from the best DAG to a maximal ancestral graph."""
         current().check()
-        if outcome.stopped == "interrupted":
+        if outcome.stop is Stop.INTERRUPTED:
             raise KeyboardInterrupt
         graph = ancestral_graph(score, outcome.best.dags[0], self.constraints, seed).found.graph
         current().check()
@@ -99,7 +99,7 @@ class TableRefit:
     def _graph(self, score: Score, table: Table, outcome: Outcome) -> Bools:
         """Prune what was found and put its columns back into their places."""
         current().check()  # what a search that was cut short has found does not count
-        if outcome.stopped == "interrupted":
+        if outcome.stop is Stop.INTERRUPTED:
             raise KeyboardInterrupt
         required, threshold = self.constraints.required, self.settings.prune_threshold
         dag = outcome.best.dags[0]

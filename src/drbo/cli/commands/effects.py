@@ -75,7 +75,9 @@ def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -
             model.fit(frame)
         with counting("resamples", quiet=quiet, tell=say) as progress:
             found = model.effects(frame, source, target, n=options["bootstrap"], progress=progress)
-    if not quiet and found.basis.startswith("conditional"):
+    from drbo.result.effects import SEEN
+
+    if not quiet and found.basis == SEEN:
         say("note: the graph was learned from these rows, so the intervals are too narrow; use new rows or --bootstrap")
     show(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else found.summary(), machine=as_json)
 

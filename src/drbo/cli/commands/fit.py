@@ -35,7 +35,7 @@ from drbo.cli.output import (
 from drbo.cli.plan import RESAMPLES, Plan
 from drbo.cli.problems import refused
 from drbo.cli.table_options import data_options, group_options
-from drbo.deadline import Deadline, current
+from drbo.deadline import Deadline, Stop, current
 from drbo.errors import DataError, TimeLimitError
 from drbo.progress import clock_time, counting, watch_for
 from drbo.settings import PRESETS
@@ -251,7 +251,7 @@ def search(
             model.fit(frame, sample_weight=weights)
         if seeds is not None:
             model.stability(frame, seeds, sample_weight=weights)
-    if resampling is not None and model.result_.stopped != "interrupted":
+    if resampling is not None and model.result_.search.stop is not Stop.INTERRUPTED:
         refit(model, frame, resampling | {"sample_weight": weights}, quiet=quiet)
     result: Result = model.result_
     return result
@@ -286,7 +286,7 @@ def finish(result: "Result", output: Path | None, *, as_json: bool = False, quie
 
 def exit_if_interrupted(result: "Result", folder: Path | None) -> None:
     """End the program with the exit code of an interrupted search; its last line continues one that is saved."""
-    if "interrupted" in (result.stopped, current().reason):
+    if result.search.stop is Stop.INTERRUPTED or current().interrupted:
         if folder is not None:
             say(f"drbo resume {quoted(str(folder))}")
         raise click.exceptions.Exit(INTERRUPTED)

@@ -15,6 +15,7 @@ from drbo.cli.messages import say
 from drbo.cli.options import COUNT, FILE, duration, json_option, own_score, quiet_option
 from drbo.cli.output import CHECKPOINT, held, writing
 from drbo.cli.plan import Plan
+from drbo.deadline import Stop
 from drbo.errors import CheckpointError
 from drbo.progress import watch_for
 
@@ -108,7 +109,7 @@ def continued(
     if plan is not None:
         model.result_ = replace(model.result_, call=plan.call or model.result_.call)
         wish = plan.resampling(folder.parent)
-        if wish is not None and model.result_.stopped != "interrupted":
+        if wish is not None and model.result_.search.stop is not Stop.INTERRUPTED:
             refit(model, saved.table, wish, quiet=quiet)
     result: Result = model.result_
     return result

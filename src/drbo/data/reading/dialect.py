@@ -18,6 +18,10 @@ SEPARATORS = ("\t", ";", "|", ",", " ")
 _NO_CHARACTER_SETS = ("idna", "punycode", "undefined", "utf-7", "unicode_escape", "raw_unicode_escape")
 
 
+class EncodingError(DataError):
+    """A file is not in the encoding that it was read in."""
+
+
 def checked_encoding(name: str) -> str:
     """Return the usual name of an encoding, or refuse one that Python does not know as text.
 
@@ -63,7 +67,7 @@ def as_utf8(pieces: Iterator[bytes], encoding: str, what: str) -> Iterator[bytes
         for piece, last in chain(((piece, False) for piece in pieces), [(b"", True)]):
             yield decoder.decode(piece, last).encode()
     except UnicodeError as error:
-        raise DataError(
+        raise EncodingError(
             f"{what} is not {encoding} text: {error!s:.200}", hint="give its encoding, such as encoding='utf-16'"
         ) from error
 

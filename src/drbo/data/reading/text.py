@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from drbo.data.files.packed import InputLimit
-from drbo.data.reading.dialect import HEAD_BYTES, as_utf8, checked_encoding, encoding_of, separator_of, single_spaced
+from drbo.data.reading.dialect import (
+    HEAD_BYTES,
+    EncodingError,
+    as_utf8,
+    checked_encoding,
+    encoding_of,
+    separator_of,
+    single_spaced,
+)
 from drbo.data.reading.lines import Lines, NotUtf8Error, pieces_of
 from drbo.data.reading.number_text import numbers_from_text
 from drbo.errors import DataError, DrboError, SettingsError
@@ -85,8 +93,8 @@ def read_text(file: TextFile, limit: InputLimit, decimal: str | None, notes: lis
             raise
         try:
             frame = _read(file.path, file.dialect(limit, OTHER_ENCODING), limit, decimal, notes)
-        except DataError as second:
-            raise error if "text: " in second.message else second from None
+        except EncodingError:
+            raise error from None
         notes.insert(0, f"{OTHER_ENCODING} encoding")
         return frame
 

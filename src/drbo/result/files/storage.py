@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -27,6 +28,7 @@ from drbo.data.files.files import (
     stored_archive,
     write_file,
 )
+from drbo.deadline import Stop
 from drbo.errors import KnowledgeError, ResultError
 from drbo.knowledge import Knowledge
 from drbo.result.files import format_1
@@ -107,6 +109,7 @@ def load(folder: str | Path) -> Result:
                 hint="use the version of drbo that wrote this file",
             )
         content, members = format_1.translated(content, path) if version == 1 else (content, {})
+        _complete(content)
         about = {part.name: content.pop(part.name) for part in fields(_About) if part.name in content}
         about = _Reader(path, {}).record(_About, about)
         sizes = _sizes(content.get("names"), about, path)
@@ -141,6 +144,24 @@ def _encoded(value: Any, where: str, arrays: dict[str, Any]) -> Any:
             hint="use None for a value that is not set",
         )
     return value
+
+
+def _complete(content: dict[str, Any]) -> None:
+    """Add fields that earlier versions told in words alone."""
+    search, scoring = content.get("search"), content.get("scoring")
+    if isinstance(search, dict) and "stop" not in search:
+        found, _, rest = str(search.get("stopped")).rpartition("; ")
+        search["stop"] = _stop_of(rest)
+        if found and rest.endswith(" afterwards"):
+            search |= {"stop": Stop.UNKNOWN.value, "afterwards": _stop_of(rest)}
+    if isinstance(scoring, dict) and "array_options" not in scoring and isinstance(scoring.get("options"), dict):
+        options = scoring["options"].items()
+        scoring["array_options"] = [name for name, value in options if str(value).startswith("array (")]
+
+
+def _stop_of(words: str) -> str:
+    found = {"time limit": Stop.TIME_LIMIT, "interrupted": Stop.INTERRUPTED}
+    return next((stop.value for start, stop in found.items() if words.startswith(start)), Stop.UNKNOWN.value)
 
 
 def _sizes(names: Any, about: _About, path: Path) -> dict[str, int]:
@@ -185,6 +206,13 @@ def _at_edges(dag: Any, values: Any) -> Any:
     return matrix
 
 
+def _options(kind: Any) -> dict[str, Any] | None:
+    """Return the values that a field of a Literal or of an Enum can have, as they are written; None: any other."""
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return {member.value: member for member in kind}
+    return {value: value for value in get_args(kind)} if get_origin(kind) is Literal else None
+
+
 @dataclass
 class _Reader:
     """Builds records from what a file holds, each value checked against the annotation of its field."""
@@ -225,10 +253,10 @@ class _Reader:
             return self.record(kind, value, f"{where}.")
         if kind is float and type(value) in (int, float):
             return float(value)
-        if get_origin(kind) is Literal:
-            if value in get_args(kind) and type(value) is str:
-                return value
-            raise self._wrong(where, f"one of {', '.join(get_args(kind))}", value)
+        if (options := _options(kind)) is not None:
+            if type(value) is str and value in options:
+                return options[value]
+            raise self._wrong(where, f"one of {', '.join(options)}", value)
         if get_origin(kind) is tuple and type(value) is list:
             inner, *rest = get_args(kind)
             if rest == [...] or len(value) == 1 + len(rest):

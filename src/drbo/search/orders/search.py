@@ -15,6 +15,7 @@ import numpy as np
 
 from drbo.arrays import Bools, Floats
 from drbo.constraints import Constraints
+from drbo.deadline import Stop, Stopped
 from drbo.graph.dag import topological_order
 from drbo.scores.base import Score
 from drbo.scores.linear import BicEV, BicNV
@@ -202,22 +203,25 @@ class OrderSearch(Search):
         """What there is to say beside the best DAG."""
         return () if self.screening is None else (self.screening.words,)
 
-    def finished(self) -> str | None:
+    def finished(self) -> Stopped | None:
         """Return why no further search is needed, if so."""
         if self.best is None:
             return None
         best, count = self.best.scores[0], len(self.ends)
         if sum(end >= best - SAME * abs(best) for end in self.ends) > 1:
-            return f"converged: the best score was reached by two of {count} independent searches"
+            words = f"converged: the best score was reached by two of {count} independent searches"
+            return Stopped(Stop.CONVERGED, words)
         if count >= self.max_searches == 1:
-            return (
+            return Stopped(
+                Stop.NOT_REPEATED,
                 f"no better score in {self.settings.order_patience} rounds; the search was not repeated from another "
-                "order, so the result may not be the optimum; try more seeds"
+                "order, so the result may not be the optimum; try more seeds",
             )
         if count >= self.max_searches:
-            return (
+            return Stopped(
+                Stop.DISAGREED,
                 f"the {count} independent searches ended at different scores, so the result may not be the optimum; "
-                "give it more time, or try more seeds"
+                "give it more time, or try more seeds",
             )
         return None
 

@@ -206,7 +206,7 @@ class LowRankSpace(Space):
         """
         signs = np.where(dag | dag.T, 1.0, -1.0)
         values, vectors = np.linalg.eigh(signs + self.n_nodes * np.eye(self.n_nodes))
-        embedding = vectors[:, -self.rank :] * np.sqrt(np.maximum(values[-self.rank :], 0.0))
+        embedding = vectors[:, -self.rank :] * np.sqrt(values[-self.rank :].clip(0.0))  # 0 up to rounding
         if self.rank > self.n_nodes:
             embedding = np.pad(embedding, ((0, 0), (0, self.rank - self.n_nodes)))
         for _ in range(ENCODE_STEPS):
