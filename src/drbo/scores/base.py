@@ -26,6 +26,8 @@ EBIC_GAMMA = 0.5
 ROWS_PART, LEAST_ROWS = 4, 20
 #: Bytes of one batch of families that are fitted together.
 BATCH_BYTES = 2**27
+#: Random families by which it is seen whether the parameters of a family add up over its parents.
+PRICED_FAMILIES = 64
 
 
 class Score:
@@ -206,6 +208,51 @@ class Score:
             weight = (self.evidence_scale or 1.0) * self._prior.T[families.nodes]  # (m, d)
             total += sum_nodes(families.parents * weight)
         return total
+
+    def price_table(self) -> Floats | None:
+        """Return (d, d) what each edge i -> j costs at [j, i]; None where the price of a family is no sum over parents.
+
+        Examples
+        --------
+        >>> table = Table.from_array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
+        >>> Score(table, edge_prior=[[0, 3], [0, 0]]).price_table().tolist()
+        [[0.0, 0.0], [-3.0, 0.0]]
+        """
+        if type(self).family_price is not Score.family_price:
+            return None
+        rng = np.random.default_rng(0)
+        nodes = rng.integers(self.n_nodes, size=PRICED_FAMILIES)
+        parents = rng.random((PRICED_FAMILIES, self.n_nodes)) < rng.random((PRICED_FAMILIES, 1))
+        parents[np.arange(PRICED_FAMILIES), nodes] = False
+        parents[0] = False
+        found, table = self.parameters(Families(nodes, parents)), self._single_parameters()
+        adds_up = found is None or np.allclose((table[nodes] * parents).sum(axis=1), found)
+        return self._single_prices() if adds_up else None
+
+    def _single_prices(self) -> Floats:
+        """Return (d, d) what a node j with the one parent i costs at [j, i]."""
+        total = np.zeros((self.n_nodes, self.n_nodes))
+        total -= self._single_parameters() * self.parameter_price[:, None]
+        if self.edge_price:
+            total -= self.edge_price
+        if self._prior is not None:
+            total += (self.evidence_scale or 1.0) * self._prior.T
+        return 0.0 - total
+
+    def _single_parameters(self) -> Floats:
+        """Return (d, d) the parameters of a node j with the one parent i at [j, i].
+
+        They are taken to be a product of a number of the node and a number of the parent: those of a row and of a
+        column say those of all pairs.
+        """
+        d = self.n_nodes
+        single = np.eye(d, dtype=bool)
+        of_parent = self.parameters(Families(np.zeros(d, dtype=np.intp), single))  # (d,) of node 0 with each parent
+        of_node = self.parameters(Families(np.arange(d), np.tile(single[0], (d, 1))))  # (d,) of each node with parent 0
+        if of_parent is None or of_node is None or not of_parent[0]:
+            return np.zeros((d, d))
+        table: Floats = np.outer(of_node, of_parent) / of_parent[0]
+        return table
 
     def sparsity_price(self, families: Families) -> Floats:
         """Return what the penalty takes from each family (m,) beyond its log evidence, which is a BIC with penalty 1.

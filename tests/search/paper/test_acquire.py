@@ -210,7 +210,7 @@ def test_a_device_without_room_for_one_piece_is_an_error(rng, monkeypatch):
 
 def test_prices_that_do_not_add_up_are_asked_for(rng):
     scene = Scene(rng, CountsPairs)
-    assert scene.acquisition.prices is None
+    assert scene.acquisition.prices.each is None
     candidates = _candidates(scene.vectors(rng))
     _, price = scene.acquisition.compiled(candidates, scene.surrogate.draw(2, _generator()))
     dags = scene.space.decode(candidates.vectors()).numpy()

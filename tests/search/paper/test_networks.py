@@ -125,7 +125,7 @@ def test_sample_rows_equals_the_definition(rng, monkeypatch, batch_norm):
     masks = torch.as_tensor(rng.random((D, N, H)) > 0.4)
     coins = torch.where(masks, net._threshold, net._threshold - 1).flatten(1)
     monkeypatch.setattr(net, "_coins", lambda size, generator, times: coins)
-    drawn = net.sample_rows(torch.arange(D), parents, _generator())
+    drawn = net.sample_rows(torch.arange(D), parents.float(), _generator())
     for node in range(D):
         if batch_norm == "candidates":
             expected = _reference(net, node, parents[node].float(), masks[node])
@@ -139,7 +139,7 @@ def test_sample_rows_equals_the_definition(rng, monkeypatch, batch_norm):
 def test_masks_of_rows_do_not_depend_on_which_nodes_come_together(rng):
     """Also where the masks of a node do not fill whole words of random bits."""
     net = DropoutSurrogate(D, Settings().with_(hidden=5, dropout=0.4, masks="row"), _generator())
-    parents = torch.as_tensor(_batch(rng, 7)[0].transpose(2, 0, 1))
+    parents = torch.as_tensor(_batch(rng, 7)[0].transpose(2, 0, 1)).float()
     whole, generator = net.sample_rows(torch.arange(D), parents, _generator(3)), _generator(3)
     parts = [net.sample_rows(nodes, parents[nodes], generator) for nodes in torch.arange(D).split([1, 2, 1])]
     assert torch.allclose(torch.cat(parts), whole, atol=1e-5)

@@ -12,7 +12,6 @@ from drbo.search.bayes import climb
 from drbo.search.bayes.climb import Drawn, Rules
 from drbo.search.bayes.surrogate import GpSurrogate
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.evaluation.prices import additive_prices
 from drbo.search.evaluation.promotion import Promotion
 from drbo.search.orders.climb import OrderClimb
 from drbo.search.orders.gains import ScoreSteps
@@ -78,8 +77,8 @@ class Landscape:
         self.promotion = Promotion(evaluator)
         asked = settings.parts.surrogate and settings.parts.relative
         relative = next((each.score for each in score.relatives() if each.cost == 0), None) if asked else None
-        prices = additive_prices(score)
-        self._price = None if prices is None else np.ascontiguousarray(prices[1].T)
+        prices = score.price_table()
+        self._price = None if prices is None else np.ascontiguousarray(-prices.T)
         nested = settings.parts.bounds and score.nested and d >= BOUNDED_FROM
         nested = nested and self._price is not None  # the values are without prices then
         self._process = GpSurrogate(d, relative is not None, nested) if settings.parts.surrogate else None

@@ -11,11 +11,10 @@ from drbo.errors import SettingsError
 from drbo.paper_settings import PaperSettings
 from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.evaluation.prices import additive_prices
 from drbo.search.paper.cuda_graphs import has_triton
 from drbo.search.paper.networks import BATCH_NORM_EPS, Draws, DropoutSurrogate
 from drbo.search.paper.region import Candidates
-from drbo.search.paper.score_tensors import combined, prices
+from drbo.search.paper.score_tensors import Prices, combined
 from drbo.search.paper.space import Space
 from drbo.settings import Settings
 from drbo.threads import crew
@@ -46,8 +45,7 @@ class Acquisition:
     ) -> None:
         self.space, self.surrogate, self.evaluator, self.settings = space, surrogate, evaluator, settings
         self.score, self.inputs = evaluator.score, surrogate.inputs
-        found = additive_prices(self.score, self.inputs.parents)
-        self.prices = None if found is None else (found[0].astype(np.float32), found[1].astype(np.float32))
+        self.prices = Prices(self.score, self.inputs, surrogate.device)
         self._on_device: tuple[Tensor, ...] | None = None  # tables of the fused kernel
         self.memory = settings.max_memory * 2**30 / 2  # bytes of one piece of work; halved when the device has less
 
@@ -92,9 +90,9 @@ class Acquisition:
         def piece(first: int, last: int) -> None:
             nodes = torch.arange(first, last, device=vectors.device)
             parents = self.space.parents(vectors, nodes)
-            drawn = self.surrogate.sample_rows(nodes, parents, generator)
-            local[first:last] = self.surrogate.to_local(nodes, drawn)
-            price[first:last] = prices(self.score, nodes, parents)
+            seen = self.inputs.gather(nodes, parents).to(local.dtype)
+            local[first:last] = self.surrogate.to_local(nodes, self.surrogate.sample_rows(nodes, seen, generator))
+            price[first:last] = self.prices.of(nodes, parents, seen)
 
         self.in_pieces(piece, d, 4 * n * (3 * self.settings.paper.hidden + 3 * d + 3), generator)
         return local, price
@@ -148,7 +146,7 @@ class Acquisition:
     @property
     def can_fuse(self) -> bool:
         """Whether one kernel can decode and price these candidates."""
-        return has_triton(self.surrogate.device) and self.prices is not None and self.space.independent
+        return has_triton(self.surrogate.device) and self.prices.each is not None and self.space.independent
 
     def batched(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
         """Return drawn local values (d, C, S) and prices (d, C), by batched matrix products."""
@@ -156,10 +154,7 @@ class Acquisition:
         parents = self.space.parents(candidates.vectors(), nodes)
         seen = draws.inputs.gather(nodes, parents).to(draws.weight1.dtype)
         local = self.surrogate.to_local(nodes, draws.values(nodes, seen))
-        if self.prices is None:
-            return local, prices(self.score, nodes, parents)
-        empty, each = (torch.as_tensor(part, device=seen.device) for part in self.prices)
-        return local, torch.baddbmm(empty[:, None, None], seen, each[:, :, None])[:, :, 0]
+        return local, self.prices.of(nodes, parents, seen)
 
     def compiled(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
         """Return the same, by sums of rows for the families that differ from the centre's."""
@@ -200,23 +195,25 @@ class Acquisition:
     ) -> Tensor:
         """Return the prices (d, C) of the families of candidates."""
         d, n = codes.shape[:2]
-        if self.prices is None:
+        if self.prices.each is None:
             nodes = torch.arange(d)
-            return prices(self.score, nodes, self.space.parents(candidates.vectors(), nodes))
-        price = torch.empty(d, n)
-        _core.candidate_prices(codes.numpy(), *self.prices, price.numpy(), crew(n * d))
+            return self.prices.asked(nodes, self.space.parents(candidates.vectors(), nodes))
+        price, none = torch.empty(d, n), np.zeros(d, dtype=np.float32)  # what no parents cost
+        _core.candidate_prices(codes.numpy(), none, self.prices.each.numpy(), price.numpy(), crew(n * d))
         return price
 
     def tables(self, device: torch.device) -> tuple[Tensor, ...]:
         """Return what the fused kernel must know: allowed parents, where their numbers are, and both prices."""
         if self._on_device is None:
-            assert self.prices is not None
+            assert self.prices.each is not None
             inputs = self.inputs
             parents = np.where(
                 np.take_along_axis(inputs.place, np.maximum(inputs.parents, 0), 1) >= 0, inputs.parents, -1
             )
-            tables = (parents.astype(np.int32), self.space.rows_of(np.maximum(inputs.parents, 0)), *self.prices)
-            self._on_device = tuple(torch.as_tensor(array, device=device) for array in tables)
+            tables = (parents.astype(np.int32), self.space.rows_of(np.maximum(inputs.parents, 0)))
+            each = self.prices.each
+            on_device = (torch.as_tensor(array, device=device) for array in tables)
+            self._on_device = (*on_device, each.new_zeros(len(each)), each)
         return self._on_device
 
     def in_pieces(

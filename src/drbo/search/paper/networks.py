@@ -311,10 +311,12 @@ class DropoutSurrogate:
         output = v[:, :, None] * kept / (1.0 - self.settings.paper.dropout)
         return Draws(p["w1"], p["b1"], output, offset, self.inputs)
 
-    def sample_rows(self, nodes: Tensor, parents: Tensor, generator: torch.Generator) -> Tensor:
-        """Return one draw (m, C) per candidate, each with a mask of its own, on the networks' scale."""
+    def sample_rows(self, nodes: Tensor, seen: Tensor, generator: torch.Generator) -> Tensor:
+        """Return one draw (m, C) per row of 0.0/1.0 inputs (m, C, n_inputs), each with a mask of its own.
+
+        It is on the networks' scale.
+        """
         p = {name: value[nodes] for name, value in self._p.items()}
-        seen = self.inputs.gather(nodes, parents).to(p["w1"].dtype)
         act = torch.baddbmm(p["b1"][:, None, :], seen, p["w1"]).relu_()
         coins = self._coins(act[0].numel(), generator, len(act))  # node by node, whichever nodes come together
         act *= (coins >= self._threshold).view(act.shape)

@@ -7,18 +7,39 @@ from torch import Tensor
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.scores.linear import BicEV
+from drbo.search.paper.inputs import Inputs
 
 
-def prices(
-    score: Score,
-    nodes: Tensor,  # (m,)
-    parents: Tensor,  # (m, C, d) bool
-) -> Tensor:
-    """Return the prices (m, C) of the parent sets of some nodes."""
-    m, count, d = parents.shape
-    families = Families(np.repeat(nodes.cpu().numpy(), count), parents.cpu().numpy().reshape(m * count, d))
-    found = score.family_price(families).reshape(m, count)
-    return torch.as_tensor(found, dtype=torch.float32, device=parents.device)
+class Prices:
+    """The prices of families: on the device, by sums over edges, where each edge has a price of its own.
+
+    A score whose prices are no such sums is asked for each family, in NumPy.
+    """
+
+    def __init__(self, score: Score, inputs: Inputs, device: torch.device) -> None:
+        self.score, self.each = score, None
+        table = score.price_table()
+        if table is not None:
+            gains = np.take_along_axis(-table, np.maximum(inputs.parents, 0), axis=1) * (inputs.parents >= 0)
+            self.each = torch.as_tensor(gains, dtype=torch.float32, device=device)  # (d, m) of each input
+
+    def of(
+        self,
+        nodes: Tensor,  # (m,)
+        parents: Tensor,  # (m, C, d) bool
+        seen: Tensor,  # (m, C, n_inputs) the same as inputs of the networks, 0.0 or 1.0
+    ) -> Tensor:
+        """Return the prices (m, C) of parent sets."""
+        if self.each is None:
+            return self.asked(nodes, parents)
+        return torch.bmm(seen, self.each[nodes][:, :, None])[:, :, 0]
+
+    def asked(self, nodes: Tensor, parents: Tensor) -> Tensor:
+        """Return the same from the score."""
+        m, count, d = parents.shape
+        families = Families(np.repeat(nodes.cpu().numpy(), count), parents.cpu().numpy().reshape(m * count, d))
+        found = self.score.family_price(families).reshape(m, count)
+        return torch.as_tensor(found, dtype=torch.float32, device=parents.device)
 
 
 def combined(
