@@ -10,6 +10,7 @@ from drbo.claims.known_margins import neighbours
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
 from drbo.data.statistics.table import Table
+from drbo.deadline import Stop
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables
@@ -23,7 +24,7 @@ def run():
     data = simulate("5ER1", "linear", n=300, seed=2)
     evaluator = Evaluator(build_score("bge", Table.from_array(data.X)), Settings())
     empty = evaluator.evaluate(np.zeros((1, 5, 5), dtype=bool))
-    return Outcome(empty, "first design", evaluator.n_evals, evaluator.n_local, "test"), evaluator
+    return Outcome(empty, "first design", evaluator.n_evals, evaluator.n_local, Stop.BUDGET, "test"), evaluator
 
 
 def test_the_proved_optimum_becomes_the_best_and_its_families_count(run):
@@ -95,7 +96,7 @@ def test_asked_for_it_is_spent_even_where_rationed(run):
 def test_splines_of_up_to_twelve_columns_are_proved_unasked(d, proved, rng):
     score = build_score("splines", Table.from_array(rng.normal(size=(100, d))))
     evaluator = Evaluator(score, Settings())
-    outcome = Outcome(evaluator.evaluate(np.zeros((1, d, d), dtype=bool)), "order search", 1, d, "test")
+    outcome = Outcome(evaluator.evaluate(np.zeros((1, d, d), dtype=bool)), "order search", 1, d, Stop.BUDGET, "test")
     found = look_back(outcome, evaluator, Constraints.none(d), "auto", rationed=False)[1]
     assert (found.proof is not None) == proved
     if proved:
@@ -111,7 +112,7 @@ def test_a_search_that_kept_few_families_looks_one_edge_around(rng, monkeypatch)
 
     def seen(exact):
         evaluator = Evaluator(score, Settings())
-        outcome = Outcome(evaluator.evaluate(dag), "order search", 1, 3, "test")
+        outcome = Outcome(evaluator.evaluate(dag), "order search", 1, 3, Stop.BUDGET, "test")
         return look_back(outcome, evaluator, Constraints.none(3), exact, rationed=False)[1]
 
     assert np.isnan(seen("off").margins.removed[0, 1])
@@ -153,7 +154,7 @@ def test_the_best_graph_known_is_the_one_returned_for_many_columns_too(rng, reco
     whole[0, 1] = True
     missed = evaluator.evaluate(dag[None])
     evaluator.families(neighbours(whole))
-    outcome = Outcome(missed, "order search", 1, 3, "test")
+    outcome = Outcome(missed, "order search", 1, 3, Stop.BUDGET, "test")
     found, known = look_back(outcome, evaluator, Constraints.none(22), "off", rationed=True)
     assert (found.best.scores[0] > missed.scores[0]) == recombine
     assert found.found_by == ("recombination" if recombine else "order search")
@@ -206,7 +207,7 @@ def large():
     data = simulate("24ER1", "linear", n=300, seed=2)
     evaluator = Evaluator(build_score("bic-nv", Table.from_array(data.X)), Settings(max_memory=0.5))
     found = evaluator.evaluate(data.dag[None].astype(bool))
-    return Outcome(found, "order search", evaluator.n_evals, evaluator.n_local, "test"), evaluator
+    return Outcome(found, "order search", evaluator.n_evals, evaluator.n_local, Stop.BUDGET, "test"), evaluator
 
 
 def test_a_proof_ends_when_somebody_asks(large):

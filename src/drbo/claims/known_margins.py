@@ -11,7 +11,7 @@ from drbo.claims.margins import OtherClass
 from drbo.claims.probabilities import order_sampling
 from drbo.claims.record import Margins
 from drbo.deadline import current
-from drbo.graph.dag import dag_to_cpdag, topological_order
+from drbo.graph.dag import pattern, topological_order
 from drbo.scores.families import Families
 from drbo.search import known_orders
 from drbo.search.evaluation.evaluator import Evaluator
@@ -113,12 +113,14 @@ class KnownAlternatives:
         found = [OtherClass(self.dag.copy(), self._score(self.dag))]
         if len(self.dag) > MAX_CLASS_NODES:
             return found
-        seen, deadline = {dag_to_cpdag(self.dag).tobytes()}, current()
+        seen, deadline = {pattern(self.dag).tobytes()}, current()  # it tells classes apart as their CPDAGs do
         nearest = sorted(self._changed, key=lambda change: -change.score)[:MAX_CLASSES]
         for other in sorted([*self._found, *map(self._with, nearest)], key=lambda other: -other.score)[:MAX_CLASSES]:
             deadline.check()
-            key = dag_to_cpdag(other.dag).tobytes()
-            if key not in seen and len(found) < count:
+            if len(found) == count:
+                break
+            key = pattern(other.dag).tobytes()
+            if key not in seen:
                 seen.add(key)
                 found.append(other)
         return found
@@ -178,11 +180,13 @@ class KnownAlternatives:
 
     def _first(self, node: int, open_: Bools, closed: set[int], needed: int | None = None) -> int | None:
         """Return the row of the best family of a node with parents among some nodes; None: none is known."""
-        for row in range(self._starts[node], self._starts[node + 1]):  # best first
-            members = np.flatnonzero(self._parents[row])
-            if open_[members].all() and closed.isdisjoint(members.tolist()) and (needed is None or needed in members):
-                return row
-        return None
+        start, end = self._starts[node], self._starts[node + 1]
+        shut = ~open_
+        shut[list(closed)] = True
+        fits = ~(self._words[start:end] & known_orders.pack(shut[None])).any(axis=1)
+        if needed is not None:
+            fits &= self._parents[start:end, needed]
+        return int(start + fits.argmax()) if fits.any() else None  # best first
 
     def _loss(self, rows: list[int | None], top: float) -> float:
         """Return what the score loses if some nodes have other families, and keep the change for the classes."""

@@ -220,19 +220,25 @@ def markov_equivalent(
     True
     """
     first, second = check_dag(a), check_dag(b)
-    return first.shape == second.shape and np.array_equal(_pattern(first), _pattern(second))
+    return first.shape == second.shape and np.array_equal(pattern(first), pattern(second))
 
 
-def _pattern(dag: Bools) -> Bools:
-    """Return the skeleton with only the edges of v-structures directed."""
+def pattern(dag: Bools) -> Bools:
+    """Return the skeleton with only the edges of v-structures directed: the same for Markov-equivalent DAGs alone.
+
+    Examples
+    --------
+    >>> pattern(np.array([[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]], dtype=bool)).astype(int).tolist()
+    [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
+    """
     adjacent = skeleton(dag)
-    pattern = adjacent.copy()
+    found = adjacent.copy()
     for child, column in enumerate(dag.T.copy()):
         parents = np.flatnonzero(column)
         # The diagonal of the block is a parent with itself, never adjacent: more than that one is needed.
         apart = (~adjacent[np.ix_(parents, parents)]).sum(axis=1) > 1
-        pattern[child, parents[apart]] = False
-    return pattern
+        found[child, parents[apart]] = False
+    return found
 
 
 def dag_to_cpdag(dag: npt.ArrayLike) -> Bools:
@@ -245,7 +251,7 @@ def dag_to_cpdag(dag: npt.ArrayLike) -> Bools:
     >>> dag_to_cpdag([[0, 1, 0], [0, 0, 1], [0, 0, 0]]).astype(int).tolist()
     [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
     """
-    return meek_closure(_pattern(check_dag(dag)))
+    return meek_closure(pattern(check_dag(dag)))
 
 
 def meek_closure(pdag: npt.ArrayLike) -> Bools:
