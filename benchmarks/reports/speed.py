@@ -18,6 +18,27 @@ def markdown(header: list[str], lines: list[list[object]]) -> str:
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in [header, rule, *lines]) + "\n"
 
 
+def call(rows: list[Row]) -> str:
+    """Return the seconds of whole calls, one line per preset, table and commit."""
+    lines = [
+        [
+            f"{row['machine']}, {row['threads']} threads" if row["device"] == "cpu" else row["machine"],
+            *(row["preset"], row["score_name"], row["graph"], f"{int(row['candidates']):,}"),
+            *(
+                f"{int(row['n_evals']):,}",
+                row["first_seconds"],
+                f"**{row['seconds']}**",
+                row["cpu_seconds"],
+                row["shd"],
+            ),
+            f"{row['drbo']}, {row['commit']}",
+        ]
+        for row in sorted(rows, key=lambda r: (r["device"], r["preset"], len(r["graph"]), r["graph"]))
+    ]
+    titles = "machine, preset, score, table, C, evaluations, first call, second call, CPU, SHD, version"
+    return markdown(titles.split(", "), lines)
+
+
 def iteration(rows: list[Row]) -> str:
     """Return the table of iteration times, one line per case, each beside its yardstick."""
     lines = []

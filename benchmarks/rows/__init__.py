@@ -3,6 +3,7 @@
 import csv
 import os
 import platform
+import subprocess
 import tempfile
 from collections.abc import Iterable
 from importlib.metadata import version
@@ -31,6 +32,15 @@ def machine(device: str) -> str:
 def stamp(device: str) -> Row:
     """Return the columns that every row has."""
     return {"device": device, "machine": machine(device), "torch": version("torch"), "drbo": drbo.__version__}
+
+
+def commit() -> str:
+    """Return the commit that is measured, with a + where files were changed since; nothing: there is no repository."""
+    words = ["git", "-C", str(FOLDER), "describe", "--always", "--dirty=+", "--exclude=*"]
+    try:
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def save(path: Path, rows: Iterable[Row], key: tuple[str, ...]) -> None:

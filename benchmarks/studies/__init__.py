@@ -32,7 +32,7 @@ STUDIES = {
     "prune_null": "how often the pruners keep a parent that has no effect",
     "real_tables": "real tables with a known graph: what auto takes, beside every numeric score",
     "solution": "linear and nonlinear data: seconds to a given SHD",
-    "speed": "iteration times beside the bare matrix product, their growth, and learning curves of the fast rules",
+    "speed": "whole calls of the presets, iterations beside the bare matrix product, their growth, and learning curves",
     "startup": "CPU seconds of import, help, check and a first fit, warm and cold, beside importing numpy and pandas",
     "unique": "different DAGs among random vectors, by the rank of the search space",
     "workers": "what other processes gain for an expensive score, and what an executor costs a cheap one",

@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
+from benchmarks.reports import speed as report
 from benchmarks.reports.speed import area
+from benchmarks.rows import stamp
 from benchmarks.studies import speed
 
 
@@ -12,6 +14,14 @@ def test_a_row_of_the_iteration_table(monkeypatch):
     assert row["iteration_ms"] == pytest.approx(parts, abs=0.3)
     assert row["bare_product_ms"] >= 0
     assert row["nodes"] == 5
+
+
+def test_a_call_is_timed_as_a_user_makes_it():
+    row = speed.call_row("paper:bic-ev:5ER1", evals=100, candidates=50, calls=2, device="cpu")
+    assert (row["n_evals"], row["candidates"], row["preset"]) == (100, 50, "paper")
+    assert min(row["first_seconds"], row["seconds"], row["cpu_seconds"]) > 0
+    table = report.call([{**row, **stamp("cpu")}])
+    assert f"| paper | bic-ev | 5ER1 | 50 | 100 | {row['first_seconds']} | **{row['seconds']}** |" in table
 
 
 def test_only_the_first_timed_iteration_proposes_a_design(monkeypatch):
