@@ -23,14 +23,9 @@ def call(rows: list[Row]) -> str:
     lines = [
         [
             f"{row['machine']}, {row['threads']} threads" if row["device"] == "cpu" else row["machine"],
-            *(row["preset"], row["score_name"], row["graph"], f"{int(row['candidates']):,}"),
-            *(
-                f"{int(row['n_evals']):,}",
-                row["first_seconds"],
-                f"**{row['seconds']}**",
-                row["cpu_seconds"],
-                row["shd"],
-            ),
+            *(row["preset"], row["score_name"], row["graph"]),
+            *(f"{int(row[name]):,}" if row[name] else "" for name in ("candidates", "n_evals")),
+            *(row["first_seconds"], f"**{row['seconds']}**", row["cpu_seconds"], row["shd"]),
             f"{row['drbo']}, {row['commit']}",
         ]
         for row in sorted(rows, key=lambda r: (r["device"], r["preset"], len(r["graph"]), r["graph"]))

@@ -140,7 +140,8 @@ def call_row(case: str, evals: int | None, candidates: int | None, calls: int, d
         spent.append(np.subtract((time.perf_counter(), time.process_time()), start))
     best = min(spent[1:] or spent, key=lambda both: both[0])
     return {
-        **{"preset": preset, "score_name": score, "graph": graph, "candidates": settings.paper.n_candidates},
+        **{"preset": preset, "score_name": score, "graph": graph},
+        "candidates": settings.paper.n_candidates if settings.route == "paper" else "",
         **{"n_evals": found.n_evals, "n_local": found.n_local, "score": round(found.score, 6)},
         "shd": int((found.dag != data.dag).sum()),
         **{"first_seconds": round(float(spent[0][0]), 2), "first_cpu_seconds": round(float(spent[0][1]), 2)},
