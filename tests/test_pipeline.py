@@ -64,7 +64,7 @@ def test_a_run_that_ends_after_the_search_says_so(monkeypatch, stop, words):
             current().limit(0.0)
         return found
 
-    monkeypatch.setattr("drbo.pipeline.look_back", late)
+    monkeypatch.setattr("drbo.claims.answer.stages.look_back", late)
     with Deadline():
         result = rain.model(max_evals=20).fit(rain.frame()).result_
     assert result.stopped.startswith("budget exhausted: 20 evaluations")
@@ -157,11 +157,13 @@ def test_a_fit_that_has_no_time_for_the_noise_check_says_so(monkeypatch):
     def late(*_):
         raise OutOfTimeError
 
-    monkeypatch.setattr(pipeline, "noise_checks", late)
+    monkeypatch.setattr("drbo.claims.noise_check.noise_checks", late)
+    monkeypatch.setattr("drbo.claims.answer.stages.noise_checks", late)
     result = DrBO(score="splines", random_state=0).fit(_curved()).result_
     assert result.claims.noise == ()
     assert pipeline.NO_NOISE_CHECK in result.reasons
     assert {one.direction for one in result.directions} == {"assumed"}
+    assert [one.why for one in result.claims.made if one.name == "noise check"] == ["time ran out"]
 
 
 def test_a_bootstrap_changes_what_the_class_supports():

@@ -106,7 +106,7 @@ def checked(table: Table, dag: Bools, seed: int) -> tuple[EdgeDirection, ...]:
     """Return the directions of a graph as the noise check alone gives them."""
     checks = noise_checks(TableTests(table, seed), dag)
     nothing = Constraints.of(Knowledge(), table.names)
-    return edge_directions(dag, nothing, score_equivalent=False, check_families=True, checks=checks)
+    return edge_directions(dag, nothing, score_equivalent=False, checks=checks)
 
 
 def counts(found: tuple[EdgeDirection, ...], dag: Bools, truth: Bools) -> Row:

@@ -7,37 +7,34 @@ import platform
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from importlib import metadata
 from typing import Any
 
 import numpy as np
 
 import drbo
-from drbo.arrays import Bools
 from drbo.choices import ScoreChoice
-from drbo.claims.ancestral import ancestral_answer
-from drbo.claims.answer.class_member import agreeing_member, same_score
-from drbo.claims.answer.prune import BY_MOMENTS, linear_weights, prune
-from drbo.claims.collider_check import collider_doubts
-from drbo.claims.experiment_check import checked_mechanisms
-from drbo.claims.experiments import experiment_record, shared_weights, unfollowed, with_unfollowed
-from drbo.claims.findings import Findings, claims_of, look_back, redrawn
-from drbo.claims.hidden_check import Suspects, suspected, with_doubts
-from drbo.claims.noise_check import noise_checks
-from drbo.claims.record import CheckedEdge, ExperimentRecord
-from drbo.data.checks.audit import audit, audit_arrows
+from drbo.claims.answer.prune import linear_weights
+from drbo.claims.answer.stages import STAGES, Answer, improved
+from drbo.claims.claim import Context, Inquiry
+from drbo.claims.experiment_check import Mechanisms
+from drbo.claims.experiments import shared_weights
+from drbo.claims.findings import claims_of
+from drbo.claims.noise_check import NoiseClaim
+from drbo.claims.record import in_order
+from drbo.claims.registry import CLAIMS
+from drbo.claims.row_audit import RowAudit
+from drbo.claims.runner import NO_TIME, Rulings, run_claims
 from drbo.data.checks.facts import Audit, Finding
 from drbo.data.checks.impute import imputations
 from drbo.data.checks.prepare import Prepared
 from drbo.data.files.lock import locked
 from drbo.data.statistics.square import within
 from drbo.data.statistics.table import Table
-from drbo.deadline import Deadline, OutOfTimeError, current, finishing
-from drbo.graph.dag import dag_to_cpdag
-from drbo.independence.residual_tests import Regression, TableTests
+from drbo.deadline import Deadline, current, finishing
 from drbo.problem import Problem, Request, prepare
 from drbo.result.hidden import HiddenResult
 from drbo.result.pooling import pooled
@@ -56,22 +53,12 @@ from drbo.torch_device import has_torch
 #: The last steps of a fit take about as long as the first ones, which are timed: so much of the time limit is kept back
 #: for them, and at most this share of it.
 MOST_KEPT_BACK = 0.25
-#: Tables of more columns or cells are not looked at once more when the time is over.
-MANY_COLUMNS, MANY_CELLS = 200, 2 * 10**6
 #: What a run leaves out when the time is over.
-NO_MARGINS = "margins and alternative equivalence classes were not computed: time ran out"
 NO_DIGEST = "the table was not hashed, so it cannot be recognised later as the data of this fit: time ran out"
 NO_CHECKPOINT = "the search was not saved: time ran out before it began"
-NO_TIME_FOR_A_BOUND = "no bound was found before time ran out; raise time_limit"
-NO_PRUNING = "weak edges were not removed: time ran out before they were tested"
 NO_NOISE_CHECK = "the directions of edges were not checked against the residuals: time ran out"
 NO_ROWS = "directions rest on the equivalence class: residuals cannot be checked, because only moments are known"
-NO_AUDIT = "the table was not audited: time ran out"
-#: What a run says that was asked for a proof and has none.
-NO_BOUND = (
-    "no bound was found, because too many parent sets can be part of a best graph; lower max_parents in the "
-    "knowledge, raise max_memory or time_limit, or raise the penalty of the score"
-)
+NOT_AUDITED = Audit(findings=(Finding("time limit", "the table was not audited: time ran out", serious=False),))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,29 +139,69 @@ def _parameters(request: Request, settings: Settings) -> dict[str, Any]:
 
 
 def tell(problem: Problem, outcome: Outcome) -> Result:
-    """Look back on a search that is over, prune what it found, and tell all about it."""
-    outcome, findings, notes = _looked_back(problem, outcome)
+    """Settle the answer of a search that is over, make all claims about it, and tell all of it."""
+    inquiry = _inquiry(problem, outcome)
+    answer = improved(Answer.of(outcome), inquiry)
     late = current().over()
+    with finishing():  # once for all that follows
+        for stage in STAGES:
+            answer = stage(answer, inquiry)
+        rulings = run_claims(CLAIMS, Context(inquiry=inquiry, answer=answer))
+    unhashed = problem.table.large and (late or problem.is_hurried)
+    notes = (*problem.data.notes, *answer.outcome.notes, *answer.notes, *_skipped(inquiry, rulings))
+    notes = (*notes, *([NO_DIGEST] if unhashed else []))
+    result = _result(problem, answer, rulings, notes, "" if unhashed else problem.job.digest())
+    if answer.ancestral is None:
+        return result
+    return HiddenResult.of(result, answer.ancestral.rearranged(problem.job.restored))
+
+
+def _inquiry(problem: Problem, outcome: Outcome) -> Inquiry:
+    """Return what stages and claims have to know of a search that is over."""
+    request, course, job = problem.request, problem.course, problem.job
+    best = float(outcome.best.scores[0]), outcome.best.dags[0].copy()
+    progress = Progress(len(course.recorder), outcome.n_evals, outcome.n_local, *best, proving=True)
+    return Inquiry(
+        table=job.table,
+        given=problem.table,
+        score=problem.score,
+        evaluator=course.state.evaluator,
+        constraints=problem.constraints.permuted(job.columns),
+        limits=problem.limits,
+        settings=problem.settings,
+        seed=request.seed,
+        pruner=request.choices.pruner(type(problem.score)),
+        rationed=request.choices.rationed(problem.settings),
+        hidden=bool(request.choices.hidden),
+        independent=request.choices.groups is False,
+        stop=Asked(request.callbacks, progress),
+    )
+
+
+def _skipped(inquiry: Inquiry, rulings: Rulings) -> tuple[str, ...]:
+    """Return what there is to say about claims that were not made."""
+    if inquiry.hidden:
+        return ()
+    if not inquiry.control.n_rows:
+        return (NO_ROWS,)
+    return (NO_NOISE_CHECK,) if rulings.skipped(NoiseClaim.name) == NO_TIME else ()
+
+
+def _result(problem: Problem, answer: Answer, rulings: Rulings, notes: tuple[str, ...], digest: str) -> Result:
+    """Return an answer and all that is said about it, over the given columns."""
     table, job, score, request = problem.table, problem.job, problem.score, problem.request
-    pruned, pruned_score, pruner, more = _pruned(problem, outcome)
-    drawn, noise, unchecked = _noise_checks(problem, pruned, is_whole=pruner == "none")
-    if (drawn != pruned).any():  # another member of the class
-        pruned, member = drawn, drawn[np.ix_(job.columns, job.columns)]
-        outcome, findings = redrawn(outcome, findings, problem.course.state.evaluator, member)
-    unhashed = table.large and (late or problem.is_hurried)
-    notes = (*problem.data.notes, *outcome.notes, *notes, *more, *unchecked, *([NO_DIGEST] if unhashed else []))
-    ordered = pruned[np.ix_(job.columns, job.columns)]
+    pruned, outcome, findings = job.restored(answer.dag), answer.outcome, answer.findings
     weights, standardised = linear_weights(table.rows_or_moments, pruned) if isinstance(score, BicNV) else (None, None)
     if type(score) is ExperimentBIC:
-        weights, standardised = map(job.restored, shared_weights(score, ordered))
+        weights, standardised = map(job.restored, shared_weights(score, answer.dag))
     for matrix in (weights, standardised):
         if matrix is not None:
             matrix.setflags(write=False)  # kept as it is, not copied
-    result = Result(
+    return Result(
         names=table.names,
         dag=pruned,
-        pruned_score=pruned_score,
-        pruner=pruner,
+        pruned_score=answer.score,
+        pruner=answer.pruner,
         weights=weights,
         standardised_weights=standardised,
         scoring=Scoring(
@@ -190,8 +217,10 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
         proof=findings.proof,
         claims=replace(
             claims_of(findings, job.columns, table.names),
-            noise=noise,
-            experiments=_experiments(problem, ordered),
+            noise=in_order(rulings.records.get(NoiseClaim.name, ()), table.names),
+            denials=in_order(rulings.denials, table.names),
+            made=rulings.made,
+            experiments=rulings.records.get(Mechanisms.name, answer.experiments),
         ),
         knowledge=request.knowledge,
         table=TableRecord(
@@ -199,19 +228,13 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
             n_effective=_worth(table),
             groups=request.choices.group_column,
             n_groups=0 if table.groups is None else len(np.unique(table.groups)),
-            sha256="" if unhashed else job.digest(),
-            audit=_audited(table.control_rows, pruned, score.score_equivalent, late, request.choices.groups is False),
+            sha256=digest,
+            audit=rulings.records.get(RowAudit.name, NOT_AUDITED),
         ),
         provenance=Provenance(settings=problem.settings.to_dict(), seed=request.seed, versions=versions()),
         call=request.call,
         reasons=(*problem.reasons, *notes, *request.notes),
     )
-    if not request.choices.hidden:
-        return result
-    with finishing():
-        limits = problem.constraints.permuted(job.columns)
-        found = ancestral_answer(score, outcome.best.dags[0], limits, request.seed)
-    return HiddenResult.of(result, found.rearranged(job.restored))
 
 
 def _search_record(problem: Problem, outcome: Outcome) -> SearchRecord:
@@ -236,96 +259,6 @@ def _search_record(problem: Problem, outcome: Outcome) -> SearchRecord:
     )
 
 
-def _looked_back(problem: Problem, outcome: Outcome) -> tuple[Outcome, Findings, tuple[str, ...]]:
-    """Return the outcome with a proof, margins and other classes where there are any, and what there is to say."""
-    evaluator, settings, notes = problem.course.state.evaluator, problem.settings, list[str]()
-    with suppress(OutOfTimeError), finishing():
-        if (doubt := evaluator.doubt(outcome.best)) is not None:
-            warnings.warn(doubt, stacklevel=2)
-            notes.append(doubt)
-    exact = "off" if outcome.stop.cut_short else settings.exact  # the user or the clock ended the search
-    rationed = problem.request.choices.rationed(settings)
-    best = float(outcome.best.scores[0]), outcome.best.dags[0].copy()
-    progress = Progress(len(problem.course.recorder), outcome.n_evals, outcome.n_local, *best, proving=True)
-    asked = Asked(problem.request.callbacks, progress)
-    outcome, findings = look_back(outcome, evaluator, problem.limits, exact, rationed, current().left(), asked)
-    late = current().over()
-    if late and findings.margins is None:
-        notes.append(NO_MARGINS)
-    if exact == "on" and findings.certificate is None:
-        notes.append(NO_TIME_FOR_A_BOUND if late else NO_BOUND)
-        warnings.warn(notes[-1], stacklevel=2)
-    return outcome, findings, tuple(notes)
-
-
-def _pruned(problem: Problem, outcome: Outcome) -> tuple[Bools, float, str, tuple[str, ...]]:
-    """Prune the best DAG; return it over the given columns, its score, the pruner, and what there is to say."""
-    job, dag = problem.job, outcome.best.dags[0]
-    pruner = problem.request.choices.pruner(type(problem.score))
-    if pruner == "none":
-        return job.restored(dag), float(outcome.best.scores[0]), pruner, ()
-    required = problem.constraints.permuted(job.columns).required
-    data = job.table.rows_or_moments if pruner in BY_MOMENTS else job.table.values
-    try:
-        with finishing():
-            kept, _ = prune(pruner, data, dag, required=required, threshold=problem.settings.prune_threshold)
-            evaluator = problem.course.state.evaluator
-            local = evaluator.families(Families.from_dags(kept[None]))[None]
-            return job.restored(kept), float(evaluator.scores(kept[None], local)[0]), pruner, ()
-    except OutOfTimeError:
-        return job.restored(dag), float(outcome.best.scores[0]), "none", (NO_PRUNING,)
-
-
-def _noise_checks(
-    problem: Problem,
-    given: Bools,  # (d, d) over the given columns
-    is_whole: bool,  # nothing was pruned
-) -> tuple[Bools, tuple[CheckedEdge, ...], tuple[str, ...]]:
-    """Check the directions of the edges against the residuals.
-
-    Returns the graph, or the member of its class that agrees with the checks; the checks; and what there is to say.
-    Where causes may be hidden, nothing is checked.
-    """
-    if problem.request.choices.hidden:
-        return given, (), ()
-    table, columns, seed = problem.job.table.control_rows, problem.job.columns, problem.request.seed
-    dag, limits, score = given[np.ix_(columns, columns)], problem.constraints.permuted(columns), problem.score
-    may_turn = is_whole and score.score_equivalent and not problem.request.choices.rationed(problem.settings)
-    found: tuple[CheckedEdge, ...] = ()
-    doubts: dict[tuple[str, str], str] = {}
-    try:
-        with finishing():
-            if table.n_rows and dag.any():
-                tests, regression = TableTests(table, seed), score.regression
-                found = noise_checks(tests, dag, regression)
-                if may_turn:
-                    check = partial(noise_checks, tests, regression=regression)
-                    ties = partial(same_score, problem.course.state.evaluator, dag)
-                    dag, found = agreeing_member(dag, found, limits, check, ties)
-                smooth: Regression = "splines" if regression in (None, "linear") else regression
-                doubts = collider_doubts(tests, dag, smooth)
-            suspects = suspected(score, dag, seed, problem.job.table)
-    except OutOfTimeError:
-        return given, (), (NO_NOISE_CHECK,)
-    found = tuple(replace(one, doubt=doubts.get((one.cause, one.effect), "")) for one in found)
-    found = with_unfollowed(found, unfollowed(score, problem.job.table, dag))
-    suspects = Suspects(*map(problem.job.restored, suspects))
-    checks = with_doubts(found, suspects, problem.table.names)
-    return problem.job.restored(dag), checks, () if table.n_rows else (NO_ROWS,)
-
-
-def _experiments(
-    problem: Problem,
-    dag: Bools,  # (d, d) over the columns of the job
-) -> ExperimentRecord | None:
-    """Return what experiments change; whether mechanisms fit their rows is left out when the time is over."""
-    table = problem.job.table
-    record = experiment_record(problem.score, table, dag)
-    with suppress(OutOfTimeError), finishing():
-        return record and checked_mechanisms(record, problem.score, table, dag, problem.request.seed)
-    return record
-
-
 def versions() -> dict[str, str]:
     """Return the versions that decide the numbers of a result."""
     found = {"drbo": drbo.__version__, "python": platform.python_version(), "numpy": np.__version__}
@@ -340,15 +273,6 @@ def _torch_version() -> str:
 
 def _assumption(score: Score) -> str:
     return "rows with interventions" if score.targets is not None else score.assumption
-
-
-def _audited(table: Table, dag: Bools, is_class: bool, late: bool, independent: bool) -> Audit:
-    """Return what the table looks like, and what that means for the arrows of a graph."""
-    if late and (table.n_columns > MANY_COLUMNS or table.values.size > MANY_CELLS):
-        return Audit(findings=(Finding("time limit", NO_AUDIT, serious=False),))
-    found = audit(table, independent=independent)
-    settled = dag_to_cpdag(dag) if is_class else dag
-    return replace(found, findings=(*found.findings, *audit_arrows(table, dag, settled & ~settled.T)))
 
 
 def _worth(table: Table) -> float:

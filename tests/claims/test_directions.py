@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from drbo.claims.directions import NEITHER_FITS, edge_directions
-from drbo.claims.noise_check import noise_checks
-from drbo.claims.record import Margins
+from drbo.claims.noise_check import against_class, noise_checks
+from drbo.claims.record import ClaimRecord, Denial, Margins
 from drbo.claims.refits.confidence import Confidence
 from drbo.constraints import Constraints
 from drbo.data.statistics.table import Table
@@ -28,9 +28,14 @@ def _margins(value, exact=True):
     return Margins(np.where(COLLIDER, 50.0, np.nan), np.where(COLLIDER, value, np.nan), exact)
 
 
-def _directions(table, dag=COLLIDER, seed=0, constraints=None, **options):
+def _directions(table, dag=COLLIDER, seed=0, constraints=None, *, families=False, **options):
     checks = noise_checks(TableTests(table, seed), dag)
-    options = {"score_equivalent": True, "check_families": False, "checks": checks, **options}
+    options = {
+        "score_equivalent": True,
+        "checks": checks,
+        "denials": against_class(checks, families=families),
+        **options,
+    }
     constraints = constraints or Constraints.of(Knowledge(), table.names)
     return {(found.cause, found.effect): found for found in edge_directions(dag, constraints, **options)}
 
@@ -151,7 +156,7 @@ def test_families_of_nonlinear_scores_must_pass_their_check():
     dag = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
     known = {"margins": Margins(np.where(dag, 9.0, np.nan), np.where(dag, 60.0, np.nan), True), "evidence_scale": 2.0}
     assert _claims(_directions(table, dag, **known))["b", "c"] == ("supported", "class")
-    checked = _directions(table, dag, check_families=True, **known)
+    checked = _directions(table, dag, families=True, **known)
     assert checked["b", "c"].check.p_value_family < 0.05
     assert _claims(checked)["b", "c"] == ("assumed", "")
 
@@ -176,3 +181,27 @@ def test_what_cannot_be_checked_is_assumed_with_the_reason(rng):
 def test_the_same_seed_gives_the_same_claims(rng):
     table = Table.from_array(np.round(rng.normal(size=(4000, 4)), 1), list("abcd"))
     assert _directions(table, seed=7) == _directions(table, seed=7)
+
+
+@pytest.mark.parametrize("status", ["ran", "irrelevant", "skipped"])
+def test_what_could_deny_an_arrow_and_was_skipped_leaves_it_unsupported(linear, status):
+    known = {"margins": _margins(99.0), "evidence_scale": 2.0}
+    made = [ClaimRecord(name="hidden causes", status=status, why="too many columns", grounds=("class",))]
+    found = _directions(linear, made=made, **known)[EDGES[0]]
+    assert found.direction == ("assumed" if status == "skipped" else "supported")
+    assert ("left out (hidden causes: too many columns)" in found.sentence) == (status == "skipped")
+
+
+def test_a_denial_counts_against_its_grounds_alone(curved):
+    arrow = np.array([[0, 1], [0, 0]], dtype=bool)
+    told = {"cause": "dose", "effect": "effect", "claim": "colliders", "sentence": "No."}
+    kept = _directions(curved, arrow, denials=[Denial(**told, grounds=("class",))])["dose", "effect"]
+    assert (kept.direction, kept.ground) == ("supported", "noise-check")
+    lost = _directions(curved, arrow, denials=[Denial(**told, grounds=("noise-check", "class"))])["dose", "effect"]
+    assert (lost.direction, lost.sentence) == ("assumed", "No.")
+
+
+def test_what_was_stated_needs_no_claim(linear):
+    made = [ClaimRecord(name="audit", status="skipped", why="time ran out", grounds=("noise-check", "class"))]
+    constraints = Constraints.of(Knowledge(required=["a -> c"]), linear.names)
+    assert _directions(linear, constraints=constraints, made=made)["a", "c"].ground == "given"

@@ -1,5 +1,6 @@
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from drbo import DrBO
 from drbo.claims.directions import edge_directions
 from drbo.claims.experiments import (
+    Unfollowed,
     class_of,
     describe,
     experiment_record,
@@ -15,9 +17,8 @@ from drbo.claims.experiments import (
     shared_weights,
     shown_arrows,
     unfollowed,
-    with_unfollowed,
 )
-from drbo.claims.record import CheckedEdge, ExperimentRecord, Margins, Target
+from drbo.claims.record import ExperimentRecord, Margins, Target
 from drbo.constraints import Constraints
 from drbo.data.checks.experiments import Experiments, KnownTarget
 from drbo.data.statistics.table import Table
@@ -159,16 +160,16 @@ def test_an_effect_that_does_not_follow_speaks_against_the_arrow():
     table = twins()
     found = unfollowed(ExperimentBIC(table), table, arrow)
     assert found == {("one", "two"): "first"}
-    (edge,) = with_unfollowed([CheckedEdge(cause="one", effect="two")], found)
-    assert edge.doubt.startswith("Experiment 'first' changes 'one', but 'two' stays as it is")
+    context = SimpleNamespace(score=ExperimentBIC(table), table=table, answer=SimpleNamespace(dag=arrow))
+    (denial,) = Unfollowed().run(context).denied
+    assert denial.sentence.startswith("Experiment 'first' changes 'one', but 'two' stays as it is")
     shown = {("one", "two"): "Experiment 'second' changes 'two', and 'one' stays as it is."}
-    told = {"score_equivalent": True, "check_families": False, "experiments": shown, "known_class": arrow}
+    told = {"score_equivalent": True, "experiments": shown, "known_class": arrow}
     margins = Margins(np.full((2, 2), 99.0), np.full((2, 2), 99.0), exact=True)
-    for checks, direction in (((edge,), "assumed"), ((), "supported")):
+    for denials, direction in (((denial,), "assumed"), ((), "supported")):
         limits = Constraints.of(Knowledge(), ["one", "two"])
-        (one,) = edge_directions(arrow, limits, checks=checks, margins=margins, evidence_scale=2.0, **told)
+        (one,) = edge_directions(arrow, limits, denials=denials, margins=margins, evidence_scale=2.0, **told)
         assert one.direction == direction
-    assert "stays as it is" in edge.doubt
 
 
 def test_effects_that_follow_and_other_scores_raise_no_doubt():

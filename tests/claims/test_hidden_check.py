@@ -8,11 +8,10 @@ from drbo.claims.hidden_check import (
     POSSIBLE,
     UNCONFIRMED,
     Suspects,
+    doubts,
     one_factor_misfit,
     suspected,
-    with_doubts,
 )
-from drbo.claims.record import CheckedEdge
 from drbo.data.files.simulate import simulate
 from drbo.data.statistics.table import Table
 from drbo.graph.dag import descendants
@@ -72,15 +71,15 @@ def test_what_cannot_be_checked_is_silent(rng):
     assert not suspected(wide, np.eye(large, k=1, dtype=bool), 0).likely.any()
 
 
-def test_doubts_are_added_to_checks_in_the_order_of_the_columns():
-    checks = [CheckedEdge(cause="c", effect="a", doubt="before"), CheckedEdge(cause="b", effect="c")]
+def test_doubts_say_how_likely_a_hidden_cause_is():
     likely, possible, unconfirmed = np.zeros((3, 3, 3), dtype=bool)
-    likely[0, 1] = likely[2, 0] = possible[1, 0] = unconfirmed[2, 1] = True
-    found = with_doubts(checks, Suspects(likely, possible, unconfirmed), ["a", "b", "c"])
-    assert [(one.cause, one.effect, one.confounded) for one in found] == [
-        ("a", "b", True), ("b", "a", False), ("b", "c", False), ("c", "a", True), ("c", "b", False)
+    likely[0, 1] = likely[2, 0] = possible[1, 0] = unconfirmed[2, 1] = unconfirmed[2, 0] = True
+    found = doubts(Suspects(likely, possible, unconfirmed), ["a", "b", "c"])
+    assert [(one.cause, one.effect, one.likely) for one in found] == [
+        ("a", "b", True), ("b", "a", False), ("c", "a", True), ("c", "b", False)
     ]  # fmt: skip
-    assert [one.doubt for one in found] == [DOUBT, POSSIBLE, "", "before", UNCONFIRMED]
+    assert [one.sentence for one in found] == [DOUBT, POSSIBLE, DOUBT, UNCONFIRMED]
+    assert {one.grounds for one in found} == {("class",)}
 
 
 @pytest.mark.parametrize("kind", [BicNV, BicEV, BGe, SplineScore])
@@ -137,7 +136,7 @@ def test_no_arrow_beside_a_hidden_cause_is_supported(n):
 
 def test_class_arrows_there_are_assumed_and_the_summary_names_the_option():
     result = DrBO(score="bic-nv", random_state=0).fit(confounded_table()).result_
-    doubted = {(one.cause, one.effect) for one in result.claims.noise if one.confounded}
+    doubted = {(one.cause, one.effect) for one in result.claims.denials if one.likely}
     assert doubted
     for one in result.directions:
         if (one.cause, one.effect) in doubted:

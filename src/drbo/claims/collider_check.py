@@ -9,7 +9,9 @@ of the class arrows of ``bic-nv`` that were in doubt, 10 of 34 were right, of th
 import numpy as np
 
 from drbo.arrays import Bools
-from drbo.claims.noise_check import MAX_CAUSES, MAX_EDGES
+from drbo.claims.claim import Context, Ruling, denials
+from drbo.claims.noise_check import MAX_CAUSES, MAX_EDGES, too_many_edges
+from drbo.claims.record import Ground
 from drbo.deadline import current
 from drbo.graph.dag import topological_order
 from drbo.independence.rank_hsic import Independence
@@ -18,6 +20,27 @@ from drbo.threads import one_blas_thread
 
 #: Two causes are dependent below this p-value, which is corrected for the other causes of the effect.
 LEVEL = 0.01
+
+
+class ColliderCheck:
+    """The claim that causes of one effect are as independent as the equivalence class says."""
+
+    name, title = "colliders", "The test of causes that share an effect"
+    after: tuple[str, ...] = ()
+    denies: tuple[Ground, ...] = ("class",)
+
+    def relevant(self, context: Context) -> bool:
+        asked = context.inquiry
+        return not asked.hidden and bool(context.answer.dag.any()) and asked.control.n_rows > 0
+
+    def too_much(self, context: Context) -> str:
+        return too_many_edges(context)
+
+    def run(self, context: Context) -> Ruling:
+        regression = context.score.regression
+        smooth: Regression = "splines" if regression in (None, "linear") else regression
+        found = collider_doubts(context.inquiry.tests, context.answer.dag, smooth)
+        return Ruling(found, denials(self, found))
 
 
 def collider_doubts(tests: TableTests, dag: Bools, regression: Regression = "splines") -> dict[tuple[str, str], str]:

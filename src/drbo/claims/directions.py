@@ -4,16 +4,16 @@ A score prefers one direction of every edge. Whether the data tell that directio
 answered here from the equivalence class, the noise check, experiments and what the user stated.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import log
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools
-from drbo.claims.record import CheckedEdge, Margins, NoiseCheck
+from drbo.claims.record import CheckedEdge, ClaimRecord, Denial, Ground, Margins, NoiseCheck, by_edge
 from drbo.claims.refits.confidence import Confidence
 from drbo.claims.refits.resampling import KINDS
 from drbo.claims.why import mpdag
@@ -21,14 +21,11 @@ from drbo.constraints import Constraints
 from drbo.graph.dag import check_dag
 
 Direction = Literal["supported", "assumed", "open"]
-Ground = Literal["class", "noise-check", "experiment", "given", "tests", ""]
 
 #: A margin is decisive if the evidence for a direction is at least this many times that for the reverse (Jeffreys).
 DECISIVE_ODDS = 100.0
 #: Share of the resamples that must have the arrow, where there are resamples.
 RESAMPLED_SHARE = 0.8
-#: A family of a nonlinear score passes its residual check above this p-value.
-FAMILY_LEVEL = 0.05
 
 NEITHER_FITS = "Neither direction fits additive noise: a hidden cause or another kind of noise is likely."
 
@@ -66,41 +63,39 @@ def edge_directions(
     constraints: Constraints,
     *,
     score_equivalent: bool,
-    check_families: bool,
     checks: Iterable[CheckedEdge] = (),
+    denials: Iterable[Denial] = (),
+    made: Iterable[ClaimRecord] = (),
     margins: Margins | None = None,
     evidence_scale: float | None = None,
     confidence: Confidence | None = None,
     experiments: Mapping[tuple[str, str], str] | None = None,
     known_class: Bools | None = None,  # (d, d) the MPDAG, where it is known already
-    serial: bool = False,
 ) -> tuple[EdgeDirection, ...]:
     """Return what may be said about the direction of every edge of a graph.
 
     A direction is supported if, in this order, the user stated it, an experiment shows it, the noise check prefers it
-    (:class:`~drbo.claims.noise_check.NoiseChecks`), or the class compels it. Experiments and class count only if at
-    least 80% of the resamples have the arrow or, without resamples, the margin of the score over the best graph with
-    the reversed arrow is decisive (odds of 100). The class supports no arrow that the noise check contradicts, and no
-    arrow is supported if an experiment changes its cause and the effect does not follow.
+    (:class:`~drbo.claims.noise_check.NoiseChecks`), or the class compels it; and if no claim denies that ground, and no
+    claim that could deny it was skipped. Experiments and class count only if at least 80% of the resamples have the
+    arrow or, without resamples, the margin of the score over the best graph with the reversed arrow is decisive (odds
+    of 100).
 
     Parameters
     ----------
     constraints : the knowledge that the graph obeys, with the names of its columns.
     score_equivalent : the score ties all graphs of a Markov equivalence class.
-    check_families : a class arrow also needs a family that passes its residual check (p > 0.05). Set it for nonlinear
-        scores: their class arrows are often artefacts of a noise model that does not fit.
     checks : the noise checks of the edges, see :func:`drbo.claims.noise_check.noise_checks`.
+    denials : what claims say against directions; the first one of an edge is the reason that is given.
+    made : which claims were made, and which were skipped.
     margins, evidence_scale : of the score. Without them a margin is never decisive.
     confidence : shares of resamples of the rows, which then replace the margins.
     experiments : arrows (cause, effect) that hold in the class of the graph with its experiments, and why, in words.
-    serial : neighbouring rows depend on each other. What they share may be a hidden cause, so that neither the class
-        nor the noise check supports an arrow.
 
     Examples
     --------
     >>> from drbo.knowledge import Knowledge
     >>> stated = Constraints.of(Knowledge(required=["dose -> response"]), ["dose", "response"])
-    >>> found = edge_directions([[0, 1], [0, 0]], stated, score_equivalent=True, check_families=False)[0]
+    >>> found = edge_directions([[0, 1], [0, 0]], stated, score_equivalent=True)[0]
     >>> found.direction, found.ground
     ('supported', 'given')
     """
@@ -110,34 +105,66 @@ def edge_directions(
     if confidence is not None and confidence.kind not in KINDS:  # other seeds or imputations are no new rows
         confidence = None
     markov_class = mpdag(edges, constraints) if known_class is None else known_class
-    claims = _Claims(markov_class, constraints, score_equivalent, margins, evidence_scale, confidence, serial)
-    checked = {(one.cause, one.effect): one for one in checks}
+    grounds = _Grounds(markov_class, constraints, score_equivalent, margins, evidence_scale, confidence)
+    checked, denied = {(one.cause, one.effect): one for one in checks}, by_edge(denials)
+    skipped = [one for one in made if one.status == "skipped"]
     found = []
     for i, j in np.argwhere(edges).tolist():
-        one = checked.get((names[i], names[j]), CheckedEdge(cause=names[i], effect=names[j]))
-        passes = not check_families or (one.check is not None and one.check.p_value_family > FAMILY_LEVEL)
-        passes = passes and not one.doubt
-        why = "" if one.unfollowed else shown.get((names[i], names[j]), "")
-        check = None if one.unfollowed else one.check
-        found.append(_direction(one, *claims.claim(i, j, check, passes=passes, shown=bool(why)), why))
+        edge = names[i], names[j]
+        one = checked.get(edge, CheckedEdge(cause=edge[0], effect=edge[1]))
+        against = _Against([*denied.get(edge, ()), *map(_left_out(edge), skipped)])
+        found.append(_direction(one, grounds.claim(i, j, one.check, against, shown.get(edge, ""))))
     return tuple(found)
 
 
-def _direction(one: CheckedEdge, direction: Direction, ground: Ground, reason: str, shown: str) -> EdgeDirection:
-    check = one.check
+def _left_out(edge: tuple[str, str]) -> Callable[[ClaimRecord], Denial]:
+    """Return what denies an arrow where a claim was skipped."""
+
+    def denial(claim: ClaimRecord) -> Denial:
+        words = f"This direction is not confirmed, because a check was left out ({claim.name}: {claim.why})."
+        return Denial(cause=edge[0], effect=edge[1], claim=claim.name, grounds=claim.grounds, sentence=words)
+
+    return denial
+
+
+class _Against:
+    """What speaks against the direction of one edge."""
+
+    def __init__(self, denials: list[Denial]) -> None:
+        self._denials = denials
+
+    def denies(self, ground: Ground) -> bool:
+        return any(ground in one.grounds for one in self._denials)
+
+    def first(self, *grounds: Ground) -> Denial | None:
+        """Return the first denial of any of these grounds."""
+        return next((one for one in self._denials if set(grounds) & set(one.grounds)), None)
+
+
+class _Claimed(NamedTuple):
+    """Direction and ground of an edge, and the reason: a word that :func:`_sentence` explains, or a sentence."""
+
+    direction: Direction
+    ground: Ground
+    reason: str
+    sentence: str = ""
+
+
+def _direction(one: CheckedEdge, claimed: _Claimed) -> EdgeDirection:
+    check, direction = one.check, claimed.direction
     return EdgeDirection(
         one.cause,
         one.effect,
         direction,
-        ground,
+        claimed.ground,
         check is not None and check.verdict == "reverse",
-        shown if reason == "experiment" else _sentence(reason, one),
+        _sentence(claimed, one),
         None if check is None or direction == "open" else check.probability,
         check,
     )
 
 
-class _Claims:
+class _Grounds:
     """What the class, the score and the knowledge say about the edges of a graph."""
 
     def __init__(
@@ -148,7 +175,6 @@ class _Claims:
         margins: Margins | None,
         evidence_scale: float | None,
         confidence: Confidence | None,
-        serial: bool,
     ) -> None:
         self._constraints = constraints
         self._class = markov_class
@@ -156,31 +182,31 @@ class _Claims:
         self._margins = margins
         self._least = None if evidence_scale is None else log(DECISIVE_ODDS) * evidence_scale
         self._confidence = confidence
-        self._serial = serial
 
-    def claim(
-        self, i: int, j: int, check: NoiseCheck | None, *, passes: bool, shown: bool
-    ) -> tuple[Direction, Ground, str]:
-        """Return direction and ground of an edge, and the reason in a word that :func:`_sentence` explains."""
+    def claim(self, i: int, j: int, check: NoiseCheck | None, against: _Against, shown: str) -> _Claimed:
+        """Return direction and ground of an edge, and the reason."""
         verdict = None if check is None else check.verdict
         if self._constraints.required[i, j] or not self._constraints.allowed[j, i]:
-            return "supported", "given", "given"
-        if shown and self._is_decisive(i, j):
-            return "supported", "experiment", "experiment"
+            return _Claimed("supported", "given", "given")
+        if shown and self._is_decisive(i, j) and not against.denies("experiment"):
+            return _Claimed("supported", "experiment", "experiment", shown)
+        if verdict == "forward" and not against.denies("noise-check"):
+            return _Claimed("supported", "noise-check", "noise-check")
         compelled = not self._class[j, i]
-        if self._serial and (compelled or verdict == "forward"):
-            return "assumed", "", "serial"
+        if compelled and not against.denies("class") and self._is_decisive(i, j):
+            return _Claimed("supported", "class", "class")
+        denial = against.first("class") if compelled else None
         if verdict == "forward":
-            return "supported", "noise-check", "noise-check"
-        if compelled and passes and verdict != "reverse" and self._is_decisive(i, j):
-            return "supported", "class", "class"
+            denial = against.first("noise-check") or denial
+        if denial is not None and "noise-check" in denial.grounds:  # the noise check does not count either
+            return _Claimed("assumed", "", "denied", denial.sentence)
         if not compelled and (self._score_equivalent or self._is_tied(i, j)):
-            return "open", "", "open"
+            return _Claimed("open", "", "open")
+        if denial is not None:
+            return _Claimed("assumed", "", "doubt", denial.sentence)
         if verdict in ("reverse", "neither"):
-            return "assumed", "", "noise"
-        if compelled:
-            return "assumed", "", "weak class" if passes else "family"
-        return "assumed", "", "score"
+            return _Claimed("assumed", "", "score")
+        return _Claimed("assumed", "", "weak class" if compelled else "score")
 
     def _is_tied(self, i: int, j: int) -> bool:
         return self._margins is not None and bool(self._margins.reversed[i, j] == 0)
@@ -197,9 +223,9 @@ class _Claims:
         return bool(margin >= self._least)
 
 
-def _sentence(reason: str, one: CheckedEdge) -> str:
+def _sentence(claimed: _Claimed, one: CheckedEdge) -> str:
     """Return the reason of a claim in words, and what the noise check adds to it."""
-    cause, effect, check = one.cause, one.effect, one.check
+    cause, effect, check, reason = one.cause, one.effect, one.check, claimed.reason
     verdict = None if check is None else check.verdict
     scaled = check is not None and check.noise == "location-scale"
     but = " once their spread may change with the causes" if scaled else ""
@@ -212,18 +238,17 @@ def _sentence(reason: str, one: CheckedEdge) -> str:
         "undecided": "The residuals do not tell the two directions apart.",
         None: one.untested,
     }
-    words = {
-        "given": "This direction follows from what was stated.",
-        "noise-check": f"The residuals of '{effect}' are independent of '{cause}'{but}; in reverse they are not.",
-        "class": "Every graph of the equivalence class has this direction, and the data are decisive about it.",
-        "open": "Both directions score the same.",
-        "noise": one.doubt or "The score prefers this direction.",
-        "weak class": "The class has this direction, but neither a margin nor resamples confirm it.",
-        "family": one.doubt or f"The class has this direction, but '{effect}' did not pass its residual check.",
-        "score": "The score prefers this direction.",
-        "serial": "The score prefers this direction, but neighbouring rows depend on each other, and what they share "
-        "may be a hidden cause.",
-    }[reason]
-    if reason in ("noise-check", "class", "serial") or (reason == "given" and verdict != "reverse"):
+    words = (
+        claimed.sentence
+        or {
+            "given": "This direction follows from what was stated.",
+            "noise-check": f"The residuals of '{effect}' are independent of '{cause}'{but}; in reverse they are not.",
+            "class": "Every graph of the equivalence class has this direction, and the data are decisive about it.",
+            "open": "Both directions score the same.",
+            "weak class": "The class has this direction, but neither a margin nor resamples confirm it.",
+            "score": "The score prefers this direction.",
+        }[reason]
+    )
+    if reason in ("experiment", "noise-check", "class", "denied") or (reason == "given" and verdict != "reverse"):
         return words
     return f"{words} {noise.get(verdict, '')}".strip()

@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from drbo.arrays import Bools
+from drbo.claims.claim import Context, Ruling
 from drbo.claims.noise_check import MAX_CAUSES
-from drbo.claims.record import ExperimentRecord, Misfit
+from drbo.claims.record import ExperimentRecord, Ground, Misfit
 from drbo.data.statistics.table import Table
 from drbo.deadline import current
 from drbo.independence.residual_tests import MIN_ROWS, Regression, ResidualTests, Sample
@@ -27,6 +28,25 @@ MOST_ROWS = 500
 MOST_PRODUCTS = 2**25
 #: Targets or columns that are named.
 SHOWN = 5
+
+
+class Mechanisms:
+    """The claim about the form of mechanisms: which targets may be bends, and what does not fit."""
+
+    name, title = "mechanisms", "The test of mechanisms"
+    after: tuple[str, ...] = ()
+    denies: tuple[Ground, ...] = ()
+
+    def relevant(self, context: Context) -> bool:
+        return context.answer.experiments is not None
+
+    def too_much(self, context: Context) -> str:
+        return ""
+
+    def run(self, context: Context) -> Ruling:
+        answer, seed = context.answer, context.inquiry.seed
+        assert answer.experiments is not None
+        return Ruling(checked_mechanisms(answer.experiments, context.score, context.table, answer.dag, seed))
 
 
 def checked_mechanisms(

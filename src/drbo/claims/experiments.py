@@ -4,8 +4,7 @@ A graph and its targets are one graph with a root for every experiment that poin
 experiment tells apart have the same class of that larger graph (Yang et al. 2018; Squires, Wang & Uhler 2020).
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,8 @@ import numpy as np
 from drbo.arrays import Bools, Floats
 from drbo.choice.auto import experiment_score
 from drbo.claims.answer.prune import linear_weights
-from drbo.claims.record import CheckedEdge, ExperimentRecord, Target
+from drbo.claims.claim import Context, Ruling, denials
+from drbo.claims.record import ExperimentRecord, Ground, Target
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
 from drbo.data.statistics.table import Table
@@ -186,14 +186,23 @@ def unfollowed(
     return {arrow: label for arrow, label in found.items() if arrow not in followed}
 
 
-def with_unfollowed(checks: Iterable[CheckedEdge], found: Mapping[tuple[str, str], str]) -> tuple[CheckedEdge, ...]:
-    """Return checks of edges that say which of them experiments speak against."""
-    return tuple(
-        replace(one, unfollowed=label, doubt=UNFOLLOWED.format(label, one.cause, one.effect))
-        if (label := found.get((one.cause, one.effect)))
-        else one
-        for one in checks
-    )
+class Unfollowed:
+    """The claim that effects follow where experiments change their causes."""
+
+    name, title = "experiments", "The test of effects under experiments"
+    after: tuple[str, ...] = ()
+    denies: tuple[Ground, ...] = ("experiment", "noise-check", "class")
+
+    def relevant(self, context: Context) -> bool:
+        return not context.inquiry.hidden and context.answer.experiments is not None
+
+    def too_much(self, context: Context) -> str:
+        return ""
+
+    def run(self, context: Context) -> Ruling:
+        found = unfollowed(context.score, context.table, context.answer.dag)
+        words = {edge: UNFOLLOWED.format(label, *edge) for edge, label in found.items()}
+        return Ruling(found, denials(self, words))
 
 
 @dataclass(frozen=True)

@@ -17,16 +17,16 @@ levels of the tests instead of one 34 and 1 (241 of 262), a loss of a whole pric
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import combinations, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from drbo.arrays import Bools, Floats
 from drbo.claims.ancestral import ancestral_graph
+from drbo.claims.claim import Context, Ruling
 from drbo.claims.noise_check import MAX_EDGES
-from drbo.claims.record import CheckedEdge
+from drbo.claims.record import Denial, Ground
 from drbo.constraints import Constraints
 from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError
@@ -109,23 +109,41 @@ def _unconfirmed(score: Score, dag: Bools, table: Table | None) -> Bools:
     return np.asarray(class_arrows & ((marks != ARROW) | (marks.T == ARROW) | share))
 
 
-def with_doubts(checks: Iterable[CheckedEdge], suspects: Suspects, names: Sequence[str]) -> tuple[CheckedEdge, ...]:
-    """Return the checks of edges, with a doubt where there may be a hidden cause, in the order of the columns.
+class HiddenCauses:
+    """The claim that no hidden cause is likely at an arrow of the class."""
+
+    name, title = "hidden causes", "The search for hidden causes"
+    after: tuple[str, ...] = ()
+    denies: tuple[Ground, ...] = ("class",)
+
+    def relevant(self, context: Context) -> bool:
+        return not context.inquiry.hidden and bool(context.answer.dag.any())
+
+    def too_much(self, context: Context) -> str:
+        return ""
+
+    def run(self, context: Context) -> Ruling:
+        inquiry, names = context.inquiry, context.table.names
+        suspects = suspected(inquiry.score, context.answer.dag, inquiry.seed, inquiry.table)
+        return Ruling(suspects, doubts(suspects, names))
+
+
+def doubts(suspects: Suspects, names: Sequence[str]) -> tuple[Denial, ...]:
+    """Return what speaks against the arrows at which there may be a hidden cause.
 
     Examples
     --------
     >>> edge = np.array([[False, True], [False, False]])
-    >>> with_doubts([], Suspects(edge, ~edge & False, ~edge & False), ["a", "b"])[0].confounded
+    >>> doubts(Suspects(edge, ~edge & False, ~edge & False), ["a", "b"])[0].likely
     True
     """
-    place = {name: k for k, name in enumerate(names)}
-    found = {(one.cause, one.effect): one for one in checks}
+    found: dict[tuple[int, int], Denial] = {}
     for words, marked in zip((DOUBT, POSSIBLE, UNCONFIRMED), suspects, strict=True):
         for i, j in np.argwhere(marked).tolist():
-            edge = names[i], names[j]
-            one = found.get(edge, CheckedEdge(cause=edge[0], effect=edge[1]))
-            found[edge] = replace(one, doubt=one.doubt or words, confounded=bool(suspects.likely[i, j]))
-    return tuple(found[edge] for edge in sorted(found, key=lambda edge: (place[edge[0]], place[edge[1]])))
+            told: dict[str, Any] = {"cause": names[i], "effect": names[j], "claim": HiddenCauses.name}
+            likely = bool(suspects.likely[i, j])
+            found.setdefault((i, j), Denial(**told, grounds=HiddenCauses.denies, sentence=words, likely=likely))
+    return tuple(found[edge] for edge in sorted(found))
 
 
 def _cliques(linked: Bools) -> Iterable[list[int]]:

@@ -7,13 +7,15 @@ Linear relations with Gaussian noise fit in both directions, so nothing is claim
 The module is long because the rules for graphs of linear scores stand beside those from which they differ.
 """
 
+from collections.abc import Iterable
 from math import exp, log10, tanh
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from drbo.arrays import Bools
-from drbo.claims.record import CheckedEdge, NoiseCheck, Verdict
+from drbo.claims.claim import Context, Ruling
+from drbo.claims.record import CheckedEdge, Denial, Ground, NoiseCheck, Verdict
 from drbo.deadline import current
 from drbo.independence.rank_hsic import Independence
 from drbo.independence.residual_tests import MIN_DISTINCT, MIN_ROWS, Regression, TableTests
@@ -37,6 +39,8 @@ NOISE_LEVEL = 0.01
 MAX_CAUSES = 8
 #: Graphs with more edges are not checked, which would take longer than the search for them.
 MAX_EDGES = 1_000
+#: A family of a nonlinear score passes its residual check above this p-value.
+FAMILY_LEVEL = 0.05
 #: Probabilities below this are not shown.
 SHOWN_PROBABILITY = 0.7
 #: Smallest p-value that is distinguished from 0.
@@ -261,6 +265,51 @@ class LinearGraphChecks(NoiseChecks):
         return "undecided" if verdict in ("forward", "reverse") and not curved else verdict, found
 
 
+def too_many_edges(context: Context) -> str:
+    """Return why the residuals of a graph are not tested; empty: they are."""
+    return f"the graph has more than {MAX_EDGES:,} edges" if context.answer.dag.sum() > MAX_EDGES else ""
+
+
+class NoiseClaim:
+    """The claim that residuals tell the direction of an arrow, or at least do not speak against it."""
+
+    name, title = "noise check", "The noise check"
+    after: tuple[str, ...] = ()
+    denies: tuple[Ground, ...] = ("class",)
+
+    def relevant(self, context: Context) -> bool:
+        asked = context.inquiry
+        return not asked.hidden and bool(context.answer.dag.any()) and asked.control.n_rows > 0
+
+    def too_much(self, context: Context) -> str:
+        return too_many_edges(context)
+
+    def run(self, context: Context) -> Ruling:
+        regression, checks = context.score.regression, context.answer.checks
+        if checks is None:
+            checks = noise_checks(context.inquiry.tests, context.answer.dag, regression)
+        return Ruling(checks, against_class(checks, families=regression is not None))
+
+
+def against_class(checks: Iterable[CheckedEdge], *, families: bool) -> tuple[Denial, ...]:
+    """Return what noise checks say against arrows of the class: the reverse fits, or a family does not.
+
+    ``families``: an arrow also needs a family that passes its residual check (p > 0.05). Nonlinear scores need that:
+    their class arrows are often artefacts of a noise model that does not fit.
+    """
+    found = []
+    for one in checks:
+        told: dict[str, Any] = {"cause": one.cause, "effect": one.effect, "grounds": NoiseClaim.denies}
+        verdict = None if one.check is None else one.check.verdict
+        fails = families and (one.check is None or one.check.p_value_family <= FAMILY_LEVEL)
+        if verdict == "reverse" or (fails and verdict == "neither"):
+            found.append(Denial(**told, claim=NoiseClaim.name, sentence="The score prefers this direction."))
+        elif fails:
+            words = f"The class has this direction, but '{one.effect}' did not pass its residual check."
+            found.append(Denial(**told, claim=NoiseClaim.name, sentence=words))
+    return tuple(found)
+
+
 def noise_checks(
     tests: TableTests,
     dag: Bools,
@@ -284,9 +333,6 @@ def noise_checks(
     'forward'
     """
     edges, names = np.argwhere(dag).tolist(), tests.names
-    if len(edges) > MAX_EDGES:
-        why = f"The noise check is left out for graphs with more than {MAX_EDGES:,} edges."
-        return tuple(CheckedEdge(cause=names[i], effect=names[j], untested=why) for i, j in edges)
     found, deadline = [], current()
     if not edges:
         return ()

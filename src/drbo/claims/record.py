@@ -1,8 +1,8 @@
 """The records of the claims about a graph that a result stores: proof, margins, noise checks, posterior."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,11 @@ MarkMatrix = Annotated[npt.NDArray[np.int8], Stored("dd", "|i1")]
 #: ``forward``: this direction fits and the reverse does not. ``reverse``: the other way round. ``neither`` fits.
 #: ``undecided``: both fit, or the tests are not clear enough.
 Verdict = Literal["forward", "reverse", "neither", "undecided"]
+#: What supports the direction of an edge: what the user stated, an experiment, residuals that tell cause from effect,
+#: all graphs of the equivalence class, or tests that allow hidden causes. Empty: nothing.
+Ground = Literal["given", "experiment", "noise-check", "class", "tests", ""]
+#: ``ran``: the claim was made. ``irrelevant``: it has nothing to say about such a table. ``skipped``: it was left out.
+Status = Literal["ran", "irrelevant", "skipped"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,9 +124,45 @@ class CheckedEdge:
     effect: str
     check: NoiseCheck | None = None
     untested: str = ""  # why the check does not apply, in words
-    doubt: str = ""  # what speaks against the direction that the equivalence class has, in words
-    confounded: bool = False  # a hidden cause is likely here: :mod:`drbo.claims.hidden_check`
-    unfollowed: str = ""  # an experiment that changes the cause and leaves the effect as it is
+
+
+@dataclass(frozen=True, kw_only=True)
+class Denial:
+    """What speaks against the direction of one edge."""
+
+    cause: str  # as the edge is drawn
+    effect: str
+    claim: str  # that denies it
+    grounds: tuple[Ground, ...]  # that do not support it then
+    sentence: str  # why, in words
+    likely: bool = False  # a hidden cause is likely here: :mod:`drbo.claims.hidden_check`
+
+
+def by_edge(found: Iterable[Denial]) -> dict[tuple[str, str], list[Denial]]:
+    """Return denials by the arrow that they deny."""
+    edges: dict[tuple[str, str], list[Denial]] = {}
+    for one in found:
+        edges.setdefault((one.cause, one.effect), []).append(one)
+    return edges
+
+
+EdgeRecord = TypeVar("EdgeRecord", CheckedEdge, Denial)
+
+
+def in_order(found: Iterable[EdgeRecord], names: Sequence[str]) -> tuple[EdgeRecord, ...]:
+    """Return records of edges in the order of the columns; those of one edge stay as they are."""
+    place = {name: k for k, name in enumerate(names)}
+    return tuple(sorted(found, key=lambda one: (place[one.cause], place[one.effect])))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimRecord:
+    """Whether a claim was made about the answer."""
+
+    name: str
+    status: Status
+    why: str = ""  # it was skipped, in words
+    grounds: tuple[Ground, ...] = ()  # that it could have denied: they support no arrow where it was skipped
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -223,6 +264,8 @@ class Claims:
     posterior: Matrix | None = None  # (d, d) probability of each edge, where the score is a log evidence
     prior: str = ""  # of the posterior, in words
     noise: tuple[CheckedEdge, ...] = ()  # the noise check of each edge after pruning
+    denials: tuple[Denial, ...] = ()  # what speaks against the directions of edges after pruning
+    made: tuple[ClaimRecord, ...] = ()  # which claims were made
     experiments: ExperimentRecord | None = None  # where the rows come from several
 
     def check_names(self, names: Sequence[str]) -> None:
@@ -230,6 +273,7 @@ class Claims:
         named = {
             "classes": {name for other in self.classes for edge in other.edges for name in edge},
             "noise": {name for one in self.noise for name in (one.cause, one.effect)},
+            "denials": {name for one in self.denials for name in (one.cause, one.effect)},
         }
         for part, found in named.items():
             if strange := found - set(names):

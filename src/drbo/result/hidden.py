@@ -10,8 +10,8 @@ import numpy as np
 
 from drbo.arrays import Bools
 from drbo.claims.ancestral import known_causes
-from drbo.claims.directions import Direction, EdgeDirection, Ground
-from drbo.claims.record import AncestralRecord, Claims
+from drbo.claims.directions import Direction, EdgeDirection
+from drbo.claims.record import AncestralRecord, Claims, Ground
 from drbo.errors import DataError, ResultError
 from drbo.graph.dag import topological_order
 from drbo.graph.mag import ARROW, CIRCLE, NO_EDGE, TAIL, Mag, Marks

@@ -12,6 +12,7 @@ from drbo.arrays import Bools
 from drbo.claims.record import CheckedEdge, NoiseCheck
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
+from drbo.deadline import current
 from drbo.graph.dag import meek_closure, topological_order
 from drbo.search.evaluation.evaluator import Evaluator
 
@@ -56,6 +57,8 @@ def agreeing_member(
     place = {name: k for k, name in enumerate(constraints.names)}
     for _ in range(ROUNDS):
         told = list(_told(graph, checks, place))
+        if not told:
+            break
         member = _member(graph, dag, told)
         if (member == dag).all() or constraints.violations(member) or not ties(member):
             break
@@ -94,6 +97,7 @@ def _member(graph: Bools, dag: Bools, told: list[tuple[int, int]]) -> Bools:
     rest = sorted(np.argwhere(dag).tolist(), key=lambda edge: (rank[edge[0]], rank[edge[1]]))
     for i, j in (*told, *rest):
         if graph[i, j] and graph[j, i]:
+            current().check()
             graph = graph.copy()
             graph[j, i] = False
             graph = meek_closure(graph)

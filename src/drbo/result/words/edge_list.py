@@ -27,14 +27,14 @@ def directions(result: "Result", constraints: Constraints, mpdag: Bools) -> tupl
         result.dag,
         constraints,
         score_equivalent=result.score_equivalent,
-        check_families=result.scoring.regression is not None,
         checks=result.claims.noise,
+        denials=result.claims.denials,
+        made=result.claims.made,
         margins=result.margins,
         evidence_scale=result.scoring.evidence_scale,
         confidence=result.confidence,
         known_class=mpdag,
         experiments=shown_arrows(result.dag, result.names, mpdag, result.claims.experiments),
-        serial=result.table.audit.is_serial,
     )
 
 

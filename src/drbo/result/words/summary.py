@@ -208,7 +208,7 @@ def _assumption_lines(result: "Result") -> list[str]:
 
 def hidden_words(result: "Result") -> str:
     """Return where a hidden cause is likely, and what to try; empty where nothing speaks for one."""
-    found = [f"{one.cause} -> {one.effect}" for one in result.claims.noise if one.confounded]
+    found = [f"{one.cause} -> {one.effect}" for one in result.claims.denials if one.likely]
     if not found:
         return ""
     more = f" and {len(found) - SHOWN_SUSPECTS} more edges" if len(found) > SHOWN_SUSPECTS else ""

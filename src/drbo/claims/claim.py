@@ -1,0 +1,111 @@
+"""What a claim is: something said about an answer, which may deny the directions of its arrows.
+
+Claims read the answer and change nothing. :mod:`drbo.claims.runner` runs them, and :mod:`drbo.claims.registry` lists
+them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from drbo.claims.record import Denial, Ground
+from drbo.constraints import Constraints
+from drbo.data.statistics.table import Table
+from drbo.independence.residual_tests import TableTests
+from drbo.scores.base import Score
+from drbo.search.evaluation.evaluator import Evaluator
+from drbo.settings import Settings
+
+if TYPE_CHECKING:
+    from drbo.claims.answer.stages import Answer
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Inquiry:
+    """A search that is over, and what was asked of it; columns are in canonical order."""
+
+    table: Table
+    given: Table  # the same table with its rows and columns as they were given
+    score: Score
+    evaluator: Evaluator
+    constraints: Constraints  # the knowledge
+    limits: Constraints  # the knowledge, and the parents that were screened out
+    settings: Settings
+    seed: int
+    pruner: str = "none"
+    rationed: bool = False  # evaluations are to be spent sparingly
+    hidden: bool = False  # allow hidden causes
+    independent: bool = False  # the user said that rows do not depend on each other
+    stop: Callable[[], bool] = lambda: False  # asked while a proof is made; True ends it
+
+    @cached_property
+    def control(self) -> Table:
+        """The rows in which no experiment changed anything; none where only sums of rows are known."""
+        return self.table.control_rows
+
+    @cached_property
+    def tests(self) -> TableTests:
+        """Tests of the residuals of these rows."""
+        return TableTests(self.control, self.seed)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Context:
+    """What a claim is made from."""
+
+    inquiry: Inquiry
+    answer: "Answer"
+    done: dict[str, Any] = field(default_factory=dict)  # the records of the claims that were made before, by name
+
+    @property
+    def table(self) -> Table:
+        return self.inquiry.table
+
+    @property
+    def score(self) -> Score:
+        return self.inquiry.score
+
+
+class Ruling(NamedTuple):
+    """What a claim found."""
+
+    record: Any = None
+    denied: tuple[Denial, ...] = ()
+
+
+class Claim(Protocol):
+    """Something said about an answer, by a rule that every table passes through.
+
+    Attributes
+    ----------
+    name : of the claim, which denials carry.
+    title : what it does, in words that can begin a sentence.
+    after : names of the claims that it builds on.
+    denies : the grounds of support that it may deny. Where the claim applies and is skipped, they support nothing.
+    """
+
+    name: str
+    title: str
+    after: tuple[str, ...]
+    denies: tuple[Ground, ...]
+
+    def relevant(self, context: Context) -> bool:
+        """Tell whether the claim has anything to say about such a table and score."""
+        ...
+
+    def too_much(self, context: Context) -> str:
+        """Return why the claim would take too long, by counts and never by a clock; empty: it would not."""
+        ...
+
+    def run(self, context: Context) -> Ruling:
+        """Make the claim; raises an OutOfTimeError if the run has to end before that."""
+        ...
+
+
+def denials(claim: Claim, sentences: Mapping[tuple[str, str], str]) -> tuple[Denial, ...]:
+    """Return what a claim denies, from a sentence for each arrow (cause, effect)."""
+    return tuple(
+        Denial(cause=cause, effect=effect, claim=claim.name, grounds=claim.denies, sentence=sentence)
+        for (cause, effect), sentence in sentences.items()
+    )

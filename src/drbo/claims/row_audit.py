@@ -1,0 +1,51 @@
+"""The audit of a table as a claim: rows that depend on each other leave no direction supported.
+
+What neighbouring rows share may be a hidden cause, so that neither the class nor the noise check supports an arrow.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from drbo.claims.claim import Context, Ruling, denials
+from drbo.claims.record import Ground
+from drbo.data.checks.audit import audit, audit_arrows
+from drbo.deadline import current
+from drbo.graph.dag import dag_to_cpdag
+
+#: Cells, and pairs of columns, that are looked at in a second at least.
+CELLS, PAIRS = 4e6, 8e4
+#: What is said about the arrows of a table whose rows depend on each other.
+SERIAL = (
+    "The score prefers this direction, but neighbouring rows depend on each other, and what they share may be a hidden "
+    "cause."
+)
+
+
+class RowAudit:
+    """What the rows and columns look like, and whether rows are independent."""
+
+    name, title = "audit", "The audit of the table"
+    after: tuple[str, ...] = ()
+    denies: tuple[Ground, ...] = ("noise-check", "class")
+
+    def relevant(self, context: Context) -> bool:
+        return True
+
+    def too_much(self, context: Context) -> str:
+        return ""
+
+    def run(self, context: Context) -> Ruling:
+        asked, answer = context.inquiry, context.answer
+        table = asked.given.control_rows
+        current().check(max(table.values.size / CELLS, table.n_columns**2 / PAIRS))
+        place = {name: k for k, name in enumerate(asked.table.names)}
+        columns = [place[name] for name in table.names]
+        dag = answer.dag[np.ix_(columns, columns)]
+        settled = dag_to_cpdag(dag) if context.score.score_equivalent else dag
+        found = audit(table, independent=asked.independent)
+        found = replace(found, findings=(*found.findings, *audit_arrows(table, dag, settled & ~settled.T)))
+        if not found.is_serial or asked.hidden:
+            return Ruling(found)
+        arrows = ((table.names[i], table.names[j]) for i, j in np.argwhere(dag).tolist())
+        return Ruling(found, denials(self, dict.fromkeys(arrows, SERIAL)))

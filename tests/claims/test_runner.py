@@ -1,0 +1,74 @@
+"""The runner: every claim is made, does not apply, or is skipped with a reason."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import pytest
+
+from drbo.claims.claim import Ruling, denials
+from drbo.claims.runner import NO_TIME, run_claims
+from drbo.deadline import Deadline, OutOfTimeError
+
+
+@dataclass
+class Fake:
+    name: str
+    after: tuple = ()
+    applies: bool = True
+    large: str = ""
+    fails: bool = False
+    denies: tuple = ("class",)
+    title: str = "A test"
+    runs: int = 0
+
+    def relevant(self, context):
+        return self.applies
+
+    def too_much(self, context):
+        return self.large
+
+    def run(self, context):
+        self.runs += 1
+        if self.fails:
+            raise OutOfTimeError
+        return Ruling(f"{self.name} after {sorted(context.done)}", denials(self, {("a", "b"): "No."}))
+
+
+def _run(*claims):
+    return run_claims(claims, SimpleNamespace(done={}))
+
+
+def _status(rulings):
+    return {one.name: (one.status, one.why) for one in rulings.made}
+
+
+def test_claims_see_the_records_of_those_before_them():
+    found = _run(Fake("first"), Fake("second", after=("first",)))
+    assert found.records == {"first": "first after []", "second": "second after ['first']"}
+    assert [one.claim for one in found.denials] == ["first", "second"]
+    assert _status(found) == {"first": ("ran", ""), "second": ("ran", "")}
+
+
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        ({"applies": False}, ("irrelevant", "")),
+        ({"large": "too many edges"}, ("skipped", "too many edges")),
+        ({"fails": True}, ("skipped", NO_TIME)),
+    ],
+)
+def test_a_claim_that_is_not_made_says_why_and_ends_those_that_build_on_it(options, status):
+    after = Fake("second", after=("first",))
+    found = _run(Fake("first", **options), after, Fake("third"))
+    assert _status(found) == {"first": status, "second": status, "third": ("ran", "")}
+    assert after.runs == 0
+    assert set(found.records) == {"third"}
+    assert found.skipped("first") == status[1]
+    assert found.made[0].grounds == ("class",)
+
+
+def test_nothing_is_made_after_the_deadline():
+    claim = Fake("first")
+    with Deadline(0.0):
+        found = _run(claim)
+    assert (claim.runs, _status(found)) == (0, {"first": ("skipped", NO_TIME)})
