@@ -6,7 +6,7 @@ COVERAGE_FLOOR = 98
 # environment says otherwise: dozens of processes import the package.
 RUN_TESTS = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: audit axe demo lock pictures sbom soak test test-cpus test-faults test-handover test-hidden test-install test-light test-lower test-release test-sanitize test-slow docs lint type wheel bench bench-quick clean
+.PHONY: audit axe demo lock golden pictures sbom soak test test-cpus test-faults test-handover test-hidden test-install test-light test-lower test-release test-sanitize test-slow docs lint type wheel bench bench-quick clean
 
 # Every file is checked against its hash, but that of torch (.ci/lock says why). The lock is for Python 3.11 on Linux;
 # elsewhere: make LOCKED= ...
@@ -201,6 +201,10 @@ BENCH_PYTHON = $(BIN)/python
 bench: .venv/ready  ## every cell of every experiment, then the pages
 	OMP_NUM_THREADS=1 $(BENCH_PYTHON) -m benchmarks experiments --workers $(shell nproc)
 	$(BIN)/python -m benchmarks report
+
+BASE = HEAD
+golden: .venv/ready  ## does any small run differ from that of another commit? make golden BASE=main
+	$(BIN)/python -m benchmarks golden --base $(BASE)
 
 clean:
 	rm -rf .venv .venv-demo .venv-handover .venv-light drbo-demo src/drbo/_core.*.so

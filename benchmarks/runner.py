@@ -6,6 +6,7 @@
     python -m benchmarks judge --seeds 0-49     # a study: measures one question anew
     python -m benchmarks studies --quick        # every study
     python -m benchmarks report                 # writes the pages and figures of the docs from the committed rows
+    python -m benchmarks golden --base HEAD     # what users see of many small runs, before a change and after it
 
 Rows go to benchmarks/rows, those of ``--quick`` to build/bench-quick, and those of experiments to the folder run there.
 Every row names machine and versions.
@@ -35,6 +36,10 @@ def main(arguments: list[str]) -> None:
         from benchmarks.reports import pages
 
         pages.write()
+    elif name == "golden":
+        from benchmarks.golden import command
+
+        sys.exit(command.main(words))
     elif name == "studies":
         for study in STUDIES:
             for part in parts_of(import_module(f"benchmarks.studies.{study}")):

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import runner
 from benchmarks.experiments import EXPERIMENTS, cells
+from benchmarks.golden.command import read as read_golden
 from benchmarks.gran_dag import Unavailable
 from benchmarks.rows import QUICK_FOLDER, load
 from benchmarks.studies import STUDIES, judge, unique
@@ -33,6 +34,8 @@ def test_every_command_that_is_named_exists_with_its_options(command, monkeypatc
         runner.read_study(name, words)
     elif name in EXPERIMENTS or name == "experiments":
         runner.run_experiments(name, words)
+    elif name == "golden":
+        read_golden(words)
     else:
         assert command in ("", "NAME", "EXPERIMENT", "report", "studies --quick")
 
@@ -53,7 +56,7 @@ def test_without_a_known_name_everything_is_listed(words):
 
 def test_a_name_means_one_thing():
     assert not {*EXPERIMENTS} & {*STUDIES}
-    assert not {"report", "experiments", "studies"} & {*EXPERIMENTS, *STUDIES}
+    assert not {"report", "experiments", "studies", "golden"} & {*EXPERIMENTS, *STUDIES}
 
 
 def test_a_study_writes_its_rows_with_machine_and_version_and_prints_them(tmp_path, capsys):
