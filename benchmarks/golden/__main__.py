@@ -8,6 +8,7 @@ import traceback
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+import drbo
 from benchmarks.golden.adapter import run_commands, run_fit
 from benchmarks.golden.cases import CASES, Fit
 
@@ -15,6 +16,7 @@ from benchmarks.golden.cases import CASES, Fit
 def record(folder: Path, only: str = "*") -> None:
     """Write a file for each case; one that fails in a way that no user should see has a traceback in its place."""
     folder.mkdir(parents=True, exist_ok=True)
+    print(f"{drbo.__file__} -> {folder}", flush=True)
     for name, case in CASES.items():
         if not fnmatchcase(name, only):
             continue

@@ -53,7 +53,7 @@ def step(name: str, **options: Any) -> tuple[str, Mapping[str, Any]]:
 
 # fmt: off
 SPARING: dict[str, Any] = {"settings": {"route": "surrogate", "max_evals": 40}}
-SHORT: dict[str, Any] = {"max_evals": 192, "n_candidates": 200}
+SHORT: dict[str, Any] = {"max_evals": 320, "n_candidates": 200, "batch_size": 16}
 SHARED: dict[str, Any] = {**SHORT, "masks": "shared", "batch_norm": "training", "acquisition": "ucb",
                           "replay": "reservoir", "standardize_targets": True, "polish": True}
 COUNTED = with_column(grown(5, 200), "weight", lambda n: np.arange(n) % 4)
@@ -78,7 +78,7 @@ SCORES: dict[str, Fit] = {
     "bic-nv": fit(grown(7, 300, 1), score="bic-nv"),
     "bic-nv-ebic": fit(grown(7, 100, 2), score="bic-nv", score_options={"penalty": "ebic", "gamma": 1.0}),
     "bic-nv-few-rows": fit(grown(9, 15, 3), score="bic-nv"),
-    "bic-ng": fit(tables.laplace(), score="bic-ng"),
+    "bic-ng": fit(tables.heavy(), score="bic-ng"),
     "bge": fit(grown(7, 200, 4), score="bge"),
     "splines": fit(grown(5, 300, 5, "curved"), score="splines"),
     "splines-ranks": fit(grown(5, 300, 5, "square"), score="splines-ranks"),
@@ -101,7 +101,7 @@ SCORES: dict[str, Fit] = {
     "own-class-exact": fit(grown(4, 100), score="class", exact=True),
     "executor": Fit(grown(5, 100), {"score": "bic-nv", **SPARING}, executor=True),
     "auto-linear": fit(grown(8, 400, 10)),
-    "auto-laplace": fit(tables.laplace(5, 500, 11)),
+    "auto-heavy": fit(tables.heavy(5, 500, 11)),
     "auto-curved": fit(grown(4, 400, 12, "curved")),
     "auto-curved-long": fit(grown(5, 1500, 12, "curved")),
     "auto-square": fit(grown(4, 150, 13, "square")),
@@ -169,6 +169,8 @@ SEARCH: dict[str, Fit] = {
     "exact-sets-discrete": fit(categories(17, 200, 31), score="bdeu", exact=True, settings={"max_memory": 0.01},
                                knowledge={"max_parents": 2}),
     "exact-sets-auto": fit(grown(26, 500, 31, degree=0.8), score="bge"),
+    "exact-gap": fit(grown(30, 200, 2), score="bge", exact=True, settings={"max_memory": 0.01},
+                     knowledge={"max_parents": 2}),
     "exact-none": fit(grown(30, 100, 31, degree=3), score="bic-nv", exact=True, settings={"max_memory": 0.01}),
     "surrogate": fit(grown(8, 300, 34), score="bic-nv", **SPARING),
     "surrogate-knowledge": fit(grown(), score="bic-ev", knowledge=KNOWN, **SPARING),
