@@ -133,7 +133,7 @@ def plain(value: Any, names: list[str] | None = None) -> Any:
     if isinstance(value, dict):
         found = {str(key): plain(item, names) for key, item in value.items() if key not in VARYING}
         return {key: item for key, item in found.items() if item is not None}
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, list | tuple):
         return [plain(item, names) for item in value]
     return value if isinstance(value, int | float | bool | None) else repr(value)
 
@@ -184,10 +184,11 @@ def _fit(case: Fit, table: pd.DataFrame, found: Record) -> None:
 
 def _step(model: DrBO, table: pd.DataFrame, rows: Record, step: str, arguments: Record) -> Any:
     """Return what a method of the model, or of its result, tells; ``X`` is the table, unless it asks for new rows."""
-    owner = model if step in ("bootstrap", "stability", "score_on") or "n" in arguments else model.result_
+    refits = step in ("bootstrap", "stability")  # with the weights of the rows
+    owner = model if refits or step == "score_on" or "n" in arguments else model.result_
     X = table if not arguments.pop("half", False) else table[::2]
     try:
-        done = getattr(owner, step)(X, **arguments, **(rows if owner is model and "n" not in arguments else {}))
+        done = getattr(owner, step)(X, **arguments, **(rows if refits else {}))
     except DrboError as error:
         return plain(str(error))
     return {

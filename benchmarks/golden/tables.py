@@ -107,6 +107,31 @@ def confounded(n: int = 800) -> pd.DataFrame:
     return pd.DataFrame({"a": a, "b": b, "c": c, "d": d, "e": b + noise[2]})
 
 
+def bent(scaled: float = 0.0) -> pd.DataFrame:
+    """Return a cause with a curved effect, whose noise may have a spread that depends on the cause."""
+    cause, noise = np.random.default_rng(0).uniform(-1, 1, size=(2, 1200))
+    return pd.DataFrame({"cause": cause, "effect": np.exp(2 * cause) + (0.3 + scaled * np.abs(cause)) * noise})
+
+
+def spread() -> pd.DataFrame:
+    return bent(4.0)
+
+
+def far() -> pd.DataFrame:
+    """Return a curved effect of a cause that an experiment moves to where the curve is steeper."""
+    cause, noise = 0.5 * np.random.default_rng(0).normal(size=(2, 600))
+    cause[300:] += 2
+    return pd.DataFrame({"cause": cause, "effect": cause**2 + noise, "run": np.repeat(LABELS[:2], 300)})
+
+
+def sensors() -> pd.DataFrame:
+    """Return two sensors of one hidden source, each of which one experiment shifts."""
+    source, one, two = np.random.default_rng(0).normal(size=(3, 900))
+    run = np.repeat(LABELS, 300)
+    one, two = source + 0.5 * one + 3 * (run == "heat"), source + 0.5 * two + 3 * (run == "cool")
+    return pd.DataFrame({"one": one, "two": two, "run": run})
+
+
 def with_gaps(make: Make, share: float = 0.04) -> Make:
     return lambda: (frame := make()).mask(np.random.default_rng(7).random(frame.shape) < share)
 
