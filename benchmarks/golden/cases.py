@@ -1,4 +1,7 @@
-"""The golden cases: tables from a seed, and what is done with them in Python and on the command line."""
+"""The golden cases: tables from a seed, and what is done with them in Python and on the command line.
+
+The module is long because every kind of table, score and option has a case.
+"""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
