@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from drbo.scores.experiments import SHARED, SOFT
+from drbo.scores.by_experiment import SHARED, SOFT
 
 
 def losses(score, families):

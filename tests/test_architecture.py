@@ -154,6 +154,34 @@ def test_only_the_choice_of_the_search_opens_the_door_of_the_paper():
     assert known == {"search/strategy.py"}
 
 
+def _concrete_scores() -> set[str]:
+    """The classes of scores that compute values of their own."""
+    shared = {"Score", "ByExperiment"}
+    nodes = [node for path in MODULES if path.parts[0] == "scores" for node in _nodes(path)]
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+    bases = {node.name: {ast.unparse(base) for base in node.bases} for node in classes}
+    found = set(shared)
+    while more := {name for name, above in bases.items() if above & found} - found:
+        found |= more
+    return found - shared
+
+
+def _named_scores(path: Path) -> set[str]:
+    """The classes of scores that a module names in its code, other than in docstrings."""
+    names = {node.id for node in _nodes(path) if isinstance(node, ast.Name)}
+    names |= {node.attr for node in _nodes(path) if isinstance(node, ast.Attribute)}
+    imported = [node for node in _nodes(path) if isinstance(node, ast.ImportFrom)]
+    return (names | {alias.name for node in imported for alias in node.names}) & _concrete_scores()
+
+
+def test_scores_are_known_by_what_they_declare_and_not_by_their_class():
+    """A new score is one file and one line in the table of names."""
+    assert {"BicNV", "BGe", "BDeu", "RankSplines", "ExperimentBIC", "GpEV"} <= _concrete_scores()
+    assert "BicNV" in _named_scores(Path("scores/bge.py"))
+    outside = [path for path in MODULES if path.parts[0] != "scores"]
+    assert {path.as_posix(): found for path in outside if (found := _named_scores(path))} == {}
+
+
 def test_a_default_fit_loads_neither_torch_nor_networkx_nor_the_room_of_the_paper():
     program = """
 import sys, numpy

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo.choice.chance import chance_penalty
+from drbo.choice.chance import chance_parents, chance_penalty
 from drbo.choice.chance_categories import chance_gamma
-from drbo.choices import Choices, chance_parents
+from drbo.choices import Choices
 from drbo.data.checks.check import check_table
 from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
@@ -76,10 +76,10 @@ def test_among_many_columns_a_linear_bic_pays_for_the_choice_among_pairs(rng):
     pairs = [(node, other) for node in range(20) for other in range(20) if node != other]
     joined = score.local(Families.from_sets(20, [(node, (other,)) for node, other in pairs]))
     gains = 100 * (joined - alone[[node for node, _ in pairs]])
-    assert np.mean(gains > np.log(100)) * 19 == pytest.approx(chance_parents(table), abs=0.35)
+    assert np.mean(gains > np.log(100)) * 19 == pytest.approx(chance_parents(100, 20), abs=0.35)
     tested = Choices(prune="f-test")
     assert tested.penalty(BicNV, table)[0] == 1.0
-    assert chance_parents(wide) > 1
+    assert chance_parents(100, 50) > 1
     choice, reason = tested.penalty(BicNV, wide)
     assert choice == "ebic"
     assert "1.6 parents by chance" in reason

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -162,6 +164,13 @@ class Changeable(BicNV):
         self.__dict__.update(state, shift=1.0)
 
 
+class Miscompiled(BicNV):
+    """Is climbed as if parents were worth half as much."""
+
+    def compiled(self):
+        return replace(super().compiled(), rows=self.n_rows / 2)
+
+
 @pytest.mark.parametrize(
     ("score", "message"),
     [
@@ -182,6 +191,7 @@ class Changeable(BicNV):
         (Shapeless, r"combine must return one number per DAG, got \(\)"),
         (Unpicklable, "cannot be pickled"),
         (Changeable, "returns other values after pickling"),
+        (Miscompiled, r"the compiled form disagrees with local\(\) for node 'x\d' with parents"),
     ],
 )
 def test_a_broken_promise_is_named(score, message, table):

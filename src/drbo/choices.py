@@ -5,11 +5,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
-import numpy as np
-from scipy.special import chdtrc
-
 from drbo.choice.auto import choose_score, experiment_score
-from drbo.choice.chance import chance_penalty
+from drbo.choice.chance import BY_CHANCE
 from drbo.choice.chance_categories import chance_gamma
 from drbo.claims.answer.kci import MAX_ROWS
 from drbo.claims.answer.prune import BY_MOMENTS, PRUNERS, PrunerName
@@ -18,8 +15,6 @@ from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
 from drbo.scores.base import EBIC_GAMMA, Score
-from drbo.scores.bge import BGe
-from drbo.scores.linear import BicEV, BicNV
 from drbo.scores.named import score_label
 from drbo.scores.registry import SCORES, score_class
 from drbo.settings import Exact, Preset, Settings
@@ -35,13 +30,11 @@ PAPER_CHOICES: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 #: Pruners that test every edge, so penalty 1 is enough: see ``python -m benchmarks false_edges --part choose``.
 EDGE_TESTS = ("f-test", "odds", "cam", "cam-sequential", "kci")
-#: With fewer rows than this many times the columns, or where more than so many columns would be parents of an unrelated
-#: one by chance, penalty 1 fits noise before a test can see it (docs/scores.md).
-FEW_ROWS, CHANCE_PARENTS = 2, 1.0
-#: With more rows than these, a parent must explain so large a share of what the other parents leave unexplained.
-MANY_ROWS, LEAST_STRENGTH = 100_000, 0.001
+#: With more rows than these, a parent must explain a share of what the other parents leave unexplained.
+MANY_ROWS = 100_000
 SLIGHT = "any misfit is significant, so the score leaves out"
-BY_CHANCE = "independent columns like these would get edges by chance"
+#: The score that hidden causes are searched for with.
+HIDDEN_SCORE = "bic-nv"
 
 
 class ScoreChoice(NamedTuple):
@@ -58,18 +51,6 @@ class ScoreChoice(NamedTuple):
     reasons: tuple[str, ...]
 
 
-def chance_parents(table: Table) -> float:
-    """Return how many of the other columns would be worth penalty 1 as the only parent of a column unrelated to them.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> [round(chance_parents(Table.from_array(rng.normal(size=(400, d)))), 1) for d in (10, 100)]
-    [0.1, 1.4]
-    """
-    return float((table.n_columns - 1) * chdtrc(1, np.log(table.n_all)))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Choices:
     """What was asked for; its methods say what that means for a table.
@@ -78,8 +59,8 @@ class Choices:
 
     Examples
     --------
-    >>> Choices(score="auto").pruner(BicNV)
-    'none'
+    >>> Choices(score="auto").pruner(score_class("bge"))
+    'f-test'
     """
 
     score: Any = "auto"
@@ -150,7 +131,7 @@ class Choices:
         ):
             if given:
                 raise SettingsError(f"hidden causes cannot be combined with {what}", hint=hint)
-        if self.score not in ("auto", BicNV.name):
+        if self.score not in ("auto", HIDDEN_SCORE):
             raise SettingsError(
                 f"hidden causes need a linear score with unequal variances, got {score_label(self.score)!r}",
                 hint="use score='bic-nv' or 'auto'",
@@ -223,7 +204,7 @@ class Choices:
         elif isinstance(choice, str) and choice == "auto" and table.experiments is not None:
             choice, reasons, _ = experiment_score(table)
         elif isinstance(choice, str) and choice == "auto" and self.hidden:
-            choice, reasons = BicNV.name, ("score bic-nv: hidden causes are searched for with linear relations",)
+            choice, reasons = HIDDEN_SCORE, ("score bic-nv: hidden causes are searched for with linear relations",)
         elif isinstance(choice, str) and choice == "auto":
             choice, reasons, _ = choose_score(table)
         if self.preset == "default" and "penalty" not in given and isinstance(choice, str) and choice in SCORES:
@@ -235,32 +216,15 @@ class Choices:
                     given["gamma"] = gamma
                     reason = f"penalty ebic with gamma {gamma:g}: with less, {BY_CHANCE}"
             reasons = (*reasons, reason)
-            if "min_strength" not in given and issubclass(kind, BicNV | BGe) and table.n_counted > MANY_ROWS:
-                given["min_strength"] = LEAST_STRENGTH
-                what = f"edges that explain less than {LEAST_STRENGTH:.1%} of what other causes leave unexplained"
-                reasons = (*reasons, f"min_strength {LEAST_STRENGTH:g}: with over {MANY_ROWS:,} rows {SLIGHT} {what}")
+            if "min_strength" not in given and (least := kind.default_strength) and table.n_counted > MANY_ROWS:
+                given["min_strength"] = least
+                what = f"edges that explain less than {least:.1%} of what other causes leave unexplained"
+                reasons = (*reasons, f"min_strength {least:g}: with over {MANY_ROWS:,} rows {SLIGHT} {what}")
         return ScoreChoice(choice, given, reasons)
 
     def penalty(self, kind: type[Score], table: Table) -> tuple[float | str, str]:
         """Return the penalty that leaves at most half an edge, on average, among independent columns, and why."""
-        tested = self.pruner(kind) in EDGE_TESTS
-        chance = not tested and not table.incomplete and table.totals is None and issubclass(kind, BicNV)
-        if chance and (penalty := chance_penalty(table.values, table.weights)) is not None:
-            return penalty, f"penalty {penalty:g}: with less, {BY_CHANCE}"
-        if issubclass(kind, BicNV) and table.n_all < FEW_ROWS * table.n_columns:
-            return (
-                "ebic",
-                f"penalty ebic: there are fewer than {FEW_ROWS} rows per column, so chance associations fit well",
-            )
-        if issubclass(kind, BicNV) and (count := chance_parents(table)) > CHANCE_PARENTS:
-            return "ebic", f"penalty ebic: with penalty 1, a column would have {count:.1f} parents by chance alone"
-        if tested:
-            return 1.0, "penalty 1: every edge is tested after the search"
-        if kind.kernels:
-            return 1.0, "penalty 1: the marginal likelihood of a Gaussian process already penalises flexibility"
-        return "ebic", (
-            "penalty ebic: no test of each edge follows, so the penalty also accounts for the number of possible edges"
-        )
+        return kind.default_penalty(table, self.pruner(kind) in EDGE_TESTS)
 
     def rationed(self, settings: Settings) -> bool:
         """Tell whether evaluations are to be spent sparingly: someone gave a number."""
@@ -293,7 +257,4 @@ class Choices:
             return "none" if self.hidden else self.prune
         if self.preset in PAPER_CHOICES:
             return PAPER_CHOICES[self.preset][2]
-        if issubclass(kind, BicEV):
-            return "odds"  # equal variances make weights comparable
-        # The penalty of all other scores keeps weak edges out, so that the graph shown is the optimum of the score.
-        return "f-test" if issubclass(kind, BGe) else "none"
+        return kind.default_pruner

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import drbo
+from drbo.arrays import Bools, Floats
 from drbo.choices import ScoreChoice
 from drbo.claims.answer.prune import linear_weights
 from drbo.claims.answer.stages import STAGES, Answer, improved
@@ -41,9 +42,8 @@ from drbo.result.pooling import pooled
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace
 from drbo.result.result import Result
 from drbo.scores.base import Score
-from drbo.scores.experiments import ExperimentBIC
+from drbo.scores.by_experiment import ByExperiment
 from drbo.scores.families import Families
-from drbo.scores.linear import BicNV
 from drbo.search.checkpoint.saver import Saved, Saver, begin, make_folder
 from drbo.search.outcome import Callback, Outcome, Progress
 from drbo.search.stopping import Asked
@@ -191,12 +191,7 @@ def _result(problem: Problem, answer: Answer, rulings: Rulings, notes: tuple[str
     """Return an answer and all that is said about it, over the given columns."""
     table, job, score, request = problem.table, problem.job, problem.score, problem.request
     pruned, outcome, findings = job.restored(answer.dag), answer.outcome, answer.findings
-    weights, standardised = linear_weights(table.rows_or_moments, pruned) if isinstance(score, BicNV) else (None, None)
-    if type(score) is ExperimentBIC:
-        weights, standardised = map(job.restored, shared_weights(score, answer.dag))
-    for matrix in (weights, standardised):
-        if matrix is not None:
-            matrix.setflags(write=False)  # kept as it is, not copied
+    weights, standardised = _weights(problem, pruned, answer.dag)
     return Result(
         names=table.names,
         dag=pruned,
@@ -235,6 +230,20 @@ def _result(problem: Problem, answer: Answer, rulings: Rulings, notes: tuple[str
         call=request.call,
         reasons=(*problem.reasons, *notes, *request.notes),
     )
+
+
+def _weights(problem: Problem, dag: Bools, ordered: Bools) -> tuple[Floats | None, Floats | None]:
+    """Return the linear weights of a graph over the given columns, raw and standardised; ``ordered`` as in the job."""
+    score, found = problem.score, None
+    if not score.linear_weights:
+        return None, None
+    if not isinstance(score, ByExperiment):
+        found = linear_weights(problem.table.rows_or_moments, dag)
+    elif (shared := shared_weights(score, ordered)) is not None:
+        found = problem.job.restored(shared[0]), problem.job.restored(shared[1])
+    for matrix in found or ():
+        matrix.setflags(write=False)  # kept as it is, not copied
+    return found or (None, None)
 
 
 def _search_record(problem: Problem, outcome: Outcome) -> SearchRecord:

@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 
 from drbo.arrays import Bools, Floats
+from drbo.constraints import Constraints
 from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.scores.registry import build_score
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.local_scores import family_words
+from drbo.search.orders.gains import steps_of
+from drbo.settings import Settings
 
 #: Relative difference under which two scores count as equal.
 TOLERANCE = 1e-7
@@ -30,7 +34,8 @@ def check_score(
     batch, leaves the data unchanged, does not depend on the order of columns (for a name or class), has shares that add
     up to the score, survives pickling (it is sent to workers), and declares the truth: ``nested``,
     ``score_equivalent`` among DAGs with fewer parents than rows (:meth:`~drbo.scores.base.Score.credited`), a ``gain``
-    above 0, and ``row_weights`` (weights act like repeated rows). ``cheap`` must be a bool, but nothing is timed.
+    above 0, the form of :meth:`~drbo.scores.base.Score.compiled`, and ``row_weights`` (weights act like repeated rows).
+    ``cheap`` must be a bool, but nothing is timed.
     A score that depends on the order of rows, as cross-validation with folds does, gets a warning: a fit sorts the
     rows, so its result does not depend on their order, but other folds may give another graph.
 
@@ -59,6 +64,7 @@ def check_score(
     _check_shares(built, dags, local.reshape(n_dags, -1))
     _check_declared(built, dags, rng)
     _check_pickle(built, families, local)
+    _check_form(built, families, local)
     if isinstance(score, (str, type)):
         _check_order(lambda t, o: build_score(score, t, o), table, dict(options or {}), families, local, rng)
         if built.row_weights != "none" and table.weights is None:
@@ -182,6 +188,26 @@ def _check_pickle(score: Score, families: Families, local: Floats) -> None:
         raise ScoreError(f"score '{score.name}' cannot be pickled: {error}") from error
     if _differs(local, copy.local(families)).any():
         raise ScoreError(f"score '{score.name}' returns other values after pickling")
+
+
+def _check_form(score: Score, families: Families, local: Floats) -> None:
+    """What compiled code makes of a score is what the score says, up to a constant of each node."""
+    if score.compiled() is None:
+        return
+    d = score.n_nodes
+    level = score.level_of(local[:d])
+    steps = steps_of(Evaluator(score, Settings()), Constraints.none(d), level)
+    shares = score.share(local, score.family_price(families), level, families.nodes)
+    rows, sizes = np.arange(len(families)), families.sizes.astype(np.int64)
+    values = steps.expand(families.nodes.astype(np.int64), families.padded(rows, max(1, sizes.max())), sizes)[0]
+    empty = np.argsort(families.nodes[:d])  # the first DAG is empty
+    apart = _differs(shares - shares[:d][empty][families.nodes], values - values[:d][empty][families.nodes])
+    for row in np.flatnonzero(apart & score.credited(families)):
+        raise ScoreError(
+            f"score '{score.name}': the compiled form disagrees with local() for "
+            f"{family_words(score, families, int(row))}",
+            hint="return None from compiled() unless the form is that of this score",
+        )
 
 
 def _check_weights(

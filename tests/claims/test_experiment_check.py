@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from drbo.claims import experiment_check
 from drbo.claims.experiment_check import checked_mechanisms, form_remarks
 from drbo.claims.experiments import experiment_record
 from drbo.data.checks.experiments import Experiments, KnownTarget
 from drbo.data.statistics.table import Table
+from drbo.scores import experiments
 from drbo.scores.experiment_counts import ExperimentCounts
 from drbo.scores.experiments import ExperimentBIC, ExperimentSplines
 
@@ -68,7 +68,7 @@ def test_categories_have_no_form_to_check():
 
 
 def test_large_tables_are_not_searched_for_bends(monkeypatch):
-    monkeypatch.setattr(experiment_check, "MOST_PRODUCTS", 100)
+    monkeypatch.setattr(experiments, "MOST_PRODUCTS", 100)
     record = checked(far(lambda x: 3 * np.tanh(x)))
     assert not any(bent(record).values())
     assert record.misfits

@@ -97,7 +97,7 @@ def test_listed_candidates_gain_what_they_gain_among_all_columns(kind, level, co
     lists = Lists(np.concatenate([[0], np.cumsum(chosen.sum(axis=1))]), np.nonzero(chosen)[1].copy())
     sets = _some_sets(rng)
     every = Expansion(*steps_of(Evaluator(score, Settings()), constraints, level).expand(*sets))
-    some = Expansion(*screened_steps(score, constraints, level)(lists).expand(*sets))
+    some = Expansion(*screened_steps(score.compiled(), constraints, level)(lists).expand(*sets))
     assert (some.additions == np.where(chosen[sets[0]], every.additions, 0.0)).all()
     assert (some.values == every.values).all()
     assert (some.drops == every.drops).all()
@@ -114,4 +114,4 @@ def test_listed_candidates_gain_what_they_gain_among_all_columns(kind, level, co
 )
 def test_lists_that_do_not_fit_are_refused(lists, words, table):
     with pytest.raises(ValueError, match=words):
-        screened_steps(BicNV(table), Constraints.none(D), None)(lists)
+        screened_steps(BicNV(table).compiled(), Constraints.none(D), None)(lists)

@@ -56,20 +56,20 @@ def test_steps_are_those_of_the_score_itself(case, constraints, rng):
 def test_threads_do_not_change_a_bit():
     score = BicNG(Table.from_array(_values(n=2000)))
     limits, possible = Constraints.none(D), np.full(D, 2**D - 1, dtype=np.uint64)
-    found = []
+    rows, found = score.noisy_rows[0].in_core(), []
     for threads in (1, 3):
         climb = OrderClimb(steps_of(Evaluator(score, Settings()), limits, None), limits.required, np.zeros((0, 0)))
         climb.threads = threads
         climb.put(np.arange(D)[::-1].copy())
         climb.climb(np.arange(D))
-        found.append((climb.dag.tobytes(), climb.value, score.all_local(possible, np.full(D, D), threads).tobytes()))
+        found.append((climb.dag.tobytes(), climb.value, rows.all_fits(possible, np.full(D, D), threads).tobytes()))
     assert found[0] == found[1]
 
 
 def test_a_deadline_ends_the_computation():
     score = BicNG(Table.from_array(np.random.default_rng(0).normal(size=(3000, 18))))
     with Deadline(0.05), pytest.raises(OutOfTimeError):
-        score.all_local(np.full(18, 2**18 - 1, dtype=np.uint64), np.full(18, 18), 1)
+        score.noisy_rows[0].in_core().all_fits(np.full(18, 2**18 - 1, dtype=np.uint64), np.full(18, 18), 1)
 
 
 def test_wrong_shapes_are_refused():

@@ -75,6 +75,31 @@ def test_price_is_the_penalty_and_the_prior(rng):
         assert price == pytest.approx(expected, abs=1e-12)
 
 
+def test_prices_of_edges_are_those_of_single_parents(table, rng):
+    score = BicNV(table, penalty="ebic", edge_prior=rng.normal(size=(3, 3)))
+    prices = score.price_table()
+    for child, parent in np.argwhere(~np.eye(3, dtype=bool)).tolist():
+        expected = score.family_price(Families.from_sets(3, [(child, (parent,))]))[0]
+        assert prices[child, parent] == pytest.approx(-expected)
+
+
+def test_prices_that_do_not_add_up_have_no_table(table):
+    class Pairs(Counted):
+        def parameters(self, families):
+            return families.sizes**2
+
+    class Priced(Counted):
+        def family_price(self, families):
+            return super().family_price(families)
+
+    assert Pairs(table).price_table() is None
+    assert Priced(table).price_table() is None
+    np.testing.assert_allclose(Counted(table).price_table(), np.full((3, 3), np.log(30)))
+    binary = Table.from_array((table.values > 0).astype(float))
+    assert build_score("bic-discrete", binary).price_table() is None
+    np.testing.assert_allclose(build_score("bdeu", binary, {"penalty": 3.0}).price_table(), np.full((3, 3), np.log(30)))
+
+
 @pytest.mark.parametrize(("scale", "expected"), [(2.0, 2 * math.log(5)), (1.0, math.log(5)), (None, math.log(5))])
 def test_ebic_adds_ln_d_per_edge_on_the_scale_of_the_evidence(scale, expected, rng):
     """Foygel & Drton 2010, gamma = 1/2: BIC + 4 gamma |G| ln d for twice a log evidence, on top of penalty 1."""

@@ -6,9 +6,9 @@ import pytest
 from drbo.data.checks.experiments import Experiments, KnownTarget
 from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError
+from drbo.scores.by_experiment import FREE, HARD, SHARED, SOFT
 from drbo.scores.discrete import DiscreteBIC
 from drbo.scores.experiment_counts import ExperimentCounts
-from drbo.scores.experiments import FREE, HARD, SHARED, SOFT
 from drbo.scores.families import Families
 from tests.changed_sets import losses
 

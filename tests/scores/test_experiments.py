@@ -6,7 +6,8 @@ import pytest
 from drbo.data.checks.experiments import Experiments, KnownTarget
 from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError, SettingsError
-from drbo.scores.experiments import FREE, HARD, SHARED, SOFT, ExperimentBIC, ExperimentSplines, recording_step
+from drbo.scores.by_experiment import FREE, HARD, SHARED, SOFT
+from drbo.scores.experiments import ExperimentBIC, ExperimentSplines, recording_step
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.scores.splines import SplineScore
@@ -153,14 +154,16 @@ def test_weights_repeat_rows():
     np.testing.assert_allclose(weighted.local(families), repeated.local(families), rtol=1e-9)
 
 
-def test_shared_covariances_leave_out_changed_experiments():
+def test_shared_moments_leave_out_changed_experiments():
     table = made(8)
     score = ExperimentBIC(table)
     changed = np.zeros((4, 4), dtype=bool)
     changed[1, 2] = True
     units = np.outer(table.values.std(axis=0), table.values.std(axis=0))
     kept = table.values[table.experiments.codes != 2]
-    found = score.shared_covariances(changed) * units
+    covariances, deviations = score.shared_moments(changed)
+    found = covariances * units
+    np.testing.assert_allclose(deviations, table.values.std(axis=0), rtol=1e-9)
     np.testing.assert_allclose(found[1], np.cov(kept.T, ddof=0), rtol=1e-9)
     np.testing.assert_allclose(found[0], np.cov(table.values.T, ddof=0), rtol=1e-9)
 
@@ -173,8 +176,6 @@ def test_a_recording_step_is_that_of_repeated_values():
 
 
 def test_wrong_options_are_refused():
-    with pytest.raises(SettingsError, match="others must be 'unknown' or 'none', got 'all'"):
-        ExperimentBIC(made(), others="all")
     table = made()
     with pytest.raises(ScoreError, match="column 'c' is constant"):
         ExperimentBIC(replace(table, values=table.values * [1.0, 1.0, 0.0, 1.0]))

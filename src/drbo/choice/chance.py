@@ -1,6 +1,7 @@
 """The penalty that keeps chance associations between columns out of a linear graph."""
 
 import numpy as np
+from scipy.special import chdtrc
 
 from drbo.arrays import Floats
 
@@ -19,6 +20,8 @@ TAIL_SHARE, MIN_TAIL = 0.6, 10
 MAX_ROWS = 2_000
 #: With fewer rows, nothing can be said about a tail.
 MIN_ROWS = 10
+#: Why a penalty is as large as it is.
+BY_CHANCE = "independent columns like these would get edges by chance"
 #: Digits of the penalty: the last bits of the values must not decide anything.
 DIGITS = 2
 
@@ -48,6 +51,17 @@ def chance_penalty(values: Floats, weights: Floats | None = None) -> float | Non
         return float(least)
     gains, tables = _chance_gains(ordered(sorted_columns(values, weights, n)))
     return float(np.ceil(max(least, exceeded(gains, tables) / np.log(n)) * 10**DIGITS) / 10**DIGITS)
+
+
+def chance_parents(n_rows: float, n_columns: int) -> float:
+    """Return how many of the other columns would be worth penalty 1 as the only parent of a column unrelated to them.
+
+    Examples
+    --------
+    >>> [round(chance_parents(400, d), 1) for d in (10, 100)]
+    [0.1, 1.4]
+    """
+    return float((n_columns - 1) * chdtrc(1, np.log(n_rows)))
 
 
 def exceeded(gains: Floats, tables: int) -> float:

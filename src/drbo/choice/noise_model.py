@@ -17,23 +17,20 @@ from drbo.arrays import Bools
 from drbo.data.statistics.table import Table
 from drbo.data.statistics.units import ranked
 from drbo.independence.residual_tests import Regression, ResidualTests, Sample
-from drbo.scores.base import Score
 from drbo.scores.families import Families
-from drbo.scores.linear import BicNV
-from drbo.scores.nongaussian import BicNG
-from drbo.scores.splines import RankSplines, SplineScore
+from drbo.scores.registry import build_score
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
 from drbo.threads import one_blas_thread
 
 #: Which graph is tested with which regression, and the score to take if it passes; the simplest first. Straight lines
 #: along the graph of splines catch tables for which both linear scores found a poor graph.
-CANDIDATES: tuple[tuple[type[Score], Regression, str], ...] = (
-    (BicNV, "linear", "bic-nv"),
-    (BicNG, "linear", "bic-ng"),
-    (SplineScore, "linear", "bic-nv"),
-    (SplineScore, "splines", "splines"),
-    (RankSplines, "ranks", "splines-ranks"),
+CANDIDATES: tuple[tuple[str, Regression, str], ...] = (
+    ("bic-nv", "linear", "bic-nv"),
+    ("bic-ng", "linear", "bic-ng"),
+    ("splines", "linear", "bic-nv"),
+    ("splines", "splines", "splines"),
+    ("splines-ranks", "ranks", "splines-ranks"),
 )
 #: A model fits if at least this share of the families pass.
 PASSING_SHARE = 0.8
@@ -96,18 +93,18 @@ def model_checks(table: Table) -> Iterator[ModelCheck]:
     """
     sample = Sample.of(_rows(table), seed=0)
     rows = Table.from_array(sample.values)
-    found: dict[type[Score], tuple[Bools, float]] = {}
-    straight = cache(lambda: _quick_graph(BicNV, Table.from_array(ranked(sample.values))))
-    for kind, regression, name in CANDIDATES:
+    found: dict[str, tuple[Bools, float]] = {}
+    straight = cache(lambda: _quick_graph("bic-nv", Table.from_array(ranked(sample.values))))
+    for searched, regression, name in CANDIDATES:
         with one_blas_thread():
-            dag, gain = found[kind] = found[kind] if kind in found else _quick_graph(kind, rows)
+            dag, gain = found[searched] = found[searched] if searched in found else _quick_graph(searched, rows)
             tested = dag.any(axis=0) & sample.testable
             passed = _passed(sample, dag, tested, regression)
-            if kind is BicNV:
+            if searched == "bic-nv":
                 passed &= ~_has_shape(rows, dag)[tested]
             explains = dag.any() or not straight()[0].any()
             if regression != "linear":
-                explains = explains and gain > (straight() if regression == "ranks" else found[BicNV])[1]
+                explains = explains and gain > (straight() if regression == "ranks" else found["bic-nv"])[1]
         yield ModelCheck(name, int(passed.sum()), int(tested.sum()), bool(explains))
 
 
@@ -151,9 +148,9 @@ def _passed(
     return passed
 
 
-def _quick_graph(kind: type[Score], rows: Table) -> tuple[Bools, float]:
+def _quick_graph(name: str, rows: Table) -> tuple[Bools, float]:
     """Return a rough best graph, and what it gains over the empty one."""
-    score, settings = kind(rows, penalty="ebic"), Settings(order_patience=PATIENCE)
+    score, settings = build_score(name, rows, {"penalty": "ebic"}), Settings(order_patience=PATIENCE)
     search = OrderSearch(score, settings, seed=0)
     best = search.run().best
     empty = search.evaluator.evaluate_one(np.zeros_like(best.dags[0]))
@@ -163,5 +160,6 @@ def _quick_graph(kind: type[Score], rows: Table) -> tuple[Bools, float]:
 def _has_shape(rows: Table, dag: Bools) -> Bools:
     """Tell of each node whether the shape of its noise is worth something: it is not Gaussian."""
     families = Families.from_dags(dag[None])
-    worth: Bools = BicNG(rows).local(families) - BicNV(rows).local(families) > SHAPE_WORTH
+    any_noise, gaussian = (build_score(name, rows).local(families) for name in ("bic-ng", "bic-nv"))
+    worth: Bools = any_noise - gaussian > SHAPE_WORTH
     return worth

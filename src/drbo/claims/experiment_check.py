@@ -16,7 +16,7 @@ from drbo.data.statistics.table import Table
 from drbo.deadline import current
 from drbo.independence.residual_tests import MIN_ROWS, Regression, ResidualTests, Sample
 from drbo.scores.base import Score
-from drbo.scores.experiments import ExperimentBIC, ExperimentSplines
+from drbo.scores.by_experiment import ByExperiment
 from drbo.scores.families import Families
 from drbo.threads import one_blas_thread
 
@@ -24,8 +24,6 @@ from drbo.threads import one_blas_thread
 LEVEL = 0.01
 #: Rows of an experiment that are tested, at most.
 MOST_ROWS = 500
-#: Products of spline functions in all experiments, at most: 256 MiB. Larger tables are not searched for bends.
-MOST_PRODUCTS = 2**25
 #: Targets or columns that are named.
 SHOWN = 5
 
@@ -60,13 +58,12 @@ def checked_mechanisms(
 
     Raises an OutOfTimeError if the run has to end before all mechanisms are checked.
     """
-    if not isinstance(score, ExperimentBIC):
+    if not isinstance(score, ByExperiment) or score.mechanism is None:
         return record
-    record = replace(record, misfits=_misfits(record, table, dag, score.regression or "linear", seed))
-    products = len(record.labels) * (table.n_columns * (1 + ExperimentSplines.DF)) ** 2
-    if type(score) is not ExperimentBIC or table.weights is not None or products > MOST_PRODUCTS:
+    record = replace(record, misfits=_misfits(record, table, dag, score.mechanism, seed))
+    bent = score.bent(table, Families.from_dags(dag[None]))
+    if bent is None:
         return record
-    bent = _bent(score, table, dag)
     place = {name: j for j, name in enumerate(table.names)}
     targets = [
         replace(one, bent=one.kind == "found" and bool(bent[place[one.column], record.labels.index(one.experiment)]))
@@ -129,13 +126,3 @@ def _misfits(
                     p_values[label, table.names[node]] = tests.family(node, causes).p_value
     level = LEVEL / max(1, len(p_values))
     return tuple(Misfit(experiment=e, column=name) for (e, name), p in p_values.items() if p < level)
-
-
-def _bent(score: ExperimentBIC, table: Table, dag: Bools) -> Bools:
-    """Return (d, E) True where curved effects explain a column better than straight ones do, and without a change."""
-    families, options = Families.from_dags(dag[None]), {"penalty": score.penalty, "drift": score.drift}
-    straight, curved = (
-        ExperimentSplines(table, df=df, **options).changes(families, score.states) for df in (1, ExperimentSplines.DF)
-    )
-    better = curved.worth > straight.worth
-    return np.asarray(better[:, None] & ~curved.changed)

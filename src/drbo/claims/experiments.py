@@ -19,7 +19,7 @@ from drbo.constraints import Constraints
 from drbo.data.statistics.table import Table
 from drbo.graph.dag import dag_to_cpdag, meek_closure
 from drbo.scores.base import Score
-from drbo.scores.experiments import HARD, SHARED, SOFT, ByExperiment, ExperimentBIC
+from drbo.scores.by_experiment import HARD, SHARED, SOFT, ByExperiment
 from drbo.scores.families import Families
 from drbo.scores.registry import build_score
 from drbo.search.orders.search import OrderSearch
@@ -138,19 +138,20 @@ def experiment_record(
     )
 
 
-def shared_weights(score: ExperimentBIC, dag: Bools) -> tuple[Floats, Floats]:
+def shared_weights(score: ByExperiment, dag: Bools) -> tuple[Floats, Floats] | None:
     """Return the linear weights (d, d) of every node over the experiments that do not change it, raw and standardised.
 
-    Columns have variance 1 over the whole table in the standardised ones.
+    Columns have variance 1 over the whole table in the standardised ones. None: they are no numbers.
     """
-    changed = score.changes(Families.from_dags(dag[None])).changed
+    shared = score.shared_moments(score.changes(Families.from_dags(dag[None])).changed)
+    if shared is None:
+        return None
     standardised = np.zeros(dag.shape)
-    for node, covariance in enumerate(score.shared_covariances(changed)):
+    for node, covariance in enumerate(shared.covariances):
         one = np.zeros_like(dag)
         one[:, node] = dag[:, node]
         standardised[:, node] = linear_weights(covariance, one, covariance=True)[0][:, node]
-    deviation = np.exp(score.log_variance / 2)
-    return standardised * deviation / deviation[:, None], standardised
+    return standardised * shared.deviations / shared.deviations[:, None], standardised
 
 
 def unfollowed(
@@ -166,9 +167,12 @@ def unfollowed(
     something else, such as a hidden cause.
     """
     record = experiment_record(score, table, dag)
-    if record is None or table.experiments is None or not isinstance(score, ExperimentBIC):
+    if record is None or table.experiments is None or not isinstance(score, ByExperiment):
         return {}
-    total = np.linalg.inv(np.eye(len(dag)) - shared_weights(score, dag)[0])  # effects along all paths
+    weights = shared_weights(score, dag)
+    if weights is None:
+        return {}
+    total = np.linalg.inv(np.eye(len(dag)) - weights[0])  # effects along all paths
     place = {name: j for j, name in enumerate(table.names)}
     control, found, followed = table.values[table.experiments.control], dict[tuple[str, str], str](), set[Any]()
     for code, label in enumerate(record.labels[1:], start=1):

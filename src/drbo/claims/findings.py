@@ -15,11 +15,10 @@ from drbo.claims.probabilities.posterior import MAX_SAMPLED_NODES, by_chains, by
 from drbo.claims.record import Claims, Margins, Proof, RankedClass
 from drbo.constraints import Constraints
 from drbo.deadline import current, no_deadline
-from drbo.scores.splines import SplineScore
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import MAX_NODES, FamilyTables, all_tables, compiled_work, known_tables, legal_rows
 from drbo.search.exact.proof import Certificate, certify, certify_large, check_size, fits
-from drbo.search.exact.useful_parents import Effort, can_enumerate
+from drbo.search.exact.useful_parents import Effort, enumerable
 from drbo.search.outcome import Evaluated, Outcome
 
 #: What nobody has to ask for is counted in families, states and steps, which are the same on every machine. Tables of
@@ -143,9 +142,8 @@ def _is_free(evaluator: Evaluator) -> bool:
     """Tell whether tables of all families are made unasked; those of splines for up to 12 columns."""
     score = evaluator.score
     work = compiled_work(score)
-    if isinstance(score, SplineScore):
-        functions = score.df * score.n_nodes / 2  # of an average family, whose Gram matrix is factorised
-        work = score.n_nodes * 2.0 ** (score.n_nodes - 1) * functions**3 / 6
+    if (each := score.family_work()) is not None:
+        work = score.n_nodes * 2.0 ** (score.n_nodes - 1) * each
     return work is not None and work <= FREE_WORK
 
 
@@ -164,7 +162,7 @@ def _proof(
     clock: Callable[[], float],
 ) -> Certificate | None:
     """Return a bound by the parent sets of use, where tables of all families are too large; unasked only a proof."""
-    listed = can_enumerate(evaluator.score)
+    listed = enumerable(evaluator.score) is not None
     if exact == "off" or (exact == "auto" and rationed) or (exact == "on" and not listed):
         return None
     if exact == "on":

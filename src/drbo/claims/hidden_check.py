@@ -33,8 +33,7 @@ from drbo.errors import ScoreError
 from drbo.graph.dag import dag_to_cpdag
 from drbo.graph.mag import ARROW
 from drbo.scores.base import Score
-from drbo.scores.bge import BGe
-from drbo.scores.linear import BicNV
+from drbo.scores.registry import score_class
 from drbo.search.ancestral.climb import LEAST_GAIN, WALKS
 from drbo.search.ancestral.gfci import second_opinion
 from drbo.search.ancestral.ricf import DistrictScores
@@ -99,12 +98,13 @@ def suspected(
 def _unconfirmed(score: Score, dag: Bools, table: Table | None) -> Bools:
     """Return the arrows of the class that tests which allow hidden causes do not find, or whose ends share a cause."""
     class_arrows = dag & ~dag_to_cpdag(dag).T
-    linear = score
-    if table is not None and (isinstance(score, BGe) or score.regression in ("splines", "ranks")):
-        linear = BicNV(table)
-    if not isinstance(linear, BicNV) or linear.targets is not None or dag.sum() > MAX_EDGES:
+    linear = score.gaussian()
+    has_none = score.regression in ("splines", "ranks") or (score.takes_missing and not score.linear_weights)
+    if linear is None and has_none and table is not None:
+        linear = score_class("bic-nv")(table).gaussian()
+    if linear is None or dag.sum() > MAX_EDGES:
         return class_arrows & False
-    marks = second_opinion(dag, linear.groups[0][1], float(linear.n_rows.mean()))
+    marks = second_opinion(dag, linear.correlation, linear.n_rows)
     share = dag.T.astype(np.int64) @ dag > 0
     return np.asarray(class_arrows & ((marks != ARROW) | (marks.T == ARROW) | share))
 

@@ -28,9 +28,7 @@ from drbo.errors import DataError, SettingsError
 from drbo.graph.dag import check_pdag, cpdag_to_dag, dag_to_cpdag, markov_equivalent
 from drbo.result.independence import KCI_ROWS, Independence, independence_test, markov_p_values
 from drbo.result.judgement import LEAST, LEVEL, PENALTIES, Judgement
-from drbo.scores.bge import BGe
-from drbo.scores.discrete import BDeu, DiscreteBIC
-from drbo.scores.linear import BicNV
+from drbo.scores.base import Score
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.search import OrderSearch
@@ -43,8 +41,6 @@ if TYPE_CHECKING:
 #: Permuted graphs that are tested, where nothing is said: as many as take seconds.
 PERMUTATIONS = {"gaussian": 200, "g-test": 100, "kci": 20}
 PATIENCE = 3  # of these searches
-NONLINEAR = ("gp", "gp-nv", "gp-ev", "splines", "splines-ranks")
-DISCRETE = ("bdeu", "bic-discrete", "logistic")
 
 
 def judge(
@@ -134,13 +130,14 @@ def _judged(
         rows = one_left_out(table.groups, np.random.default_rng(seed))
         table = replace(table.take(rows, np.arange(table.n_columns)), weights=None)
     made = build_score(name, table, score_options)
-    kind = _kind(test, made.name, table)
+    kind = _kind(test, made, table)
     rng = np.random.default_rng(seed)
     evaluator = Evaluator(made, Settings(max_evals=2**62))
     scores = _scores(evaluator, dag, n_random, rng)
     n_permutations = n_permutations or PERMUTATIONS.get(kind, LEAST)  # an unknown test is refused below
     facts = facts_of(lambda: _tested(independence_test(kind, table), dag, table.names, n_permutations, rng))
-    cheap = path and isinstance(made, BicNV | BGe | DiscreteBIC | BDeu)
+    form = made.compiled()
+    cheap = path and form is not None and form.tabled
     penalties, last = _path(name, table, score_options or {}, dag, seed) if cheap else ((), PENALTIES[-1])
     late = left_out(len(scores["random_scores"]), n_random, facts, n_permutations, last)
     return Judgement(
@@ -197,12 +194,10 @@ def _table(frame: Any, names: list[str], d: int) -> Table:
     return check_table(frame[names], on_collinear="keep")[0]
 
 
-def _kind(test: str, score_name: str, table: Table) -> str:
+def _kind(test: str, score: Score, table: Table) -> str:
     if test != "auto":
         return test
-    if score_name in DISCRETE:
-        return "g-test"
-    return "kci" if score_name in NONLINEAR and "categorical" not in table.kinds else "gaussian"
+    return "gaussian" if score.independence == "kci" and "categorical" in table.kinds else score.independence
 
 
 def _scores(evaluator: Evaluator, dag: Bools, n: int, rng: np.random.Generator) -> dict[str, Any]:

@@ -34,9 +34,11 @@ from drbo.result.judge import (
 )
 from drbo.result.judgement import PENALTIES, Judgement
 from drbo.scores.families import Families
-from drbo.scores.linear import BicNV
 from drbo.scores.registry import build_score
 from drbo.search.ancestral.ricf import DistrictScores
+
+#: What graphs with hidden causes are scored by.
+SCORE = "bic-nv"
 
 
 def judge_mag(
@@ -79,7 +81,7 @@ def judge_mag(
         names=table.names,
         n_rows=table.n_rows,
         n_edges=graph.n_edges,
-        score_name=BicNV.name,
+        score_name=SCORE,
         **scores,
         test=kind,
         **facts,
@@ -147,8 +149,7 @@ def _scores(
     table: Table, options: dict[str, Any] | None, graph: Mag, n: int, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Score the graph, the empty one and random DAGs of the same density, as many as there is time for."""
-    made = build_score(BicNV.name, table, options)
-    assert isinstance(made, BicNV)
+    made = build_score(SCORE, table, options)
     scores, none = DistrictScores.of(made), np.zeros_like(graph.directed)
     families = Families.from_dags(none[None])
     empty = float(made.combine(made.local(families), made.family_price(families)))

@@ -16,6 +16,7 @@ from drbo.data.statistics.table import Table
 from drbo.deadline import current
 from drbo.errors import ScoreError
 from drbo.scores.families import Families
+from drbo.scores.forms import Form, Gaussian
 from drbo.scores.options import checked_gamma, checked_penalty, checked_prior, checked_strength, checked_targets
 from drbo.scores.sums import sum_nodes
 
@@ -28,6 +29,8 @@ ROWS_PART, LEAST_ROWS = 4, 20
 BATCH_BYTES = 2**27
 #: Random families by which it is seen whether the parameters of a family add up over its parents.
 PRICED_FAMILIES = 64
+#: What says how much a graph is worth: a subclass that changes any of it is no longer what its parent declared.
+VALUE = frozenset({"local", "local_one", "credited", "parameters", "family_price", "combine", "share", "level_of"})
 
 
 class Score:
@@ -92,6 +95,17 @@ class Score:
     kernels: bool = False
     #: It compares the experiments of a table; others leave out the cells that experiments are known to have set.
     by_experiment: bool = False
+    #: One noise variance for all nodes: ``combine`` is ``-N ln(sum_i n_i exp(-local_i) / N) + sum_i price_i``.
+    equal_variance: bool = False
+    #: A result tells the least-squares weight of every edge.
+    linear_weights: bool = False
+    #: The test of independence that suits its relations: see :func:`drbo.result.judge.judge`.
+    independence: Literal["gaussian", "g-test", "kci"] = "gaussian"
+    #: What removes weak edges after the search, if nothing else is said. "none": the penalty keeps them out, and the
+    #: graph shown is the optimum of the score.
+    default_pruner: str = "none"
+    #: ``min_strength`` of tables with very many rows, if nothing else is said.
+    default_strength: float = 0.0
     #: Families in one call of :meth:`local`, for a score whose last bits depend on what is computed together: all
     #: executors then cut a batch at the same places and get the same numbers. None: a batch may be cut anywhere.
     cell: int | None = None
@@ -124,8 +138,14 @@ class Score:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "cheap" not in vars(cls) and not {"local", "local_one"}.isdisjoint(vars(cls)):
+        own = vars(cls)
+        if "cheap" not in own and not {"local", "local_one"}.isdisjoint(own):
             cls.cheap = False
+        if "equal_variance" not in own and "combine" in own:
+            cls.equal_variance = False
+        if not VALUE.isdisjoint(own):
+            for name in {"compiled", "family_work"}.difference(own):
+                setattr(cls, name, getattr(Score, name))
 
     def _set_rows(self, n_rows: npt.NDArray[Any], penalty: float | Literal["ebic"]) -> None:
         """Set the rows that count for each node and, from them, the price of one parameter."""
@@ -281,6 +301,39 @@ class Score:
     def level_of(self, local: Floats) -> float | None:
         """Return the level at which :meth:`share` is exact for the DAG with these local values; None: at any."""
         return None
+
+    def compiled(self) -> Form | None:
+        """Return the arrays from which compiled code computes this score; None: it asks for :meth:`local` instead.
+
+        A subclass that changes what a graph is worth has none, unless it says so itself.
+        :func:`drbo.testing.check_score` compares the form with the score.
+        """
+        return None
+
+    def gaussian(self) -> Gaussian | None:
+        """Return the linear relations that the score looks at; None: others, or nodes with rows of their own."""
+        return None
+
+    def family_work(self) -> float | None:
+        """Return about how many simple steps an average family takes, where tables of all may be made unasked.
+
+        None: they are made only if compiled code makes them.
+        """
+        return None
+
+    @classmethod
+    def default_penalty(cls, table: Table, tested: bool) -> tuple[float | str, str]:  # noqa: ARG003 - subclasses do
+        """Return the penalty that leaves at most half an edge, on average, among independent columns, and why.
+
+        Parameters
+        ----------
+        tested : every edge is tested after the search.
+        """
+        if tested:
+            return 1.0, "penalty 1: every edge is tested after the search"
+        return "ebic", (
+            "penalty ebic: no test of each edge follows, so the penalty also accounts for the number of possible edges"
+        )
 
     def relatives(self) -> "Sequence[Relative]":
         """Return cheaper versions of this score, correlated with it, each with its cost.

@@ -13,6 +13,7 @@ from drbo.data.statistics.units import unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import BATCH_BYTES, Score
 from drbo.scores.families import Families, row_groups
+from drbo.scores.forms import Form, GramForm
 from drbo.scores.linear import BicNV, effective_rows, group_moments
 
 #: Least eigenvalue of the posterior scale matrix, scaled to a unit diagonal, that leaves its determinants any digits.
@@ -60,6 +61,8 @@ class BGe(Score):
     row_weights = "any"
     takes_missing = True
     cheap = True
+    default_pruner = "f-test"
+    default_strength = 0.001
 
     def __init__(
         self,
@@ -185,6 +188,20 @@ class BGe(Score):
     def parameters(self, families: Families) -> Indices:
         """Return one per edge: only a penalty above 1 is charged."""
         return families.sizes
+
+    def compiled(self) -> Form:
+        """Return the posterior scale matrices: the evidence is a sum of their log pivots and constants."""
+        size, n = np.arange(self.n_nodes + 1.0), self.n_rows[:, None]
+        nothing = np.zeros((self.n_nodes, self.n_nodes + 1))
+        return GramForm.linear(
+            [matrix for _, matrix in self.groups],
+            rows=self.n_rows,
+            prices=self._single_prices(),
+            group_of=self.group_of,
+            log_scales=[log_scale for log_scale, _ in self.groups],
+            constants=self.evidence(n, size, nothing, nothing),
+            factors=(n + (self.alpha_w - self.n_nodes + size + 1)) / 2,
+        )
 
 
 def _large_group(table: Table, standardize: bool) -> tuple[Indices, Floats, Floats]:

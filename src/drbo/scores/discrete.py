@@ -11,6 +11,7 @@ from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
+from drbo.scores.forms import CountForm, Form
 
 #: A numeric column with more distinct values than this counts as continuous.
 MAX_LEVELS = 32
@@ -30,6 +31,7 @@ class _CountScore(Score):
     score_equivalent = True
     row_weights = "counts"
     cheap = True
+    independence = "g-test"
 
     def __init__(self, table: Table, **options: Any) -> None:
         super().__init__(table, **options)
@@ -52,6 +54,20 @@ class _CountScore(Score):
             counts = _count(code, span, columns[node], int(self.cardinalities[node]), repeats)
             values[row] = self._value(*counts, node, parents)
         return values
+
+    def _form(self, parameter_prices: Floats, prices: Floats, ess: float) -> CountForm:
+        return CountForm(
+            codes=tuple(columns for columns, _ in self.counted),
+            repeats=tuple(
+                np.ones(columns.shape[1], dtype=np.int64) if repeats is None else repeats.astype(np.int64)
+                for columns, repeats in self.counted
+            ),
+            group_of=self.group_of.astype(np.int64),
+            cardinalities=self.cardinalities.astype(np.int64),
+            ess=ess,
+            parameter_prices=parameter_prices,
+            prices=prices,
+        )
 
     def _value(
         self,
@@ -100,6 +116,12 @@ class DiscreteBIC(_CountScore):
     def parameters(self, families: Families) -> npt.NDArray[Any]:
         """Return ``(r_i - 1) q_i``, up to a cap that no useful family reaches."""
         return (self.cardinalities[families.nodes] - 1) * configuration_counts(families.parents, self.cardinalities)
+
+    def compiled(self) -> Form:
+        """Return the counted rows; the penalty counts parameters."""
+        each = self.parameter_price * (self.cardinalities - 1)
+        beyond = self._single_prices() - each[:, None] * self.cardinalities  # what a single parent costs beyond them
+        return self._form(each, beyond, 0.0)
 
 
 class BDeu(_CountScore):
@@ -153,6 +175,10 @@ class BDeu(_CountScore):
     def parameters(self, families: Families) -> Indices:
         """Return one per edge: only a penalty above 1 is charged."""
         return families.sizes
+
+    def compiled(self) -> Form:
+        """Return the counted rows; the penalty counts edges."""
+        return self._form(np.zeros(self.n_nodes), self._single_prices(), self.ess)
 
 
 def level_codes(table: Table, score_name: str) -> tuple[npt.NDArray[np.int32], Ints]:

@@ -8,8 +8,8 @@ import numpy.typing as npt
 from drbo import _core
 from drbo.arrays import Ints
 from drbo.data.statistics.table import Table
+from drbo.scores.by_experiment import ByExperiment, Changes
 from drbo.scores.discrete import configuration_counts, level_codes, merge_rows
-from drbo.scores.experiments import ByExperiment, Changes
 from drbo.scores.families import Families
 from drbo.threads import crew
 
@@ -28,7 +28,7 @@ class ExperimentCounts(ByExperiment):
     experiment, and neither has an experiment with fewer than 2 k rows. With one experiment this is ``bic-discrete``.
 
     Columns are as for :class:`~drbo.scores.discrete.DiscreteBIC`; options are those of
-    :class:`~drbo.scores.experiments.ByExperiment`.
+    :class:`~drbo.scores.by_experiment.ByExperiment`.
 
     Examples
     --------

@@ -1,9 +1,8 @@
 """BIC of a table from several experiments, with lines or splines: which mechanisms change is part of the score."""
 
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from drbo import _core
 from drbo.arrays import Bools, Floats, Indices, Ints
@@ -11,76 +10,19 @@ from drbo.data.statistics.moments import Moments, moments
 from drbo.data.statistics.table import Table
 from drbo.data.statistics.units import unit_free
 from drbo.errors import ScoreError, SettingsError
-from drbo.scores.base import EBIC_GAMMA, Score
+from drbo.scores.by_experiment import SHARED, ByExperiment, Changes, SharedMoments
 from drbo.scores.families import Families
-from drbo.scores.linear import COLLINEAR_PIVOT, RESIDUAL_FLOOR
+from drbo.scores.forms import COLLINEAR_PIVOT, RESIDUAL_FLOOR
 from drbo.scores.outliers import winsorized
 from drbo.scores.splines import OUTER_KNOTS, checked_df, natural_spline
 from drbo.threads import crew
 
-#: What may happen to a node in an experiment, as the compiled kernel takes it.
-SHARED, FREE, SOFT, HARD = range(4)
 #: Standard deviations of the noise by which intercepts drift, if nothing else is said.
 DRIFT = 0.3
 #: A column with fewer distinct values than this share of its rows was recorded in steps.
 STEPPED_SHARE = 0.5
-
-
-class Changes(NamedTuple):
-    """What families are worth, and which experiments change the mechanism of their node."""
-
-    worth: Floats  # (m,)
-    changed: Bools  # (m, E)
-
-
-class ByExperiment(Score):
-    """A score whose families say which experiments change the mechanism of their node.
-
-    Parameters
-    ----------
-    table : with its experiments; without any, all rows are those of the control.
-    others : ``"unknown"``: an experiment with known targets may change other columns, too; ``"none"``: it does not.
-    penalty, edge_prior, gamma : as in :class:`~drbo.scores.base.Score`.
-    """
-
-    score_equivalent = False
-    assumption = "the experiments"
-    evidence_scale = 2.0
-    by_experiment = True
-
-    def __init__(
-        self,
-        table: Table,
-        *,
-        penalty: float | Literal["ebic"] = 1.0,
-        edge_prior: npt.ArrayLike | None = None,
-        gamma: float = EBIC_GAMMA,
-        others: Literal["unknown", "none"] = "unknown",
-    ) -> None:
-        super().__init__(table, penalty=penalty, edge_prior=edge_prior, gamma=gamma)
-        if others not in ("unknown", "none"):
-            raise SettingsError(
-                f"others must be 'unknown' or 'none', got {others!r}",
-                hint="'none': an experiment with known targets changes nothing else",
-            )
-        self.charge = 1.0 if isinstance(self.penalty, str) else self.penalty
-        self.labels = ("control",) if table.experiments is None else table.experiments.labels
-        self.states = _states(table, others)  # (E, d)
-
-    def changes(self, families: Families, fixed: Ints | None = None) -> Changes:
-        """Return the worth of families and the sets S; ``fixed`` (E, d) replaces what may change."""
-        raise NotImplementedError
-
-    def charged(self, families: Families) -> npt.NDArray[Any]:
-        """Return how many parameters (m,) a mechanism has, with those that all families of a node share."""
-        raise NotImplementedError
-
-    def local(self, families: Families) -> Floats:
-        """Return the worth of each family without the price of its parameters, in units of the gain."""
-        kept = self.charge * self.charged(families) * np.log(self.n_rows[families.nodes])
-        gain = self.gain if isinstance(self.gain, float) else self.gain[families.nodes]
-        found: Floats = (self.changes(families).worth + kept) / gain
-        return found
+#: Products of spline functions in all experiments, at most: 256 MiB. Larger tables are not searched for bends.
+MOST_PRODUCTS = 2**25
 
 
 class ExperimentBIC(ByExperiment):
@@ -127,6 +69,8 @@ class ExperimentBIC(ByExperiment):
     name = "bic-experiments"
     row_weights: Literal["none", "counts", "any"] = "any"
     cheap = True
+    linear_weights = True
+    mechanism: Literal["linear", "splines"] | None = "linear"
 
     def __init__(self, table: Table, *, drift: float | bool = False, **options: Any) -> None:
         super().__init__(table, **options)
@@ -183,8 +127,8 @@ class ExperimentBIC(ByExperiment):
         """Return the number of parents: each has one weight, beside those of changed mechanisms."""
         return families.sizes
 
-    def shared_covariances(self, changed: Bools) -> Floats:  # (d, E) -> (d, d, d)
-        """Return, for each node, the covariance in standard units of all columns over experiments outside its S."""
+    def shared_moments(self, changed: Bools) -> SharedMoments:
+        """Return the moments, for each node, over the experiments that do not change it."""
         d = self.n_nodes
         shared, means, covariances = np.empty((d, d, d)), self._means[:, :d], self._covariances[:, :d, :d]
         for node, left in enumerate(~changed):
@@ -192,7 +136,19 @@ class ExperimentBIC(ByExperiment):
             mean = weight @ means[left]
             second = covariances[left] + means[left][:, :, None] * means[left][:, None, :]
             shared[node] = np.tensordot(weight, second, 1) - np.outer(mean, mean)
-        return shared
+        return SharedMoments(shared, np.exp(self.log_variance / 2))
+
+    def bent(self, table: Table, families: Families) -> Bools | None:
+        """Return (m, E) True where curved effects explain a column better than straight ones, and without a change."""
+        products = len(self.labels) * (self.n_nodes * (1 + ExperimentSplines.DF)) ** 2
+        if self.mechanism != "linear" or table.weights is not None or products > MOST_PRODUCTS:
+            return None
+        options = {"penalty": self.penalty, "drift": self.drift}
+        straight, curved = (
+            ExperimentSplines(table, df=df, **options).changes(families, self.states)
+            for df in (1, ExperimentSplines.DF)
+        )
+        return np.asarray((curved.worth > straight.worth)[:, None] & ~curved.changed)
 
 
 class ExperimentSplines(ExperimentBIC):
@@ -227,6 +183,8 @@ class ExperimentSplines(ExperimentBIC):
     regression = "splines"
     row_weights = "none"
     cheap = True
+    linear_weights = False
+    mechanism = "splines"
     DF: ClassVar[int] = 5  # parameters per parent, if nothing else is said
 
     def __init__(self, table: Table, *, df: int = DF, **options: Any) -> None:
@@ -272,16 +230,3 @@ def _moments(values: Floats, table: Table) -> list[Moments]:
         rows = table.experiments.codes == code
         found.append(moments(values[rows], None if table.weights is None else table.weights[rows]))
     return found
-
-
-def _states(table: Table, others: str) -> Ints:
-    """Return what may happen to each column in each experiment (E, d)."""
-    if table.experiments is None:
-        return np.full((1, table.n_columns), SHARED, dtype=np.int64)
-    kinds = table.experiments.kinds(table.names)
-    states = np.select([kinds == "soft", kinds == "hard"], [SOFT, HARD], FREE).astype(np.int64)
-    if others == "none":
-        listed = (kinds != "").any(axis=1)
-        states[listed[:, None] & (states == FREE)] = SHARED
-    states[0] = SHARED
-    return states

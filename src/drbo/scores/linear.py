@@ -1,26 +1,27 @@
 """Linear-Gaussian BIC from the covariance alone, with equal and with unequal noise variances."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from drbo import _core
-from drbo.arrays import Bools, Floats, Indices
+from drbo.arrays import Bools, Floats, Indices, Ints
+from drbo.choice.chance import BY_CHANCE, chance_parents, chance_penalty
 from drbo.data.statistics.moments import Moments, complete_moments, moments
 from drbo.data.statistics.square import square
 from drbo.data.statistics.table import Table
 from drbo.errors import DataError, ScoreError
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
+from drbo.scores.forms import COLLINEAR_PIVOT, RESIDUAL_FLOOR, Form, Gaussian, GramForm
 from drbo.scores.sums import log_sum_exp, sum_nodes
 from drbo.threads import crew
 
-#: Relative residual variance under which a fit counts as perfect: keeps ln MSE finite.
-RESIDUAL_FLOOR = 1e-12
-#: Pivots under this make the parents collinear; such families are solved by eigenvalues instead.
-COLLINEAR_PIVOT = 1e-11
+#: With fewer rows than this many times the columns, or where more than so many columns would be parents of an unrelated
+#: one by chance, penalty 1 fits noise before a test can see it (docs/scores.md).
+FEW_ROWS, CHANCE_PARENTS = 2, 1.0
 
 
 def residual_variances(
@@ -70,7 +71,8 @@ class BicNV(Score):
     row_weights = "any"
     takes_missing = True
     cheap = True
-    equal_variance: ClassVar[bool] = False
+    linear_weights = True
+    default_strength = 0.001
 
     def __init__(self, table: Table, **options: Any) -> None:
         super().__init__(table, **options)
@@ -164,6 +166,44 @@ class BicNV(Score):
         """Return the number of parents: each has one weight."""
         return families.sizes
 
+    @property
+    def most_parents(self) -> Ints:
+        """The parents (d,) that a node can be credited for; with n - 1 any data are fitted perfectly."""
+        return np.ceil(self.n_rows).astype(np.int64) - 2
+
+    def compiled(self) -> Form:
+        """Return the correlations; without an edge prior there is no second matrix of all pairs."""
+        prices = self._single_prices() if self.has_prior else (self.parameter_price + self.edge_price)[:, None]
+        return GramForm.linear(
+            [correlation for _, correlation in self.groups],
+            rows=self.n_rows,
+            prices=prices,
+            group_of=self.group_of,
+            log_scales=[log_variance for log_variance, _ in self.groups],
+            most_parents=self.most_parents,
+            equal_variance=self.equal_variance,
+        )
+
+    def gaussian(self) -> Gaussian | None:
+        """Return the correlations, where all nodes have the same rows."""
+        if self.targets is not None:
+            return None
+        price = None if self.equal_variance else float(self.parameter_price.mean() + self.edge_price)
+        return Gaussian(self.groups[0][1], float(self.n_rows.mean()), price)
+
+    @classmethod
+    def default_penalty(cls, table: Table, tested: bool) -> tuple[float | str, str]:
+        """Return the penalty that chance associations of these very columns do not reach, and why."""
+        whole = not table.incomplete and table.totals is None
+        if not tested and whole and (penalty := chance_penalty(table.values, table.weights)) is not None:
+            return penalty, f"penalty {penalty:g}: with less, {BY_CHANCE}"
+        if table.n_all < FEW_ROWS * table.n_columns:
+            why = f"there are fewer than {FEW_ROWS} rows per column, so chance associations fit well"
+            return "ebic", f"penalty ebic: {why}"
+        if (count := chance_parents(table.n_all, table.n_columns)) > CHANCE_PARENTS:
+            return "ebic", f"penalty ebic: with penalty 1, a column would have {count:.1f} parents by chance alone"
+        return super().default_penalty(table, tested)
+
 
 class BicEV(BicNV):
     """Linear BIC with one noise variance for all nodes: ``-n d ln(sum_i MSE_i / d) - penalty |G| ln n`` (Eq. 3).
@@ -187,6 +227,8 @@ class BicEV(BicNV):
     score_equivalent = False
     assumption = "equal noise variances"
     equal_variance = True
+    default_pruner = "odds"  # equal variances make weights comparable
+    compiled = BicNV.compiled
 
     def combine(self, local: Floats, price: Floats) -> Floats:
         """Return the scores of DAGs from ``-ln MSE`` and prices (..., d)."""

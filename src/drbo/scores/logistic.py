@@ -51,6 +51,7 @@ class LogisticBIC(Score):
     evidence_scale = 2.0
     nested = True
     cheap = True
+    independence = "g-test"
 
     def __init__(self, table: Table, **options: Any) -> None:
         super().__init__(table, **options)

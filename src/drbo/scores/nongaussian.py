@@ -4,12 +4,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from drbo import _core
-from drbo.arrays import Floats, Ints, Masks
+from drbo.arrays import Floats
 from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError
 from drbo.scores.families import Families, row_groups
-from drbo.scores.linear import COLLINEAR_PIVOT, RESIDUAL_FLOOR, BicNV
+from drbo.scores.forms import Form, NoisyRows, RowForm
+from drbo.scores.linear import BicNV
 from drbo.threads import crew
 
 
@@ -53,17 +53,16 @@ class BicNG(BicNV):
     def __init__(self, table: Table, **options: Any) -> None:
         super().__init__(table, **options)
         self.nested = False  # a parent can make noise more Gaussian
-        self.columns: list[Floats] = []  # (d, n) standardised, for each group of nodes that share their rows
-        self.shares: list[Floats] = []  # (n,) the weights of these rows, together 1
-        for _, rows in row_groups(self.targets, table.n_rows, self.n_nodes):
+        self.noisy_rows: list[NoisyRows] = []  # for each group of nodes that share their rows
+        for number, (members, rows) in enumerate(row_groups(self.targets, table.n_rows, self.n_nodes)):
             weights = np.ones(len(rows)) if table.weights is None else table.weights[rows]
             share = weights / weights.sum()
             columns = np.array((table.values if len(rows) == table.n_rows else table.values[rows]).T, order="C")
             columns -= (columns @ share)[:, None]
             spread = np.sqrt(np.einsum("ij,ij,j->i", columns, columns, share))
             columns /= np.where(spread > 0, spread, 1.0)[:, None]
-            self.columns.append(columns)
-            self.shares.append(share)
+            n = self.n_rows[members[0]]
+            self.noisy_rows.append(NoisyRows(columns, share, self.groups[number][1], float((1.0 + np.log(n)) / n)))
 
     @classmethod
     def from_covariance(cls, *_args: Any, **_options: Any) -> Self:
@@ -72,32 +71,16 @@ class BicNG(BicNV):
 
     def _fits(self, group: int, families: Families) -> Floats:
         """Return ``-ln`` of the residual variance, plus ``max(0, 2 J - 2 (1 + ln n) / n)``."""
-        threads = crew(len(families) * self.columns[group].shape[1])
-        return self.rows_of(group).fits(*families.flat(), threads)
+        rows = self.noisy_rows[group]
+        return rows.in_core().fits(*families.flat(), crew(len(families) * rows.columns.shape[1]))
 
-    def all_local(
-        self,
-        possible: Masks,  # (d,) bit masks of the columns that may be parents
-        most: Ints,  # (d,) parents
-        threads: int,
-    ) -> Floats:
-        """Return the local values of all families, as in :class:`~drbo.search.exact.family_tables.FamilyTables`."""
-        most = np.minimum(most, np.ceil(self.n_rows).astype(np.int64) - 2)
-        found = np.empty((self.n_nodes, 1 << (self.n_nodes - 1)))
-        for number, (log_variance, _) in enumerate(self.groups):
-            own = self.group_of == number
-            fits = self.rows_of(number).all_fits(possible, np.where(own, most, -1), threads)
-            found[own] = np.nan_to_num(fits[own], copy=False) - log_variance[own, None]
-        return found
-
-    def rows_of(self, group: int) -> _core.NoiseRows:
-        """Return the rows of a group of nodes as the compiled core takes them."""
-        n = self.n_rows[self.group_of == group][0]
-        return _core.NoiseRows(
-            columns=self.columns[group],
-            shares=self.shares[group],
-            correlation=self.groups[group][1],
-            charge=float((1.0 + np.log(n)) / n),  # negentropy that is not credited
-            collinear=COLLINEAR_PIVOT,
-            floor=RESIDUAL_FLOOR,
+    def compiled(self) -> Form:
+        """Return the rows: the shape of noise is not in the correlations."""
+        return RowForm(
+            groups=tuple(self.noisy_rows),
+            group_of=self.group_of.astype(np.int64),
+            rows=self.n_rows,
+            log_scales=np.stack([log_variance for log_variance, _ in self.groups]),
+            prices=self._single_prices(),
+            most_parents=self.most_parents,
         )

@@ -12,6 +12,7 @@ from drbo.data.statistics.units import ranked, unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
+from drbo.scores.forms import Form, GramForm
 from drbo.scores.linear import residual_variances
 from drbo.scores.outliers import winsorized
 
@@ -128,6 +129,7 @@ class SplineScore(Score):
     nested = True
     cheap = True
     takes_bases = True
+    independence = "kci"
 
     def __init__(self, table: Table, *, df: int = 5, **options: Any) -> None:
         super().__init__(table, **options)
@@ -204,6 +206,24 @@ class SplineScore(Score):
         Counting fewer would be too lenient.
         """
         return self.df * families.sizes
+
+    def compiled(self) -> Form:
+        """Return the Gram matrices of all columns and basis functions."""
+        d = self.n_nodes
+        widths = np.array([np.bincount(owner, minlength=d) for owner, _ in self.groups])
+        return GramForm(
+            grams=tuple(gram for _, gram in self.groups),
+            firsts=d + np.concatenate([np.zeros((len(widths), 1), dtype=np.int64), widths.cumsum(axis=1)], axis=1),
+            group_of=self.group_of.astype(np.int64),
+            rows=self.n_rows,
+            log_scales=np.zeros((len(widths), d)),
+            prices=self._single_prices(),
+            most_parents=np.full(d, d),
+        )
+
+    def family_work(self) -> float:
+        """Return the steps of factorising the Gram matrix of the functions of half of all columns."""
+        return float((self.df * self.n_nodes / 2) ** 3 / 6)
 
 
 class RankSplines(SplineScore):

@@ -13,7 +13,7 @@ from drbo.scores.base import Score
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables, sets_of
-from drbo.search.exact.useful_parents import Effort, can_enumerate, useful_sets
+from drbo.search.exact.useful_parents import Effort, enumerable, useful_sets
 from drbo.settings import Settings
 
 D = 7
@@ -42,7 +42,7 @@ def _check(score, constraints, known=-np.inf):
     """Every listed set has the share of the tables; every set that beats all of its subsets is listed."""
     level = _level(score)
     shares = all_tables(Evaluator(score, Settings()), constraints).shares(score, level)
-    found = useful_sets(score, constraints, known, level, _effort())
+    found = useful_sets(score, enumerable(score), constraints, known, level, _effort())
     tops = shares.max(axis=1)
     for node in range(D):
         true = dict(zip(sets_of(D, node).tolist(), shares[node].tolist(), strict=True))
@@ -83,7 +83,7 @@ def test_skipped_sets_are_in_no_better_dag(seed, n, name, high):
         x = (x > rng.normal(size=D)).astype(float) + (x > 1)
         x[:3] = np.arange(3)[:, None]
     score = build_score(name, Table.from_array(x))
-    if not can_enumerate(score):
+    if enumerable(score) is None:
         return
     shares = all_tables(Evaluator(score, Settings()), Constraints.none(D)).shares(score, _level(score))
     _check(score, Constraints.none(D), float(shares[:, 0].sum()) if high else -np.inf)
@@ -100,8 +100,8 @@ def test_a_good_dag_leaves_fewer_sets():
 @pytest.mark.parametrize("limit", [{"max_looked_at": 100}, {"max_kept": 9}])
 @pytest.mark.parametrize("name", ["bge", "bdeu"])
 def test_too_many_sets_are_given_up(name, limit):
-    found = useful_sets(_score(name, 0), Constraints.none(D), -np.inf, None, Effort(time.monotonic() + 60, **limit))
-    assert found is None
+    score, effort = _score(name, 0), Effort(time.monotonic() + 60, **limit)
+    assert useful_sets(score, enumerable(score), Constraints.none(D), -np.inf, None, effort) is None
 
 
 def test_scores_that_can_be_enumerated():
@@ -110,8 +110,8 @@ def test_scores_that_can_be_enumerated():
             return 0.0
 
     values = np.random.default_rng(0).normal(size=(70, 65))
-    assert can_enumerate(build_score("bge", Table.from_array(values[:, :64])))
-    assert not can_enumerate(build_score("bge", Table.from_array(values)))
-    assert not can_enumerate(Own(Table.from_array(values[:, :5])))
+    assert enumerable(build_score("bge", Table.from_array(values[:, :64]))) is not None
+    assert enumerable(build_score("bge", Table.from_array(values))) is None
+    assert enumerable(Own(Table.from_array(values[:, :5]))) is None
     values[:, 1] = values[:, 0] + 1e-6 * values[:, 2]
-    assert not can_enumerate(build_score("bic-nv", Table.from_array(values[:, :5])))
+    assert enumerable(build_score("bic-nv", Table.from_array(values[:, :5]))) is None

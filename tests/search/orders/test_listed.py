@@ -58,7 +58,7 @@ def test_the_best_dag_of_listed_sets_is_the_best_of_all_small_ones():
         if dag.sum() <= 6 and is_acyclic(dag):
             best = max(best, total(score, dag))
     empty = np.zeros((4, 4), dtype=bool)
-    found = Listed(score, empty, Constraints.none(4)).best(empty, rng)
+    found = Listed(score, score.groups[0][1], empty, Constraints.none(4)).best(empty, rng)
     assert total(score, found) == pytest.approx(best, abs=1e-9)
 
 
@@ -67,7 +67,7 @@ def test_knowledge_holds():
     x[:, 2] += x[:, 0]
     known = Knowledge(required=["x5 -> x6"], forbidden=["x0 -> x2"], max_parents=2)
     limits = Constraints.of(known, names)
-    dag = Listed(score_of(x), limits.required, limits).best(limits.required, np.random.default_rng(0))
+    dag = Listed(score_of(x), np.corrcoef(x.T), limits.required, limits).best(limits.required, np.random.default_rng(0))
     assert is_acyclic(dag)
     assert dag[5, 6]
     assert not dag[0, 2]
@@ -106,9 +106,9 @@ def test_a_pair_outside_the_candidates_is_listed(monkeypatch):
     x = rng.normal(size=(200, 6))
     x[:, 1] = x[:, 0] + 0.1 * x[:, 1]
     x[:, 5] = 15 * (x[:, 1] - x[:, 0]) + x[:, 2] + x[:, 3] + x[:, 4] + 0.1 * x[:, 5]
-    found = Listed(score_of(x), np.zeros((6, 6), dtype=bool), Constraints.none(6))
+    found = Listed(score_of(x), np.corrcoef(x.T), np.zeros((6, 6), dtype=bool), Constraints.none(6))
     sets = {frozenset(np.flatnonzero(row).tolist()) for row in found._parents[found._nodes == 5]}
     assert {0, 1} in sets
     monkeypatch.setattr(listed, "PAIRS", 1)
-    few = Listed(score_of(x), np.zeros((6, 6), dtype=bool), Constraints.none(6))
+    few = Listed(score_of(x), np.corrcoef(x.T), np.zeros((6, 6), dtype=bool), Constraints.none(6))
     assert len(few._nodes) < len(found._nodes)

@@ -37,10 +37,10 @@ def _lists(found):
 
 def test_screening_begins_where_there_are_many_more_columns_than_candidates():
     values = np.random.default_rng(0).normal(size=(20, 641))
-    assert is_screened(BicNV(Table.from_array(values)))
-    assert is_screened(BicEV(Table.from_array(values)))
-    assert not is_screened(BGe(Table.from_array(values)))
-    assert not is_screened(BicNV(Table.from_array(values[:, :640])))
+    assert is_screened(BicNV(Table.from_array(values)).compiled())
+    assert is_screened(BicEV(Table.from_array(values)).compiled())
+    assert not is_screened(BGe(Table.from_array(values)).compiled())
+    assert not is_screened(BicNV(Table.from_array(values[:, :640])).compiled())
     assert 8 * n_candidates(640) == 640
 
 
@@ -48,7 +48,7 @@ def test_candidates_are_the_most_correlated_columns_both_ways_and_required_paren
     table, d = _table(), 20
     required = np.zeros((d, d), dtype=bool)
     required[0, 1] = True
-    found = _lists(Screening(BicNV(table), required, 3))
+    found = _lists(Screening(BicNV(table).groups[0][1], required, 3))
     strength = np.abs(np.corrcoef(table.values.T))
     np.fill_diagonal(strength, -1.0)
     expected = [set(np.argsort(-row)[:3].tolist()) for row in strength]
@@ -60,11 +60,11 @@ def test_candidates_are_the_most_correlated_columns_both_ways_and_required_paren
 @pytest.mark.parametrize("limits", [Constraints.none(20), Constraints.of(Knowledge(), [f"x{i}" for i in range(20)])])
 def test_a_check_finds_what_pays_and_was_no_candidate(limits):
     score = BicNV(_table())
-    found = Screening(score, limits.required, 1)
+    found = Screening(score.groups[0][1], limits.required, 1)
     before = _lists(found)
     dag = np.zeros((20, 20), dtype=bool)
     order = topological_order(dag)
-    steps = screened_steps(score, limits, None)
+    steps = screened_steps(score.compiled(), limits, None)
     added = found.check(order, lambda nodes: [np.flatnonzero(dag[:, node]) for node in nodes], steps)
     correlation = score.groups[0][1]
     pays = -300 * np.log1p(-np.minimum(correlation**2, 0.999999)) > np.log(300)
@@ -123,7 +123,7 @@ def test_some_hundred_columns_have_one_answer_with_any_number_of_threads_and_obe
 
 
 def test_a_search_that_is_stopped_says_what_was_not_checked():
-    screened = Screening(BicNV(_table()), np.zeros((20, 20), dtype=bool), 3)
+    screened = Screening(np.corrcoef(_table().values.T), np.zeros((20, 20), dtype=bool), 3)
     assert "time ran out before what the graph leaves unexplained was checked" in screened.words
     screened.checks = [3, 1]
     assert "added 4 pairs, and time ran out" in screened.words

@@ -14,7 +14,7 @@ from drbo.constraints import Constraints
 from drbo.data.statistics.table import Table
 from drbo.deadline import Stop, current
 from drbo.scores.base import Score
-from drbo.scores.experiments import ByExperiment
+from drbo.scores.by_experiment import ByExperiment
 from drbo.scores.families import Families
 from drbo.scores.registry import build_score
 from drbo.search.base import Search

@@ -188,6 +188,7 @@ class KernelScore(Score):
     """What all scores with a Gaussian process share: their checks and the rows that count for each node."""
 
     kernels = True
+    independence = "kci"
 
     def __init__(self, table: Table, *, device: str = "cpu", max_memory: float = 4.0, **options: Any) -> None:
         super().__init__(table, **options)
@@ -226,6 +227,13 @@ class KernelScore(Score):
         from drbo.scores.splines import SplineScore
 
         return (Relative(SplineScore(self._table, targets=self.targets), 0.0),)
+
+    @classmethod
+    def default_penalty(cls, table: Table, tested: bool) -> tuple[float | str, str]:
+        """Return penalty 1, and why."""
+        if tested:
+            return super().default_penalty(table, tested)
+        return 1.0, "penalty 1: the marginal likelihood of a Gaussian process already penalises flexibility"
 
     def _prepare(self, values: Floats) -> tuple[Floats, Floats]:
         """Return the columns as inputs and as outputs of the regressions."""

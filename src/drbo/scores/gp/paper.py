@@ -1,6 +1,6 @@
 """The paper's Gaussian-process scores (Duong, Gupta & Nguyen 2025), kept to reproduce its results."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,7 +61,6 @@ class GpNV(KernelScore):
     assumption = "nonlinear effects with additive noise"
     regression = "splines"
     evidence_scale = 2.0
-    equal_variance: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -14,7 +14,6 @@ from drbo.arrays import Bools, Floats, Ints
 from drbo.errors import ScoreError
 from drbo.graph.mag import Mag
 from drbo.scores.base import Score
-from drbo.scores.linear import BicNV
 
 #: Larger districts are not visited: their fit is slow, and few tables can tell them from smaller ones.
 LARGEST_DISTRICT = 8
@@ -59,14 +58,14 @@ class DistrictScores:
     def of(cls, score: Score, never: Bools | None = None) -> Self:
         """Return the scores that extend a DAG score to hidden causes, or raise a ScoreError where none does."""
         hint = "use score='bic-nv' for the whole table, without targets and edge priors"
-        if not isinstance(score, BicNV) or score.equal_variance:
-            raise ScoreError(f"hidden causes need a linear score, but {score.name} is not linear", hint=hint)
-        if len(score.groups) > 1 or score.targets is not None:
+        if score.targets is not None:
             raise ScoreError("hidden causes cannot be combined with interventions (targets)", hint=hint)
+        found = score.gaussian()
+        if found is None or found.price is None:
+            raise ScoreError(f"hidden causes need a linear score, but {score.name} is not linear", hint=hint)
         if score.has_prior:
             raise ScoreError("hidden causes cannot be combined with an edge prior", hint=hint)
-        price = float(score.parameter_price.mean() + score.edge_price)
-        return cls(score.groups[0][1], float(score.n_rows.mean()), price, never)
+        return cls(found.correlation, found.n_rows, found.price, never)
 
     def total(self, graph: Mag) -> float:
         """Return the score of a graph; NaN where its columns are collinear."""

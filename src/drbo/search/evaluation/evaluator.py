@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from drbo.constraints import Constraints
 from drbo.deadline import no_deadline
 from drbo.scores.base import Relative, Score
 from drbo.scores.families import Families
+from drbo.scores.forms import Form
 from drbo.search.evaluation.budget import Budget
 from drbo.search.evaluation.known import KnownFamilies
 from drbo.search.evaluation.local_scores import family_words, local_scores
@@ -73,6 +75,11 @@ class Evaluator:
             Level(KnownFamilies(each.score, executor, settings.score_timeout), each.cost)
             for each in sorted(relatives, key=lambda each: each.cost)
         ]
+
+    @cached_property
+    def form(self) -> Form | None:
+        """What compiled code needs to know of the score; None: it is asked for local scores."""
+        return self.score.compiled()
 
     @property
     def workers(self) -> Workers | None:

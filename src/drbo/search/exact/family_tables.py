@@ -11,11 +11,8 @@ from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.constraints import Constraints
 from drbo.deadline import current
 from drbo.scores.base import Score
-from drbo.scores.bge import BGe
-from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.families import Families
-from drbo.scores.linear import RESIDUAL_FLOOR, BicEV, BicNV
-from drbo.scores.nongaussian import BicNG
+from drbo.scores.forms import CountForm, Form, GramForm, RowForm
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact import set_functions
 from drbo.search.exact.subset_kernels import cores
@@ -28,7 +25,6 @@ LEAST_RESIDUAL = 1e-7
 SKIP_MARGIN = 50.0
 #: Families of a node whose values and prices are computed together.
 PIECE = 2**18
-COMPILED = (BicNV, BicEV, BicNG, BGe, DiscreteBIC, BDeu)
 #: Residuals of all columns, for each size of a parent set, that a thread holds at most: 256 MiB.
 MAX_RESIDUALS = 2**25
 
@@ -124,30 +120,36 @@ def known_tables(evaluator: Evaluator, constraints: Constraints) -> FamilyTables
 
 def all_tables(evaluator: Evaluator, constraints: Constraints) -> FamilyTables:
     """Return the tables of all legal families: by compiled kernels where there are some, else by the evaluator."""
-    score = evaluator.score
-    if not has_kernels(score):
+    score, form = evaluator.score, kernel_form(evaluator.score)
+    if form is None:
         return _by_evaluation(evaluator, constraints)
-    tables = _by_residuals(score, constraints) if isinstance(score, BicNG) else _compiled(score, constraints)
+    if isinstance(form, RowForm):
+        tables = _by_residuals(score, form, constraints)
+    else:
+        tables = _compiled(score, form, constraints)
     evaluator.charge(tables.n_families)
     return tables
 
 
-def has_kernels(score: Score) -> bool:
-    """Tell whether compiled kernels make the tables of a score."""
-    if isinstance(score, BicNG) and score.n_nodes * sum(columns.size for columns in score.columns) > MAX_RESIDUALS:
-        return False
-    return type(score) in COMPILED and not (isinstance(score, BicNV) and least_residual(score) < LEAST_RESIDUAL)
+def kernel_form(score: Score) -> Form | None:
+    """Return the form from which compiled kernels make the tables of a score; None: they do not."""
+    form = score.compiled()
+    if form is None or not form.tabled:
+        return None
+    if isinstance(form, RowForm) and form.n_nodes * sum(group.columns.size for group in form.groups) > MAX_RESIDUALS:
+        return None
+    return None if form.has_logs and least_residual(form) < LEAST_RESIDUAL else form
 
 
 def compiled_work(score: Score) -> float | None:
     """Return about how many simple steps the compiled tables take; None: there are none for this score."""
-    if score.n_nodes > MAX_NODES or not has_kernels(score):
+    if score.n_nodes > MAX_NODES or (form := kernel_form(score)) is None:
         return None
     sets = float(1 << score.n_nodes)
-    if isinstance(score, DiscreteBIC | BDeu):
-        return sets * float(sum(columns.shape[1] for columns, _ in score.counted))
-    if isinstance(score, BicNG):
-        return sets / 2 * sum(columns.size for columns in score.columns)
+    if isinstance(form, CountForm):
+        return sets * float(sum(columns.shape[1] for columns in form.codes))
+    if isinstance(form, RowForm):
+        return sets / 2 * sum(group.columns.size for group in form.groups)
     return sets * score.n_nodes
 
 
@@ -163,80 +165,87 @@ def _by_evaluation(evaluator: Evaluator, constraints: Constraints) -> FamilyTabl
     return FamilyTables(local, price, True, count)
 
 
-def _compiled(score: Score, constraints: Constraints) -> FamilyTables:
+def _compiled(score: Score, form: GramForm | CountForm, constraints: Constraints) -> FamilyTables:
     d, count, deadline = score.n_nodes, 0, current()
     local, price = np.empty((d, 1 << (d - 1))), np.empty((d, 1 << (d - 1)))
-    for members, values in _set_values(score, constraints):
+    for members, values in _set_values(score, form, constraints):
         for node, part in product(members.tolist(), _pieces(1 << (d - 1))):
             deadline.check()
             usable, sets = legal(node, constraints, part), sets_of(d, node, part)
             prices = np.where(usable, score.family_price(families_of(d, node, part)), -np.inf)
-            found = _local(score, node, np.bitwise_count(sets), values[sets], values[sets | (1 << node)])
+            found = _worth(form, node, np.bitwise_count(sets), values[sets], values[sets | (1 << node)])
+            found *= _per_gain(score, form)[node]
             unknown = np.isnan(found)
             found[unknown], prices[unknown] = 0.0, -np.inf
             local[node, part], price[node, part] = found, prices
             count += int((usable & ~unknown).sum())
-    return FamilyTables(local, price, True, count, rounding(score))
+    return FamilyTables(local, price, True, count, rounding(score, form))
 
 
-def _by_residuals(score: BicNG, constraints: Constraints) -> FamilyTables:
+def _by_residuals(score: Score, form: RowForm, constraints: Constraints) -> FamilyTables:
     d, count, deadline = score.n_nodes, 0, current()
-    bits = np.uint64(1) << np.arange(d, dtype=np.uint64)
-    local = score.all_local(constraints.allowed.T @ bits, constraints.max_parents.astype(np.int64), cores())
-    price = np.empty_like(local)
+    possible = constraints.allowed.T @ (np.uint64(1) << np.arange(d, dtype=np.uint64))
+    most = np.minimum(constraints.max_parents.astype(np.int64), form.most_parents)
+    local, price = np.empty((d, 1 << (d - 1))), np.empty((d, 1 << (d - 1)))
+    for number, group in enumerate(form.groups):
+        own = form.group_of == number
+        fits = group.in_core().all_fits(possible, np.where(own, most, -1), cores())
+        local[own] = np.nan_to_num(fits[own], copy=False) - form.log_scales[number, own, None]
+    local *= _per_gain(score, form)[:, None]
     for node, part in product(range(d), _pieces(1 << (d - 1))):
         deadline.check()
         usable = legal(node, constraints, part)
         price[node, part] = np.where(usable, score.family_price(families_of(d, node, part)), -np.inf)
         count += int(usable.sum())
-    return FamilyTables(local, price, True, count, rounding(score))
+    return FamilyTables(local, price, True, count, rounding(score, form))
+
+
+def _per_gain(score: Score, form: Form) -> Floats:
+    """Return (d,) by what the worth of families is multiplied to give local values: 1 but for scores of one's own."""
+    scale = form.gain if isinstance(form, CountForm) else form.rows if form.has_logs else 1.0
+    return np.broadcast_to(np.asarray(scale / np.asarray(score.gain)), score.n_nodes)
 
 
 def _pieces(count: int) -> list[slice]:
     return [slice(start, min(start + PIECE, count)) for start in range(0, count, PIECE)]
 
 
-def _set_values(score: Score, constraints: Constraints) -> Iterator[tuple[Indices, Floats]]:
+def _set_values(score: Score, form: GramForm | CountForm, constraints: Constraints) -> Iterator[tuple[Indices, Floats]]:
     """Yield, for each group of nodes that share their rows, the function of sets behind their local scores."""
-    assert isinstance(score, BicNV | BGe | DiscreteBIC | BDeu)
-    for group in range(int(score.group_of.max()) + 1):
-        members = np.flatnonzero(score.group_of == group)
-        if isinstance(score, DiscreteBIC | BDeu):
-            columns, repeats = score.counted[group]
-            times = np.ones(columns.shape[1]) if repeats is None else repeats
-            ess = score.ess if isinstance(score, BDeu) else None
-            limit = _most_cells(score, constraints) if isinstance(score, DiscreteBIC) else np.inf
-            yield members, set_functions.cell_sums(columns, score.cardinalities, times.astype(np.int64), ess, limit)
+    for group in range(int(form.group_of.max()) + 1):
+        members = np.flatnonzero(form.group_of == group)
+        if isinstance(form, CountForm):
+            limit = np.inf if form.ess else _most_cells(score, form, constraints)
+            levels = form.codes[group], form.cardinalities, form.repeats[group]
+            yield members, set_functions.cell_sums(*levels, form.ess or None, limit)
             continue
-        logs, matrix = score.groups[group]
-        values = set_functions.log_determinants(matrix)
-        if isinstance(score, BGe):
-            for bit in range(score.n_nodes):
+        values = set_functions.log_determinants(form.grams[group])
+        if form.constants is not None:
+            for bit in range(form.n_nodes):
                 view = values.reshape(-1, 2, 1 << bit)
-                view[:, 1] += logs[bit]
+                view[:, 1] += form.log_scales[group, bit]
         yield members, values
 
 
-def _local(
-    score: Score,
+def _worth(
+    form: GramForm | CountForm,
     node: int,
     sizes: npt.NDArray[np.uint8],  # of the parent sets
     without: Floats,  # the function of sets at the parents
     with_: Floats,  # and at the parents and the node
 ) -> Floats:
-    """Return the local values of all families of a node."""
+    """Return what all families of a node are worth: a log-likelihood, an evidence or minus a log variance."""
     difference = with_ - without
-    if isinstance(score, BicNV):
-        residual = np.clip(difference, np.log(RESIDUAL_FLOOR), 0.0)
-        residual[sizes >= score.n_rows[node] - 1] = 0.0
-        return np.asarray(-(score.groups[score.group_of[node]][0][node] + residual))
-    if isinstance(score, BGe):
-        n = np.full(len(sizes), score.n_rows[node])
-        return score.evidence(n, sizes.astype(np.float64), difference, without)
-    return difference
+    if isinstance(form, CountForm):
+        return difference
+    if form.constants is not None and form.factors is not None:
+        return np.asarray(form.constants[node, sizes] - form.factors[node, sizes] * difference - without / 2)
+    residual = np.clip(difference, np.log(form.floor), 0.0)
+    residual[sizes > form.most_parents[node]] = 0.0
+    return np.asarray(-(form.own_scales[node] + residual))
 
 
-def _most_cells(score: DiscreteBIC, constraints: Constraints) -> float:
+def _most_cells(score: Score, form: CountForm, constraints: Constraints) -> float:
     """Return the largest table that a family worth its price can have (de Campos & Ji 2011).
 
     The log-likelihood is at most 0, so a family's share is at most minus its price. Where that lies below the share
@@ -244,19 +253,18 @@ def _most_cells(score: DiscreteBIC, constraints: Constraints) -> float:
     supersets: their price is higher still.
     """
     base = Families(np.arange(score.n_nodes), np.ascontiguousarray(constraints.required.T))
-    shares = 2 * score.local(base) + score.family_price(base)
-    prior = 0.0 if score._prior is None else 2 * np.maximum(score._prior, 0.0).sum(axis=0)
-    unit = score.parameter_price * (score.cardinalities - 1)
+    shares = score.share(score.local(base), score.family_price(base))
+    prior = 0.0 if score._prior is None else (score.evidence_scale or 1.0) * np.maximum(score._prior, 0.0).sum(axis=0)
     room = np.asarray(prior - shares + 2 * SKIP_MARGIN)
     with np.errstate(divide="ignore"):
-        most = np.where(unit > 0, room / unit, np.inf)
-    return float((most * score.cardinalities).max())
+        most = np.where(form.parameter_prices > 0, room / form.parameter_prices, np.inf)
+    return float((most * form.cardinalities).max())
 
 
-def least_residual(score: BicNV) -> float:
+def least_residual(form: Form) -> float:
     """Return the least share of its variance that any column keeps given all others."""
     shares = []
-    for _, matrix in score.groups:
+    for matrix in form.matrices:
         values, vectors = np.linalg.eigh(matrix)
         if values[0] <= np.finfo(float).eps:
             return 0.0
@@ -264,15 +272,13 @@ def least_residual(score: BicNV) -> float:
     return float(min(shares))
 
 
-def rounding(score: Score) -> float:
+def rounding(score: Score, form: Form) -> float:
     """Return a bound on what rounding in the kernels can do to the score of a DAG."""
     d, unit = score.n_nodes, np.finfo(float).eps
-    if isinstance(score, BicNV):
-        return float(score.n_rows.sum() * 4 * d * unit / least_residual(score))
-    if isinstance(score, BGe):
-        least = min(float(np.linalg.eigvalsh(matrix)[0]) for _, matrix in score.groups)
-        return float(score.n_rows.sum() * 4 * d * unit / least)
-    return float(score.n_rows.sum() * 4 * d * unit * np.log(score.n_rows.max()))
+    if isinstance(form, CountForm):
+        return float(score.n_rows.sum() * 4 * d * unit * np.log(score.n_rows.max()))
+    least = least_residual(form) if form.has_logs else min(float(np.linalg.eigvalsh(m)[0]) for m in form.matrices)
+    return float(form.rows.sum() * 4 * d * unit / least)
 
 
 def column_of(parents: Bools, node: int) -> int:

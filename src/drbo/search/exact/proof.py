@@ -14,11 +14,12 @@ from drbo.errors import SettingsError
 from drbo.graph.dag import topological_order
 from drbo.scores.base import Score
 from drbo.scores.families import Families
+from drbo.scores.forms import CountForm, GramForm
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact import subset_kernels
 from drbo.search.exact.astar import solve
-from drbo.search.exact.family_tables import COMPILED, FamilyTables, rounding
-from drbo.search.exact.useful_parents import Effort, can_enumerate, useful_sets
+from drbo.search.exact.family_tables import FamilyTables, rounding
+from drbo.search.exact.useful_parents import Effort, enumerable, useful_sets
 from drbo.search.outcome import Evaluated
 
 #: Scores closer than this share of themselves are equal.
@@ -76,14 +77,17 @@ def certify(tables: FamilyTables, evaluator: Evaluator, constraints: Constraints
 def certify_large(
     evaluator: Evaluator, constraints: Constraints, start: Evaluated, effort: Effort
 ) -> Certificate | None:
-    """Return a bound on all DAGs from the parent sets that a best DAG can have; None: they are too many.
+    """Return a bound on all DAGs from the parent sets that a best DAG can have; None: too many, or not to be found.
 
     Parameters
     ----------
     start : the best DAG known so far: what cannot lead to a better one is not looked at.
     effort : what may be spent. Where it does not suffice the bound lies above the best score.
     """
-    solver = _BySets(evaluator, constraints, effort)
+    form = enumerable(evaluator.score)
+    if form is None:
+        return None
+    solver = _BySets(evaluator, form, constraints, effort)
     try:
         return _swept(solver, evaluator, constraints, start)
     except _TooManyError:
@@ -135,7 +139,7 @@ def fits(score: Score, max_memory: float) -> bool:
 
 def check_size(score: Score, max_memory: float) -> None:
     """Refuse, before anything is spent, a certificate that nothing here can give."""
-    if not fits(score, max_memory) and not can_enumerate(score):
+    if not fits(score, max_memory) and enumerable(score) is None:
         need = f"{_gib(score):.1f}" if score.n_nodes <= 30 else "thousands of"
         raise SettingsError(
             f"exact needs {need} GiB for {score.n_nodes} columns with score '{score.name}', but max_memory is "
@@ -148,7 +152,8 @@ def check_size(score: Score, max_memory: float) -> None:
 
 def _gib(score: Score) -> float:
     """Return the memory of all families: their tables and, where no kernel makes these, the evaluator's cache."""
-    d, each = score.n_nodes, TABLES * 8 + (0 if type(score) in COMPILED else CACHED_BYTES)
+    d, form = score.n_nodes, score.compiled()
+    each = TABLES * 8 + (0 if form is not None and form.tabled else CACHED_BYTES)
     return 2.0 ** (d - 1) * (d * each + 2 * SETS * 8) / 2**30
 
 
@@ -184,12 +189,15 @@ class _ByTables:
 class _BySets:
     """Bounds an additive form of the score by a search over the parent sets of use."""
 
-    def __init__(self, evaluator: Evaluator, constraints: Constraints, effort: Effort) -> None:
+    def __init__(
+        self, evaluator: Evaluator, form: GramForm | CountForm, constraints: Constraints, effort: Effort
+    ) -> None:
         self.evaluator = evaluator
         self.score = evaluator.score
+        self.form = form
         self.constraints = constraints
         self.effort = effort
-        self.rounding = LARGE_COMPONENTS * rounding(self.score)
+        self.rounding = LARGE_COMPONENTS * rounding(self.score, form)
         self.exact = True  # all levels so far were solved to the end
 
     def solve(self, level: float | None, best: Evaluated) -> tuple[float, Bools]:
@@ -197,7 +205,8 @@ class _BySets:
         price = self.score.family_price(Families.from_dags(best.dags))
         known = self.score.share(best.local[0], price, level)
         slack = (self.rounding + EQUAL * (1.0 + abs(float(known.sum())))) / LARGE_COMPONENTS
-        found = useful_sets(self.score, self.constraints, float(known.sum()) - slack, level, self.effort)
+        least = float(known.sum()) - slack
+        found = useful_sets(self.score, self.form, self.constraints, least, level, self.effort)
         if found is None:
             raise _TooManyError
         order = np.array(topological_order(best.dags[0]), dtype=np.intp)

@@ -16,13 +16,11 @@ from drbo.arrays import Floats, Masks
 from drbo.constraints import Constraints
 from drbo.deadline import current
 from drbo.scores.base import Score
-from drbo.scores.bge import BGe
-from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.families import Families
-from drbo.scores.linear import BicEV, BicNV
+from drbo.scores.forms import CountForm, Form, GramForm
 from drbo.search.exact import parents_counts, parents_linear
 from drbo.search.exact.components import Piece
-from drbo.search.exact.family_tables import COMPILED, LEAST_RESIDUAL, least_residual
+from drbo.search.exact.family_tables import LEAST_RESIDUAL, least_residual
 
 #: A set of nodes is a word of bits.
 MAX_NODES = 64
@@ -53,32 +51,34 @@ class Effort:
         """Whether the time is up, somebody asked to stop, or enough sets of nodes were followed."""
         return self.n_states >= self.max_followed or self.clock() >= self.until or current().over()
 
-    def steps(self, score: Score) -> int:
+    def steps(self, form: Form) -> int:
         """Return how many parent sets of a score may be looked at."""
         cost = 1.0
-        if isinstance(score, DiscreteBIC | BDeu):
-            cost = max(1.0, COUNTING * max(columns.shape[1] for columns, _ in score.counted))
+        if isinstance(form, CountForm):
+            cost = max(1.0, COUNTING * max(columns.shape[1] for columns in form.codes))
         left = 0.0 if self.over else self.until - self.clock()
         return int(min(self.max_looked_at, RATE * left) / cost)
 
 
-def can_enumerate(score: Score) -> bool:
-    """Tell whether the useful parent sets of a score can be found without looking at all sets."""
-    if type(score) not in COMPILED or score.n_nodes > MAX_NODES:
-        return False
-    return not isinstance(score, BicNV) or (score.nested and least_residual(score) >= LEAST_RESIDUAL)
+def enumerable(score: Score) -> GramForm | CountForm | None:
+    """Return the form by which useful parent sets are found without looking at all sets; None: they are not."""
+    form = score.compiled()
+    if score.n_nodes > MAX_NODES or not isinstance(form, GramForm | CountForm) or not form.tabled:
+        return None
+    return form if not form.has_logs or (score.nested and least_residual(form) >= LEAST_RESIDUAL) else None
 
 
 def useful_sets(
     score: Score,
+    form: GramForm | CountForm,
     constraints: Constraints,
     known: float,  # score of a DAG, or its sum of shares at the level
     level: float | None,
     effort: Effort,
 ) -> Piece | None:
     """Return the parent sets that DAGs with a sum of shares of ``known`` or more can have; None: too many."""
-    nodes = [_Node(score, constraints, node, level) for node in range(score.n_nodes)]
-    looked, most, tops = 0, effort.steps(score), np.empty(score.n_nodes)
+    nodes = [_Node(score, form, constraints, node, level) for node in range(score.n_nodes)]
+    looked, most, tops = 0, effort.steps(form), np.empty(score.n_nodes)
     for i, node in enumerate(nodes):
         best = node.walk(-np.inf, True, most - looked, effort.max_kept)
         if best is None:
@@ -104,30 +104,33 @@ def useful_sets(
 class _Node:
     """One node with its candidate parents, in the order in which they are tried."""
 
-    def __init__(self, score: Score, constraints: Constraints, node: int, level: float | None) -> None:
-        self.score = score
+    def __init__(
+        self, score: Score, form: GramForm | CountForm, constraints: Constraints, node: int, level: float | None
+    ) -> None:
+        self.form = form
         self.node = node
         self.level = level
         required = np.flatnonzero(constraints.required[:, node])
         others = np.flatnonzero(constraints.allowed[:, node] & ~constraints.required[:, node])
         self.n_required = len(required)
         self.most = min(int(constraints.max_parents[node]), len(required) + len(others))
-        if isinstance(score, BicNV):  # with more parents than that there is no credit for any
-            self.most = max(min(self.most, int(score.n_rows[node]) - 2), self.n_required)
-        alone = Families(np.full(len(others), node), np.eye(score.n_nodes, dtype=bool)[others])
-        if isinstance(score, DiscreteBIC | BDeu):
+        if isinstance(form, GramForm):  # with more parents than that there is no credit for any
+            self.most = max(min(self.most, int(form.most_parents[node])), self.n_required)
+        else:
+            alone = Families(np.full(len(others), node), np.eye(score.n_nodes, dtype=bool)[others])
             others = others[np.argsort(-score.local(alone), kind="stable")]
         self.candidates = np.concatenate([required, others])
-        alone = Families(np.full(len(self.candidates), node), np.eye(score.n_nodes, dtype=bool)[self.candidates])
-        self.weights = score.family_price(alone)
+        self.weights = -np.broadcast_to(form.prices[node], score.n_nodes)[self.candidates]
 
     def walk(self, floor: float, best_only: bool, max_steps: int, max_sets: int) -> tuple[Masks, Floats, int] | None:
         """Return parent sets that no subset beats, with shares, and the sets looked at; None: too many of either."""
         if max_sets < 2:
             return None
         limits = {"floor": floor, "best_only": best_only, "max_steps": max_steps, "max_sets": max_sets}
-        by_counts = isinstance(self.score, DiscreteBIC | BDeu)
-        masks, shares, steps = self._by_counts(limits) if by_counts else self._by_matrix(limits)
+        if isinstance(self.form, CountForm):
+            masks, shares, steps = self._by_counts(self.form, limits)
+        else:
+            masks, shares, steps = self._by_matrix(self.form, limits)
         if steps < 0:
             return None
         places = np.zeros(len(masks), dtype=np.uint64)
@@ -135,40 +138,31 @@ class _Node:
             places |= ((masks >> np.uint64(position)) & np.uint64(1)) << np.uint64(candidate)
         return places, shares, steps
 
-    def _by_matrix(self, limits: dict[str, Any]) -> tuple[Masks, Floats, int]:
-        score, most, node = self.score, self.most, self.node
-        assert isinstance(score, BicNV | BGe)
-        logs, matrix = score.groups[score.group_of[node]]
-        n, sizes = score.n_rows[node], np.arange(most + 1, dtype=np.float64)
-        offset, slope, weights = np.zeros(most + 1), np.full(most + 1, n), self.weights
-        half, logarithmic = 0.0, True
-        if isinstance(score, BGe):
-            offset = score.evidence(np.full(most + 1, n), sizes, np.full(most + 1, logs[node]), np.zeros(most + 1))
-            slope = (n + score.alpha_w - score.n_nodes + sizes + 1) / 2
+    def _by_matrix(self, form: GramForm, limits: dict[str, Any]) -> tuple[Masks, Floats, int]:
+        node, sizes = self.node, slice(self.most + 1)
+        logs, matrix = form.log_scales[form.group_of[node]], form.grams[form.group_of[node]]
+        offset, slope = np.zeros(self.most + 1), np.full(self.most + 1, form.rows[node])
+        weights, half, logarithmic = self.weights, 0.0, True
+        if form.constants is not None and form.factors is not None:
+            slope = form.factors[node, sizes]
+            offset = form.constants[node, sizes] - slope * logs[node]
             weights, half = weights - logs[self.candidates] / 2, 0.5
-        elif isinstance(score, BicEV):
+        elif form.equal_variance:
             assert self.level is not None
-            slope, logarithmic = slope / self.level * np.exp(logs[node]), False
+            slope, logarithmic = np.full(self.most + 1, form.bound_weights(self.level)[node]), False
         else:
-            offset -= n * logs[node]
+            offset -= form.rows[node] * logs[node]
         place = np.append(self.candidates, node)
-        form: dict[str, Any] = {"logarithmic": logarithmic, "half": half}
+        kind: dict[str, Any] = {"logarithmic": logarithmic, "half": half}
         return parents_linear.walk(
-            matrix[np.ix_(place, place)], self.n_required, offset, slope, weights, **form, **limits
+            matrix[np.ix_(place, place)], self.n_required, offset, slope, weights, **kind, **limits
         )
 
-    def _by_counts(self, limits: dict[str, Any]) -> tuple[Masks, Floats, int]:
-        score, node = self.score, self.node
-        assert isinstance(score, DiscreteBIC | BDeu)
-        columns, repeats = score.counted[score.group_of[node]]
-        place = np.append(self.candidates, node)
-        levels = score.cardinalities[place]
-        ess, unit, weights = 0.0, 0.0, self.weights
-        if isinstance(score, BDeu):
-            ess = score.ess
-        else:
-            unit = float(score.parameter_price[node]) * int(levels[-1] - 1)
-            weights = weights + unit * levels[:-1]
-        times = np.ones(columns.shape[1], dtype=np.int64) if repeats is None else repeats.astype(np.int64)
-        form: dict[str, Any] = {"most": self.most, "unit": unit, "ess": ess}
-        return parents_counts.walk(columns[place], levels, times, self.n_required, weights, **form, **limits)
+    def _by_counts(self, form: CountForm, limits: dict[str, Any]) -> tuple[Masks, Floats, int]:
+        group, place = form.group_of[self.node], np.append(self.candidates, self.node)
+        levels, repeats = form.cardinalities[place], form.repeats[group]
+        unit = float(form.parameter_prices[self.node])
+        kind: dict[str, Any] = {"most": self.most, "unit": unit, "ess": form.ess}
+        return parents_counts.walk(
+            form.codes[group][place], levels, repeats, self.n_required, self.weights, **kind, **limits
+        )

@@ -13,7 +13,7 @@ from drbo.constraints import Constraints
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.graph.dag import topological_order
 from drbo.scores.families import Families
-from drbo.scores.linear import BicEV, BicNV
+from drbo.scores.forms import GramForm
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.climb import DRAWS, OrderClimb
 from drbo.search.orders.gains import Expander, screened_steps, steps_of
@@ -164,11 +164,10 @@ class Ascent:
 
     def look_wider(self, climb: OrderClimb) -> OrderClimb | None:
         """Check what is left unexplained against all columns; return a climb with the candidates found, if any."""
-        screening, score = self.screening, self.evaluator.score
-        if screening is None or self.deadline.over():
+        screening, form = self.screening, self.evaluator.form
+        if screening is None or not isinstance(form, GramForm) or self.deadline.over():
             return None
-        assert isinstance(score, BicNV)
-        dag, steps = climb.dag, screened_steps(score, self.constraints, self._bound_level)
+        dag, steps = climb.dag, screened_steps(form, self.constraints, self._bound_level)
         with suppress(OutOfTimeError):
             if screening.check(climb.order, lambda nodes: [np.flatnonzero(dag[:, node]) for node in nodes], steps):
                 wider = self._at(self._bound_level, climb.order, dag)
@@ -178,10 +177,12 @@ class Ascent:
 
     def combine(self, climb: OrderClimb) -> bool:
         """Move to the best DAG of listed parent sets, and climb from there, if that is better; tell whether it is."""
-        score, before = self.evaluator.score, self.score
-        if type(score) is not BicNV or len(self.order) > MAX_LISTED or self.found is None or self.deadline.over():
+        form, before = self.evaluator.form, self.score
+        if not isinstance(form, GramForm) or not form.is_bic:
             return False
-        listed = Listed(score, self.found.dags[0], self.constraints)
+        if len(self.order) > MAX_LISTED or self.found is None or self.deadline.over():
+            return False
+        listed = Listed(self.evaluator.score, form.grams[0], self.found.dags[0], self.constraints)
         self.evaluator.charge(listed.n_local)
         dag = listed.best(self.found.dags[0], self.rng)
         found = self.evaluator.evaluate(dag[None])
@@ -202,11 +203,10 @@ class Ascent:
         return self.rng.permutation(len(self.order))
 
     def _start(self, level: float | None) -> OrderClimb:
-        self._bound_level = level
-        score = self.evaluator.score
-        if self.screening is not None and isinstance(score, BicNV):
+        self._bound_level, form = level, self.evaluator.form
+        if self.screening is not None and isinstance(form, GramForm):
             self._checks = len(self.screening.checks)
-            steps: Expander = screened_steps(score, self.constraints, level)(self.screening.lists)
+            steps: Expander = screened_steps(form, self.constraints, level)(self.screening.lists)
         else:
             steps = steps_of(self.evaluator, self.constraints, level)
         return OrderClimb(steps, self.constraints.required, self.constraints.before, available())
@@ -236,9 +236,9 @@ class Ascent:
 
         None: the score is additive.
         """
-        score, limits = self.evaluator.score, self.constraints
+        score, form, limits = self.evaluator.score, self.evaluator.form, self.constraints
         dag = limits.required
-        if isinstance(score, BicEV):
+        if isinstance(form, GramForm) and form.equal_variance:
             place = np.argsort(self.order)
             dag = (place[:, None] < place[None, :]) & limits.allowed
             for node in np.flatnonzero(dag.sum(axis=0) > limits.max_parents):  # required ones, then near ones

@@ -14,8 +14,8 @@ import numpy as np
 from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.constraints import Constraints
 from drbo.graph.dag import topological_order
+from drbo.scores.base import Score
 from drbo.scores.families import Families
-from drbo.scores.linear import BicNV
 from drbo.search.known_orders import KnownFamilies
 
 #: Scores closer than this share count as equal.
@@ -45,6 +45,7 @@ class Listed:
     Parameters
     ----------
     score : of linear effects.
+    correlation : (d, d) of the columns.
     dag : (d, d) where the candidates of a node are its neighbours and their other parents, then the nodes that are
         correlated most with it, alone or given all others.
     constraints : the knowledge.
@@ -52,20 +53,22 @@ class Listed:
     Examples
     --------
     >>> from drbo.data.statistics.table import Table
+    >>> from drbo.scores.linear import BicNV
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(200, 3))
     >>> x[:, 1] = x[:, 0] + 0.1 * x[:, 1]
     >>> x[:, 2] += 8 * (x[:, 1] - x[:, 0])
-    >>> listed = Listed(BicNV(Table.from_array(x)), np.zeros((3, 3), dtype=bool), Constraints.none(3))
-    >>> (listed.best(np.zeros((3, 3), dtype=bool), rng) | np.eye(3, dtype=bool)).any(axis=0).tolist()
+    >>> score, dag = BicNV(Table.from_array(x)), np.zeros((3, 3), dtype=bool)
+    >>> listed = Listed(score, np.corrcoef(x.T), dag, Constraints.none(3))
+    >>> (listed.best(dag, rng) | np.eye(3, dtype=bool)).any(axis=0).tolist()
     [True, True, True]
     """
 
-    def __init__(self, score: BicNV, dag: Bools, constraints: Constraints) -> None:
+    def __init__(self, score: Score, correlation: Floats, dag: Bools, constraints: Constraints) -> None:
         d = len(dag)
         count = max(k for k in range(min(CANDIDATES, d - 1) + 1) if k < 2 or d * len(_subsets(k, LARGEST)[0]) <= SETS)
         sets, smaller = _subsets(count, LARGEST)
-        candidates = _candidates(score, dag, constraints)[:, :count]
+        candidates = _candidates(correlation, dag, constraints)[:, :count]
         parents = np.zeros((d, len(sets), d + 1), dtype=bool)  # the last column takes the place of no candidate
         for member in sets.T:
             chosen = np.where(member < 0, d, candidates[:, member])
@@ -76,7 +79,7 @@ class Listed:
         if d > 2:
             one = np.eye(d, dtype=bool)
             single = self._scored(np.broadcast_to(one, (d, d, d))).shares  # the node itself stands for no parent
-            first, second = _pairs(score.groups[0][1])
+            first, second = _pairs(correlation)
             listed.append(self._scored(one[first] | one[second]))
             rows = np.arange(d)[:, None]
             alone = np.maximum(single[rows, first], single[rows, second])
@@ -128,9 +131,8 @@ def _moved(order: Ints, rng: np.random.Generator) -> Ints:
     return order[np.argsort(key, kind="stable")]
 
 
-def _candidates(score: BicNV, dag: Bools, constraints: Constraints) -> Indices:
+def _candidates(correlation: Floats, dag: Bools, constraints: Constraints) -> Indices:
     """Return the candidate parents (d, d) of every node, best first; forbidden ones come last."""
-    correlation = score.groups[0][1]
     inverse = np.linalg.inv(correlation + RIDGE * np.eye(len(dag)))
     partial = inverse / np.sqrt(np.outer(np.diag(inverse), np.diag(inverse)))
     near = dag | dag.T

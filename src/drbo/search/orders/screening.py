@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo import _core
-from drbo.arrays import Bools, Ints
-from drbo.scores.base import Score
-from drbo.scores.linear import BicEV, BicNV
+from drbo.arrays import Bools, Floats, Ints
+from drbo.scores.forms import GramForm
 from drbo.search.state import Fields
 
 #: Candidates of a node for each doubling of the number of columns.
@@ -45,10 +44,10 @@ def n_candidates(n_nodes: int) -> int:
     return PER_DOUBLING * (n_nodes - 1).bit_length()
 
 
-def is_screened(score: Score) -> bool:
+def is_screened(form: GramForm) -> bool:
     """Tell whether columns are screened: many of them, and a linear score with the same rows for all."""
-    many = score.n_nodes > WORTH_IT * n_candidates(score.n_nodes)
-    return many and type(score) in (BicNV, BicEV) and len(getattr(score, "groups", ())) == 1
+    many = form.n_nodes > WORTH_IT * n_candidates(form.n_nodes)
+    return many and not form.has_bases and form.constants is None and len(form.grams) == 1
 
 
 class Screening:
@@ -58,19 +57,18 @@ class Screening:
 
     Examples
     --------
-    >>> from drbo.data.statistics.table import Table
     >>> x = np.random.default_rng(0).normal(size=(100, 4))
     >>> x[:, 2] += x[:, 0]
-    >>> screening = Screening(BicNV(Table.from_array(x)), np.zeros((4, 4), dtype=bool), 1)
+    >>> screening = Screening(np.corrcoef(x.T), np.zeros((4, 4), dtype=bool), 1)
     >>> screening.lists.listed[: screening.lists.starts[1]].tolist()  # of the first node
     [2]
     """
 
-    def __init__(self, score: BicNV, required: Bools, count: int | None = None) -> None:
-        self.n_nodes = score.n_nodes
+    def __init__(self, correlation: Floats, required: Bools, count: int | None = None) -> None:
+        self.n_nodes = len(correlation)
         self.count = min(count or n_candidates(self.n_nodes), self.n_nodes - 1)
         self.checks: list[int] = []  # pairs that each check added
-        self._pairs = np.union1d(self._keys(*self._correlated(score)), self._keys(*np.nonzero(required)))
+        self._pairs = np.union1d(self._keys(*self._correlated(correlation)), self._keys(*np.nonzero(required)))
         self.added = np.empty((0, 2), dtype=np.int64)
         self.lists = self._listed()
 
@@ -132,9 +130,9 @@ class Screening:
         for first in range(0, self.n_nodes, BLOCK):
             yield np.arange(first, min(first + BLOCK, self.n_nodes))
 
-    def _correlated(self, score: BicNV) -> tuple[Ints, Ints]:
+    def _correlated(self, correlation: Floats) -> tuple[Ints, Ints]:
         """Return pairs of each node with the columns that are correlated most with it."""
-        correlation, found = score.groups[0][1], list[Ints]()
+        found = list[Ints]()
         for nodes in self._blocks():
             strength = np.abs(correlation[nodes])
             strength[np.arange(len(nodes)), nodes] = -1.0

@@ -18,7 +18,7 @@ from drbo.constraints import Constraints
 from drbo.deadline import Stop, Stopped
 from drbo.graph.dag import topological_order
 from drbo.scores.base import Score
-from drbo.scores.linear import BicEV, BicNV
+from drbo.scores.forms import GramForm
 from drbo.search.base import Search
 from drbo.search.evaluation.budget import Budget
 from drbo.search.evaluation.evaluator import Evaluator
@@ -76,9 +76,8 @@ class OrderSearch(Search):
         self.found_by = "order search"
         self.max_searches = max_searches or most_searches(score.n_nodes)
         self.screening: Screening | None = None
-        if is_screened(score):
-            assert isinstance(score, BicNV)
-            self.screening = Screening(score, self.constraints.required)
+        if isinstance(form := evaluator.form, GramForm) and is_screened(form):
+            self.screening = Screening(form.grams[0], self.constraints.required)
         self._climbs: dict[Ascent, OrderClimb] = {}  # what was computed on the way: not part of the state
         self.ascents: list[Ascent] = []  # under way
         self.begun = 0
@@ -231,10 +230,11 @@ class OrderSearch(Search):
         """
         if self.start is not None and number == 0:
             return topological_order(self.start)
-        if number > 0 or not isinstance(self.score, BicEV):
+        form = self.evaluator.form
+        if number > 0 or not (isinstance(form, GramForm) and form.equal_variance):
             return rng.permutation(self.score.n_nodes)
         with one_blas_thread():
-            return _top_down(*self.score.groups[0])
+            return _top_down(form.log_scales[0], form.grams[0])
 
 
 def _top_down(log_variance: Floats, correlation: Floats) -> Order:

@@ -6,7 +6,6 @@ from torch import Tensor
 
 from drbo.scores.base import Score
 from drbo.scores.families import Families
-from drbo.scores.linear import BicEV
 from drbo.search.paper.inputs import Inputs
 
 
@@ -61,7 +60,7 @@ def combined(
 
 def on_device(score: Score, cost: Tensor, price: Tensor) -> Tensor | None:
     """Return the same by torch, for a score that is additive or has one noise variance; None for any other."""
-    if type(score).combine is BicEV.combine:
+    if score.equal_variance:
         total = float(score.n_rows.sum())
         weighted = cost + _numbers(np.log(score.n_rows / total), cost)
         return _sum(price) - total * torch.logsumexp(weighted, -1)

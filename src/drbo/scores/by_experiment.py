@@ -1,0 +1,105 @@
+"""What scores of a table from several experiments have in common: which mechanisms change is part of the score."""
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.arrays import Bools, Floats, Ints
+from drbo.data.statistics.table import Table
+from drbo.errors import SettingsError
+from drbo.scores.base import EBIC_GAMMA, Score
+from drbo.scores.families import Families
+
+#: What may happen to a node in an experiment, as the compiled kernel takes it.
+SHARED, FREE, SOFT, HARD = range(4)
+
+
+class Changes(NamedTuple):
+    """What families are worth, and which experiments change the mechanism of their node."""
+
+    worth: Floats  # (m,)
+    changed: Bools  # (m, E)
+
+
+class SharedMoments(NamedTuple):
+    """Moments of all columns in the rows where the mechanism of a node is the same."""
+
+    covariances: Floats  # (d, d, d) for each node, of columns with variance 1 over the whole table
+    deviations: Floats  # (d,) of the columns over the whole table
+
+
+class ByExperiment(Score):
+    """A score whose families say which experiments change the mechanism of their node.
+
+    Parameters
+    ----------
+    table : with its experiments; without any, all rows are those of the control.
+    others : ``"unknown"``: an experiment with known targets may change other columns, too; ``"none"``: it does not.
+    penalty, edge_prior, gamma : as in :class:`~drbo.scores.base.Score`.
+    """
+
+    score_equivalent = False
+    assumption = "the experiments"
+    evidence_scale = 2.0
+    by_experiment = True
+    #: The regression of a mechanism, whose residuals are tested within every experiment; None: there is none.
+    mechanism: Literal["linear", "splines"] | None = None
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        penalty: float | Literal["ebic"] = 1.0,
+        edge_prior: npt.ArrayLike | None = None,
+        gamma: float = EBIC_GAMMA,
+        others: Literal["unknown", "none"] = "unknown",
+    ) -> None:
+        super().__init__(table, penalty=penalty, edge_prior=edge_prior, gamma=gamma)
+        if others not in ("unknown", "none"):
+            raise SettingsError(
+                f"others must be 'unknown' or 'none', got {others!r}",
+                hint="'none': an experiment with known targets changes nothing else",
+            )
+        self.charge = 1.0 if isinstance(self.penalty, str) else self.penalty
+        self.labels = ("control",) if table.experiments is None else table.experiments.labels
+        self.states = _states(table, others)  # (E, d)
+
+    def changes(self, families: Families, fixed: Ints | None = None) -> Changes:
+        """Return the worth of families and the sets S; ``fixed`` (E, d) replaces what may change."""
+        raise NotImplementedError
+
+    def charged(self, families: Families) -> npt.NDArray[Any]:
+        """Return how many parameters (m,) a mechanism has, with those that all families of a node share."""
+        raise NotImplementedError
+
+    def shared_moments(self, changed: Bools) -> SharedMoments | None:
+        """Return the moments, for each node, over the experiments that do not change it; ``changed`` is (d, E).
+
+        None: columns are no numbers.
+        """
+        return None
+
+    def bent(self, table: Table, families: Families) -> Bools | None:
+        """Return (m, E) True where what looks like a change may be a bend; None: nobody looked."""
+        return None
+
+    def local(self, families: Families) -> Floats:
+        """Return the worth of each family without the price of its parameters, in units of the gain."""
+        kept = self.charge * self.charged(families) * np.log(self.n_rows[families.nodes])
+        gain = self.gain if isinstance(self.gain, float) else self.gain[families.nodes]
+        found: Floats = (self.changes(families).worth + kept) / gain
+        return found
+
+
+def _states(table: Table, others: str) -> Ints:
+    """Return what may happen to each column in each experiment (E, d)."""
+    if table.experiments is None:
+        return np.full((1, table.n_columns), SHARED, dtype=np.int64)
+    kinds = table.experiments.kinds(table.names)
+    states = np.select([kinds == "soft", kinds == "hard"], [SOFT, HARD], FREE).astype(np.int64)
+    if others == "none":
+        listed = (kinds != "").any(axis=1)
+        states[listed[:, None] & (states == FREE)] = SHARED
+    states[0] = SHARED
+    return states
