@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo.choice.chance import chance_parents, chance_penalty
-from drbo.choice.chance_categories import chance_gamma
 from drbo.choices import Choices
 from drbo.data.checks.check import check_table
 from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
+from drbo.scores.penalties.categories import chance_gamma
+from drbo.scores.penalties.chance import chance_parents, chance_penalty
 from drbo.scores.registry import score_class
 from drbo.settings import Settings
 

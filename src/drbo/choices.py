@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
 from drbo.choice.auto import choose_score, experiment_score
-from drbo.choice.chance import BY_CHANCE
-from drbo.choice.chance_categories import chance_gamma
 from drbo.claims.answer.kci import MAX_ROWS
 from drbo.claims.answer.prune import BY_MOMENTS, PRUNERS, PrunerName
 from drbo.data.checks.missing import POLICIES, Policy
@@ -16,6 +14,8 @@ from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
 from drbo.scores.base import EBIC_GAMMA, Score
 from drbo.scores.named import score_label
+from drbo.scores.penalties.categories import chance_gamma
+from drbo.scores.penalties.chance import BY_CHANCE
 from drbo.scores.registry import SCORES, score_class
 from drbo.settings import Exact, Preset, Settings
 

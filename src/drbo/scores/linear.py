@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from drbo import _core
 from drbo.arrays import Bools, Floats, Indices, Ints
-from drbo.choice.chance import BY_CHANCE, chance_parents, chance_penalty
 from drbo.data.statistics.moments import Moments, complete_moments, moments
 from drbo.data.statistics.square import square
 from drbo.data.statistics.table import Table
@@ -16,6 +15,7 @@ from drbo.errors import DataError, ScoreError
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
 from drbo.scores.forms import COLLINEAR_PIVOT, RESIDUAL_FLOOR, Form, Gaussian, GramForm
+from drbo.scores.penalties.chance import BY_CHANCE, chance_parents, chance_penalty
 from drbo.scores.sums import log_sum_exp, sum_nodes
 from drbo.threads import crew
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from drbo.choice.chance import chance_penalty
+from drbo.scores.penalties.chance import chance_penalty
 
 
 def _columns(kind, rng, n, d):

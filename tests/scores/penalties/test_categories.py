@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo.choice import chance_categories as chance
 from drbo.data.checks.check import check_table
 from drbo.data.statistics.table import Table
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
+from drbo.scores.penalties import categories as chance
 from drbo.scores.registry import build_score, score_class
 
 KINDS = ("bdeu", "bic-discrete", "logistic", "mixed")

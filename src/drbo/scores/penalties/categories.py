@@ -6,13 +6,13 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from drbo.arrays import Floats, Indices
-from drbo.choice import chance
 from drbo.data.statistics.table import Table
 from drbo.scores.base import EBIC_GAMMA, Score
 from drbo.scores.discrete import MAX_LEVELS, BDeu, DiscreteBIC
 from drbo.scores.experiment_counts import ExperimentCounts
 from drbo.scores.logistic import LogisticBIC
 from drbo.scores.mixed import DegenerateGaussian
+from drbo.scores.penalties import chance
 
 #: Indicators of all columns together, at most; and cells of all their tables of counts.
 MAX_INDICATORS, COUNTED_CELLS = 2_000, 8 * 10**6
@@ -35,11 +35,11 @@ class _Columns(NamedTuple):
 def chance_gamma(kind: type[Score], table: Table, ess: float = 1.0) -> float | None:
     """Return gamma of ``penalty="ebic"`` at which independent columns like these have 0.2 edges on average.
 
-    Every column is shuffled on its own, as in :func:`drbo.choice.chance.chance_penalty`: with few rows the gains of
-    edges between categories exceed their limit distribution, and heavy tails beside them do so with many. Gamma is at
-    least 0.5. Names of levels and the order of rows and columns do not matter; for ``mixed``, columns with a level of
-    one or two rows are left out. None: the score is not one of categories, or the table is too large to be shuffled or
-    has too few rows.
+    Every column is shuffled on its own, as in :func:`drbo.scores.penalties.chance.chance_penalty`: with few rows the
+    gains of edges between categories exceed their limit distribution, and heavy tails beside them do so with many.
+    Gamma is at least 0.5. Names of levels and the order of rows and columns do not matter; for ``mixed``, columns with
+    a level of one or two rows are left out. None: the score is not one of categories, or the table is too large to be
+    shuffled or has too few rows.
 
     Examples
     --------

@@ -1,0 +1,1 @@
+"""Penalties that leave few edges among independent columns, found by shuffling the columns of a table."""
