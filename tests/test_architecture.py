@@ -310,6 +310,41 @@ def test_the_reader_of_clocks_sees_all_kinds(text):
     assert not _looks_at_a_clock(ast.walk(harmless))
 
 
+#: Attributes that hold sentences for people.
+SENTENCES = {"message", "stopped", "words", "hint", "basis"}
+
+
+def _decided_by_words(text: str) -> list[int]:
+    """Return the lines where code looks for words in a sentence or at its beginning or end."""
+
+    def is_sentence(node: ast.expr) -> bool:
+        if isinstance(node, ast.Call):
+            return isinstance(node.func, ast.Name) and node.func.id == "str" and ast.unparse(node.args[:1]) == "error"
+        return isinstance(node, ast.Attribute) and node.attr in SENTENCES
+
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+            found += [node.lineno] * is_sentence(node.comparators[0])
+        elif isinstance(node, ast.Compare):
+            texts = [isinstance(side, ast.Constant) and isinstance(side.value, str) for side in node.comparators]
+            found += [node.lineno] * (is_sentence(node.left) and any(texts))
+        elif isinstance(node, ast.Attribute) and node.attr in ("startswith", "endswith"):
+            found += [node.lineno] * is_sentence(node.value)
+    return found
+
+
+def test_nothing_is_decided_by_the_words_of_a_message():
+    found = {str(path): _decided_by_words((SOURCE / path).read_text()) for path in MODULES}
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+def test_the_reader_of_decisions_sees_all_kinds():
+    kinds = ('"a" in x.message', 'x.stopped == "a"', 'x.words.startswith("a")', '"a" not in str(error)')
+    assert [_decided_by_words(text) for text in kinds] == [[1]] * 4
+    assert _decided_by_words('x.stop is Stop.BUDGET\nf"{error.message}"\n"a" in x.names') == []
+
+
 def test_the_front_door_opens_without_the_rest():
     program = "import sys, drbo; print(drbo.__version__, 'torch' in sys.modules, 'pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
