@@ -60,6 +60,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/groups.md", "series", "dependent_series", trust.series),
     ("docs/confidence.md", "bootstrap", "bootstrap", trust.bootstrap),
     ("docs/speed.md", "core", "core_speed", speed.core),
+    ("docs/speed.md", "call", "speed_call", speed.call),
     ("docs/speed.md", "iteration", "speed_iteration", speed.iteration),
     ("docs/speed.md", "together", "speed_together", speed.together),
     ("docs/speed.md", "nodes", "speed_growth", speed.nodes),
