@@ -171,6 +171,14 @@ class Miscompiled(BicNV):
         return replace(super().compiled(), rows=self.n_rows / 2)
 
 
+class Unscaled(BicNV):
+    """Is climbed rightly, but proved as if all columns had variance 1."""
+
+    def compiled(self):
+        form = super().compiled()
+        return replace(form, log_scales=0 * form.log_scales)
+
+
 @pytest.mark.parametrize(
     ("score", "message"),
     [
@@ -192,6 +200,7 @@ class Miscompiled(BicNV):
         (Unpicklable, "cannot be pickled"),
         (Changeable, "returns other values after pickling"),
         (Miscompiled, r"the compiled form disagrees with local\(\) for node 'x\d' with parents"),
+        (Unscaled, r"the compiled form disagrees with local\(\) for node 'x\d' with parents"),
     ],
 )
 def test_a_broken_promise_is_named(score, message, table):

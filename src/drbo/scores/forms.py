@@ -24,6 +24,7 @@ class _Form:
     """What all forms have in common: prices of edges (d, d) as prices[j, i] of i -> j, or (d, 1) for every i alike."""
 
     prices: Floats
+    group_of: Ints
 
     @property
     def n_nodes(self) -> int:
@@ -36,12 +37,23 @@ class _Form:
         return self.prices if self.prices.shape == (d, d) else np.repeat(self.prices, d, axis=1)
 
 
+class _Regressions(_Form):
+    """What forms of regressions have in common: variables were divided by their variances in a group of rows."""
+
+    rows: Floats
+    log_scales: Floats
+
+    @property
+    def own_scales(self) -> Floats:
+        """The log variance (d,) of each node in its own rows."""
+        return self.log_scales[self.group_of, np.arange(self.n_nodes)]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GramForm(_Form):
+class GramForm(_Regressions):
     """Regressions from matrices of products: the variables, of length 1, and functions by which they enter, if any.
 
-    With r the share of a node's variance that its parents S leave, v its variance, and prices to be subtracted, a
-    family adds to the score, up to a constant of the node,
+    With r the share of a node's variance v that its parents S leave, a family adds to the score, beside its price,
 
     - ``-rows ln(v r)``;
     - ``-rows v r / level`` with ``equal_variance``: the additive bound at a level, the mean of ``v r`` over all rows;
@@ -123,11 +135,6 @@ class GramForm(_Form):
         """Whether a family adds ``-rows ln(v r)``, with variables that enter themselves."""
         return self.tabled and not self.equal_variance and self.constants is None
 
-    @property
-    def own_scales(self) -> Floats:
-        """The log variance (d,) of each node in its own rows."""
-        return self.log_scales[self.group_of, np.arange(self.n_nodes)]
-
     def bound_weights(self, level: float) -> Floats:
         """Return what the residual share of each node (d,) costs in the additive bound at a level."""
         weights: Floats = self.rows / level * np.exp(self.own_scales)
@@ -148,7 +155,7 @@ class NoisyRows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RowForm(_Form):
+class RowForm(_Regressions):
     """Linear regressions with noise of any shape: ``-rows ln(v r)``, plus what the negentropy of residuals is worth."""
 
     groups: tuple[NoisyRows, ...]  # for each group of nodes that share their rows
