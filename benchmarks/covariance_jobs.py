@@ -17,20 +17,22 @@ def drbo(path: Path) -> tuple[float, Any]:
     """One pass, with a sample of the rows, as a fit makes it."""
     import pyarrow.parquet  # noqa: F401, as the others do before the clock starts
 
+    from drbo.data.reading.read import open_source
     from drbo.data.statistics.stream import streamed
 
     began = time.process_time()
-    return began, streamed([path], keep_rows=True).moments.covariance
+    return began, streamed(open_source(path), keep_rows=True).moments.covariance
 
 
 def drbo_resamples(path: Path) -> tuple[float, Any]:
     """The same pass, with 50 resamples of the rows."""
     import pyarrow.parquet  # noqa: F401, as the others do before the clock starts
 
+    from drbo.data.reading.read import open_source
     from drbo.data.statistics.stream import streamed
 
     began = time.process_time()
-    return began, streamed([path], keep_rows=True, resamples=50).moments.covariance
+    return began, streamed(open_source(path), keep_rows=True, resamples=50).moments.covariance
 
 
 def drbo_fit(path: Path) -> tuple[float, Any]:

@@ -33,7 +33,7 @@ ROOMS = [
     ["claims"],
     ["result"],
     ["choices"],
-    ["problem"],
+    ["problem", "gathering"],
     ["pipeline", "refitting", "progress", "fitted"],
     ["estimator"],
     ["testing"],
@@ -353,7 +353,7 @@ def test_the_front_door_opens_without_the_rest():
 
 def test_public_names():
     """Others build on these names."""
-    names = "DrBO Settings Knowledge Result Confidence Score Families Table check_score DrboError load"
+    names = "DrBO Settings Knowledge Result Confidence Score Families Table read_table check_score DrboError load"
     assert set(drbo.__all__) == {*names.split(), "__version__"}
     assert dir(drbo) == sorted(drbo.__all__)
     assert all(callable(getattr(drbo, name)) for name in names.split())

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO
+from drbo.data.reading.read import open_source
 from drbo.data.statistics import table_moments
 from drbo.data.statistics.stream import streamed
 from drbo.data.statistics.table_moments import TableMoments
@@ -113,7 +114,7 @@ def test_a_stream_has_the_answer_of_the_table(tmp_path, score):
     frame, path = _table(), tmp_path / "table.csv"
     frame.to_csv(path, index=False)
     how = {"score": score, "score_options": {"penalty": "ebic"}, "random_state": 0}
-    totals = streamed([path], keep_rows=True)
+    totals = streamed(open_source(path), keep_rows=True)
     assert len(totals.sample) == 400
     whole, parts = DrBO(**how).fit(frame), DrBO(**how).fit(totals)
     assert parts.score_ == pytest.approx(whole.score_, rel=1e-9)
@@ -128,7 +129,7 @@ def test_the_noise_check_of_a_stream_uses_the_sample(tmp_path):
     dose = rng.uniform(-1, 1, size=2_000)
     frame = pd.DataFrame({"dose": dose, "response": np.exp(2 * dose) + 0.2 * rng.normal(size=2_000)})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    totals = streamed([tmp_path / "t.csv"], keep_rows=True)
+    totals = streamed(open_source([tmp_path / "t.csv"]), keep_rows=True)
     stream = DrBO(random_state=0, score="bic-nv").fit(totals).result_.claims.noise[0]
     sample = DrBO(random_state=0, score="bic-nv").fit(pd.DataFrame(totals.sample, columns=list(frame)))
     assert (stream.cause, stream.effect) == ("dose", "response")
@@ -149,7 +150,10 @@ def test_rows_that_depend_on_each_other_count_as_fewer_in_a_stream_too(tmp_path)
     how = {"score": "bic-nv", "score_options": {"penalty": 1.0}, "random_state": 0}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        whole, parts = DrBO(**how).fit(frame), DrBO(**how).fit(streamed([tmp_path / "t.csv"], keep_rows=True))
+        whole, parts = (
+            DrBO(**how).fit(frame),
+            DrBO(**how).fit(streamed(open_source([tmp_path / "t.csv"]), keep_rows=True)),
+        )
     assert len(caught) == 2
     assert all("neighbouring rows are correlated" in str(one.message) for one in caught)
     assert parts.result_.table.n_effective == pytest.approx(whole.result_.table.n_effective)
@@ -162,7 +166,7 @@ def test_a_short_stream_is_the_table_itself(tmp_path):
     frame.loc[7, "b"] = np.nan
     frame.to_csv(path, index=False)
     whole = DrBO(random_state=0, missing="drop").fit(frame).result_
-    found = DrBO(random_state=0, missing="drop").fit(streamed([path], keep_rows=True)).result_
+    found = DrBO(random_state=0, missing="drop").fit(streamed(open_source(path), keep_rows=True)).result_
     assert found.score == whole.score
     assert found.score_name == whole.score_name
     assert found.table.sha256 == whole.table.sha256
@@ -197,7 +201,7 @@ def test_missing_cells_of_a_stream_are_treated_as_those_of_a_table(tmp_path, mis
     frame = frame.mask(np.random.default_rng(1).random(frame.shape) < 0.05)
     frame.to_csv(path, index=False)
     how = {"score": "bic-nv", "score_options": {"penalty": 1.0}, "random_state": 0, "missing": missing}
-    totals = streamed([path], keep_rows=True, keep_patterns=missing == "em")
+    totals = streamed(open_source(path), keep_rows=True, keep_patterns=missing == "em")
     whole, found = DrBO(**how).fit(frame).result_, DrBO(**how).fit(totals).result_
     assert found.score == pytest.approx(whole.score, rel=1e-9)
     assert np.array_equal(found.cpdag, whole.cpdag)
@@ -225,7 +229,7 @@ def test_a_bootstrap_of_sums_finds_what_one_of_rows_finds(tmp_path, score):
     frame = _weak()
     how = {"score": score, "random_state": 0, "score_options": {"penalty": 1.0} if score != "bge" else {}}
     rows = DrBO(**how).fit(frame).bootstrap(frame, n=150)
-    totals = streamed([_csv(frame, tmp_path)], keep_rows=True, resamples=150)
+    totals = streamed(open_source(_csv(frame, tmp_path)), keep_rows=True, resamples=150)
     model = DrBO(**how).fit(totals)
     sums = model.bootstrap(totals, n=150)
     assert (sums.kind, sums.count) == ("bootstrap", "150")
@@ -236,7 +240,7 @@ def test_a_bootstrap_of_sums_finds_what_one_of_rows_finds(tmp_path, score):
 
 @pytest.mark.usefixtures("_small_sample")
 def test_a_bootstrap_of_sums_goes_on(tmp_path):
-    totals = streamed([_csv(_weak(), tmp_path)], keep_rows=True, resamples=30)
+    totals = streamed(open_source([_csv(_weak(), tmp_path)]), keep_rows=True, resamples=30)
     model = DrBO(score="bic-nv", random_state=0).fit(totals)
     model.bootstrap(totals, n=10, keep=tmp_path / "kept.json")
     more = model.bootstrap(totals, n=30, keep=tmp_path / "kept.json")
@@ -249,15 +253,15 @@ def test_a_bootstrap_of_sums_goes_on(tmp_path):
 
 def test_resamples_of_a_handful_of_rows_are_refused(tmp_path):
     frame = _weak(12)
-    model = DrBO(score="bic-nv", random_state=0, on_collinear="keep").fit(streamed([_csv(frame, tmp_path)]))
-    totals = streamed([_csv(frame[:4], tmp_path)], resamples=50)
+    model = DrBO(score="bic-nv", random_state=0, on_collinear="keep").fit(streamed(open_source(_csv(frame, tmp_path))))
+    totals = streamed(open_source([_csv(frame[:4], tmp_path)]), resamples=50)
     with pytest.raises(DataError, match=r"a resample has \d rows, but at least 3"):
         model.bootstrap(totals, n=5)
 
 
 def test_a_short_stream_is_resampled_by_its_rows(tmp_path):
     frame = _weak(400)
-    totals = streamed([_csv(frame, tmp_path)], keep_rows=True)
+    totals = streamed(open_source(_csv(frame, tmp_path)), keep_rows=True)
     found = DrBO(score="bic-nv", random_state=0).fit(totals).bootstrap(totals, n=10)
     whole = DrBO(score="bic-nv", random_state=0).fit(frame).bootstrap(frame, n=10)
     assert np.array_equal(found.adjacent, whole.adjacent)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from drbo.claims.refits.confidence import Confidence as Confidence
+    from drbo.data.reading.read import read_table as read_table
     from drbo.data.statistics.table import Table as Table
     from drbo.errors import DrboError as DrboError
     from drbo.estimator import DrBO as DrBO
@@ -35,10 +36,11 @@ _HOMES = {
     "Table": "drbo.data.statistics.table",
     "check_score": "drbo.testing",
     "load": "drbo.result.files.storage",
+    "read_table": "drbo.data.reading.read",
 }
 __all__ = [  # noqa: RUF022 - DrBO comes first in the docs
-    "DrBO", "Settings", "Knowledge", "Result", "Confidence", "Score", "Families", "Table", "check_score", "DrboError",
-    "load", "__version__",
+    "DrBO", "Settings", "Knowledge", "Result", "Confidence", "Score", "Families", "Table", "read_table", "check_score",
+    "DrboError", "load", "__version__",
 ]  # fmt: skip
 
 

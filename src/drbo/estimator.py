@@ -28,8 +28,9 @@ from drbo.data.reading.frames import as_frame
 from drbo.deadline import Deadline
 from drbo.errors import SettingsError
 from drbo.fitted import FittedAttributes
+from drbo.gathering import Gathered, all_rows, gathered, unpacked
 from drbo.knowledge import Knowledge
-from drbo.problem import request_of
+from drbo.problem import request_of, seed_of
 from drbo.progress import watch_for
 from drbo.refitting import FittedModel, n_rows_of, over_seeds, parameters_like
 from drbo.result.effects import Effects
@@ -153,11 +154,13 @@ class DrBO(FittedAttributes, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
-        """Learn the graph of a table: a data frame (pandas, polars, arrow) or an array.
+        """Learn the graph of a table: a data frame (pandas, polars, arrow), an array or a file.
 
         Parameters
         ----------
-        X : (n, d) table; for linear scores, a :class:`~drbo.data.statistics.table_moments.TableMoments` in its place.
+        X : (n, d) table, the path of a file or of a folder of Parquet files, a :class:`~drbo.data.reading.source.Source`, or a
+            :class:`~drbo.data.statistics.table_moments.TableMoments`, for linear scores. A file whose fit would take more than
+            the setting ``max_memory`` is read piece by piece (docs/big-tables.md).
         y : ignored.
         sample_weight : (n,) a row of weight w counts as w equal rows, for linear scores and BGe and, with integer
             weights, for discrete scores. Rows of weight 0 are ignored.
@@ -168,7 +171,15 @@ class DrBO(FittedAttributes, BaseEstimator):
         saved: Saved | None = vars(self).pop("_saved", None)
         spent = 0.0 if saved is None else float(saved.about["seconds"])
         with Deadline(request.settings.time_limit, start=time.monotonic() - spent):
-            data = self._preparation.prepare(X, sample_weight).warned_of_time() if saved is None else saved.data()
+            if saved is None:
+                given = self._given()
+                X, sample_weight, how = unpacked(gathered(X, given, request.seed), sample_weight, self._preparation)
+                if how.groups is not self.groups:  # counted rows have no order
+                    changes = {"groups": how.groups, "random_state": request.seed}
+                    request = request_of(given | changes, defaults=type(self)()._given())
+                data = how.prepare(X, sample_weight).warned_of_time()
+            else:
+                data = saved.data()
             with watch_for(request.settings, quiet=not self.verbose) as watch:
                 shown: list[Callback] = [*request.callbacks, watch] if self.verbose else [*request.callbacks]
                 fitted = pipeline.fit(replace(request, callbacks=shown), data, saved)
@@ -212,7 +223,10 @@ class DrBO(FittedAttributes, BaseEstimator):
         arguments["score"] = score_of_file(arguments["score"], score, f"the saved search in {path}")
         model = cls(**arguments, executor=executor, callbacks=callbacks, checkpoint=path)
         if X is not None:
-            saved.check_data(model._preparation.prepare(X).table)
+            X, weights, how = unpacked(
+                gathered(X, model._given(), seed_of(model.random_state)), None, model._preparation
+            )
+            saved.check_data(how.prepare(X, weights).table)
         vars(model)["_saved"] = saved
         return model.fit(X)
 
@@ -243,7 +257,8 @@ class DrBO(FittedAttributes, BaseEstimator):
 
         Parameters
         ----------
-        X : what was fitted, or its checked :class:`~drbo.data.statistics.table.Table`, with its weights and rows.
+        X : what was fitted, or its checked :class:`~drbo.data.statistics.table.Table`, with its weights and rows. A file is read
+            again.
         n, kind, block, clusters, progress : see :class:`drbo.claims.refits.resampling.Resampling`.
         warm : whether resamples on route orders start from the graph of the full table and stop early
             (docs/confidence.md). On other routes, warm starts overstate the confidence, so they start from scratch.
@@ -261,9 +276,13 @@ class DrBO(FittedAttributes, BaseEstimator):
         1.0
         """
         self._choices.refuse_imputed("a bootstrap")
+        X = gathered(X, self._given(), self.result_.seed if hasattr(self, "result_") else 0, n)
+        if isinstance(X, Gathered) and X.counts is not None and kind == "bootstrap":
+            kind = "counted"
+        X, sample_weight, how = unpacked(X, sample_weight, self._preparation)
         plan = Resampling(n, kind, block, clusters)
         plan.check(n_rows_of(X))
-        model = self._fitted_model()
+        model = replace(self._fitted_model(), preparation=how)
         with Deadline(Settings.from_dict(self.result_.settings).time_limit):
             found = model.bootstrap(
                 X, plan, warm=warm, executor=executor, progress=progress, keep=keep, sample_weight=sample_weight
@@ -290,6 +309,7 @@ class DrBO(FittedAttributes, BaseEstimator):
         True
         """
         self._choices.refuse_imputed("a bootstrap")
+        X = all_rows(X, self._given())
         Resampling(n).check(len(as_frame(X)))
         model = self._fitted_model()
         with Deadline(self._choices.seconds):
@@ -321,6 +341,7 @@ class DrBO(FittedAttributes, BaseEstimator):
             raise SettingsError(f"seeds must be a whole number of at least 2, got {seeds!r}", hint="the default is 10")
         self._choices.refuse_imputed("stability over seeds")
         check_is_fitted(self)
+        X = gathered(X, self._given(), self.result_.seed)
 
         def fitted_with(seed: int) -> Result:
             given = {**self._given(), "random_state": seed, "checkpoint": None}
@@ -342,7 +363,7 @@ class DrBO(FittedAttributes, BaseEstimator):
         >>> bool(np.isclose(model.score_on(table), model.result_.pruned_score))
         True
         """
-        model = self._fitted_model()
+        model, X = self._fitted_model(), all_rows(X, self._given())
         validate_data(self, model.preparation.variables(X), reset=False, skip_check_array=True)  # names of columns
         return model.score_on(X, sample_weight)
 

@@ -20,7 +20,7 @@ from drbo import DrBO
 from drbo.cli import main
 from drbo.data.files.simulate import simulate
 from drbo.data.reading import parquet_groups
-from drbo.data.reading.pieces import files_of
+from drbo.data.reading.read import open_source
 from drbo.data.statistics.stream import streamed
 from drbo.errors import WorkerError
 from drbo.search.checkpoint import saver as saving
@@ -153,7 +153,7 @@ def _parts(folder):
 
 def test_a_worker_that_is_killed_costs_a_pass_over_files_its_sections_only(client, tmp_path, monkeypatch):
     monkeypatch.setattr(parquet_groups, "RUN_ROWS", 1_000)
-    files = files_of(_parts(tmp_path))
+    files = open_source(_parts(tmp_path))
     alone = streamed(files, keep_rows=True, resamples=3)
     killed = []
 

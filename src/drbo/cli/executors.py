@@ -5,18 +5,14 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from drbo.cli.options import COUNT
 from drbo.deadline import current
 from drbo.errors import SettingsError, WorkerError
-
-if TYPE_CHECKING:
-    from drbo.data.statistics.stream import Spread
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,15 +33,6 @@ def worker_options(command: F) -> F:
         metavar="N",
         help="Number of worker processes for expensive local scores, for resamples, and to read tables piece by piece.",
     )(command)
-
-
-def spread_over(executor: Executor | None) -> "Spread | None":
-    """Return what calls a function with many arguments on an executor; None: there is none."""
-    if executor is None:
-        return None
-    from drbo.search.evaluation.spread import spread
-
-    return partial(spread, executor=executor)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from drbo.data.checks.experiments import ExperimentColumn
+    from drbo.data.reading.source import ReadOptions
     from drbo.data.statistics.table import Table
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -23,8 +24,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 NOT_VARIABLES = ("groups", "weights", "clusters", "time", "group", "experiment")
 
 _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?)b?")
-SEPARATOR_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
-_DECIMAL_WORDS = {"comma": ",", "point": ".", "dot": "."}
+_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
+_DECIMALS = {"comma": ",", "point": ".", "dot": "."}
 
 
 def size(word: str) -> int:
@@ -145,23 +146,31 @@ def file_options(command: F) -> F:
 
 def read_frame(path: Path, options: Mapping[str, Any], *, quiet: bool = False) -> "pd.DataFrame":
     """Read the table of a command that has :func:`file_options`, and say what was assumed."""
-    from drbo.data.checks.types import listed, parsed_types, selected, typed
+    from drbo.data.checks.types import parsed_types, typed
     from drbo.data.reading.read import read_table
 
-    words = {"separator": SEPARATOR_WORDS, "decimal": _DECIMAL_WORDS}
-    marks = {name: known.get(options[name] or "", options[name]) for name, known in words.items()}
     assumed, notes = list[str](), list[str]()
-    given = {name: options[name] for name in ("encoding", "sheet", "max_input")}
     with under_way(f"reading {path}", quiet=quiet, tell=say):
-        frame = read_table(path, header=not options["no_header"], notes=assumed, **marks, **given)
-    chosen = {name: listed(options[name] or "") for name in ("columns", "drop")}
-    if chosen["columns"]:  # and what is no variable
-        chosen["columns"] += [options[name] for name in NOT_VARIABLES if options.get(name)]
-    frame = typed(selected(frame, **chosen), parsed_types(options["types"] or ""), notes)
+        frame = read_table(path, read_options(options), notes=assumed)
+    frame = typed(frame, parsed_types(options["types"] or ""), notes)
     if not quiet:
         for line in [f"read with {'; '.join(assumed)}"] * bool(assumed) + notes:
             say(f"{path}: {line}")
     return frame
+
+
+def read_options(options: Mapping[str, Any]) -> "ReadOptions":
+    """Return how a table is read by the options of a command."""
+    from drbo.data.checks.types import listed
+    from drbo.data.reading.source import ReadOptions
+
+    marks = {"separator": _SEPARATORS, "decimal": _DECIMALS}
+    given: dict[str, Any] = {name: known.get(options[name] or "", options[name]) for name, known in marks.items()}
+    given |= {name: options.get(name) for name in ("encoding", "sheet", "max_input")}
+    columns = listed(options["columns"] or "")
+    if columns:  # and what is no variable
+        columns += [options[name] for name in NOT_VARIABLES if options.get(name)]
+    return ReadOptions(header=not options["no_header"], columns=columns, drop=listed(options["drop"] or ""), **given)
 
 
 def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[str, ...]]:

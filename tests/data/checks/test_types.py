@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drbo import DrBO
-from drbo.data.checks.types import as_list, listed, parsed_types, selected, typed
+from drbo.data.checks.types import as_list, listed, parsed_types, typed
 from drbo.errors import DataError, SettingsError
 
 NAMES = st.text(st.characters(exclude_characters="\0\r\n", exclude_categories=["Cs"]), min_size=1)
@@ -27,14 +27,6 @@ def test_what_is_no_type():
         typed(frame, {"sexx": "category"})
     assert caught.value.hint == "did you mean 'sex'?"
     assert parsed_types('"a=b, c=number"') == {"a=b, c": "number"}
-
-
-def test_columns_and_drop():
-    frame = pd.DataFrame({"a": [1], "b": [2], "c": [3]})
-    assert list(selected(frame, ["c", "a"], ["c"])) == ["a"]
-    assert selected(frame) is frame
-    with pytest.raises(SettingsError, match="drop: there is no column 'z'"):
-        selected(frame, drop=["z"])
 
 
 def test_numbers():

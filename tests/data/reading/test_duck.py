@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo.data.reading.pieces import Reading, frames_of
-from drbo.data.reading.read import read_table
+from drbo.data.reading.read import open_source, read_table
+from drbo.data.reading.source import ReadOptions, frames_of
 from drbo.data.statistics.stream import streamed
 from drbo.errors import DataError
 
@@ -51,10 +51,10 @@ def test_a_long_table_comes_in_pieces_and_in_order(tmp_path):
     path = tmp_path / "t.ddb"
     _change(path, "CREATE TABLE t AS SELECT i AS a, i * i AS b, i % 7 AS c FROM range(50000) r(i)")
     frame = pd.DataFrame({"a": np.arange(50_000)}).assign(b=lambda f: f["a"] ** 2, c=lambda f: f["a"] % 7)
-    pieces = list(frames_of(path, Reading(drop=("c",))))
+    pieces = list(frames_of(open_source(path, ReadOptions(drop=["c"]))))
     assert len(pieces) > 2
     assert np.array_equal(pd.concat(pieces).to_numpy(), frame[["a", "b"]].to_numpy())
-    found = streamed([path])
+    found = streamed(open_source(path))
     assert (found.n, found.names) == (50_000, ("a", "b", "c"))
     assert np.allclose(found.moments.covariance, np.cov(frame.T.to_numpy(dtype=float), bias=True), rtol=1e-12)
 

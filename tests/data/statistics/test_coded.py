@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from drbo.data.reading import lines
-from drbo.data.reading.pieces import Reading, frames_of
+from drbo.data.reading.read import open_source
+from drbo.data.reading.source import ReadOptions, frames_of
 from drbo.data.statistics import coded
 from drbo.data.statistics.coded import Indicators, codes_of, levels_of
 from drbo.data.statistics.stream import streamed
@@ -23,8 +24,9 @@ def frame(rng):
     return frame
 
 
-def _levels(path, how=Reading()):  # noqa: B008, it is frozen
-    return levels_of([path], how, next(frames_of(path, how)))
+def _levels(path, **options):
+    source = open_source(path, ReadOptions(**options))
+    return levels_of(source, next(frames_of(source)))
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.csv"])
@@ -37,16 +39,16 @@ def test_categories_are_found_in_all_blocks_and_coded_alike(frame, tmp_path, mon
         pytest.importorskip("pyarrow")
         frame.astype({"city": "category"}).to_parquet(path, row_group_size=200)
     found = _levels(path)
-    assert found == (("city", ("a", "b", "late")), ("yes", ("False", "True")))
+    assert found == {"city": ("a", "b", "late"), "yes": ("False", "True")}
     if name == "t.parquet":  # text of numbers is no number there
-        frame, how = frame.drop(columns="digits"), Reading(levels=found, drop=("digits",))
+        frame, source = frame.drop(columns="digits"), open_source(path, ReadOptions(drop=["digits"]))
     else:
-        frame, how = frame.astype({"digits": float}), Reading(levels=found)
-    totals = streamed([path], how, keep_rows=True)
+        frame, source = frame.astype({"digits": float}), open_source(path)
+    totals = streamed(source, levels=found, keep_rows=True)
     codes = frame.assign(city=frame["city"].map({"a": 0, "b": 1, "late": 2}), yes=frame["yes"].astype(float))
     assert np.array_equal(totals.sample, codes.to_numpy(dtype=float))
-    indicators = Indicators(tuple(dict(found).get(column) for column in totals.names))
-    bases = streamed([path], how, bases=indicators)
+    indicators = Indicators(tuple(found.get(column) for column in totals.names))
+    bases = streamed(source, levels=found, bases=indicators)
     expected = np.column_stack([
         frame["city"] == "a", frame["city"] == "b", frame["x"], ~frame["yes"],
         *([frame["digits"]] if name == "t.csv" else []),
@@ -77,4 +79,4 @@ def test_free_text_and_dates_are_refused(frame, tmp_path, monkeypatch):
     frame.to_csv(path, index=False)
     with pytest.raises(DataError, match=r"t\.csv': column 'city' has more than 2 different texts"):
         _levels(path)
-    assert _levels(path, Reading(drop=("city", "yes"))) == ()
+    assert _levels(path, drop=["city", "yes"]) == {}

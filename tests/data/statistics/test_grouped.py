@@ -1,13 +1,13 @@
 """Counts by DuckDB: the same rows and counts as without it."""
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from drbo.data.reading.pieces import Reading
+from drbo.data.reading.read import open_source
+from drbo.data.reading.source import ReadOptions
 from drbo.data.statistics import grouped
 from drbo.data.statistics.grouped import counts_of
 from drbo.errors import DataError
@@ -34,17 +34,17 @@ def files(rng, tmp_path):
     return paths
 
 
-HOW = Reading(drop=("left out",))
+HOW = ReadOptions(drop=["left out"])
 
 
 def test_rows_and_counts_are_the_same_without_duckdb(files, monkeypatch):
     used = []
     group = grouped._grouped
-    monkeypatch.setattr(grouped, "_grouped", lambda *given: used.append(given[1]) or group(*given))
-    found = counts_of(files, HOW, files[0])
+    monkeypatch.setattr(grouped, "_grouped", lambda *given: used.append(given[1].path) or group(*given))
+    found = counts_of(open_source(files, HOW))
     assert used == files
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    plain = counts_of(files, HOW, files[0])
+    plain = counts_of(open_source(files, HOW))
     assert used == files
     assert found.counts.tolist() == plain.counts.tolist()
     assert found.counts.sum() == 5_000
@@ -53,7 +53,7 @@ def test_rows_and_counts_are_the_same_without_duckdb(files, monkeypatch):
 
 def test_what_duckdb_cannot_do_is_done_without_it(files, monkeypatch):
     monkeypatch.setattr(grouped, "CONFIG", grouped.CONFIG | {"memory_limit": "100kB"})
-    assert counts_of(files, HOW, files[0]).counts.sum() == 5_000
+    assert counts_of(open_source(files, HOW)).counts.sum() == 5_000
 
 
 def test_a_bad_file_is_named(files):
@@ -62,7 +62,7 @@ def test_a_bad_file_is_named(files):
     raw[raw.index(b"low")] ^= 1
     files[1].write_bytes(raw)
     with pytest.raises(DataError, match=r"2\.parquet' is not a complete Parquet file \(block 1, after 0 rows\)"):
-        counts_of(files, HOW, files[0])
+        counts_of(open_source(files, HOW))
     pd.DataFrame({"Text": ["x"]}).to_parquet(files[1])
     with pytest.raises(DataError, match="column 'kind' is not in all blocks"):
-        counts_of(files, Reading(), Path("t"))
+        counts_of(open_source(files))

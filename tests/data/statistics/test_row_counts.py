@@ -1,7 +1,5 @@
 """Counts of different rows: the same as those of the whole table, whatever the pieces."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +9,7 @@ from drbo.data.statistics import row_counts
 from drbo.data.statistics.row_counts import counted, is_discrete
 from drbo.errors import DataError
 
-WHERE = Path("t.csv")
+WHERE = "file 't.csv'"
 
 
 @pytest.fixture

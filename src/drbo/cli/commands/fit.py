@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drbo.cli.command_line import command_line, quoted
-from drbo.cli.executors import executor_for, spread_over, worker_options
+from drbo.cli.executors import executor_for, worker_options
 from drbo.cli.experiments import experiment_options
 from drbo.cli.fit_request import check_combinations, fit_arguments, read_rows, run_settings, start_of
 from drbo.cli.interrupts import INTERRUPTED, Run, limited_run
-from drbo.cli.many_rows import in_time, rows_options, rows_unread
+from drbo.cli.many_rows import gathered, rows_options
 from drbo.cli.messages import say, show
 from drbo.cli.options import (
     COUNT,
@@ -41,8 +41,6 @@ from drbo.progress import clock_time, counting, watch_for
 from drbo.settings import PRESETS
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from drbo.result.result import Result
 
 
@@ -172,14 +170,13 @@ def _fit(
 ) -> None:
     """Read the table, search, save and print the result."""
     with executor_for(options["workers"], options["dask"]) as executor:
-        max_memory = run_settings(arguments).max_memory
-        with in_time("raise it, or run 'drbo moments' first, which continues where it stopped, and fit its file"):
-            unread = rows_unread(data, options, max_memory, spread_over(executor), quiet=quiet)
-        if unread is not None:
-            frame, weights, resampling = unread
-            arguments |= {"groups": False} if weights is not None else {}  # counted rows have no order
-        else:
+        unread = gathered(data, options, run_settings(arguments).max_memory, executor, quiet=quiet)
+        frame: Any
+        if unread is None:
             frame, weights, resampling = read_rows(data[0], options, quiet=quiet)
+        else:
+            kind, n = "bootstrap" if unread.counts is None else "counted", options["bootstrap"]
+            frame, weights, resampling = unread, None, None if n is None else {"n": n, "kind": kind}
         if options["start"] is not None:
             labels = (options["groups"], options["experiment"])
             arguments["start"] = start_of(options["start"], [str(name) for name in frame.columns if name not in labels])
@@ -202,7 +199,7 @@ def _fit(
 def _planned(
     output: Path,
     call: str,
-    frame: "pd.DataFrame",
+    frame: Any,
     weights: Any,
     resampling: dict[str, Any] | None,
     options: dict[str, Any],
@@ -229,7 +226,7 @@ def _planned(
 
 
 def search(
-    frame: "pd.DataFrame",
+    frame: Any,
     arguments: dict[str, Any],
     run: Run,
     *,

@@ -1,16 +1,16 @@
 """``drbo moments``: sums up a table, so that rows need not be shared or kept in memory."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from drbo.cli.executors import executor_for, spread_over, worker_options
+from drbo.cli.executors import executor_for, worker_options
 from drbo.cli.interrupts import limited_run
-from drbo.cli.many_rows import check_different, files_for, in_time, reading
+from drbo.cli.many_rows import opened
 from drbo.cli.messages import say
 from drbo.cli.options import COUNT, FILE, duration, quiet_option
 from drbo.cli.output import writing
@@ -18,6 +18,7 @@ from drbo.cli.table_options import stream_file_options
 from drbo.errors import DrboError, SettingsError
 
 if TYPE_CHECKING:
+    from drbo.data.reading.source import Source
     from drbo.data.statistics.moments_file import Begun
 
 #: Added to the name of the output while some files are still to be read.
@@ -65,22 +66,21 @@ def moments(
       drbo fit clinic.npz hospital.npz practice.npz
     """
     from drbo.data.statistics.moments_file import save_moments
-    from drbo.data.statistics.stream import in_turn, streamed
+    from drbo.data.statistics.stream import streamed
+    from drbo.gathering import spread_over
 
     if output.suffix.lower() != ".npz":
         raise SettingsError(f"moments can only be written as .npz, got '{output}'", hint="use a name that ends in .npz")
-    check_different(data)
-    files = files_for(data, options)
+    source = opened(data, options)
     partial = output.with_name(output.name + PARTIAL)
-    begun = _begun(partial, files, resamples or 0)
+    begun = _begun(partial, source, resamples or 0)
     if begun is not None and not quiet:
         part = f", and {begun.sections} parts of the next one," if begun.sections else ""
         whole = len(begun.files) - bool(begun.sections)
-        say(f"{partial}: {whole} of {len(files)} files{part} were summed up before")
+        say(f"{partial}: {whole} of {len(source.parts())} files{part} were summed up before")
     with limited_run(time_limit), _kept(partial) as keep, executor_for(options["workers"], options["dask"]) as executor:
         totals = streamed(
-            files, reading(options), begun=begun, tell=keep, seed=seed, resamples=resamples or 0,
-            spread=spread_over(executor) or in_turn,
+            source, begun=begun, tell=keep, seed=seed, resamples=resamples or 0, spread=spread_over(executor)
         )  # fmt: skip
     with writing(output):
         save_moments(output, totals)
@@ -95,6 +95,7 @@ def moments(
 def _kept(partial: Path) -> "Iterator[Callable[[Begun], None]]":
     """Give what keeps the sums so far: in a file, every few seconds and where the pass does not come to its end."""
     from drbo.data.statistics.moments_file import save_part
+    from drbo.gathering import in_time
 
     latest: Begun | None = None
     saved = time.monotonic()
@@ -119,17 +120,16 @@ def _kept(partial: Path) -> "Iterator[Callable[[Begun], None]]":
         raise
 
 
-def _begun(partial: Path, files: Sequence[Path], resamples: int) -> "Begun | None":
+def _begun(partial: Path, source: "Source", resamples: int) -> "Begun | None":
     """Return what an earlier command has summed up, if it was of these files and they have not changed since."""
     from drbo.data.statistics.moments_file import load_part
-    from drbo.data.statistics.stream import stamp_of
 
     if not partial.exists():
         return None
     try:
         begun = load_part(partial)
         drawn = 0 if begun.totals.resamples is None else len(begun.totals.resamples)
-        now = tuple(stamp_of(file) for file in files[: len(begun.files)])
+        now = tuple(part.stamp() for part in source.parts()[: len(begun.files)])
         if begun.files == now and now and drawn == resamples:
             return begun
     except (DrboError, OSError):  # begin again

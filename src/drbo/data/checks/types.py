@@ -1,8 +1,8 @@
-"""Which columns are variables, and what a person says that they hold: numbers, categories, or ordered levels."""
+"""What a person says that columns hold: numbers, categories, or ordered levels; and lists of their names."""
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from drbo.data.checks.columns import is_number_text, shortened
@@ -64,23 +64,6 @@ def parsed_types(text: str) -> dict[str, str]:
     return found
 
 
-def selected(frame: "pd.DataFrame", columns: Sequence[str] = (), drop: Sequence[str] = ()) -> "pd.DataFrame":
-    """Return these columns of a table, or all but those that are dropped.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> list(selected(pd.DataFrame({"a": [1], "b": [2], "c": [3]}), drop=["b"]))
-    ['a', 'c']
-    """
-    names = list(frame.columns)
-    for option, given in (("columns", columns), ("drop", drop)):
-        for name in given:
-            _check_name(name, names, option)
-    kept = [name for name in names if (not columns or name in columns) and name not in drop]
-    return frame if kept == names else frame[kept]
-
-
 def typed(frame: "pd.DataFrame", types: Mapping[str, str] | None, notes: list[str] | None = None) -> "pd.DataFrame":
     """Return a table whose columns are what a person says they are; what that changes is added to the notes.
 
@@ -98,7 +81,7 @@ def typed(frame: "pd.DataFrame", types: Mapping[str, str] | None, notes: list[st
     notes = [] if notes is None else notes
     new = {}
     for name, kind in (types or {}).items():
-        _check_name(name, list(frame.columns), "types")
+        _check_name(name, list(frame.columns))
         column = frame[name].mask(missing_cells(frame[[name]])[:, 0])
         if kind == "number":
             new[name] = _numbers(name, column, notes)
@@ -114,9 +97,9 @@ def typed(frame: "pd.DataFrame", types: Mapping[str, str] | None, notes: list[st
     return frame.assign(**new) if new else frame
 
 
-def _check_name(name: str, names: list[str], option: str) -> None:
+def _check_name(name: str, names: list[str]) -> None:
     if name not in names:
-        raise SettingsError(f"{option}: there is no column '{name:.80}'", hint=name_hint(name, names))
+        raise SettingsError(f"types: there is no column '{name:.80}'", hint=name_hint(name, names))
 
 
 def _numbers(name: str, column: "pd.Series[Any]", notes: list[str]) -> "pd.Series[Any]":

@@ -36,7 +36,7 @@ _PIECE = 2**20
 
 
 @contextmanager
-def refusing(path: Path, kind: type[DrboError] = ResultError) -> Iterator[None]:
+def refusing(path: Path | str, kind: type[DrboError] = ResultError) -> Iterator[None]:
     """Turn whatever a damaged or hostile file provokes in zipfile, json, csv or numpy into an error of one kind.
 
     Examples

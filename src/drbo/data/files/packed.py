@@ -72,6 +72,10 @@ class InputLimit:
             )
 
 
+#: What is read piece by piece may be of any size, but what is packed unpacks to no more than a multiple of it.
+NO_LIMIT = InputLimit(2**62, MAX_RATIO)
+
+
 def gzip_pieces(stream: IO[bytes], limit: InputLimit, what: str) -> Iterator[bytes]:
     """Yield the content of a gzip file piece by piece, and refuse one that unpacks to more than the limit."""
     packed = stream.seek(0, os.SEEK_END)

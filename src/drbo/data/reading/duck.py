@@ -4,14 +4,18 @@ import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from drbo.data.files.files import BYTES_PER_TEXT
 from drbo.data.files.packed import InputLimit
+from drbo.data.reading.frames import as_frame
 from drbo.data.reading.lines import check_width
+from drbo.data.reading.number_text import numbers_from_text
 from drbo.data.reading.rows import chosen_table
+from drbo.data.reading.source import FileSource
 from drbo.data.reading.text import check_unique
 from drbo.errors import DataError
 
@@ -32,6 +36,18 @@ CONFIG = {
 }
 _VECTORS = 8  # of 2,048 rows, in a piece
 _TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main' ORDER BY table_name"
+
+
+@dataclass(frozen=True)
+class DuckdbSource(FileSource):
+    """A table of a database."""
+
+    def _read(self, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
+        frame = as_frame(read_duckdb(self.path, self.options.table, limit, notes))
+        return numbers_from_text(frame, notes, decimal=self.options.decimal)
+
+    def _pieces(self) -> Iterator["pd.DataFrame"]:
+        return duckdb_pieces(self.path, self.options.table, [])
 
 
 def read_duckdb(path: Path, table: str, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":

@@ -7,12 +7,16 @@ shows it. So what the parts of the archive lead to is known, and refused if it i
 import re
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from drbo.data.files.packed import InputLimit, open_zip
+from drbo.data.reading.frames import as_frame
+from drbo.data.reading.number_text import numbers_from_text
 from drbo.data.reading.rows import cells_as_frame
+from drbo.data.reading.source import FileSource
 from drbo.errors import DataError, name_hint
 
 if TYPE_CHECKING:
@@ -28,6 +32,16 @@ _CELL = re.compile(rb"([A-Z]{1,3})([1-9]\d{0,6})|([1-9]\d{0,6})")
 _SHARED = re.compile(rb"""\bt\s*=\s*["']s["']""")
 #: What a cell shows in place of a value.
 ERRORS = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
+
+
+@dataclass(frozen=True)
+class ExcelSource(FileSource):
+    """A worksheet."""
+
+    def _read(self, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
+        given = self.options
+        frame = read_excel(self.path, limit, sheet=given.sheet, header=given.header, notes=notes)
+        return numbers_from_text(as_frame(frame), notes, decimal=given.decimal)
 
 
 def read_excel(path: Path, limit: InputLimit, *, sheet: str | None, header: bool, notes: list[str]) -> "pd.DataFrame":

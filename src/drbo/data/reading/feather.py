@@ -7,12 +7,18 @@ begins with the size that it unpacks to (https://arrow.apache.org/docs/format/Co
 import os
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from drbo.data.files.packed import InputLimit
+from drbo.data.reading.frames import as_frame
 from drbo.data.reading.parquet import check_schema, load_pyarrow
+from drbo.data.reading.source import FileSource
 from drbo.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_FOOTER = 2**25
 MAX_BATCHES = 2**17
@@ -24,6 +30,14 @@ _DATA = 1
 _NODES, _BUFFERS, _COMPRESSION = 1, 2, 3
 _IS_DICTIONARY, _IS_BATCH = 2, 3
 _CELL_BYTES = 8
+
+
+@dataclass(frozen=True)
+class FeatherSource(FileSource):
+    """A Feather file."""
+
+    def _read(self, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
+        return as_frame(read_feather(self.path, limit))
 
 
 def read_feather(path: Path, limit: InputLimit) -> Any:

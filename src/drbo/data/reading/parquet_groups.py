@@ -2,37 +2,85 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from drbo.data.files.packed import MAX_RATIO, InputLimit
-from drbo.data.reading.parquet import Chunk, check_pages, checked_schema, chunks_of, footer_of, refusing_parquet
+from drbo.data.files.packed import NO_LIMIT, InputLimit
+from drbo.data.reading.frames import as_frame
+from drbo.data.reading.parquet import (
+    Chunk,
+    check_pages,
+    checked_schema,
+    chunks_of,
+    footer_of,
+    n_cells,
+    read_parquet,
+    refusing_parquet,
+)
+from drbo.data.reading.source import CELL_BYTES, FileSource, Run, Schema
 from drbo.data.reading.text import check_unique
 from drbo.data.statistics.table_moments import block_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Rows of a run of row groups, at least: its sums should take longer to make than to send.
 RUN_ROWS = 2**19
 #: Bytes of the buffers of all columns, and of one at least.
 BUFFERS, LEAST_BUFFER = 2**26, 2**14
-#: Bytes of a stream: as many as there are, but what is packed unpacks to no more than a multiple of it.
-NO_LIMIT = InputLimit(2**62, MAX_RATIO)
 
 
-class Run(NamedTuple):
-    """Row groups that are read together: the first one, and the one after the last."""
+@dataclass(frozen=True)
+class ParquetSource(FileSource):
+    """A Parquet file, whose row groups can be read by themselves."""
 
-    begin: int
-    end: int
-    n_rows: int
+    def _read(self, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
+        return as_frame(read_parquet(self.path, limit))
+
+    def schema(self) -> Schema:
+        """Return the names of the columns, and the types of those that are no numbers."""
+        found = schema_of(self.path)
+        names = self.options.chosen(found.names, self.name)
+        return Schema(tuple(names), {name: word for name, word in not_numbers(found).items() if name in names})
+
+    def batches(self, run: Run | None = None) -> Iterator[Any]:
+        """Yield the rows as batches of pyarrow."""
+        names = self.options.chosen(schema_of(self.path).names, self.name)
+        for one in self.runs() if run is None else [run]:
+            yield from batches_of(self.path, names, one)
+
+    def runs(self) -> list[Run]:
+        """Return runs of row groups; one without rows where there are none."""
+        return runs_of(self.path) or [Run(0, 0, 0)]
+
+    def size(self) -> float:
+        """Return the bytes of the numbers that the footer speaks of."""
+        return float(CELL_BYTES * n_cells(self.path))
 
 
 def schema_of(path: Path) -> Any:
     """Return the names and types of the columns of a file; its pages are not looked at yet."""
+    with refusing_parquet(path):
+        status = path.stat()
+        return _schema(path, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _schema(path: Path, _size: int, _changed: int) -> Any:
     with refusing_parquet(path) as (pyarrow, parquet):
         schema = checked_schema(pyarrow, parquet, path, NO_LIMIT, pages=False)
     check_unique(schema.names, f"file '{path}': ")
     return schema
+
+
+def not_numbers(schema: Any) -> dict[str, str]:
+    """Return the columns that hold no numbers, and what they hold."""
+    kinds = import_module("pyarrow.types")
+    fields = [(name, schema.field(name).type) for name in schema.names]
+    return {name: f"{kind!s:.80}" for name, kind in fields if not (kinds.is_integer(kind) or kinds.is_floating(kind))}
 
 
 def runs_of(path: Path) -> list[Run]:

@@ -1,51 +1,54 @@
-"""From a file to a pandas frame with string column names."""
+"""From a path to the source of its table, by the end of its name or its first bytes, and to a frame."""
 
 import stat
 import sys
 import tempfile
-import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from drbo.data.files.files import read_header, read_member, read_npy, refusing
-from drbo.data.files.packed import TOO_LARGE, InputLimit, open_zip
-from drbo.data.reading.excel import read_excel
-from drbo.data.reading.feather import read_feather
-from drbo.data.reading.frames import as_frame, check_unicode
-from drbo.data.reading.number_text import numbers_from_text
-from drbo.data.reading.parquet import read_parquet
-from drbo.data.reading.text import TextFile, read_text
+from drbo.data.files.files import file_digest, refusing
+from drbo.data.files.packed import InputLimit
+from drbo.data.reading.source import FileSource, JoinedSource, ReadOptions, Source
 from drbo.errors import DataError, DrboError, SettingsError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What a table may hold as numpy's letters of kinds; dates and complex numbers get a better message later.
-_KINDS = "biufcmMUS"
+
+class Kind(NamedTuple):
+    """A kind of file: the ends of its names, the class of :class:`FileSource` that reads it, and its first bytes."""
+
+    endings: tuple[str, ...]
+    reader: str  # imported when it is needed
+    magic: bytes | None = None  # None: not recognised on standard input
+
+
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
-_SQLITE, _DUCKDB = (".db", ".sqlite", ".sqlite3"), (".duckdb", ".ddb")
-_SUFFIXES = (
-    ".csv, .tsv, .txt, .tab, .dat, .data (each also with .gz), .parquet, .pq, .feather, .arrow, .xlsx, .xlsm, "
-    ".db, .sqlite, .sqlite3, .duckdb, .ddb, .npz, .npy"
+_PARQUET = (".parquet", ".pq")
+#: All kinds of files. A new one is a module with a class and a line here.
+KINDS = (
+    Kind(_TEXT, "drbo.data.reading.text:TextSource"),
+    Kind(tuple(f"{ending}.gz" for ending in _TEXT), "drbo.data.reading.text:TextSource", b"\x1f\x8b"),
+    Kind(_PARQUET, "drbo.data.reading.parquet_groups:ParquetSource", b"PAR1"),
+    Kind((".feather", ".arrow"), "drbo.data.reading.feather:FeatherSource", b"ARROW1"),
+    Kind((".xlsx", ".xlsm"), "drbo.data.reading.excel:ExcelSource", b"PK"),
+    Kind((".db", ".sqlite", ".sqlite3"), "drbo.data.reading.sqlite:SqliteSource", b"SQLite format 3"),
+    Kind((".duckdb", ".ddb"), "drbo.data.reading.duck:DuckdbSource"),
+    Kind((".npz",), "drbo.data.reading.numpy_file:NumpySource"),
+    Kind((".npy",), "drbo.data.reading.numpy_file:NumpySource", b"\x93NUMPY"),
 )
-#: What a table from standard input is, by its first bytes; anything else is text.
-_MAGIC = {
-    b"\x1f\x8b": ".csv.gz", b"PAR1": ".parquet", b"ARROW1": ".feather", b"PK": ".xlsx", b"SQLite format 3": ".db",
-    b"\x93NUMPY": ".npy",
-}  # fmt: skip
+_ENDINGS = {ending: kind for kind in KINDS for ending in kind.endings}
+_SHOWN = f"{', '.join(_TEXT)} (each also with .gz), " + ", ".join(
+    ending for ending in _ENDINGS if not ending.startswith(_TEXT)
+)
 _PIECE = 2**20
 
 
 def read_table(
-    path: str | Path,
-    *,
-    separator: str | None = None,
-    header: bool = True,
-    max_input: int | None = None,
-    decimal: Literal[".", ","] | None = None,
-    encoding: str | None = None,
-    sheet: str | None = None,
-    notes: list[str] | None = None,
+    path: str | Path, options: ReadOptions | None = None, *, notes: list[str] | None = None, **changes: Any
 ) -> "pd.DataFrame":
     """Read a table from a file; the suffix says how.
 
@@ -53,20 +56,14 @@ def read_table(
     encoding and decimal mark are detected; currency signs and thousands marks are removed. ``.xlsx`` needs
     python-calamine, ``.parquet`` and ``.feather`` need pyarrow. ``file.db::table`` is a table of an SQLite database,
     ``file.duckdb::table`` one of DuckDB. ``.npz`` holds the table as ``X`` or as its only 2-D array, and may hold
-    ``names``. ``.npy`` is one 2-D array. ``-`` is standard input. Values are not judged here: see
-    :func:`drbo.data.checks.check.check_table`.
+    ``names``. ``.npy`` is one 2-D array. ``-`` is standard input. Values are not judged here: see :func:`drbo.check`.
 
     Parameters
     ----------
     path : the file.
-    separator : one character between the cells of a text file; found in the first lines by default.
-    header : False for a table without a line of names; its columns are then called x0, x1, ...
-    max_input : bytes that the table may take, as text and in memory. By default 4 GiB, and no more than 100 times the
-        size of a packed file, or 64 MiB.
-    decimal : the decimal mark of numbers in text, ``"."`` or ``","``; found in the numbers by default.
-    encoding : the encoding of a text file; UTF-8, UTF-16 and cp1252 are found by default.
-    sheet : name or number (from 1) of an Excel worksheet; the first one by default.
+    options : how it is read.
     notes : a list to which is added what was assumed, in words.
+    changes : single :class:`~drbo.data.reading.source.ReadOptions`, such as ``separator=";"``.
 
     Examples
     --------
@@ -74,140 +71,119 @@ def read_table(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "table.csv"
     ...     size = file.write_text("height;weight\\n1,8;75\\n1,6;60\\n")
-    ...     print(read_table(file))
-       height  weight
-    0     1.8      75
-    1     1.6      60
+    ...     print(read_table(file, drop=["weight"]))
+       height
+    0     1.8
+    1     1.6
     """
-    if decimal not in (None, ".", ","):
-        raise SettingsError(f"decimal must be '.' or ',', got {decimal!r:.80}", hint="omit it to detect the mark")
-    notes, limit = [] if notes is None else notes, InputLimit.of(max_input)
-    how: dict[str, Any] = {"separator": separator, "header": header, "encoding": encoding, "sheet": sheet}
+    if Path(path).is_dir():
+        raise DataError(f"'{path}' is a directory, not a file", hint=f"give the name of a file: {_SHOWN}")
+    source = open_source(path, replace(options or ReadOptions(), **changes))
+    return source.frame([] if notes is None else notes)
+
+
+def open_source(data: str | Path | Sequence[str | Path], options: ReadOptions | None = None) -> Source:
+    """Return the source of a file, of a folder of Parquet files, or of several of them as one table.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     size = (Path(folder) / "t.csv").write_text("a,b\\n1,2\\n")
+    ...     open_source(Path(folder) / "t.csv").schema().names
+    ('a', 'b')
+    """
+    options = options or ReadOptions()
+    if not isinstance(data, str | Path):
+        paths = [Path(one) for one in data]
+        if len(paths) > 1:
+            _check_different(paths)
+        found = [open_source(path, options) for path in paths]
+        parts = tuple(part for source in found for part in source.parts())
+        return found[0] if len(found) == 1 else JoinedSource(str(paths[0]), parts)
+    path = Path(data)
     if str(path) == "-":
-        return _read_stdin(limit, notes, decimal=decimal, **how)
-    path, table = _named_table(Path(path))
+        return StandardInput(path, options)
     if path.is_dir():
-        raise DataError(f"'{path}' is a directory, not a file", hint=f"give the name of a file: {_SUFFIXES}")
+        return JoinedSource(str(path), tuple(open_source(file, options) for file in _files(path)))
+    file, colons, table = str(path).rpartition("::")
+    if colons and not path.exists():
+        path, options = Path(file), replace(options, table=table)
+    return _reader(path)(path, options)
+
+
+def _reader(path: Path) -> type[FileSource]:
+    """Return the class that reads a file; refuse what is no file, or one of no known kind."""
     if not path.exists():
         raise DataError(f"file '{path}' does not exist", hint="check the path and the spelling")
     with refusing(path, DataError):
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):  # a pipe or a device may never end
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe or a device may never end
             raise DataError(f"'{path}' is not a regular file", hint="save its content to a regular file first")
-        limit.check(status.st_size, f"file '{path}'")
-        return _read_file(path, table, limit, notes, decimal=decimal, **how)
+    name = path.name.lower()
+    plain = name.removesuffix(".gz")
+    kind = _ENDINGS.get(Path(plain).suffix + name[len(plain) :])
+    if kind is None:
+        raise DataError(f"file '{path}' has an unknown extension; allowed are {_SHOWN}", hint="save the table as CSV")
+    module, _, reader = kind.reader.partition(":")
+    found: type[FileSource] = getattr(import_module(module), reader)
+    return found
 
 
-def _named_table(path: Path) -> tuple[Path, str]:
-    """Return the file and the table that a name such as ``file.db::table`` stands for."""
-    file, colons, table = str(path).rpartition("::")
-    return (Path(file), table) if colons and not path.exists() else (path, "")
-
-
-def _read_file(
-    path: Path,
-    table: str,
-    limit: InputLimit,
-    notes: list[str],
-    *,
-    separator: str | None,
-    header: bool,
-    decimal: str | None,
-    encoding: str | None,
-    sheet: str | None,
-) -> "pd.DataFrame":
-    """Return the table of a regular file."""
-    zipped = path.name.lower().endswith(".gz")
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    if suffix in _TEXT:
-        separator = separator or ("\t" if suffix in (".tsv", ".tab") else None)
-        return read_text(TextFile(path, zipped, separator, header, encoding), limit, decimal, notes)
-    if not zipped and suffix in (".parquet", ".pq"):
-        return as_frame(read_parquet(path, limit))
-    if not zipped and suffix in (".feather", ".arrow"):
-        return as_frame(read_feather(path, limit))
-    if not zipped and suffix in (".npz", ".npy"):
-        return _read_numpy(path, limit)
-    if not zipped and suffix in (".xlsx", ".xlsm"):
-        frame = read_excel(path, limit, sheet=sheet, header=header, notes=notes)
-        return numbers_from_text(as_frame(frame), notes, decimal=decimal)
-    if not zipped and suffix in (*_SQLITE, *_DUCKDB):
-        from drbo.data.reading.duck import read_duckdb
-        from drbo.data.reading.sqlite import read_sqlite
-
-        frame = (read_sqlite if suffix in _SQLITE else read_duckdb)(path, table, limit, notes)
-        return numbers_from_text(as_frame(frame), notes, decimal=decimal)
-    raise DataError(f"file '{path}' has an unknown extension; allowed are {_SUFFIXES}", hint="save the table as CSV")
-
-
-def _read_stdin(limit: InputLimit, notes: list[str], **how: Any) -> "pd.DataFrame":
-    """Return the table from standard input, which is kept in a file meanwhile: readers go back and forth in it."""
-    if sys.stdin is None or sys.stdin.isatty():
-        raise DataError("no table on standard input", hint="pipe a table into the command, or name a file")
-    with tempfile.TemporaryDirectory() as folder:
-        stream, size = sys.stdin.buffer, 0
-        first = stream.read(_PIECE)
-        path = Path(folder) / next(
-            (f"stdin{end}" for mark, end in _MAGIC.items() if first.startswith(mark)), "stdin.csv"
+def _files(folder: Path) -> list[Path]:
+    """Return the Parquet files of a folder in the order of their names."""
+    found = sorted(
+        file for file in folder.iterdir() if file.suffix.lower() in _PARQUET and not file.name.startswith(".")
+    )
+    if not found:
+        raise DataError(
+            f"the folder '{folder}' has no Parquet files", hint="give a folder of .parquet files, or a file"
         )
-        try:
+    return found
+
+
+def _check_different(paths: Sequence[Path]) -> None:
+    """Refuse the same file twice: its rows would count twice."""
+    seen: dict[str, Path] = {}
+    for path in paths:
+        key = file_digest(path) if path.suffix.lower() == ".npz" and path.is_file() else str(path.resolve())
+        if key in seen:
+            raise SettingsError(
+                f"'{path}' has the same content as '{seen[key]}', so its rows would count twice",
+                hint="give every part once",
+            )
+        seen[key] = path
+
+
+@dataclass(frozen=True)
+class StandardInput(FileSource):
+    """The table from standard input, which is kept in a file meanwhile: readers go back and forth in it."""
+
+    def size(self) -> float:
+        """Return 0: nothing is known before it is read."""
+        return 0.0
+
+    def frame(self, notes: list[str]) -> "pd.DataFrame":
+        """Return all rows; what was assumed is added to the notes."""
+        if sys.stdin is None or sys.stdin.isatty():
+            raise DataError("no table on standard input", hint="pipe a table into the command, or name a file")
+        with tempfile.TemporaryDirectory() as folder:
+            pieces = _pieces_of_input(InputLimit.of(self.options.max_input))
             with refusing(Path("-"), DataError):
+                first = next(pieces, b"")
+                kind = next((one for one in KINDS if one.magic and first.startswith(one.magic)), KINDS[0])
+                path = Path(folder) / f"stdin{kind.endings[0]}"
                 with path.open("wb") as file:
-                    while first:
-                        size += len(first)
-                        limit.check(size, "standard input")
-                        file.write(first)
-                        first = stream.read(_PIECE)
-                return _read_file(path, "", limit, notes, **how)
-        except DataError as error:
-            raise DataError(error.message.replace(f"file '{path}'", "standard input"), hint=error.hint) from error
+                    file.write(first)
+                    file.writelines(pieces)
+            try:
+                return _reader(path)(path, self.options).frame(notes)
+            except DrboError as error:
+                raise type(error)(error.message.replace(f"file '{path}'", "standard input"), hint=error.hint) from error
 
 
-def _read_numpy(path: Path, limit: InputLimit) -> "pd.DataFrame":
-    try:
-        with path.open("rb") as stream:
-            if path.suffix.lower() == ".npz" or stream.read(2) == b"PK":
-                return _from_npz(path, stream, limit)
-            stream.seek(0)
-            return as_frame(read_npy(stream, f"file '{path}'", kinds=_KINDS, limit=limit.max_bytes, hint=TOO_LARGE))
-    except (DrboError, OSError, MemoryError):
-        raise
-    except Exception as error:  # zipfile, zlib and numpy raise a dozen unrelated kinds on bad bytes
-        raise DataError(
-            f"file '{path}' is not a complete {path.suffix.lower()} file",
-            hint="write it again: numpy.savez(path, X=array, names=names)",
-        ) from error
-
-
-def _from_npz(path: Path, stream: IO[bytes], limit: InputLimit) -> "pd.DataFrame":
-    with open_zip(stream, f"file '{path}'", limit) as archive:
-        members = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-        if {"about", "products"} <= set(members):
-            raise DataError(
-                f"file '{path}' contains the moments of a table, not its rows",
-                hint="only 'drbo fit' and 'drbo moments' can use moments",
-            )
-        tables = ["X"] if "X" in members else [name for name in members if _n_axes(archive, name) == 2]
-        if len(tables) != 1:
-            held = ", ".join(members) or "nothing"
-            raise DataError(
-                f"file '{path}' has {len(tables)} arrays that could be the table; it contains {held:.200}",
-                hint="save the table under the name X",
-            )
-        size = {"kinds": _KINDS, "limit": limit.max_bytes, "hint": TOO_LARGE}
-        frame = as_frame(read_member(archive, tables[0], f"file '{path}'", **size))
-        if "names" not in members:
-            return frame
-        found = read_member(archive, "names", f"file '{path}' names", **size).ravel()
-    if len(found) != frame.shape[1]:
-        raise DataError(
-            f"file '{path}' has {len(found)} names for {frame.shape[1]} columns", hint="give one name per column"
-        )
-    names = [value.decode() if isinstance(value, bytes) else str(value) for value in found.tolist()]
-    check_unicode(names)
-    return as_frame(frame.set_axis(names, axis=1))
-
-
-def _n_axes(archive: zipfile.ZipFile, name: str) -> int:
-    with archive.open(f"{name}.npy") as stream:
-        return len(read_header(stream, name)[0])
+def _pieces_of_input(limit: InputLimit) -> Iterator[bytes]:
+    size = 0
+    while piece := sys.stdin.buffer.read(_PIECE):
+        size += len(piece)
+        limit.check(size, "standard input")
+        yield piece

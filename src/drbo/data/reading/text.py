@@ -7,12 +7,13 @@ from collections import Counter, deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from drbo.data.files.packed import InputLimit
+from drbo.data.files.packed import NO_LIMIT, InputLimit
 from drbo.data.reading.dialect import (
     HEAD_BYTES,
     EncodingError,
@@ -24,6 +25,7 @@ from drbo.data.reading.dialect import (
 )
 from drbo.data.reading.lines import Lines, NotUtf8Error, pieces_of
 from drbo.data.reading.number_text import numbers_from_text
+from drbo.data.reading.source import FileSource
 from drbo.errors import DataError, DrboError, SettingsError
 
 if TYPE_CHECKING:
@@ -41,33 +43,6 @@ _SHOWN_MARKS = {"\t": "tab", " ": "space"}
 _CELL_BYTES = 8
 
 
-class TextFile(NamedTuple):
-    """A text file, and what is said about it; the first lines say what is left open."""
-
-    path: Path
-    zipped: bool
-    separator: str | None
-    header: bool
-    encoding: str | None
-
-    def dialect(self, limit: InputLimit, encoding: str | None = None) -> "Dialect":
-        """Return how the file is cut into cells, in this encoding or its own."""
-        separator, encoding = self.separator, encoding or (self.encoding and checked_encoding(self.encoding))
-        if separator is not None and (len(separator) != 1 or separator in '"\r\n' or not separator.isascii()):
-            raise SettingsError(
-                f"separator must be one ASCII character, got {separator!r}", hint="for example ';' or a tab"
-            )
-        head = next(pieces_of(self.path, self.zipped, limit), b"")[:HEAD_BYTES]
-        chosen = encoding or encoding_of(head)
-        if separator is not None:
-            return Dialect(separator, self.header, self.zipped, chosen)
-        text = codecs.decode(head, chosen, "ignore").removeprefix("\ufeff")
-        if len(head) == HEAD_BYTES:  # the last line is cut
-            text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1] or text
-        mark = separator_of(text)
-        return Dialect(mark, self.header, self.zipped, chosen, aligned=mark == " ")
-
-
 class Dialect(NamedTuple):
     """How a text file is cut into cells."""
 
@@ -78,25 +53,48 @@ class Dialect(NamedTuple):
     aligned: bool = False  # any number of spaces stands between two cells
 
 
-def text_pieces(file: TextFile, limit: InputLimit) -> Iterator["pd.DataFrame"]:
-    """Yield the rows of a text file, some thousand at a time; its numbers have a decimal point."""
-    for frame in _frames(file.path, [], file.dialect(limit), limit, ended=True):
-        yield numbers_from_text(frame, [], decimal=".")
+@dataclass(frozen=True)
+class TextSource(FileSource):
+    """A text file; the first lines say what its options leave open."""
 
+    def _dialect(self, limit: InputLimit, encoding: str | None = None) -> Dialect:
+        """Return how the file is cut into cells, in this encoding or its own."""
+        given, name = self.options, self.path.name.lower()
+        zipped = name.endswith(".gz")
+        separator = given.separator or ("\t" if name.removesuffix(".gz").endswith((".tsv", ".tab")) else None)
+        encoding = encoding or (given.encoding and checked_encoding(given.encoding))
+        if separator is not None and (len(separator) != 1 or separator in '"\r\n' or not separator.isascii()):
+            raise SettingsError(
+                f"separator must be one ASCII character, got {separator!r}", hint="for example ';' or a tab"
+            )
+        head = next(pieces_of(self.path, zipped, limit), b"")[:HEAD_BYTES]
+        chosen = encoding or encoding_of(head)
+        if separator is not None:
+            return Dialect(separator, given.header, zipped, chosen)
+        text = codecs.decode(head, chosen, "ignore").removeprefix("\ufeff")
+        if len(head) == HEAD_BYTES:  # the last line is cut
+            text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1] or text
+        mark = separator_of(text)
+        return Dialect(mark, given.header, zipped, chosen, aligned=mark == " ")
 
-def read_text(file: TextFile, limit: InputLimit, decimal: str | None, notes: list[str]) -> "pd.DataFrame":
-    """Return the table of a text file; see :func:`drbo.data.reading.read.read_table`."""
-    try:
-        return _read(file.path, file.dialect(limit), limit, decimal, notes)
-    except NotUtf8Error as error:
-        if file.encoding is not None or error.damaged:
-            raise
+    def _pieces(self) -> Iterator["pd.DataFrame"]:
+        """Yield the rows, some thousand at a time; the numbers have a decimal point."""
+        for frame in _frames(self.path, [], self._dialect(NO_LIMIT), NO_LIMIT, ended=True):
+            yield numbers_from_text(frame, [], decimal=".")
+
+    def _read(self, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
+        decimal = self.options.decimal
         try:
-            frame = _read(file.path, file.dialect(limit, OTHER_ENCODING), limit, decimal, notes)
-        except EncodingError:
-            raise error from None
-        notes.insert(0, f"{OTHER_ENCODING} encoding")
-        return frame
+            return _read(self.path, self._dialect(limit), limit, decimal, notes)
+        except NotUtf8Error as error:
+            if self.options.encoding is not None or error.damaged:
+                raise
+            try:
+                frame = _read(self.path, self._dialect(limit, OTHER_ENCODING), limit, decimal, notes)
+            except EncodingError:
+                raise error from None
+            notes.insert(0, f"{OTHER_ENCODING} encoding")
+            return frame
 
 
 def _read(path: Path, how: Dialect, limit: InputLimit, decimal: str | None, notes: list[str]) -> "pd.DataFrame":

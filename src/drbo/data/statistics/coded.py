@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from drbo.arrays import Floats, Indices
 from drbo.data.checks.columns import is_number_text, read_column
-from drbo.data.reading.pieces import Reading, frames_of
+from drbo.data.reading.source import Source, frames_of
 from drbo.errors import DataError
 
 if TYPE_CHECKING:
@@ -23,19 +22,17 @@ MOST_LEVELS = 2**12
 FIRST_ROWS = 10_000
 
 
-def levels_of(files: Sequence[Path], how: Reading, first: "pd.DataFrame") -> tuple[tuple[str, tuple[str, ...]], ...]:
+def levels_of(source: Source, first: "pd.DataFrame") -> dict[str, tuple[str, ...]]:
     """Return the columns that hold categories by the first rows of a table, and the categories in all of its rows."""
     names = [str(name) for name, column in first.iloc[:FIRST_ROWS].items() if _is_category(str(name), column)]
     found: dict[str, set[str]] = {name: set() for name in names}
-    if not names:
-        return ()
-    for file in files:
-        with closing(frames_of(file, how)) as frames:
+    for part in source.parts() if names else ():
+        with closing(frames_of(part)) as frames:
             for frame in frames:
                 for name in set(names) & set(frame.columns):
                     found[name] |= set(_texts(frame[name]).dropna().unique().tolist())
-                    _check_number(name, found[name], file)
-    return tuple((name, tuple(sorted(found[name]))) for name in names)
+                    _check_number(name, found[name], part.name)
+    return {name: tuple(sorted(levels)) for name, levels in found.items()}
 
 
 def codes_of(column: "pd.Series[Any]", levels: Sequence[str], where: str) -> Floats:
@@ -113,9 +110,9 @@ def _texts(column: "pd.Series[Any]") -> "pd.Series[Any]":
     return texts.where(column.notna())
 
 
-def _check_number(name: str, levels: set[str], file: Path) -> None:
+def _check_number(name: str, levels: set[str], what: str) -> None:
     if len(levels) > MOST_LEVELS:
         raise DataError(
-            f"file '{file}': column '{name}' has more than {MOST_LEVELS:,} different texts, too many for categories",
+            f"{what}: column '{name}' has more than {MOST_LEVELS:,} different texts, too many for categories",
             hint=f"leave it out with --drop {name}, or merge its values into fewer groups",
         )

@@ -1,14 +1,13 @@
 """Different rows of long Parquet tables of categories, counted by DuckDB's GROUP BY where that is installed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from drbo.data.reading.duck import CONFIG, load_duckdb
-from drbo.data.reading.parquet_groups import batches_of, runs_of, schema_of
-from drbo.data.reading.pieces import PARQUET, Reading, chosen_columns, frames_of
+from drbo.data.reading.parquet_groups import ParquetSource, schema_of
+from drbo.data.reading.source import Source, frames_of
 from drbo.data.statistics.row_counts import RowCounts, counted, joined_counts
 from drbo.deadline import current
 
@@ -16,30 +15,29 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def counts_of(files: Sequence[Path], how: Reading, where: Path) -> RowCounts:
-    """Return the different rows of all files, with their counts: the same with and without DuckDB.
+def counts_of(source: Source) -> RowCounts:
+    """Return the different rows of a source, with their counts: the same with and without DuckDB.
 
     What goes wrong in DuckDB is done again by :func:`~drbo.data.statistics.row_counts.counted`, whose errors name file
     and block.
     """
-    if all(file.suffix.lower() in PARQUET for file in files) and (duckdb := load_duckdb()) is not None:
+    files = [part for part in source.parts() if isinstance(part, ParquetSource)]
+    if len(files) == len(source.parts()) and (duckdb := load_duckdb()) is not None:
         with suppress(duckdb.Error):
-            return joined_counts([_grouped(duckdb, file, how) for file in files], where)
-    with closing(frame for file in files for frame in frames_of(file, how)) as frames:
-        return counted(frames, where)
+            return joined_counts([_grouped(duckdb, file) for file in files], source.name)
+    with closing(frames_of(source)) as frames:
+        return counted(frames, source.name)
 
 
-def _grouped(duckdb: Any, file: Path, how: Reading) -> RowCounts:
+def _grouped(duckdb: Any, file: ParquetSource) -> RowCounts:
     """Return the different rows of a Parquet file, which is read as always: DuckDB itself opens no file."""
     pyarrow: Any = import_module("pyarrow")
-    schema = schema_of(file)
-    names = chosen_columns(schema.names, how, file)
+    schema, names = schema_of(file.path), file.schema().names
     numbered = [f"c{j}" for j in range(len(names))]  # names may differ in case only, which DuckDB does not see
 
     def batches() -> Iterator[Any]:
-        for run in runs_of(file):
-            for batch in batches_of(file, names, run):
-                yield batch.select(list(names)).rename_columns(numbered)
+        for batch in file.batches():
+            yield batch.select(list(names)).rename_columns(numbered)
 
     fields = pyarrow.schema([schema.field(name).with_name(new) for name, new in zip(names, numbered, strict=True)])
     with closing(duckdb.connect(config={name: CONFIG[name] for name in CONFIG if name != "access_mode"})) as database:

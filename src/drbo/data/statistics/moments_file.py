@@ -17,6 +17,7 @@ from drbo.arrays import Floats
 from drbo.data.files.files import npz_bytes, read_bytes, read_json, read_member, refusing, stored_archive, write_file
 from drbo.data.reading.frames import check_unicode
 from drbo.data.reading.lines import MAX_COLUMNS
+from drbo.data.reading.source import Stamp
 from drbo.data.reading.text import check_unique
 from drbo.data.statistics.resamples import MOST_NUMBERS, Resamples, check_count
 from drbo.data.statistics.table_moments import TableMoments
@@ -43,9 +44,6 @@ _ARRAYS = {
 #: Those of the resamples, where there are some.
 _RESAMPLED = {"resampled_n": "<i8", "resampled_offset": "<f8", "resampled_products": "<f8"}
 _COUNTS = ("n", "dropped")
-
-#: A file that was summed up: its name, its size and the time of its last change.
-Stamp = tuple[str, int, int]
 
 
 class Begun(NamedTuple):

@@ -1,7 +1,6 @@
 """Long tables of categories: which rows occur, and how often. Scores of categories need no more."""
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -47,14 +46,14 @@ def is_discrete(frame: "pd.DataFrame") -> bool:
     return all(column.nunique() <= FEW_LEVELS for column in numbers)
 
 
-def counted(pieces: Iterable["pd.DataFrame"], where: Path) -> RowCounts:
+def counted(pieces: Iterable["pd.DataFrame"], where: str) -> RowCounts:
     """Return the different rows of all pieces in sorted order, with their counts; missing cells are values too.
 
     Examples
     --------
     >>> import pandas as pd
     >>> pieces = [pd.DataFrame({"a": list("xyx"), "b": [1, 1, 1]}), pd.DataFrame({"a": ["x"], "b": [2]})]
-    >>> found = counted(pieces, Path("t.csv"))
+    >>> found = counted(pieces, "t.csv")
     >>> found.rows.to_numpy().tolist(), found.counts.tolist()
     ([['x', 1], ['x', 2], ['y', 1]], [2, 1, 1])
     """
@@ -72,7 +71,7 @@ def counted(pieces: Iterable["pd.DataFrame"], where: Path) -> RowCounts:
     return _checked(_joined(parts), where)
 
 
-def joined_counts(parts: Iterable[RowCounts], where: Path) -> RowCounts:
+def joined_counts(parts: Iterable[RowCounts], where: str) -> RowCounts:
     """Return the different rows of several parts of a table, each of which was counted by itself."""
     held = list(parts)
     alike = _alike((part.rows for part in held), where)
@@ -80,7 +79,7 @@ def joined_counts(parts: Iterable[RowCounts], where: Path) -> RowCounts:
     return _checked(_joined(counts), where)
 
 
-def _checked(total: "pd.DataFrame", where: Path) -> RowCounts:
+def _checked(total: "pd.DataFrame", where: str) -> RowCounts:
     _check_size(total.size, where)
     return RowCounts(total.drop(columns=_COUNT), total[_COUNT].to_numpy(dtype=np.int64))
 
@@ -113,7 +112,7 @@ def _joined(parts: list["pd.DataFrame"]) -> "pd.DataFrame":
     return _grouped(whole, [name for name in whole.columns if name != _COUNT])
 
 
-def _alike(pieces: Iterable["pd.DataFrame"], where: Path) -> Iterator["pd.DataFrame"]:
+def _alike(pieces: Iterable["pd.DataFrame"], where: str) -> Iterator["pd.DataFrame"]:
     """Yield pieces whose columns all hold numbers, or all do not, as in the first piece; dictionaries become texts."""
     import pandas as pd
 
@@ -123,7 +122,7 @@ def _alike(pieces: Iterable["pd.DataFrame"], where: Path) -> Iterator["pd.DataFr
         names = names or list(piece.columns)
         if other := sorted(set(names) ^ set(piece.columns)):
             raise DataError(
-                f"file '{where}', block {number}: column '{other[0]}' is not in all blocks",
+                f"{where}, block {number}: column '{other[0]}' is not in all blocks",
                 hint="give all files the same columns, or leave the column out with --drop",
             )
         changed: dict[str, Any] = {}
@@ -136,15 +135,15 @@ def _alike(pieces: Iterable["pd.DataFrame"], where: Path) -> Iterator["pd.DataFr
             if first.setdefault(str(name), numeric) != numeric:
                 words = ("text", "numbers") if numeric else ("numbers", "text")
                 raise DataError(
-                    f"file '{where}', block {number}: column '{name}' contains {words[1]}, but {words[0]} before",
+                    f"{where}, block {number}: column '{name}' contains {words[1]}, but {words[0]} before",
                     hint="correct the column, or leave it out with --drop",
                 )
         yield piece.assign(**changed)[names]
 
 
-def _check_size(cells: int, where: Path) -> None:
+def _check_size(cells: int, where: str) -> None:
     if cells > MOST_CELLS:
         raise DataError(
-            f"file '{where}' has too many different rows to count them: more than {MOST_CELLS:,} cells",
+            f"{where} has too many different rows to count them: more than {MOST_CELLS:,} cells",
             hint="leave out columns with --drop, or use a sample of the rows",
         )

@@ -1,4 +1,4 @@
-"""Sections of files: each is read and summed up by itself, wherever that is, and the sums are then joined in order.
+"""Sections of sources: each is read and summed up by itself, wherever that is, and the sums are then joined in order.
 
 A section of a Parquet file is a run of its row groups; any other file is one section. Sections depend on the files
 alone, and so do all sums: not on who reads a section, nor on how many read at the same time.
@@ -8,20 +8,15 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from importlib import import_module
-from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from drbo.arrays import Floats, Indices
 from drbo.data.checks.columns import LARGEST, is_number_text
-from drbo.data.reading.parquet_groups import Run, batches_of, runs_of, schema_of
-from drbo.data.reading.pieces import PARQUET, Reading, chosen_columns, frames_of, named, naming_blocks
+from drbo.data.reading.source import Run, Source, naming_blocks
 from drbo.data.statistics.coded import codes_of
 from drbo.data.statistics.kept_rows import Kept, KeptRows
-from drbo.data.statistics.moments_file import is_moments_file, load_moments
 from drbo.data.statistics.pattern_moments import PatternSums
 from drbo.data.statistics.resamples import ResampledSums
 from drbo.data.statistics.table_moments import TableMoments, block_rows, summed
@@ -34,12 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Section:
-    """Some rows of a file."""
+    """Some rows of a source."""
 
-    path: Path
+    source: Source
     start: int = 0  # its first row
     n_before: int = 0  # rows of the table before it, at least
-    run: Run | None = None  # of row groups of a Parquet file; None: all that the file has
+    run: Run | None = None  # None: all rows of the source
 
 
 class Bases(Protocol):
@@ -66,8 +61,10 @@ class SectionSums:
     """Sums up sections: called with a section and a bound on the keys of rows that may be in the sample."""
 
     names: tuple[str, ...]
-    first: Path  # the file that the names are from
-    how: Reading
+    first: str  # the name of the source that they are from
+    levels: Mapping[
+        str, Sequence[str]
+    ]  # of the columns that hold categories, which are read as their places among these
     keep_rows: bool
     keep_patterns: bool
     seed: int
@@ -76,8 +73,8 @@ class SectionSums:
 
     def __call__(self, section: Section, threshold: float) -> Part:
         """Return the sums of a section, and the rows that are kept."""
-        if is_moments_file(section.path):
-            return Part(load_moments(section.path), None, None)
+        if not section.source.has_rows():
+            return Part(section.source.totals(), None, None)
         names = self.names if self.bases is None else names_of_bases(self.names, self.bases.widths)
         d = len(names)
         kept = KeptRows(d, self.seed, threshold=threshold, n_before=section.n_before) if self.keep_rows else None
@@ -95,26 +92,28 @@ class SectionSums:
     def _rows(self, section: Section) -> Iterator[Iterator[Floats]]:
         """Give the rows of a section, in pieces; files are closed at the end, whatever happens.
 
-        No other thread may close a database when it collects garbage.
+        No other thread may close a database when it collects garbage: only runs, which need none, are read ahead.
         """
-        if section.run is not None:
-            with closing(_ahead(_of_parquet(section, self.names, dict(self.how.levels)))) as rows:
+        with closing(self._numbers(section)) as rows:
+            if section.run is None:
                 yield rows
-            return
-        with closing(frames_of(section.path, self.how)) as pieces:
-            first = next(pieces)
-            check_same_columns(self.names, tuple(first.columns), section.path, self.first)
-            yield _of_frames(section.path, self.names, dict(self.how.levels), chain([first], pieces))
+                return
+            with closing(_ahead(rows)) as ahead:
+                yield ahead
 
-
-def names_of(path: Path, how: Reading) -> tuple[str, ...]:
-    """Return the chosen columns of a file."""
-    if is_moments_file(path):
-        return load_moments(path).names
-    if named(path).suffix in PARQUET:
-        return chosen_columns(schema_of(path).names, how, path)
-    with closing(frames_of(path, how)) as pieces:
-        return tuple(next(pieces).columns)
+    def _numbers(self, section: Section) -> Generator[Floats]:
+        """Yield the numbers of batches; an error names the batch."""
+        place, size = section.start, None if section.run is None else block_rows(len(self.names))
+        with closing(naming_blocks(section.source, section.run, place, size)) as batches:
+            for number, batch in enumerate(batches, 1):
+                if section.run is None and number == 1:
+                    found = batch.schema.names if hasattr(batch, "num_rows") else list(batch.columns)
+                    check_same_columns(self.names, found, section.source.name, self.first)
+                block = number if size is None else place // size + 1
+                where = f"{section.source.name}, block {block} (rows {place} to {place + len(batch) - 1})"
+                if len(batch):
+                    yield _finite(_values(batch, self.names, self.levels, where), self.names, where)
+                place += len(batch)
 
 
 def names_of_bases(names: Sequence[str], widths: Indices) -> tuple[str, ...]:
@@ -128,28 +127,31 @@ def names_of_bases(names: Sequence[str], widths: Indices) -> tuple[str, ...]:
     return tuple(f"{name}~{k}" for name, width in zip(names, widths, strict=True) for k in range(width))
 
 
-def sections_of(path: Path, names: Sequence[str], first: Path, how: Reading, n_before: int) -> list[Section]:
-    """Return the sections of a file; one of Parquet is looked at before any of its rows is read."""
-    if is_moments_file(path) or named(path).suffix not in PARQUET:
-        return [Section(path, n_before=n_before)]
-    schema = schema_of(path)
-    chosen = chosen_columns(schema.names, how, path)
-    check_same_columns(names, chosen, path, first)
-    _check_kinds(schema, [name for name in chosen if name not in dict(how.levels)], path)
+def sections_of(
+    source: Source, names: Sequence[str], first: str, levels: Mapping[str, Sequence[str]], n_before: int
+) -> list[Section]:
+    """Return the sections of a source; one with runs is looked at before any of its rows is read."""
+    if not (runs := source.runs()):
+        return [Section(source, n_before=n_before)]
+    schema = source.schema()
+    check_same_columns(names, schema.names, source.name, first)
+    for name, kind in schema.not_numbers.items():
+        if name not in levels:
+            raise _no_number(name, source.name, kind)
     found, start = list[Section](), 0
-    for run in runs_of(path) or [Run(0, 0, 0)]:
-        found.append(Section(path, start, n_before + start, run))
+    for run in runs:
+        found.append(Section(source, start, n_before + start, run))
         start += run.n_rows
     return found
 
 
-def check_same_columns(wanted: Sequence[str], found: Sequence[str], path: Path, first: Path) -> None:
-    """Refuse a file that has other columns than the first one."""
-    for names, others, has, lacks in ((wanted, found, first, path), (found, wanted, path, first)):
+def check_same_columns(wanted: Sequence[str], found: Sequence[str], what: str, first: str) -> None:
+    """Refuse a source that has other columns than the first one."""
+    for names, others, has, lacks in ((wanted, found, first, what), (found, wanted, what, first)):
         more = [name for name in names if name not in others]
         if more:
             raise DataError(
-                f"file '{lacks}' has no column '{more[0]}', but file '{has}' has it",
+                f"{lacks} has no column '{more[0]}', but {has} has it",
                 hint="give all files the same columns, or leave the column out with --drop",
             )
 
@@ -161,36 +163,21 @@ def _functions(pieces: Iterable[Floats], bases: Bases) -> Iterator[Floats]:
         yield from (bases(piece[start : start + size]) for start in range(0, len(piece), size))
 
 
-def _of_frames(
-    path: Path, names: Sequence[str], levels: Mapping[str, Sequence[str]], frames: Iterable["pd.DataFrame"]
-) -> Generator[Floats]:
-    place = 0
-    for number, frame in enumerate(frames, 1):
-        values = np.empty((len(frame), len(names)), order="F")
-        where = f"file '{path}', block {number} (rows {place} to {place + len(frame) - 1})"
-        for j, name in enumerate(names):
-            column = frame[name]
-            values[:, j] = codes_of(column, levels[name], where) if name in levels else _numbers(column, where)
-        yield _finite(values, names, where)
-        place += len(frame)
-
-
-def _of_parquet(section: Section, names: Sequence[str], levels: Mapping[str, Sequence[str]]) -> Generator[Floats]:
-    assert section.run is not None
-    place = section.start
-    size = block_rows(len(names))
-    for batch in naming_blocks(batches_of(section.path, names, section.run), section.path, place, size):
-        values = np.empty((batch.num_rows, len(names)), order="F")
-        where = f"file '{section.path}', block {place // size + 1} (rows {place} to {place + len(values) - 1})"
-        for j, name in enumerate(names):
-            column = batch.column(name)
-            if name in levels:
-                values[:, j] = codes_of(column.to_pandas().rename(name), levels[name], where)
-                continue
+def _values(batch: Any, names: Sequence[str], levels: Mapping[str, Sequence[str]], where: str) -> Floats:
+    """Return the numbers of a batch of pyarrow or of a frame, with categories as their places among the levels."""
+    is_arrow = hasattr(batch, "num_rows")
+    frame = batch.to_pandas() if not is_arrow and hasattr(batch, "to_pandas") else batch
+    values = np.empty((len(batch), len(names)), order="F")
+    for j, name in enumerate(names):
+        column = frame.column(name) if is_arrow else frame[name]
+        if name in levels:
+            values[:, j] = codes_of(column.to_pandas().rename(name) if is_arrow else column, levels[name], where)
+        elif is_arrow:
             # Where no cell is missing, by the way on which pyarrow does not import pandas.
             values[:, j] = column.to_numpy(zero_copy_only=False) if column.null_count else np.from_dlpack(column)
-        yield _finite(values, names, where)
-        place += len(values)
+        else:
+            values[:, j] = _numbers(column, where)
+    return values
 
 
 def _numbers(column: "pd.Series[Any]", where: str) -> Any:
@@ -213,14 +200,6 @@ def _no_number(name: Any, where: str, what: str) -> DataError:
         hint=f"correct the cell, leave the column out with --drop {name}, or raise max_memory so that 'drbo fit' reads "
         "all rows into memory",
     )
-
-
-def _check_kinds(schema: Any, names: Sequence[str], path: Path) -> None:
-    kinds = import_module("pyarrow.types")
-    for name in names:
-        kind = schema.field(name).type
-        if not (kinds.is_integer(kind) or kinds.is_floating(kind)):
-            raise _no_number(name, f"file '{path}'", f"{kind!s:.80}")
 
 
 def _finite(values: Floats, names: Sequence[str], where: str) -> Floats:

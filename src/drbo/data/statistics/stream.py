@@ -1,18 +1,17 @@
-"""Moments of files that are not held in memory: each is read once, section by section."""
+"""Moments of sources that are not held in memory: each is read once, section by section."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from drbo.data.reading.pieces import Reading
+from drbo.data.reading.source import Source
 from drbo.data.statistics.kept_rows import KeptRows
-from drbo.data.statistics.moments_file import Begun, Stamp
+from drbo.data.statistics.moments_file import Begun
 from drbo.data.statistics.pattern_moments import PatternSums
-from drbo.data.statistics.sections import Bases, Part, Section, SectionSums, names_of, sections_of
+from drbo.data.statistics.sections import Bases, Part, Section, SectionSums, sections_of
 from drbo.data.statistics.table_moments import TableMoments
 from drbo.errors import DataError
 
@@ -34,9 +33,9 @@ def in_turn(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> I
 
 
 def streamed(
-    paths: Sequence[Path],
-    how: Reading | None = None,
+    source: Source,
     *,
+    levels: Mapping[str, Sequence[str]] | None = None,
     keep_rows: bool = False,
     keep_patterns: bool = False,
     seed: int = 0,
@@ -46,11 +45,12 @@ def streamed(
     tell: Callable[[Begun], None] = lambda _: None,
     spread: Spread = in_turn,
 ) -> TableMoments:
-    """Return the moments of the rows of all files, each read once.
+    """Return the moments of the rows of a source, read once.
 
     Parameters
     ----------
-    paths : files of one table, in the order in which they are added; files of moments may be among them.
+    source : the table (:func:`drbo.data.reading.read.open_source`); files of moments may be among its parts.
+    levels : categories of columns that hold some: these are read as their places among them.
     keep_rows : keep the first rows and a random sample, drawn with the ``seed``: for checks of residuals.
     keep_patterns : sum up incomplete rows too, those with the same missing cells together: for EM.
     resamples : so many resamples of the rows are drawn with the ``seed`` and summed up in the same pass.
@@ -59,19 +59,19 @@ def streamed(
     tell : called after every section with what is summed up by then.
     spread : calls the function that sums up a section; its order of answers is that of the sections.
     """
-    how = how or Reading()
+    parts, levels = source.parts(), levels or {}
     total = None if begun is None else begun.totals
-    names = names_of(paths[0], how) if total is None else total.names
-    plan = _Plan(paths, begun, names, how)
+    names = parts[0].schema().names if total is None else total.names
+    plan = _Plan(parts, begun, names, levels)
     kept = KeptRows(len(names), seed) if keep_rows else None
     patterns = PatternSums(names, resamples, seed) if keep_patterns else None
     seen = _Seen()
-    work = SectionSums(names, paths[0], how, keep_rows, keep_patterns, seed, resamples, bases)
-    for section, part in zip(plan.sections, spread(work, _Arguments(plan.sections, kept)), strict=True):
-        seen.check(part.totals, section.path)
+    work = SectionSums(names, parts[0].name, levels, keep_rows, keep_patterns, seed, resamples, bases)
+    for number, part in enumerate(spread(work, _Arguments(plan.sections, kept))):
+        seen.check(part.totals, plan.sections[number].source.name)
         total = part.totals if total is None else total.joined(part.totals)
         _keep(part, kept, patterns)
-        tell(plan.begun(total, section))
+        tell(plan.begun(total, number))
     assert total is not None
     total = total if patterns is None else replace(total, patterns=patterns.parts())
     if kept is None or not total.n:
@@ -84,41 +84,47 @@ class _Seen:
     """The sums of all sections so far: the same sums again are those of the same rows."""
 
     def __init__(self) -> None:
-        self._files: dict[bytes, Path] = {}
+        self._names: dict[bytes, str] = {}
 
-    def check(self, part: TableMoments, path: Path) -> None:
-        """Refuse a file whose rows were already added from another one."""
+    def check(self, part: TableMoments, name: str) -> None:
+        """Refuse a source whose rows were already added from another one."""
         if part.n < MANY_ROWS:  # the same few rows may well occur twice
             return
         key = hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in (part.mean, part.products))).digest()
-        first = self._files.setdefault(key, path)
-        if first != path:
+        first = self._names.setdefault(key, name)
+        if first != name:
             raise DataError(
-                f"file '{path}' has the same rows as file '{first}', so they would count twice",
+                f"{name} has the same rows as {first}, so they would count twice",
                 hint="give every part once",
             )
 
 
 class _Plan:
-    """All sections of files that are still to be read."""
+    """All sections of sources that are still to be read."""
 
-    def __init__(self, paths: Sequence[Path], begun: Begun | None, names: tuple[str, ...], how: Reading) -> None:
+    def __init__(
+        self,
+        parts: Sequence[Source],
+        begun: Begun | None,
+        names: tuple[str, ...],
+        levels: Mapping[str, Sequence[str]],
+    ) -> None:
         self.sections: list[Section] = []
-        self._place: dict[Section, tuple[int, int]] = {}  # its file, and its number in it; 0: the last one
-        self._paths = paths
+        self._places: list[tuple[int, int]] = []  # the part of each, and its number in it; 0: the last one
+        self._parts = parts
         self._stamps = [] if begun is None else list(begun.files)
         more, n_before = 0 if begun is None else begun.sections, 0
-        for number in range(len(self._stamps) - bool(more), len(paths)):
-            some = sections_of(paths[number], names, paths[0], how, n_before)
-            self._place |= {section: (number, k + 1 if k + 1 < len(some) else 0) for k, section in enumerate(some)}
+        for number in range(len(self._stamps) - bool(more), len(parts)):
+            some = sections_of(parts[number], names, parts[0].name, levels, n_before)
+            self._places += [(number, k + 1 if k + 1 < len(some) else 0) for k in range(more, len(some))]
             self.sections += some[more:]
             more = 0
             n_before = some[-1].n_before + (0 if (run := some[-1].run) is None else run.n_rows)
 
-    def begun(self, totals: TableMoments, section: Section) -> Begun:
-        """Return what is summed up once this section is."""
-        number, sections = self._place[section]
-        self._stamps += [stamp_of(path) for path in self._paths[len(self._stamps) : number + 1]]
+    def begun(self, totals: TableMoments, place: int) -> Begun:
+        """Return what is summed up once the section at this place is."""
+        number, sections = self._places[place]
+        self._stamps += [part.stamp() for part in self._parts[len(self._stamps) : number + 1]]
         return Begun(totals, tuple(self._stamps), sections)
 
 
@@ -142,10 +148,3 @@ def _keep(part: Part, kept: KeptRows | None, patterns: PatternSums | None) -> No
         kept.add(part.kept)
     if patterns is not None and part.patterns is not None:
         patterns.add(part.patterns)
-
-
-def stamp_of(path: Path) -> Stamp:
-    """Return the name, the size and the time of the last change of a file."""
-    file = path if path.exists() else Path(str(path).rpartition("::")[0])
-    status = file.stat()
-    return str(path), status.st_size, status.st_mtime_ns

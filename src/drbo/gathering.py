@@ -1,0 +1,219 @@
+"""What is kept of the rows of a source: all of them where they fit into memory, else their sums or their counts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from drbo.arrays import Ints
+from drbo.choices import Choices
+from drbo.claims.refits.resampling import Resampling
+from drbo.data.checks.prepare import Preparation
+from drbo.data.reading.read import open_source
+from drbo.data.reading.sampled import sampled
+from drbo.data.reading.source import Source, frames_of
+from drbo.data.statistics.coded import Indicators, levels_of
+from drbo.data.statistics.grouped import counts_of
+from drbo.data.statistics.row_counts import is_discrete
+from drbo.data.statistics.sections import Bases
+from drbo.data.statistics.stream import Spread, in_turn, streamed
+from drbo.data.statistics.table_moments import TableMoments
+from drbo.deadline import OutOfTimeError, current
+from drbo.errors import DataError, SettingsError, TimeLimitError
+from drbo.search.evaluation.spread import spread
+from drbo.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A fit of a table in memory takes about so many times the memory of its numbers.
+COPIES = 8
+#: Parameters of a fit that need all rows in memory.
+NEED_ROWS = ("groups", "experiment", "targets", "types")
+#: What helps where the time is over before a table is read to its end.
+MORE_TIME = "raise it, or run 'drbo moments' first, which continues where it stopped, and fit its file"
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """What is kept of the rows of a source; ``DrBO().fit`` takes it in place of a table."""
+
+    source: Source
+    table: Any  # all rows, moments, or the different rows of categories
+    counts: Ints | None = None  # how often each of these rows occurs; None: they are not counted
+    notes: tuple[str, ...] = ()  # what was assumed
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return [str(name) for name in self.table.columns]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows are in memory."""
+        return self.counts is None and not isinstance(self.table, TableMoments)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Gathering:
+    """How the rows of a source are gathered: called with a source, it returns what a fit needs of its rows.
+
+    Parameters
+    ----------
+    score, missing : as in a fit: some scores need sums of functions of the columns, and EM those of incomplete rows.
+    seed : draws the rows that are kept beside sums, and the resamples.
+    resamples : so many resamples of the rows are summed up in the same pass.
+    max_memory : GiB; a source whose fit in memory would take more is read piece by piece, and its rows are not kept.
+    stream : True: read it piece by piece, whatever its size.
+    executor : sums up several parts of a source at a time; None: one after the other.
+    needs_rows : options that were given and need all rows in memory.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "t.csv"
+    ...     size = file.write_text("a,b\\n1,2.5\\n3,4\\n5,6\\n")
+    ...     whole, sums = (Gathering(stream=stream)(open_source(file)) for stream in (False, True))
+    >>> whole.is_whole, sums.is_whole
+    (True, False)
+    """
+
+    score: Any = "auto"
+    missing: str = "error"
+    seed: int = 0
+    resamples: int = 0
+    max_memory: float = Settings().max_memory
+    stream: bool = False
+    executor: Executor | None = None
+    needs_rows: Sequence[str] = ()
+
+    def is_too_large(self, source: Source) -> bool:
+        """Tell whether a fit in memory would take more than the memory, judged by the size of the source."""
+        return COPIES * source.size() > self.max_memory * 2**30
+
+    def streams(self, source: Source) -> bool:
+        """Tell whether a source is read piece by piece."""
+        return self.stream or self.is_too_large(source)
+
+    def __call__(self, source: Source) -> Gathered:
+        """Return what is kept of the rows."""
+        if not self.streams(source):
+            notes = list[str]()
+            return Gathered(source, source.frame(notes), notes=tuple(notes))
+        if self.needs_rows:
+            raise SettingsError(
+                f"{self.needs_rows[0]} needs all rows in memory, but only sums over these rows are kept",
+                hint="omit it, or use a sample of the rows as one table",
+            )
+        with in_time(MORE_TIME):
+            if not (has_rows := all(part.has_rows() for part in source.parts())):
+                return Gathered(source, self._totals(source, {}, has_rows))
+            with closing(frames_of(source)) as frames:
+                first = next(frames, None)
+            if first is not None and is_discrete(first):
+                return Gathered(source, *counts_of(source))
+            levels = {} if first is None else levels_of(source, first)
+            return Gathered(source, self._totals(source, levels, has_rows))
+
+    def all_rows(self, source: Source) -> "pd.DataFrame":
+        """Return all rows, or refuse a source of which there are too many."""
+        if self.streams(source):
+            raise DataError(
+                f"all rows are needed here, but those of {source.name} are not read into memory",
+                hint="use a sample of the rows as one table, or raise max_memory",
+            )
+        return source.frame([])
+
+    def sample(self, source: Source) -> tuple["pd.DataFrame", int]:
+        """Return all rows, or a random sample of those that are read piece by piece, and how many there are."""
+        if not self.streams(source):
+            frame = source.frame([])
+            return frame, len(frame)
+        with closing(frames_of(source)) as frames:
+            return sampled(frames)
+
+    def _totals(self, source: Source, levels: Mapping[str, tuple[str, ...]], has_rows: bool) -> TableMoments:
+        """Return the moments of a source, with a sample of the rows if all of them are seen here."""
+        passed = partial(
+            streamed, source, levels=levels, seed=self.seed, resamples=self.resamples, spread=spread_over(self.executor)
+        )
+        totals: TableMoments = passed(keep_rows=has_rows, keep_patterns=has_rows and self.missing == "em")
+        if levels:
+            totals = replace(totals, levels=tuple(levels.get(name) for name in totals.names))
+        if (bases := None if totals.all_kept or not has_rows else self._bases(totals)) is not None:
+            totals = totals.with_bases(passed(bases=bases), bases.widths)
+        if self.resamples and not totals.all_kept:
+            drawn = 0 if totals.resamples is None else len(totals.resamples)
+            Resampling(self.resamples, drawn=drawn).check(totals.n)  # before the search, not after it
+        return totals
+
+    def _bases(self, totals: TableMoments) -> Bases | None:
+        """Return functions of the columns that a score needs the sums of; None: it needs none."""
+        if totals.levels:
+            return Indicators(totals.levels)
+        if self.score != "splines":
+            return None
+        from drbo.scores.curves import Curves
+
+        return Curves.of_sample(totals.sample)
+
+
+def gathered(X: Any, given: Mapping[str, Any], seed: int, resamples: int = 0) -> Any:
+    """Return what a fit with these parameters keeps of the rows of a path or a source; anything else as it is."""
+    return X if (source := _source(X)) is None else _gathering(given, seed, resamples)(source)
+
+
+def all_rows(X: Any, given: Mapping[str, Any]) -> Any:
+    """Return all rows of a path or a source, or refuse one with too many; anything else as it is."""
+    return X if (source := _source(X)) is None else _gathering(given).all_rows(source)
+
+
+def _source(X: Any) -> Source | None:
+    """Return the source that a path stands for, or the source itself; None: it is neither."""
+    if isinstance(X, str | Path):
+        return open_source(X)
+    return X if isinstance(X, Source) else None
+
+
+def _gathering(given: Mapping[str, Any], seed: int = 0, resamples: int = 0) -> Gathering:
+    """Return how rows are gathered for an estimator with these parameters."""
+    needs = [name for name in NEED_ROWS if given[name] is not None and given[name] is not False]
+    settings, _ = Choices.of(given).merged_settings()
+    return Gathering(
+        **{name: given[name] for name in ("score", "missing", "executor")}, seed=seed, resamples=resamples,
+        max_memory=settings.max_memory, needs_rows=needs,
+    )  # fmt: skip
+
+
+def unpacked(X: Any, weights: Any, preparation: Preparation) -> tuple[Any, Any, Preparation]:
+    """Return the table, the weights and the preparation of a fit; counted rows have their counts, and no order."""
+    if not isinstance(X, Gathered):
+        return X, weights, preparation
+    if X.counts is None:
+        return X.table, weights, preparation
+    if weights is not None:
+        raise SettingsError(
+            "sample weights cannot be combined with rows that are counted while they are read",
+            hint="omit the weights, or pass the table itself",
+        )
+    return X.table, X.counts, replace(preparation, groups=False)
+
+
+def spread_over(executor: Executor | None) -> Spread:
+    """Return what calls a function with many arguments, on an executor if there is one."""
+    return in_turn if executor is None else partial(spread, executor=executor)
+
+
+@contextmanager
+def in_time(hint: str) -> Iterator[None]:
+    """Say so where the time is over before a table is read to its end."""
+    try:
+        yield
+    except OutOfTimeError as error:
+        if current().interrupted:
+            raise
+        raise TimeLimitError(f"{error}: the table was not read to its end", hint=hint) from error
