@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from drbo.scores.base import Score as Score
     from drbo.scores.families import Families as Families
     from drbo.settings import Settings as Settings
+    from drbo.table_check import check as check
     from drbo.testing import check_score as check_score
 
 __version__ = "0.2.0.dev0"
@@ -34,13 +35,14 @@ _HOMES = {
     "Score": "drbo.scores.base",
     "Settings": "drbo.settings",
     "Table": "drbo.data.statistics.table",
+    "check": "drbo.table_check",
     "check_score": "drbo.testing",
     "load": "drbo.result.files.storage",
     "read_table": "drbo.data.reading.read",
 }
 __all__ = [  # noqa: RUF022 - DrBO comes first in the docs
-    "DrBO", "Settings", "Knowledge", "Result", "Confidence", "Score", "Families", "Table", "read_table", "check_score",
-    "DrboError", "load", "__version__",
+    "DrBO", "Settings", "Knowledge", "Result", "Confidence", "Score", "Families", "Table", "check", "check_score",
+    "read_table", "DrboError", "load", "__version__",
 ]  # fmt: skip
 
 

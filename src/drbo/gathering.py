@@ -164,15 +164,15 @@ class Gathering:
 
 def gathered(X: Any, given: Mapping[str, Any], seed: int, resamples: int = 0) -> Any:
     """Return what a fit with these parameters keeps of the rows of a path or a source; anything else as it is."""
-    return X if (source := _source(X)) is None else _gathering(given, seed, resamples)(source)
+    return X if (source := source_of(X)) is None else _gathering(given, seed, resamples)(source)
 
 
 def all_rows(X: Any, given: Mapping[str, Any]) -> Any:
     """Return all rows of a path or a source, or refuse one with too many; anything else as it is."""
-    return X if (source := _source(X)) is None else _gathering(given).all_rows(source)
+    return X if (source := source_of(X)) is None else _gathering(given).all_rows(source)
 
 
-def _source(X: Any) -> Source | None:
+def source_of(X: Any) -> Source | None:
     """Return the source that a path stands for, or the source itself; None: it is neither."""
     if isinstance(X, str | Path):
         return open_source(X)

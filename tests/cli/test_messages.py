@@ -5,15 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drbo.cli.messages import as_options, plain, say_error, show, table, wrapped
-
-
-@given(st.text())
-def test_plain_text_prints_and_keeps_what_prints(text: str) -> None:
-    safe = plain(text)
-    assert safe.isprintable()
-    if text.isprintable():
-        assert safe == text
+from drbo.cli.messages import as_options, say_error, show, wrapped
 
 
 @pytest.mark.parametrize("text", ["\x1b]0;title\x07", "a\rb", "a\x9bb", "\u202edrow", "\ud800", "a\nhint: b"])
@@ -39,13 +31,6 @@ def test_an_error_about_a_hostile_name_stays_on_its_line(text: str, capsys: pyte
 )
 def test_hints_name_options(hint: str, expected: str) -> None:
     assert as_options(hint) == expected
-
-
-def test_a_table_lines_up_whatever_its_names() -> None:
-    lines = table(["node", "local", "about"], [["a\tb", "1.5", "x"], ["long name", "-10.25", ""]], align="lrl").split(
-        "\n"
-    )
-    assert lines == ["  node        local  about", "  a\\tb          1.5  x", "  long name  -10.25"]
 
 
 @given(st.lists(st.text(alphabet="ab ", max_size=60), max_size=4), st.integers(20, 60))

@@ -6,12 +6,12 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from drbo.errors import DrboError, write_hint
+from drbo.plain_text import plain
 
 LONGEST = 5_000  # characters of an error; those about large files can be long
 COLOURS = {"error": "red", "warning": "yellow", "hint": "cyan"}
@@ -28,19 +28,6 @@ _PHRASES = {
 
 class OutputError(DrboError):
     """What was computed cannot be written where it was asked for."""
-
-
-def plain(text: str, keep: str = "") -> str:
-    r"""Return text that cannot disturb a terminal: characters that do not print are written out.
-
-    Examples
-    --------
-    >>> plain("a\x1b[31mb"), plain("dose [µg]"), plain("a\nb", keep="\n")
-    ('a\\x1b[31mb', 'dose [µg]', 'a\nb')
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
 def ready_streams() -> None:
@@ -164,20 +151,3 @@ def as_options(hint: str) -> str:
 def wants_colour() -> bool:
     """Tell whether stderr is a terminal whose user did not ask for plain text (no-color.org)."""
     return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:
-    """Return rows as columns; ``align`` has one letter per column: l for left, r for right.
-
-    Examples
-    --------
-    >>> print(table(["name", "rows"], [["asia", "8"], ["sachs", "853"]], align="lr"))
-      name   rows
-      asia      8
-      sachs   853
-    """
-    columns = [[plain(cell) for cell in column] for column in zip(header, *rows, strict=True)]
-    for k, (column, side) in enumerate(zip(columns, align, strict=True)):
-        width = max(map(len, column))
-        columns[k] = [cell.ljust(width) if side == "l" else cell.rjust(width) for cell in column]
-    return "\n".join("  " + "  ".join(row).rstrip() for row in zip(*columns, strict=True))

@@ -5,16 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from drbo.cli.messages import plain, say
+from drbo.cli.messages import say
 from drbo.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from drbo.data.checks.advice import Look
-
-SHOWN = 60  # problems
-NOTHING_LEFT = "Fewer than 2 columns can be used, so no graph can be learned from this table."
 
 
 class TableProblemsError(DataError):
@@ -25,20 +22,11 @@ class TableProblemsError(DataError):
         self.lines = lines
 
 
-def look(frame: "pd.DataFrame", options: Mapping[str, Any]) -> "Look":
-    """Look at the variables of a table as a fit with these options would."""
-    from drbo.data.checks.advice import look_at
-    from drbo.data.checks.missing import table_policy
-
-    policies = {name: options[name] for name in ("on_constant", "on_collinear")}
-    return look_at(_variables(frame, options), missing=table_policy(options["missing"]), **policies)
-
-
 def doubts(frame: "pd.DataFrame", options: Mapping[str, Any]) -> None:
     """Say which columns can be used but hardly are meant to be, and the command that solves it."""
-    from drbo.data.checks.advice import look_at
+    from drbo.table_check import look_for_fit
 
-    found = look_at(_variables(frame, options), missing="keep", on_constant="drop", on_collinear="keep")
+    found = look_for_fit(frame, [options["groups"], options["experiment"]], "impute", "drop", "keep")
     if found.problems and not found.blocking:
         for problem in found.problems:
             say(f"note: {problem.text}")
@@ -47,7 +35,10 @@ def doubts(frame: "pd.DataFrame", options: Mapping[str, Any]) -> None:
 
 def refused(error: DataError, frame: "pd.DataFrame", options: Mapping[str, Any]) -> DataError:
     """Return the refusal of a table with all problems; the error itself where the columns are not the reason."""
-    found = look(frame, options)
+    from drbo.table_check import NOTHING_LEFT, listed, look_for_fit
+
+    policies = [options[name] for name in ("missing", "on_constant", "on_collinear")]
+    found = look_for_fit(frame, [options["groups"], options["experiment"]], *policies)
     if not found.blocking:
         return error
     way = [f"  {solving_line(found)}"] if found.usable else [NOTHING_LEFT]
@@ -55,12 +46,6 @@ def refused(error: DataError, frame: "pd.DataFrame", options: Mapping[str, Any])
         return TableProblemsError(error.message, ["This command solves it:"] * found.usable + way, error.hint)
     lines = [*listed(found), *["This command solves them:"] * found.usable, *way]
     return TableProblemsError(f"the table has {len(found.problems)} problems:", lines)
-
-
-def listed(found: "Look") -> list[str]:
-    """Return one line per problem."""
-    lines = [f"  {k}. {plain(problem.text)}" for k, problem in enumerate(found.problems[:SHOWN], 1)]
-    return lines + [f"  ... and {len(found.problems) - SHOWN} more"] * (len(found.problems) > SHOWN)
 
 
 def solving_line(found: "Look") -> str:
@@ -79,9 +64,3 @@ def solving_line(found: "Look") -> str:
         types = parsed_types(given["types"] or "") | dict(found.types)
         changes["types"] = as_list(f"{name}={kind}" for name, kind in types.items())
     return command_line(context, changes, "drbo fit")
-
-
-def _variables(frame: "pd.DataFrame", options: Mapping[str, Any]) -> "pd.DataFrame":
-    """Return the table without the columns of groups and experiments."""
-    named = [options.get(name) for name in ("groups", "experiment")]
-    return frame.drop(columns=[name for name in named if name in frame])

@@ -14,7 +14,6 @@ from drbo.progress import under_way
 if TYPE_CHECKING:
     import pandas as pd
 
-    from drbo.data.checks.experiments import ExperimentColumn
     from drbo.data.reading.source import ReadOptions
     from drbo.data.statistics.table import Table
 
@@ -175,17 +174,10 @@ def read_options(options: Mapping[str, Any]) -> "ReadOptions":
 
 def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[str, ...]]:
     """Read and check the table of a command that has :func:`data_options`; also return the notes of the check."""
-    return checked_table(read_frame(path, options), options)
-
-
-def checked_table(
-    frame: "pd.DataFrame", options: dict[str, Any], experiments: "ExperimentColumn | None" = None
-) -> tuple["Table", tuple[str, ...]]:
-    """Check the table of a command that has :func:`data_options`; also return the notes of the check."""
     from drbo.choices import Choices
     from drbo.data.checks.prepare import Preparation
 
     policies = {name: options[name] for name in ("missing", "on_constant", "on_collinear")}
     parts = Choices(score=options.get("score", "auto")).counts_parts
-    data = Preparation(**policies, groups=groups_of(options), parts=parts, experiments=experiments).prepare(frame)
+    data = Preparation(**policies, groups=groups_of(options), parts=parts).prepare(read_frame(path, options))
     return data.table, data.notes

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from drbo.cli.messages import plain, say, show
+from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, json_option
 from drbo.cli.output import writing
 from drbo.errors import DataError, SettingsError
+from drbo.plain_text import plain
 
 if TYPE_CHECKING:
     import numpy as np

@@ -63,7 +63,7 @@ def next_(run: Path, data: Path | None, costs: Path | None, as_json: bool, **opt
 
 def read_costs(path: Path) -> dict[str, float]:
     """Return the cost of an experiment on each of the columns that a table names."""
-    from drbo.data.reading.read import read_table
+    from drbo import read_table
 
     frame = read_table(path)
     if not {"column", "cost"} <= set(frame.columns):

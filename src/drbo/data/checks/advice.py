@@ -82,14 +82,19 @@ class Look:
         """Problems that a fit refuses."""
         return tuple(problem for problem in self.problems if problem.blocks)
 
+    @property
+    def answers(self) -> str:
+        """What solves the problems, in the words of Python."""
+        answers = [f"drop the columns {', '.join(self.drop)}"] * bool(self.drop)
+        answers += [f'use missing="{self.missing}"'] * bool(self.missing)
+        answers += [f"use types={dict(self.types)}"] * bool(self.types)
+        return "; ".join(answers)
+
     def error(self) -> "TableError":
         """Return the refusal of the table, with all problems at once."""
         texts = [problem.text for problem in self.problems]
         message = f"the table has {len(texts)} problems: " + "; ".join(f"({k}) {t}" for k, t in enumerate(texts, 1))
-        answers = [f"drop the columns {', '.join(self.drop)}"] * bool(self.drop)
-        answers += [f'use missing="{self.missing}"'] * bool(self.missing)
-        answers += [f"use types={dict(self.types)}"] * bool(self.types)
-        return TableError(message, hint="; ".join(answers) or None, look=self)
+        return TableError(message, hint=self.answers or None, look=self)
 
 
 class TableError(DataError):

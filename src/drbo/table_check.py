@@ -1,0 +1,205 @@
+"""Describes a table and names all of its problems before a fit; ``drbo check`` prints it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from drbo.choices import Choices
+from drbo.claims.experiments import Described, describe
+from drbo.data.checks.advice import Look, look_at
+from drbo.data.checks.audit import audit, audit_arrows
+from drbo.data.checks.check import OnCollinear, OnConstant
+from drbo.data.checks.experiments import ExperimentColumn
+from drbo.data.checks.facts import Finding
+from drbo.data.checks.missing import Policy, table_policy
+from drbo.data.checks.prepare import Preparation
+from drbo.data.checks.roots import likely_roots
+from drbo.data.checks.types import typed
+from drbo.data.reading.frames import as_frame
+from drbo.data.statistics.table import Table
+from drbo.deadline import Deadline, OutOfTimeError
+from drbo.gathering import Gathering, source_of
+from drbo.graph.dag import dag_to_cpdag
+from drbo.plain_text import plain, table
+from drbo.scores.registry import build_score
+from drbo.search.orders.search import OrderSearch
+from drbo.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN_COLUMNS = SHOWN_PROBLEMS = 60
+#: Columns of an experiment that are named in one line.
+SHOWN_NAMES = 5
+#: What is said beyond the columns and the problems of a table takes at most so many seconds.
+SECONDS = 1.5
+#: What scale could do is judged by a quick search, for numeric tables of so many columns.
+MIN_JUDGED, MAX_JUDGED = 3, 60
+NOTHING_LEFT = "Fewer than 2 columns can be used, so no graph can be learned from this table."
+
+
+class Words(NamedTuple):
+    """What the choice of a score, a fit and known roots are called where the text is read."""
+
+    auto: str
+    fit: str
+    roots: Callable[[Sequence[str]], str]
+
+
+PYTHON = Words('score="auto"', "DrBO.fit", lambda names: f"Knowledge(roots={list(names)})")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableCheck:
+    """What :func:`check` found; as text, all of it in words."""
+
+    n_rows: int
+    n_columns: int  # with those that are no variables
+    n_checked: int  # rows that were looked at: all, or a random sample
+    look: Look  # columns, problems, and what solves these
+    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] | None = None  # of the audit; None: the table cannot be used, or is too large
+    roots: tuple[str, ...] = ()  # columns that nothing in a table causes, by their names
+    experiments: tuple[Described, ...] = ()
+    score: str = ""  # that auto chooses; empty: the table cannot be used, or is too large
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether a fit takes the table as it is."""
+        return not self.look.blocking
+
+    def text(self, name: str, words: Words = PYTHON) -> str:
+        """Return all but what to do next."""
+        look = self.look
+        size = f"{name}: {self.n_rows:,} rows, {self.n_columns} columns"
+        part = f"; all that follows is of a random sample of {self.n_checked:,} rows"
+        lines = [size + part * (self.n_checked < self.n_rows), "", self._columns()]
+        lines += [f"  ... and {len(look.columns) - SHOWN_COLUMNS} more"] * (len(look.columns) > SHOWN_COLUMNS)
+        if look.problems:
+            lines += ["", "Doubts:" if self.is_usable else "Problems:", *listed(look)]
+        return "\n".join([*lines, *(self._usable(words) if self.is_usable else ())])
+
+    def __str__(self) -> str:
+        after = f"Next: {plain(self.look.answers) or 'fit it'}" if self.look.usable else NOTHING_LEFT
+        return f"{self.text('table')}\n\n{after}"
+
+    def _columns(self) -> str:
+        """Return a line per column: its name, what it holds, what is missing, its values, what a fit makes of it."""
+        rows = [
+            [one.name, one.holds, f"{100 * one.missing:.0f}%" if one.missing else "-", one.used_as, one.values]
+            for one in self.look.columns[:SHOWN_COLUMNS]
+        ]
+        return table(["column", "holds", "missing", "used as", "values"], rows, align="llrll")
+
+    def _usable(self, words: Words) -> list[str]:
+        """Return the notes, the audit and the choice of the score for a table that a fit accepts."""
+        lines = ["", "Notes:", *(f"  {plain(note)}" for note in self.notes)] if self.notes else []
+        if self.findings is not None:
+            ordered = sorted(self.findings, key=lambda finding: not finding.serious)
+            found = [f"  {'attention' if f.serious else 'note':<10} {plain(f.text)}" for f in ordered]
+            lines += ["", "Audit:", *(found or ["  no problems found"])]
+        if self.roots:
+            names, known = ", ".join(plain(name) for name in self.roots), plain(words.roots(self.roots))
+            lines += ["", "Suggestion:", f"  nothing in a table causes {names}; if that is true here, add {known}"]
+        if self.experiments:
+            rows = [[one.label, f"{one.rows:,}", _named(one.moved), _named(one.suspected)] for one in self.experiments]
+            header = ["experiment", "rows", "moved against the control", "suspected targets"]
+            what = "Suspected targets are moved columns that other columns do not explain (a quick search; see"
+            lines += ["", "Experiments:", table(header, rows, align="lrll"), f"  {what} {words.fit})."]
+        if not self.score:
+            return [*lines, "", f"The table is large: {words.fit} chooses the score and says why."]
+        why = [f"  {plain(reason.removeprefix(f'score {self.score}: '))}" for reason in self.reasons]
+        return [*lines, "", f"{words.auto} chooses {self.score}:", *why]
+
+
+def check(
+    X: Any,
+    *,
+    missing: Policy = "error",
+    on_constant: OnConstant = "error",
+    on_collinear: OnCollinear = "error",
+    groups: Any = None,
+    types: Mapping[str, str] | None = None,
+    experiment: str | None = None,
+    control: str = "observational",
+    targets: Any = None,
+) -> TableCheck:
+    """Describe a table, name all of its problems, and say what a fit would make of it.
+
+    Parameters
+    ----------
+    X : a data frame, an array, the path of a file or of a folder, or a :class:`~drbo.data.reading.source.Source`. Of one that a
+        fit reads piece by piece, a random sample of the rows is checked.
+    missing, on_constant, on_collinear, groups, types, experiment, control, targets : as in :class:`drbo.DrBO`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> found = check(pd.DataFrame({"id": range(50), "dose": rng.normal(size=50), "day": "2024-01-01"}))
+    >>> found.is_usable, found.look.drop
+    (False, ['id', 'day'])
+    """
+    source = source_of(X)
+    frame, n_rows = (as_frame(X), None) if source is None else Gathering().sample(source)
+    frame = typed(frame, types)
+    look = look_for_fit(frame, [groups, experiment], missing, on_constant, on_collinear)
+    n_rows = len(frame) if n_rows is None else n_rows
+    found = TableCheck(n_rows=n_rows, n_columns=frame.shape[1], n_checked=len(frame), look=look)
+    if not found.is_usable:
+        return found
+    column = ExperimentColumn.of(experiment, control, targets)
+    parts = Choices(score="auto").counts_parts
+    data = Preparation(missing, on_constant, on_collinear, groups, parts, None, column).prepare(frame)
+    found = replace(found, notes=data.notes, roots=tuple(likely_roots(data.table.names)))
+    return _examined(found, data.table, is_em=missing == "em", independent=groups is False)
+
+
+def look_for_fit(
+    frame: "pd.DataFrame", no_variables: Sequence[Any], missing: str, on_constant: str, on_collinear: str
+) -> Look:
+    """Look at the variables of a table as a fit would."""
+    others = [name for name in no_variables if isinstance(name, str) and name in frame]
+    return look_at(
+        frame.drop(columns=others), missing=table_policy(missing), on_constant=on_constant, on_collinear=on_collinear
+    )
+
+
+def listed(look: Look) -> list[str]:
+    """Return one line per problem."""
+    lines = [f"  {k}. {plain(problem.text)}" for k, problem in enumerate(look.problems[:SHOWN_PROBLEMS], 1)]
+    more = len(look.problems) - SHOWN_PROBLEMS
+    return lines + [f"  ... and {more} more"] * (more > 0)
+
+
+def _examined(found: TableCheck, checked: Table, *, is_em: bool, independent: bool) -> TableCheck:
+    """Add the audit and the choice of the score, as far as there is time for them."""
+    with suppress(OutOfTimeError), Deadline(SECONDS) as deadline:
+        findings = audit(checked.control_rows, independent=independent).findings
+        found = replace(found, findings=findings)
+        deadline.check()
+        whole = checked if is_em else checked.complete_rows  # imputed tables are complete
+        name, _, reasons = Choices(score="auto").of_score(whole)
+        found = replace(found, score=str(name), reasons=tuple(reasons))
+        if checked.experiments is not None:
+            found = replace(found, experiments=tuple(describe(checked)))
+        found = replace(found, findings=(*findings, *_about_scale(checked.control_rows)))  # the longest, tells least
+    return found
+
+
+def _about_scale(checked: Table) -> tuple[Finding, ...]:
+    """Return what scale could do to arrows, judged by the settled arrows of a graph that is found in any units."""
+    if "categorical" in checked.kinds or not MIN_JUDGED <= checked.n_columns <= min(MAX_JUDGED, checked.n_rows - 1):
+        return ()
+    score: Any = build_score("bic-nv", checked, {"penalty": "ebic"})
+    dag = OrderSearch(score, Settings(order_patience=1), max_searches=1).run().best.dags[0]
+    graph = dag_to_cpdag(dag)
+    return audit_arrows(checked, dag, graph & ~graph.T)
+
+
+def _named(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return (", ".join(plain(name) for name in names[:SHOWN_NAMES]) + more) or "-"
