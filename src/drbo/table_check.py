@@ -78,7 +78,7 @@ class TableCheck:
         lines = [size + part * (self.n_checked < self.n_rows), "", self._columns()]
         lines += [f"  ... and {len(look.columns) - SHOWN_COLUMNS} more"] * (len(look.columns) > SHOWN_COLUMNS)
         if look.problems:
-            lines += ["", "Doubts:" if self.is_usable else "Problems:", *listed(look)]
+            lines += ["", "Doubts:" if self.is_usable else "Problems:", *problem_lines(look)]
         return "\n".join([*lines, *(self._usable(words) if self.is_usable else ())])
 
     def __str__(self) -> str:
@@ -168,7 +168,7 @@ def look_for_fit(
     )
 
 
-def listed(look: Look) -> list[str]:
+def problem_lines(look: Look) -> list[str]:
     """Return one line per problem."""
     lines = [f"  {k}. {plain(problem.text)}" for k, problem in enumerate(look.problems[:SHOWN_PROBLEMS], 1)]
     more = len(look.problems) - SHOWN_PROBLEMS

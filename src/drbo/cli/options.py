@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from drbo.cli.lists import as_list
 from drbo.errors import SettingsError
 from drbo.settings import public_settings
 
 if TYPE_CHECKING:
+    from drbo import Table
     from drbo.choices import ScoreChoice
-    from drbo.data.statistics.table import Table
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -174,8 +175,6 @@ def _config_value(parameter: click.Parameter, value: Any, where: str) -> Any:
             raise SettingsError(f"{where} must be true or false, got {value!r:.80}", hint="write it without quotes")
         return value
     if parameter.name in LISTS and isinstance(value, list | dict):
-        from drbo.data.checks.types import as_list
-
         value = as_list(
             [f"{key}={kind}" for key, kind in value.items()] if isinstance(value, dict) else map(str, value)
         )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from drbo.cli.lists import as_list, listed, parsed_types
 from drbo.cli.messages import say
 from drbo.errors import DataError
 
@@ -35,7 +36,7 @@ def doubts(frame: "pd.DataFrame", options: Mapping[str, Any]) -> None:
 
 def refused(error: DataError, frame: "pd.DataFrame", options: Mapping[str, Any]) -> DataError:
     """Return the refusal of a table with all problems; the error itself where the columns are not the reason."""
-    from drbo.table_check import NOTHING_LEFT, listed, look_for_fit
+    from drbo.table_check import NOTHING_LEFT, look_for_fit, problem_lines
 
     policies = [options[name] for name in ("missing", "on_constant", "on_collinear")]
     found = look_for_fit(frame, [options["groups"], options["experiment"]], *policies)
@@ -44,14 +45,13 @@ def refused(error: DataError, frame: "pd.DataFrame", options: Mapping[str, Any])
     way = [f"  {solving_line(found)}"] if found.usable else [NOTHING_LEFT]
     if len(found.problems) == 1:
         return TableProblemsError(error.message, ["This command solves it:"] * found.usable + way, error.hint)
-    lines = [*listed(found), *["This command solves them:"] * found.usable, *way]
+    lines = [*problem_lines(found), *["This command solves them:"] * found.usable, *way]
     return TableProblemsError(f"the table has {len(found.problems)} problems:", lines)
 
 
 def solving_line(found: "Look") -> str:
     """Return the command of a fit, with the options that solve the problems of its table."""
     from drbo.cli.command_line import command_line
-    from drbo.data.checks.types import as_list, listed, parsed_types
 
     context = click.get_current_context()
     given = context.params

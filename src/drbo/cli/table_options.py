@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from drbo.cli.lists import listed, parsed_types
 from drbo.cli.messages import say
 from drbo.errors import SettingsError
 from drbo.progress import under_way
@@ -14,8 +15,8 @@ from drbo.progress import under_way
 if TYPE_CHECKING:
     import pandas as pd
 
+    from drbo import Table
     from drbo.data.reading.source import ReadOptions
-    from drbo.data.statistics.table import Table
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -145,8 +146,8 @@ def file_options(command: F) -> F:
 
 def read_frame(path: Path, options: Mapping[str, Any], *, quiet: bool = False) -> "pd.DataFrame":
     """Read the table of a command that has :func:`file_options`, and say what was assumed."""
-    from drbo.data.checks.types import parsed_types, typed
-    from drbo.data.reading.read import read_table
+    from drbo import read_table
+    from drbo.data.checks.types import typed
 
     assumed, notes = list[str](), list[str]()
     with under_way(f"reading {path}", quiet=quiet, tell=say):
@@ -160,7 +161,6 @@ def read_frame(path: Path, options: Mapping[str, Any], *, quiet: bool = False) -
 
 def read_options(options: Mapping[str, Any]) -> "ReadOptions":
     """Return how a table is read by the options of a command."""
-    from drbo.data.checks.types import listed
     from drbo.data.reading.source import ReadOptions
 
     marks = {"separator": _SEPARATORS, "decimal": _DECIMALS}

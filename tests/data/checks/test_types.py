@@ -1,32 +1,19 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from drbo import DrBO
-from drbo.data.checks.types import as_list, listed, parsed_types, typed
+from drbo.data.checks.types import typed
 from drbo.errors import DataError, SettingsError
-
-NAMES = st.text(st.characters(exclude_characters="\0\r\n", exclude_categories=["Cs"]), min_size=1)
-
-
-@given(st.lists(NAMES.filter(lambda name: name == name.strip())))
-def test_names_come_back_from_a_list(names):
-    assert listed(as_list(names)) == names
 
 
 def test_what_is_no_type():
-    for text, message in (("sex", "column=type"), ("=number", "column=type"), ("a=number,a=category", "twice")):
-        with pytest.raises(SettingsError, match=message):
-            parsed_types(text)
     frame = pd.DataFrame({"sex": [1, 2]})
     with pytest.raises(SettingsError, match="must be one of number, category, ordered, got 'text'"):
         typed(frame, {"sex": "text"})
     with pytest.raises(SettingsError, match="types: there is no column 'sexx'") as caught:
         typed(frame, {"sexx": "category"})
     assert caught.value.hint == "did you mean 'sex'?"
-    assert parsed_types('"a=b, c=number"') == {"a=b, c": "number"}
 
 
 def test_numbers():

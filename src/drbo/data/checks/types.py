@@ -1,8 +1,6 @@
-"""What a person says that columns hold: numbers, categories, or ordered levels; and lists of their names."""
+"""What a person says that columns hold: numbers, categories, or ordered levels."""
 
-import csv
-import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from drbo.data.checks.columns import is_number_text, shortened
@@ -16,52 +14,6 @@ if TYPE_CHECKING:
 #: What a column can be declared as; an order, such as ``low<medium<high``, is a type, too.
 TYPES = ("number", "category", "ordered")
 SHOWN_CELLS = 3
-
-
-def listed(text: str) -> list[str]:
-    """Return the names in a list with commas; a name with a comma stands in double quotes.
-
-    Examples
-    --------
-    >>> listed('id, "price, net" ,date')
-    ['id', 'price, net', 'date']
-    """
-    rows = list(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True))
-    return [name.strip() for row in rows for name in row if name.strip()]
-
-
-def as_list(names: Iterable[str]) -> str:
-    """Return names as :func:`listed` reads them.
-
-    Examples
-    --------
-    >>> as_list(["id", "price, net"])
-    'id,"price, net"'
-    """
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="").writerow(list(names))
-    return text.getvalue()
-
-
-def parsed_types(text: str) -> dict[str, str]:
-    """Return the types in a text such as ``sex=category,grade=low<medium<high``.
-
-    Examples
-    --------
-    >>> parsed_types("sex=category, grade=low<high")
-    {'sex': 'category', 'grade': 'low<high'}
-    """
-    found: dict[str, str] = {}
-    for part in listed(text):
-        name, equals, kind = (word.strip() for word in part.rpartition("="))
-        if not equals or not name:
-            raise SettingsError(
-                f"types must have the form column=type, got {part!r:.80}", hint='for example "sex=category,dose=number"'
-            )
-        if name in found:
-            raise SettingsError(f"types names the column '{name}' twice", hint="remove one of them")
-        found[name] = kind
-    return found
 
 
 def typed(frame: "pd.DataFrame", types: Mapping[str, str] | None, notes: list[str] | None = None) -> "pd.DataFrame":
