@@ -70,6 +70,13 @@ def test_a_path_is_fitted_as_its_table(frame, path):
     assert (one.low, one.high) == (other.low, other.high)
 
 
+def test_what_was_assumed_is_told(frame, tmp_path):
+    frame.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
+    model = DrBO(**HOW).fit(tmp_path / "t.csv")
+    assert "read with separator ';'; decimal comma in 'a', 'b', 'c' and 1 more" in model.result_.reasons
+    assert model.score_ == pytest.approx(DrBO(**HOW).fit(frame).score_, rel=1e-12)
+
+
 def test_a_path_is_compared_with_a_saved_search(path, tmp_path):
     DrBO(**HOW, checkpoint=tmp_path / "run").fit(path)
     again = DrBO.resume(tmp_path / "run", path)
@@ -157,3 +164,5 @@ def test_a_table_that_takes_too_long_is_an_error(path):
 def test_files_that_are_not_there_are_named():
     with pytest.raises(DataError, match=r"file 'none\.csv' does not exist"):
         DrBO().fit("none.csv")
+    with pytest.raises(DataError, match="cannot be read: File name too long"):
+        DrBO().fit("a,b\n1,2\n" * 1_000)

@@ -55,6 +55,10 @@ class ResultError(DrboError, ValueError):
     """A saved result or graph file cannot be read."""
 
 
+class WriteError(ResultError):
+    """A file cannot be written."""
+
+
 class CheckpointError(DrboError):
     """A saved search cannot be continued."""
 

@@ -28,7 +28,7 @@ from drbo.data.reading.frames import as_frame
 from drbo.deadline import Deadline
 from drbo.errors import SettingsError
 from drbo.fitted import FittedAttributes
-from drbo.gathering import Gathered, all_rows, gathered, unpacked
+from drbo.gathering import all_rows, gathered, unpacked
 from drbo.knowledge import Knowledge
 from drbo.problem import request_of, seed_of
 from drbo.progress import watch_for
@@ -173,11 +173,11 @@ class DrBO(FittedAttributes, BaseEstimator):
         with Deadline(request.settings.time_limit, start=time.monotonic() - spent):
             if saved is None:
                 given = self._given()
-                X, sample_weight, how = unpacked(gathered(X, given, request.seed), sample_weight, self._preparation)
-                if how.groups is not self.groups:  # counted rows have no order
-                    changes = {"groups": how.groups, "random_state": request.seed}
+                rows = unpacked(gathered(X, given, request.seed), sample_weight, self._preparation)
+                if rows.is_counted:  # they have no order
+                    changes = {"groups": False, "random_state": request.seed}
                     request = request_of(given | changes, defaults=type(self)()._given())
-                data = how.prepare(X, sample_weight).warned_of_time()
+                X, data = rows.table, rows.prepared().warned_of_time()
             else:
                 data = saved.data()
             with watch_for(request.settings, quiet=not self.verbose) as watch:
@@ -223,10 +223,9 @@ class DrBO(FittedAttributes, BaseEstimator):
         arguments["score"] = score_of_file(arguments["score"], score, f"the saved search in {path}")
         model = cls(**arguments, executor=executor, callbacks=callbacks, checkpoint=path)
         if X is not None:
-            X, weights, how = unpacked(
-                gathered(X, model._given(), seed_of(model.random_state)), None, model._preparation
-            )
-            saved.check_data(how.prepare(X, weights).table)
+            rows = unpacked(gathered(X, model._given(), seed_of(model.random_state)), None, model._preparation)
+            saved.check_data(rows.prepared().table)
+            X = rows.table
         vars(model)["_saved"] = saved
         return model.fit(X)
 
@@ -276,16 +275,14 @@ class DrBO(FittedAttributes, BaseEstimator):
         1.0
         """
         self._choices.refuse_imputed("a bootstrap")
-        X = gathered(X, self._given(), self.result_.seed if hasattr(self, "result_") else 0, n)
-        if isinstance(X, Gathered) and X.counts is not None and kind == "bootstrap":
-            kind = "counted"
-        X, sample_weight, how = unpacked(X, sample_weight, self._preparation)
-        plan = Resampling(n, kind, block, clusters)
-        plan.check(n_rows_of(X))
-        model = replace(self._fitted_model(), preparation=how)
+        seed = self.result_.seed if hasattr(self, "result_") else 0
+        rows = unpacked(gathered(X, self._given(), seed, n), sample_weight, self._preparation)
+        plan = Resampling(n, "counted" if rows.is_counted and kind == "bootstrap" else kind, block, clusters)
+        plan.check(n_rows_of(rows.table))
+        model = replace(self._fitted_model(), preparation=rows.preparation)
         with Deadline(Settings.from_dict(self.result_.settings).time_limit):
             found = model.bootstrap(
-                X, plan, warm=warm, executor=executor, progress=progress, keep=keep, sample_weight=sample_weight
+                rows.table, plan, warm=warm, executor=executor, progress=progress, keep=keep, sample_weight=rows.weights
             )
         self.result_ = replace(self.result_, confidence=found)
         return found

@@ -6,12 +6,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from drbo.arrays import Ints
 from drbo.choices import Choices
 from drbo.claims.refits.resampling import Resampling
-from drbo.data.checks.prepare import Preparation
+from drbo.data.checks.prepare import Preparation, Prepared
 from drbo.data.reading.read import open_source
 from drbo.data.reading.sampled import sampled
 from drbo.data.reading.source import Source, frames_of
@@ -103,7 +103,8 @@ class Gathering:
         """Return what is kept of the rows."""
         if not self.streams(source):
             notes = list[str]()
-            return Gathered(source, source.frame(notes), notes=tuple(notes))
+            frame = source.frame(notes)
+            return Gathered(source, frame, notes=(f"read with {'; '.join(notes)}",) if notes else ())
         if self.needs_rows:
             raise SettingsError(
                 f"{self.needs_rows[0]} needs all rows in memory, but only sums over these rows are kept",
@@ -189,18 +190,33 @@ def _gathering(given: Mapping[str, Any], seed: int = 0, resamples: int = 0) -> G
     )  # fmt: skip
 
 
-def unpacked(X: Any, weights: Any, preparation: Preparation) -> tuple[Any, Any, Preparation]:
-    """Return the table, the weights and the preparation of a fit; counted rows have their counts, and no order."""
+class Given(NamedTuple):
+    """The table of a fit, its weights, and how it is prepared."""
+
+    table: Any
+    weights: Any
+    preparation: Preparation
+    notes: tuple[str, ...] = ()  # about how it was read
+    is_counted: bool = False  # its weights are counts of rows
+
+    def prepared(self) -> Prepared:
+        """Return the checked table."""
+        data = self.preparation.prepare(self.table, self.weights)
+        return replace(data, notes=(*self.notes, *data.notes))
+
+
+def unpacked(X: Any, weights: Any, preparation: Preparation) -> Given:
+    """Return the table of a fit; counted rows have their counts as weights, and no order."""
     if not isinstance(X, Gathered):
-        return X, weights, preparation
+        return Given(X, weights, preparation)
     if X.counts is None:
-        return X.table, weights, preparation
+        return Given(X.table, weights, preparation, X.notes)
     if weights is not None:
         raise SettingsError(
             "sample weights cannot be combined with rows that are counted while they are read",
             hint="omit the weights, or pass the table itself",
         )
-    return X.table, X.counts, replace(preparation, groups=False)
+    return Given(X.table, X.counts, replace(preparation, groups=False), is_counted=True)
 
 
 def spread_over(executor: Executor | None) -> Spread:

@@ -33,7 +33,7 @@ from drbo.cli.commands.score import score
 from drbo.cli.commands.simulate import simulate
 from drbo.cli.interrupts import INTERRUPTED, NO_RESULT
 from drbo.cli.messages import OutputError, ready_streams, say, say_error, say_warning
-from drbo.errors import DrboError, write_hint
+from drbo.errors import DrboError, WriteError, write_hint
 
 FAILURE, MISUSE = 1, 2  # exit codes
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -68,7 +68,7 @@ class Program(click.Group):
             say_error(error.message, hint=error.hint)
             for line in getattr(error, "lines", ()):
                 say(line)
-            return FAILURE if isinstance(error, OutputError) else MISUSE
+            return FAILURE if isinstance(error, OutputError | WriteError) else MISUSE
         except OSError as error:  # such as a help text on a full disk
             where = "the output" if error.filename is None else f"'{error.filename}'"
             say_error(

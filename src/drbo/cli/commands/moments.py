@@ -1,10 +1,7 @@
 """``drbo moments``: sums up a table, so that rows need not be shared or kept in memory."""
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,18 +10,7 @@ from drbo.cli.interrupts import limited_run
 from drbo.cli.many_rows import opened
 from drbo.cli.messages import say
 from drbo.cli.options import COUNT, FILE, duration, quiet_option
-from drbo.cli.output import writing
 from drbo.cli.table_options import stream_file_options
-from drbo.errors import DrboError, SettingsError
-
-if TYPE_CHECKING:
-    from drbo.data.reading.source import Source
-    from drbo.data.statistics.moments_file import Begun
-
-#: Added to the name of the output while some files are still to be read.
-PARTIAL = ".partial"
-#: Seconds between two times that the sums so far are saved.
-KEPT_SECONDS = 10.0
 
 
 @click.command(short_help="Sum up a table for a fit without its rows.")
@@ -65,73 +51,22 @@ def moments(
       drbo moments clinic.parquet --resamples 100 -o clinic.npz
       drbo fit clinic.npz hospital.npz practice.npz
     """
-    from drbo.data.statistics.moments_file import save_moments
-    from drbo.data.statistics.stream import streamed
-    from drbo.gathering import spread_over
+    from drbo.data.statistics.moments_pass import MomentsPass
+    from drbo.gathering import in_time, spread_over
 
-    if output.suffix.lower() != ".npz":
-        raise SettingsError(f"moments can only be written as .npz, got '{output}'", hint="use a name that ends in .npz")
-    source = opened(data, options)
-    partial = output.with_name(output.name + PARTIAL)
-    begun = _begun(partial, source, resamples or 0)
+    work = MomentsPass(opened(data, options), output, resamples or 0, seed)
+    begun = work.begun()
     if begun is not None and not quiet:
         part = f", and {begun.sections} parts of the next one," if begun.sections else ""
         whole = len(begun.files) - bool(begun.sections)
-        say(f"{partial}: {whole} of {len(source.parts())} files{part} were summed up before")
-    with limited_run(time_limit), _kept(partial) as keep, executor_for(options["workers"], options["dask"]) as executor:
-        totals = streamed(
-            source, begun=begun, tell=keep, seed=seed, resamples=resamples or 0, spread=spread_over(executor)
-        )  # fmt: skip
-    with writing(output):
-        save_moments(output, totals)
-    partial.unlink(missing_ok=True)
+        say(f"{work.partial}: {whole} of {len(work.source.parts())} files{part} were summed up before")
+    with (
+        limited_run(time_limit),
+        in_time("run the same command again: it continues where it stopped"),
+        executor_for(options["workers"], options["dask"]) as executor,
+    ):
+        totals = work.run(begun, spread_over(executor))
     if not quiet:
         left = f", of which {totals.dropped:,} with a missing value are left out" if totals.dropped else ""
         say(f"{totals.n + totals.dropped:,} rows{left}, {len(totals.names)} columns -> {output}")
         say(f"next: drbo fit {output}")
-
-
-@contextmanager
-def _kept(partial: Path) -> "Iterator[Callable[[Begun], None]]":
-    """Give what keeps the sums so far: in a file, every few seconds and where the pass does not come to its end."""
-    from drbo.data.statistics.moments_file import save_part
-    from drbo.gathering import in_time
-
-    latest: Begun | None = None
-    saved = time.monotonic()
-
-    def save(begun: "Begun") -> None:
-        with writing(partial):
-            save_part(partial, begun)
-
-    def keep(begun: "Begun") -> None:
-        nonlocal latest, saved
-        latest = begun
-        if time.monotonic() > saved + KEPT_SECONDS:
-            save(begun)
-            saved = time.monotonic()
-
-    try:
-        with in_time("run the same command again: it continues where it stopped"):
-            yield keep
-    except BaseException:
-        if latest is not None:
-            save(latest)
-        raise
-
-
-def _begun(partial: Path, source: "Source", resamples: int) -> "Begun | None":
-    """Return what an earlier command has summed up, if it was of these files and they have not changed since."""
-    from drbo.data.statistics.moments_file import load_part
-
-    if not partial.exists():
-        return None
-    try:
-        begun = load_part(partial)
-        drawn = 0 if begun.totals.resamples is None else len(begun.totals.resamples)
-        now = tuple(part.stamp() for part in source.parts()[: len(begun.files)])
-        if begun.files == now and now and drawn == resamples:
-            return begun
-    except (DrboError, OSError):  # begin again
-        pass
-    return None

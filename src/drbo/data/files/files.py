@@ -20,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 
 from drbo.data.files.packed import SmallReads
-from drbo.errors import DrboError, ResultError, write_hint
+from drbo.errors import DrboError, ResultError, WriteError, write_hint
 
 MAX_TEXT_BYTES = 2**26
 MAX_ARRAY_BYTES = 2**28
@@ -244,7 +244,7 @@ def write_file(path: Path, content: bytes | Callable[[IO[bytes]], object], mode:
         os.replace(temporary, path)
     except OSError as error:
         _remove(temporary)
-        raise ResultError(
+        raise WriteError(
             f"{path} cannot be written: {error.strerror or error}", hint=write_hint(error, "choose another folder")
         ) from error
     except BaseException:  # an interrupt leaves no half behind

@@ -76,9 +76,11 @@ def read_table(
     0     1.8
     1     1.6
     """
-    if Path(path).is_dir():
-        raise DataError(f"'{path}' is a directory, not a file", hint=f"give the name of a file: {_SHOWN}")
-    source = open_source(path, replace(options or ReadOptions(), **changes))
+    options = replace(options or ReadOptions(), **changes)
+    with refusing(f"{path!s:.200}", DataError):
+        if Path(path).is_dir():
+            raise DataError(f"'{path}' is a directory, not a file", hint=f"give the name of a file: {_SHOWN}")
+    source = open_source(path, options)
     return source.frame([] if notes is None else notes)
 
 
@@ -96,6 +98,8 @@ def open_source(data: str | Path | Sequence[str | Path], options: ReadOptions | 
     options = options or ReadOptions()
     if not isinstance(data, str | Path):
         paths = [Path(one) for one in data]
+        if not paths:
+            raise DataError("no file was given", hint="give the name of a file or of a folder")
         if len(paths) > 1:
             _check_different(paths)
         found = [open_source(path, options) for path in paths]
@@ -104,21 +108,21 @@ def open_source(data: str | Path | Sequence[str | Path], options: ReadOptions | 
     path = Path(data)
     if str(path) == "-":
         return StandardInput(path, options)
-    if path.is_dir():
-        return JoinedSource(str(path), tuple(open_source(file, options) for file in _files(path)))
-    file, colons, table = str(path).rpartition("::")
-    if colons and not path.exists():
-        path, options = Path(file), replace(options, table=table)
-    return _reader(path)(path, options)
+    with refusing(f"{path!s:.200}", DataError):
+        if path.is_dir():
+            return JoinedSource(str(path), tuple(open_source(file, options) for file in _files(path)))
+        file, colons, table = str(path).rpartition("::")
+        if colons and not path.exists():
+            path, options = Path(file), replace(options, table=table)
+        return _reader(path)(path, options)
 
 
 def _reader(path: Path) -> type[FileSource]:
     """Return the class that reads a file; refuse what is no file, or one of no known kind."""
     if not path.exists():
         raise DataError(f"file '{path}' does not exist", hint="check the path and the spelling")
-    with refusing(path, DataError):
-        if not stat.S_ISREG(path.stat().st_mode):  # a pipe or a device may never end
-            raise DataError(f"'{path}' is not a regular file", hint="save its content to a regular file first")
+    if not stat.S_ISREG(path.stat().st_mode):  # a pipe or a device may never end
+        raise DataError(f"'{path}' is not a regular file", hint="save its content to a regular file first")
     name = path.name.lower()
     plain = name.removesuffix(".gz")
     kind = _ENDINGS.get(Path(plain).suffix + name[len(plain) :])

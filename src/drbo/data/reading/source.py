@@ -1,15 +1,15 @@
 """Every table that can be read is a Source: its columns, and its rows in batches that fit into memory.
 
-:mod:`drbo.data.reading.read` chooses the source of a file. A source of one's own inherits from :class:`Source`, and says its
-name, its columns and its batches.
+:mod:`drbo.data.reading.read` chooses the source of a file. A source of one's own inherits from :class:`Source`, and
+says its name, its columns and its batches.
 """
 
 import math
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from drbo.data.files.files import refusing
 from drbo.data.files.packed import InputLimit
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from drbo.data.statistics.table_moments import TableMoments
-
-S = TypeVar("S", bound=Sized)
 
 #: What was read: its name, its size and the time of its last change.
 Stamp = tuple[str, int, int]
