@@ -213,13 +213,9 @@ def _planned(
         clusters = resampling.get("clusters")
         resampling = resampling | {"keep": output / RESAMPLES}
     if clusters is not None:
-        from drbo.data.checks.missing import complete_rows
-        from drbo.data.statistics.weights import checked_weights
+        from drbo.data.checks.prepare import Preparation
 
-        used = [True] * len(frame) if weights is None else checked_weights(weights, len(frame)) > 0
-        clusters = clusters[used]
-        if options["missing"] == "drop":
-            clusters = clusters[complete_rows(frame.loc[used])]
+        clusters = clusters[Preparation(missing=options["missing"]).used_rows(frame, weights)]
     with writing(output):
         plan.save(output, clusters)
     return resampling
