@@ -51,11 +51,6 @@ class Gathered:
         """The names of the columns."""
         return [str(name) for name in self.table.columns]
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether all rows are in memory."""
-        return self.counts is None and not isinstance(self.table, TableMoments)
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Gathering:
@@ -77,9 +72,9 @@ class Gathering:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "t.csv"
     ...     size = file.write_text("a,b\\n1,2.5\\n3,4\\n5,6\\n")
-    ...     whole, sums = (Gathering(stream=stream)(open_source(file)) for stream in (False, True))
-    >>> whole.is_whole, sums.is_whole
-    (True, False)
+    ...     whole, counted = (Gathering(stream=stream)(open_source(file)) for stream in (False, True))
+    >>> whole.counts is None, counted.counts.tolist()
+    (True, [1, 1, 1])
     """
 
     score: Any = "auto"
@@ -91,13 +86,9 @@ class Gathering:
     executor: Executor | None = None
     needs_rows: Sequence[str] = ()
 
-    def is_too_large(self, source: Source) -> bool:
-        """Tell whether a fit in memory would take more than the memory, judged by the size of the source."""
-        return COPIES * source.size() > self.max_memory * 2**30
-
     def streams(self, source: Source) -> bool:
-        """Tell whether a source is read piece by piece."""
-        return self.stream or self.is_too_large(source)
+        """Tell whether a source is read piece by piece: by its size alone, unless that is asked for."""
+        return self.stream or COPIES * source.size() > self.max_memory * 2**30
 
     def __call__(self, source: Source) -> Gathered:
         """Return what is kept of the rows."""

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drbo.data.reading.read import read_table
+from drbo.data.reading.read import KINDS, read_table
+from drbo.data.reading.source import FileSource
 from drbo.errors import DataError, SettingsError
 
 FRAME = pd.DataFrame({"height": [1.8, 1.65, 1.7], "city": ["Ulm", "Bonn", "Ulm"], "count": [3, 1, 2]})
@@ -158,6 +159,16 @@ def test_damaged_gzip(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n1,2\n3,4\n5,6\n")[:cut])
     assert "not a complete gzip file" in error_of(lambda: read_table(path)).message
+
+
+def test_every_kind_of_file_has_a_class_of_its_own() -> None:
+    for kind in KINDS:
+        module, _, name = kind.reader.partition(":")
+        reader = getattr(importlib.import_module(module), name)
+        assert issubclass(reader, FileSource)
+        assert reader._read is not FileSource._read
+    endings = [ending for kind in KINDS for ending in kind.endings]
+    assert len(endings) == len(set(endings))
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:

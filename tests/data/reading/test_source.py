@@ -67,7 +67,7 @@ def test_columns_are_chosen_in_the_order_of_the_table(frame, tmp_path):
 
 def test_what_is_only_read_whole_says_so(tmp_path):
     np.save(tmp_path / "t.npy", np.eye(3))
-    with pytest.raises(DataError, match=r"t\.npy' cannot be read piece by piece"):
+    with pytest.raises(DataError, match=r"t\.npy' cannot be read piece by piece \(use Parquet"):
         open_source(tmp_path / "t.npy").schema()
     (tmp_path / "t.csv").write_text("a;b\n1,5;2\n")
     with pytest.raises(SettingsError, match="numbers with a decimal point"):
@@ -111,6 +111,7 @@ def test_a_source_of_ones_own_is_summed_up(rng, kind):
     found = streamed(source, keep_rows=True)
     assert np.array_equal(found.sample, rows)
     assert np.allclose(source.frame([]).to_numpy(), rows)
+    assert Mine(rows[:0], kind).frame([]).shape == (0, 2)
     rows[650, 1] = np.inf
     with pytest.raises(DataError, match=r"my rows, block 7 \(rows 600 to 699\): column 'b' contains a number of size"):
         streamed(source)

@@ -153,7 +153,7 @@ class Source(Protocol):
         import pandas as pd
 
         with closing(frames_of(self)) as frames:
-            return pd.concat(list(frames), ignore_index=True)
+            return pd.concat(list(frames) or [pd.DataFrame(columns=self.schema().names)], ignore_index=True)
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class FileSource(Source):
                 "a table that is read piece by piece must have numbers with a decimal point",
                 hint="convert it first, for example to Parquet",
             )
-        yield from map(self._selected, self._pieces())
+        return map(self._selected, self._pieces())
 
     def size(self) -> float:
         """Return the bytes of the file, which stand for those of its numbers; text packs to about a quarter."""
@@ -259,10 +259,10 @@ def naming_blocks(source: Source, run: Run | None = None, start: int = 0, size: 
 
     Batches of ``size`` rows are numbered from the first row of the file; ``start`` is the first row that is read here.
     """
-    place, number = start, 0
+    place, number, batches = start, 0, source.batches(run)
     try:
         with refusing(getattr(source, "path", source.name), DataError):
-            for batch in source.batches(run):
+            for batch in batches:
                 current().check()
                 yield batch
                 place, number = place + len(batch), number + 1
