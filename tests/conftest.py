@@ -41,7 +41,7 @@ def gpu():
 @pytest.fixture
 def use(monkeypatch):
     """Return what sets the number of threads, for the rest of the test."""
-    return lambda count: monkeypatch.setattr("drbo.threads._asked", count)
+    return lambda count: monkeypatch.setattr("drbo.machine.threads._asked", count)
 
 
 @pytest.fixture(autouse=True)

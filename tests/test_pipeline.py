@@ -8,8 +8,8 @@ from drbo import DrBO, Knowledge, Settings, pipeline
 from drbo.claims.findings import look_back
 from drbo.data.files.simulate import simulate
 from drbo.deadline import Deadline, OutOfTimeError, Stop, current
+from drbo.machine.torch_device import has_torch
 from drbo.scores.linear import BicEV, BicNV
-from drbo.torch_device import has_torch
 from tests import rain
 from tests.rain import NAMES, ROUTES, SMALL
 

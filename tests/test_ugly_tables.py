@@ -127,7 +127,7 @@ def test_from_an_ugly_table_to_a_report(
     if make is workbook:
         pytest.importorskip("python_calamine")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("drbo.threads._asked", 1)
+    monkeypatch.setattr("drbo.machine.threads._asked", 1)
     first = ["fit", make(tmp_path), "-o", "run", "--max-evals", "10", "--no-exact"]
     done = CliRunner().invoke(main, first)
     if done.exit_code:

@@ -10,7 +10,7 @@ from benchmarks.methods.base import Answer, Graph
 from drbo.constraints import Constraints
 from drbo.errors import DataError
 from drbo.graph.dag import cpdag_to_dag, dag_to_cpdag, is_acyclic
-from drbo.metrics import compare, shd
+from drbo.graph.metrics import compare, shd
 from drbo.scores.base import Score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables

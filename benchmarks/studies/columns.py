@@ -35,7 +35,7 @@ from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.data.statistics.table import Table
 from drbo.graph.dag import cpdag_to_dag, dag_to_cpdag
-from drbo.metrics import shd
+from drbo.graph.metrics import shd
 from drbo.scores.linear import BicNV
 from drbo.search.outcome import Progress
 

@@ -20,7 +20,7 @@ from benchmarks.parameters import Names, Numbers, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
-from drbo.metrics import shd_cpdag
+from drbo.graph.metrics import shd_cpdag
 
 N_COLUMNS, N_GROUPS = 10, 20
 WITHIN = 0.3  # intraclass correlation of the noise

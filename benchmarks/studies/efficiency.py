@@ -24,7 +24,7 @@ from benchmarks.studies.study import in_parallel, study
 from drbo.claims.answer.prune import prune
 from drbo.data.files.simulate import simulate
 from drbo.data.statistics.table import Table
-from drbo.metrics import shd
+from drbo.graph.metrics import shd
 from drbo.scores.base import Score
 from drbo.scores.linear import BicEV
 from drbo.search.bayes.forest import ForestScreen

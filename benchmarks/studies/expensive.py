@@ -24,7 +24,7 @@ from benchmarks.studies.study import best_device, study
 from drbo import DrBO
 from drbo.data.files.simulate import simulate
 from drbo.data.statistics.table import Table
-from drbo.metrics import shd
+from drbo.graph.metrics import shd
 from drbo.scores.gp.gp import GpScore
 from drbo.settings import Settings
 

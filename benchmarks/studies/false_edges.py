@@ -30,7 +30,7 @@ from drbo.claims.answer.prune import prune
 from drbo.data.checks.check import check_table
 from drbo.data.files.simulate import linear_weights, random_dag, simulate, simulate_cos, simulate_gp, standardize
 from drbo.data.statistics.table import Table
-from drbo.metrics import shd, shd_cpdag
+from drbo.graph.metrics import shd, shd_cpdag
 
 N_COLUMNS = 20
 ROWS = (100, 1_000)

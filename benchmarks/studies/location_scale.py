@@ -21,7 +21,7 @@ from benchmarks.studies.study import study
 from drbo import DrBO, Families
 from drbo.data.statistics.table import Table
 from drbo.data.statistics.units import unit_free
-from drbo.metrics import shd
+from drbo.graph.metrics import shd
 from drbo.scores.base import Score
 from drbo.scores.outliers import winsorized
 from drbo.scores.splines import natural_spline

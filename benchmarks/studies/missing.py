@@ -21,7 +21,7 @@ from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.data.files.simulate import simulate, standardize
-from drbo.metrics import shd_cpdag
+from drbo.graph.metrics import shd_cpdag
 
 KEY = "part mechanism share policy seed"
 QUICK = {"seeds": range(1), "rows": 200, "policies": ("complete", "drop")}

@@ -26,7 +26,7 @@ from benchmarks.studies.study import study
 from drbo import Result
 from drbo.data.files.simulate import random_dag
 from drbo.graph.dag import topological_order
-from drbo.metrics import compare
+from drbo.graph.metrics import compare
 
 N_NODES, DEGREE = 8, 1.0
 TIERS = "age,sex;bmi,bp,s1,s2,s3,s4,s5,s6;target"

@@ -20,7 +20,7 @@ from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.graph.dag import dag_to_cpdag, skeleton
-from drbo.metrics import shd
+from drbo.graph.metrics import shd
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

@@ -27,7 +27,7 @@ from drbo import DrBO
 from drbo.data.files.simulate import Simulated, simulate, standardize
 from drbo.data.statistics.table import Table
 from drbo.graph.dag import dag_to_cpdag
-from drbo.metrics import compare, shd
+from drbo.graph.metrics import compare, shd
 from drbo.scores.base import Score
 from drbo.scores.registry import build_score
 

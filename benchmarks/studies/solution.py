@@ -24,7 +24,7 @@ from drbo import DrBO
 from drbo.claims.answer.prune import prune
 from drbo.data.files.simulate import simulate
 from drbo.data.statistics.table import Table
-from drbo.metrics import shd
+from drbo.graph.metrics import shd
 
 #: Model of the data, score and pruner of each graph.
 CASES = {

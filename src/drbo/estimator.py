@@ -30,6 +30,7 @@ from drbo.errors import SettingsError
 from drbo.fitted import FittedAttributes
 from drbo.gathering import all_rows, gathered, unpacked
 from drbo.knowledge import Knowledge
+from drbo.machine.torch_device import Device, check_device
 from drbo.problem import request_of, seed_of
 from drbo.progress import watch_for
 from drbo.refitting import FittedModel, n_rows_of, over_seeds, parameters_like
@@ -40,7 +41,6 @@ from drbo.scores.named import score_of_file
 from drbo.search.checkpoint.saver import Saved
 from drbo.search.outcome import Callback
 from drbo.settings import Exact, Preset, Settings
-from drbo.torch_device import Device, check_device
 
 
 class DrBO(FittedAttributes, BaseEstimator):
@@ -158,9 +158,10 @@ class DrBO(FittedAttributes, BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) table, the path of a file or of a folder of Parquet files, a :class:`~drbo.data.reading.source.Source`, or a
-            :class:`~drbo.data.statistics.table_moments.TableMoments`, for linear scores. A file whose fit would take more than
-            the setting ``max_memory`` is read piece by piece (docs/big-tables.md).
+        X : (n, d) table, the path of a file or of a folder of Parquet files, a
+            :class:`~drbo.data.reading.source.Source`, or, for linear scores, a
+            :class:`~drbo.data.statistics.table_moments.TableMoments`. A file whose fit would take more than the setting
+            ``max_memory`` is read piece by piece (docs/big-tables.md).
         y : ignored.
         sample_weight : (n,) a row of weight w counts as w equal rows, for linear scores and BGe and, with integer
             weights, for discrete scores. Rows of weight 0 are ignored.
@@ -256,8 +257,8 @@ class DrBO(FittedAttributes, BaseEstimator):
 
         Parameters
         ----------
-        X : what was fitted, or its checked :class:`~drbo.data.statistics.table.Table`, with its weights and rows. A file is read
-            again.
+        X : what was fitted, or its checked :class:`~drbo.data.statistics.table.Table`, with its weights and rows. A
+            file is read again.
         n, kind, block, clusters, progress : see :class:`drbo.claims.refits.resampling.Resampling`.
         warm : whether resamples on route orders start from the graph of the full table and stop early
             (docs/confidence.md). On other routes, warm starts overstate the confidence, so they start from scratch.

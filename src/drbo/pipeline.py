@@ -36,6 +36,7 @@ from drbo.data.files.lock import locked
 from drbo.data.statistics.square import within
 from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, current, finishing
+from drbo.machine.torch_device import has_torch
 from drbo.problem import Problem, Request, prepare
 from drbo.result.hidden import HiddenResult
 from drbo.result.pooling import pooled
@@ -48,7 +49,6 @@ from drbo.search.checkpoint.saver import Saved, Saver, begin, make_folder
 from drbo.search.outcome import Callback, Outcome, Progress
 from drbo.search.stopping import Asked
 from drbo.settings import Settings
-from drbo.torch_device import has_torch
 
 #: The last steps of a fit take about as long as the first ones, which are timed: so much of the time limit is kept back
 #: for them, and at most this share of it.

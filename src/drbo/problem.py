@@ -21,6 +21,7 @@ from drbo.deadline import current
 from drbo.errors import DataError, SettingsError
 from drbo.graph.dag import check_dag
 from drbo.knowledge import Knowledge
+from drbo.machine.torch_device import check_device, chosen_device
 from drbo.scores.base import Score
 from drbo.scores.named import score_label
 from drbo.scores.registry import build_score, score_class
@@ -35,7 +36,6 @@ from drbo.search.parent_sets import Screen
 from drbo.search.stopping import Limits, Recorder
 from drbo.search.strategy import choose_route, new_search
 from drbo.settings import Settings
-from drbo.torch_device import check_device, chosen_device
 
 #: Said of a run that had no time to put rows and columns in order.
 NO_ORDER = "rows and columns were not sorted, so their order may decide ties: time ran out"

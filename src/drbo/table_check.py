@@ -16,12 +16,12 @@ from drbo.data.checks.missing import Policy, table_policy
 from drbo.data.checks.prepare import Preparation
 from drbo.data.checks.roots import likely_roots
 from drbo.data.checks.types import typed
+from drbo.data.files.plain_text import plain, table
 from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.gathering import Gathering, source_of
 from drbo.graph.dag import dag_to_cpdag
-from drbo.plain_text import plain, table
 from drbo.scores.registry import build_score
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
@@ -130,8 +130,8 @@ def check(
 
     Parameters
     ----------
-    X : a data frame, an array, the path of a file or of a folder, or a :class:`~drbo.data.reading.source.Source`. Of one that a
-        fit reads piece by piece, a random sample of the rows is checked.
+    X : a data frame, an array, the path of a file or of a folder, or a :class:`~drbo.data.reading.source.Source`. Of
+        one that a fit reads piece by piece, a random sample of the rows is checked.
     missing, on_constant, on_collinear, groups, types, experiment, control, targets : as in :class:`drbo.DrBO`.
 
     Examples

@@ -16,7 +16,7 @@ Run = Callable[..., Result]
 def _one_thread() -> Iterator[None]:
     """Small searches on a busy machine spend their time waiting for threads."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("drbo.threads._asked", 1)
+        patch.setattr("drbo.machine.threads._asked", 1)
         yield
 
 

@@ -5,8 +5,8 @@ from drbo.claims.answer.prune import prune
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
 from drbo.data.statistics.table import Table
+from drbo.graph.metrics import shd
 from drbo.knowledge import Knowledge
-from drbo.metrics import shd
 from drbo.scores.splines import SplineScore
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.gains import Expansion, ScoreSteps, steps_of

@@ -181,7 +181,7 @@ def _killed(start: Callable[[], str], go_on: Callable[[], str], folder: Path, se
 
 def kills(times: int, seed: int = 0) -> list[dict[str, Any]]:
     """Kill searches at random moments, and compare what became of them with the uninterrupted ones."""
-    from drbo.threads import use_threads
+    from drbo.machine.threads import use_threads
 
     use_threads(1)
     for name in SEARCHES:  # loads all modules, which a forked process has then

@@ -51,7 +51,7 @@ PROGRAM = """
 import json, sys
 from tests.faults.test_determinism import ROUTES, _fingerprint, _frame
 from drbo import DrBO
-from drbo.threads import use_threads
+from drbo.machine.threads import use_threads
 use_threads(2)
 for route in sys.argv[1:]:
     print(_fingerprint(DrBO(random_state=1, **ROUTES[route]).fit(_frame())))
@@ -62,7 +62,7 @@ for route in sys.argv[1:]:
 def here():
     """The answer of each route in this process, with one thread."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr("drbo.threads._asked", 1)
+        monkeypatch.setattr("drbo.machine.threads._asked", 1)
         routes = [route for route in ROUTES if route != "gp" or find_spec("torch")]
         return {route: _fingerprint(DrBO(random_state=1, **ROUTES[route]).fit(_frame())) for route in routes}
 

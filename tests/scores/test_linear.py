@@ -359,7 +359,7 @@ def test_threads_do_not_change_the_answer(rng, monkeypatch, use):
     correlation = np.corrcoef(rng.normal(size=(100, 30)), rowvar=False)
     families = _many_families(rng, 200, 30)
     alone = residual_variances(correlation, families)
-    monkeypatch.setattr("drbo.threads.SMALL_WORK", 1)
+    monkeypatch.setattr("drbo.machine.threads.SMALL_WORK", 1)
     use(3)
     assert (residual_variances(correlation, families) == alone).all()
 

@@ -156,7 +156,7 @@ def test_without_torch_a_kernel_score_says_what_to_install(name, table, monkeypa
     def missing(module):
         raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
-    monkeypatch.setattr("drbo.torch_device.has_torch", lambda: False)
+    monkeypatch.setattr("drbo.machine.torch_device.has_torch", lambda: False)
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(SettingsError, match=f"score '{name}' needs torch, which is not installed") as caught:
         build_score(name, table)

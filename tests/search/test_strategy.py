@@ -52,7 +52,7 @@ def test_each_route_has_its_search(table, route, proposer):
 
 
 def test_without_torch_the_paper_says_what_to_install(table, monkeypatch):
-    monkeypatch.setattr("drbo.torch_device.has_torch", lambda: False)
+    monkeypatch.setattr("drbo.machine.torch_device.has_torch", lambda: False)
     for route in ("orders", "surrogate"):
         new_search(BicNV(table), Settings(route=route))
     with pytest.raises(SettingsError, match=r"route paper needs torch.*pip install 'drbo\[torch\]'"):

@@ -8,7 +8,7 @@ import numpy as np
 from drbo.choice.noise_model import ModelCheck, model_checks
 from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
-from drbo.torch_device import INSTALL, has_torch
+from drbo.machine.torch_device import INSTALL, has_torch
 
 #: A numeric column with so few distinct values is discrete: ten grades, or a 0/1 answer.
 FEW_LEVELS = 10

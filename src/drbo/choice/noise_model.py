@@ -17,11 +17,11 @@ from drbo.arrays import Bools
 from drbo.data.statistics.table import Table
 from drbo.data.statistics.units import ranked
 from drbo.independence.residual_tests import Regression, ResidualTests, Sample
+from drbo.machine.threads import one_blas_thread
 from drbo.scores.families import Families
 from drbo.scores.registry import build_score
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
-from drbo.threads import one_blas_thread
 
 #: Which graph is tested with which regression, and the score to take if it passes; the simplest first. Straight lines
 #: along the graph of splines catch tables for which both linear scores found a poor graph.

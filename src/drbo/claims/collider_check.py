@@ -16,7 +16,7 @@ from drbo.deadline import current
 from drbo.graph.dag import topological_order
 from drbo.independence.rank_hsic import Independence
 from drbo.independence.residual_tests import Regression, ResidualTests, TableTests, weakest
-from drbo.threads import one_blas_thread
+from drbo.machine.threads import one_blas_thread
 
 #: Two causes are dependent below this p-value, which is corrected for the other causes of the effect.
 LEVEL = 0.01

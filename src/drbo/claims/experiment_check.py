@@ -15,10 +15,10 @@ from drbo.claims.record import ExperimentRecord, Ground, Misfit
 from drbo.data.statistics.table import Table
 from drbo.deadline import current
 from drbo.independence.residual_tests import MIN_ROWS, Regression, ResidualTests, Sample
+from drbo.machine.threads import one_blas_thread
 from drbo.scores.base import Score
 from drbo.scores.by_experiment import ByExperiment
 from drbo.scores.families import Families
-from drbo.threads import one_blas_thread
 
 #: Residuals depend on the causes below this p-value, which is corrected for all tests of the table.
 LEVEL = 0.01

@@ -20,7 +20,7 @@ from drbo.deadline import current
 from drbo.independence.rank_hsic import Independence
 from drbo.independence.residual_tests import MIN_DISTINCT, MIN_ROWS, Regression, TableTests
 from drbo.independence.residuals import NoiseModel
-from drbo.threads import one_blas_thread
+from drbo.machine.threads import one_blas_thread
 
 Family = tuple[int, tuple[int, ...]]
 

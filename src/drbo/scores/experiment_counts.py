@@ -8,10 +8,10 @@ import numpy.typing as npt
 from drbo import _core
 from drbo.arrays import Ints
 from drbo.data.statistics.table import Table
+from drbo.machine.threads import crew
 from drbo.scores.by_experiment import ByExperiment, Changes
 from drbo.scores.discrete import configuration_counts, level_codes, merge_rows
 from drbo.scores.families import Families
-from drbo.threads import crew
 
 
 class ExperimentCounts(ByExperiment):

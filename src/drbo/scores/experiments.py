@@ -10,12 +10,12 @@ from drbo.data.statistics.moments import Moments, moments
 from drbo.data.statistics.table import Table
 from drbo.data.statistics.units import unit_free
 from drbo.errors import ScoreError, SettingsError
+from drbo.machine.threads import crew
 from drbo.scores.by_experiment import SHARED, ByExperiment, Changes, SharedMoments
 from drbo.scores.families import Families
 from drbo.scores.forms import COLLINEAR_PIVOT, RESIDUAL_FLOOR
 from drbo.scores.outliers import winsorized
 from drbo.scores.splines import OUTER_KNOTS, checked_df, natural_spline
-from drbo.threads import crew
 
 #: Standard deviations of the noise by which intercepts drift, if nothing else is said.
 DRIFT = 0.3

@@ -12,12 +12,12 @@ from drbo.data.statistics.moments import Moments, complete_moments, moments
 from drbo.data.statistics.square import square
 from drbo.data.statistics.table import Table
 from drbo.errors import DataError, ScoreError
+from drbo.machine.threads import crew
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
 from drbo.scores.forms import COLLINEAR_PIVOT, RESIDUAL_FLOOR, Form, Gaussian, GramForm
 from drbo.scores.penalties.chance import BY_CHANCE, chance_parents, chance_penalty
 from drbo.scores.sums import log_sum_exp, sum_nodes
-from drbo.threads import crew
 
 #: With fewer rows than this many times the columns, or where more than so many columns would be parents of an unrelated
 #: one by chance, penalty 1 fits noise before a test can see it (docs/scores.md).

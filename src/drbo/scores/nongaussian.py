@@ -7,10 +7,10 @@ import numpy as np
 from drbo.arrays import Floats
 from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError
+from drbo.machine.threads import crew
 from drbo.scores.families import Families, row_groups
 from drbo.scores.forms import Form, NoisyRows, RowForm
 from drbo.scores.linear import BicNV
-from drbo.threads import crew
 
 
 class BicNG(BicNV):

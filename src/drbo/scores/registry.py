@@ -12,9 +12,9 @@ from drbo.arrays import Bools, Floats, Indices
 from drbo.data.checks.experiments import Experiments
 from drbo.data.statistics.table import Table
 from drbo.errors import DataError, DrboError, ScoreError, SettingsError
+from drbo.machine.torch_device import need_torch
 from drbo.scores.base import Score
 from drbo.scores.families import Families
-from drbo.torch_device import need_torch
 
 #: Score names and where they live; imported when asked for.
 SCORES: dict[str, str] = {

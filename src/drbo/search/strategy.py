@@ -8,6 +8,7 @@ import numpy as np
 
 from drbo.arrays import Bools
 from drbo.constraints import Constraints
+from drbo.machine.torch_device import chosen_device, need_torch
 from drbo.scores.base import Score
 from drbo.search.base import Search
 from drbo.search.evaluation.evaluator import Evaluator
@@ -15,7 +16,6 @@ from drbo.search.loop import ProposalSearch, Proposer
 from drbo.search.orders.search import OrderSearch
 from drbo.search.parent_sets import Screen
 from drbo.settings import Settings
-from drbo.torch_device import chosen_device, need_torch
 
 Route = Literal["orders", "surrogate", "paper"]
 

@@ -7,7 +7,7 @@ import torch
 from benchmarks.methods import alias
 from drbo.data.files.simulate import simulate
 from drbo.graph.dag import is_acyclic
-from drbo.metrics import shd
+from drbo.graph.metrics import shd
 
 
 def test_the_first_gradient_is_that_of_reinforce():

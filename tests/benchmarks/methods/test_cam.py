@@ -6,7 +6,7 @@ from benchmarks.methods import cam
 from drbo.data.files.simulate import simulate
 from drbo.data.statistics.table import Table
 from drbo.graph.dag import is_acyclic
-from drbo.metrics import shd
+from drbo.graph.metrics import shd
 from drbo.scores.families import Families
 from drbo.scores.splines import SplineScore
 

@@ -9,7 +9,7 @@ from benchmarks.methods import controls
 from drbo.data.files.simulate import simulate
 from drbo.data.statistics.table import Table
 from drbo.graph.dag import is_acyclic
-from drbo.metrics import shd
+from drbo.graph.metrics import shd
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.settings import Settings

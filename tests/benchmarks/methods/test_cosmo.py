@@ -7,7 +7,7 @@ import torch
 from benchmarks.methods import cosmo
 from drbo.data.files.simulate import simulate
 from drbo.graph.dag import is_acyclic
-from drbo.metrics import shd
+from drbo.graph.metrics import shd
 
 
 def model(hidden=None):

@@ -7,7 +7,7 @@ from scipy.optimize import approx_fprime
 from benchmarks.methods import notears
 from drbo.data.files.simulate import random_dag, simulate
 from drbo.graph.dag import is_acyclic
-from drbo.metrics import shd
+from drbo.graph.metrics import shd
 
 
 def test_the_constraint_is_the_sum_of_the_traces_of_powers():

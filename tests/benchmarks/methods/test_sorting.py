@@ -6,7 +6,7 @@ from sklearn.linear_model import LinearRegression
 
 from benchmarks.methods import sorting
 from drbo.data.files.simulate import simulate, simulate_linear, standardize
-from drbo.metrics import shd
+from drbo.graph.metrics import shd
 
 
 def mean_shd(criterion, standardised):

@@ -6,7 +6,7 @@ import pytest
 from benchmarks.methods import stein
 from drbo.data.files.simulate import simulate
 from drbo.graph.dag import topological_order
-from drbo.metrics import compare
+from drbo.graph.metrics import compare
 
 
 def test_the_hessian_of_a_gaussian_is_minus_the_diagonal_of_its_precision():

@@ -6,7 +6,7 @@ from drbo.claims.answer.odds import CLEAR, Clear, clear_edges
 from drbo.claims.answer.prune import Regressions, f_test, prune
 from drbo.data.files.simulate import simulate
 from drbo.data.statistics.moments import moments
-from drbo.metrics import shd
+from drbo.graph.metrics import shd
 
 
 def _with_false_edges(data, rng, count):

@@ -7,7 +7,7 @@ import numpy as np
 from click.testing import Result as CommandResult
 
 from drbo.data.files.datasets import load
-from drbo.metrics import compare
+from drbo.graph.metrics import compare
 from drbo.result.result import Result
 
 Run = Callable[..., CommandResult]

@@ -11,6 +11,7 @@ import pytest
 
 from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError, SettingsError, WorkerError
+from drbo.machine.threads import available
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.search.evaluation import remote as module
@@ -21,7 +22,6 @@ from drbo.search.evaluation.packing import Seconds
 from drbo.search.evaluation.remote import PIECES_EACH, Answer, Workers, compute
 from drbo.search.evaluation.workers import WorkerLost
 from drbo.settings import Settings
-from drbo.threads import available
 
 
 class Slow(Score):

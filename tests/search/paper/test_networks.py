@@ -106,7 +106,7 @@ def test_compiled_and_batched_training_agree_without_dropout(monkeypatch):
 
 
 def test_threads_do_not_change_the_answer(monkeypatch):
-    monkeypatch.setattr("drbo.threads.SMALL_WORK", 1)
+    monkeypatch.setattr("drbo.machine.threads.SMALL_WORK", 1)
     alone = _trained(np.random.default_rng(1), monkeypatch, False)
     before = torch.get_num_threads()
     try:

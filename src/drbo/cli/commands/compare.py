@@ -11,15 +11,15 @@ import click
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, json_option
 from drbo.cli.output import writing
+from drbo.data.files.plain_text import plain
 from drbo.errors import DataError, SettingsError
-from drbo.plain_text import plain
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from drbo.arrays import Bools
-    from drbo.metrics import Comparison
+    from drbo.graph.metrics import Comparison
     from drbo.result.pag_compare import PagComparison
     from drbo.result.result import Result
 
@@ -67,7 +67,7 @@ def compare(learned: Path, truth: Path, report: Path | None, as_json: bool) -> N
       drbo compare result/edges.csv truth.csv
       drbo compare run1 run2 --report compare.html
     """
-    from drbo import metrics
+    from drbo.graph import metrics
     from drbo.graph.dag import check_dag, check_pdag
     from drbo.result.files.export import read_graph
     from drbo.result.result import Result

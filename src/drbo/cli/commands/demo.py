@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from drbo.metrics import Comparison
+    from drbo.graph.metrics import Comparison
     from drbo.result.result import Result
 
 CALL = "drbo demo"
@@ -43,7 +43,7 @@ def demo(output: Path) -> None:
     import pandas as pd
 
     from drbo.data.files.datasets import load
-    from drbo.metrics import compare
+    from drbo.graph.metrics import compare
 
     sachs = load("sachs")
     frame = pd.DataFrame(sachs.X, columns=list(sachs.names))

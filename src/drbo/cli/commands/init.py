@@ -9,8 +9,8 @@ import click
 from drbo.cli.messages import OutputError, say
 from drbo.cli.options import FILE, NOT_IN_FILES
 from drbo.cli.output import writing
+from drbo.data.files.plain_text import plain
 from drbo.errors import SettingsError
-from drbo.plain_text import plain
 from drbo.settings import public_settings
 
 #: Options of 'drbo fit' that the file does not list: those about this one call, and what has a table of its own.

@@ -10,8 +10,8 @@ from drbo.cli.messages import say
 from drbo.cli.options import COUNT, FILE
 from drbo.cli.output import writing
 from drbo.cli.table_options import file_options, read_frame
+from drbo.data.files.plain_text import plain
 from drbo.errors import SettingsError
-from drbo.plain_text import plain
 
 
 @click.command(short_help="Add lagged columns to a time series.")

@@ -8,7 +8,7 @@ from drbo.data.statistics.blocks import row_blocks
 from drbo.data.statistics.moments import complete_moments
 from drbo.data.statistics.table import Table
 from drbo.data.statistics.table_moments import TableMoments
-from drbo.threads import one_blas_thread
+from drbo.machine.threads import one_blas_thread
 
 #: A column of length 1 with a residual under this, given other columns, is a combination of them.
 TOLERANCE = 1e-10

@@ -18,7 +18,7 @@ from drbo.arrays import Bools, Floats
 from drbo.data.files import datasets
 from drbo.errors import DataError, SettingsError
 from drbo.graph.dag import check_dag, topological_order
-from drbo.threads import one_blas_thread
+from drbo.machine.threads import one_blas_thread
 
 Noise = Literal["gaussian", "exponential", "gumbel", "laplace", "uniform"]
 Model = Literal["linear", "gp", "cos", "logistic"]

@@ -9,7 +9,7 @@ import numpy as np
 from drbo.arrays import Bools, Floats, Indices
 from drbo.data.statistics.square import add_products, rearranged, square
 from drbo.errors import DataError
-from drbo.threads import one_blas_thread
+from drbo.machine.threads import one_blas_thread
 
 #: EM ends when no correlation moves by more than this in a round, or after so many rounds.
 EM_TOLERANCE = 1e-7

@@ -13,7 +13,7 @@ from drbo.data.statistics.resamples import ResampledSums, Resamples
 from drbo.data.statistics.table_moments import TableMoments, of_block
 from drbo.deadline import current
 from drbo.errors import DataError
-from drbo.threads import one_blas_thread
+from drbo.machine.threads import one_blas_thread
 
 #: Numbers in the products of all patterns, at most: 128 MiB.
 MOST_NUMBERS = 2**24

@@ -17,7 +17,7 @@ from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.data.statistics.moments import Moments
 from drbo.data.statistics.resamples import ResampledSums, Resamples
 from drbo.errors import DataError
-from drbo.threads import one_blas_thread
+from drbo.machine.threads import one_blas_thread
 
 #: Cells and rows of a block at most; in wide tables, so many columns per row: to join blocks must not take long.
 BLOCK_CELLS, MOST_ROWS, COLUMNS_PER_ROW = 2**21, 2**14, 8

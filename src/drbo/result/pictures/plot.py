@@ -14,7 +14,7 @@ from drbo.deadline import current
 from drbo.errors import ResultError
 from drbo.graph.dag import check_dag, check_pdag, topological_order
 from drbo.graph.layout import layered_routes
-from drbo.metrics import compare
+from drbo.graph.metrics import compare
 from drbo.result.files.export import printable
 from drbo.result.hidden import HiddenResult, hidden_notes
 from drbo.result.pictures.canvas import (

@@ -9,10 +9,10 @@ from drbo.arrays import Floats
 from drbo.data.statistics.table import Table
 from drbo.data.statistics.units import unit_free
 from drbo.deadline import current
+from drbo.machine.threads import one_blas_thread
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
 from drbo.scores.outliers import winsorized
-from drbo.threads import one_blas_thread
 
 #: Waves, each as a cosine and a sine.
 WAVES = 50

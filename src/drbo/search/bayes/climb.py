@@ -11,7 +11,7 @@ import numpy as np
 
 from drbo import _core
 from drbo.arrays import Bools, Floats, Indices, Ints
-from drbo.threads import crew
+from drbo.machine.threads import crew
 
 
 class Rules(NamedTuple):

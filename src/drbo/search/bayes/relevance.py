@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 from drbo.arrays import Bools, Floats
 from drbo.data.statistics.units import unit_free
 from drbo.deadline import current
-from drbo.threads import one_blas_thread
+from drbo.machine.threads import one_blas_thread
 
 #: Rows that a process is fitted to; more make the fits long.
 MOST_ROWS = 500

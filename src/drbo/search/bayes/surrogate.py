@@ -21,10 +21,10 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
 from drbo.arrays import Bools, Floats, Indices, Ints
+from drbo.machine.threads import one_blas_thread
 from drbo.scores.families import Families
 from drbo.search.bayes.climb import Drawn
 from drbo.search.state import Fields, State
-from drbo.threads import one_blas_thread
 
 #: The grid of hyperparameters, searched anew whenever a node's families have grown by half.
 THETAS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)

@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from typing import Any, TypeVar
 
 from drbo.errors import DrboError, WorkerError
-from drbo.threads import available
+from drbo.machine.threads import available
 
 #: Seconds between two looks at what is under way.
 LOOK_SECONDS = 0.25

@@ -19,9 +19,9 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
 from drbo.arrays import Bools, Floats
+from drbo.machine.threads import one_blas_thread
 from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator, Level
-from drbo.threads import one_blas_thread
 
 #: Returns how much each family promises, given the values of all of them, some of them predicted; -inf: nothing.
 Promise = Callable[[Floats], Floats]

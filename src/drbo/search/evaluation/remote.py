@@ -21,13 +21,13 @@ import numpy as np
 from drbo.arrays import Floats, Indices
 from drbo.deadline import current
 from drbo.errors import ScoreError, SettingsError, WorkerError
+from drbo.machine.threads import use_threads
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.search.evaluation.dispatch import Running, dispatched, gone, n_threads, n_workers
 from drbo.search.evaluation.local_scores import PROBE_SECONDS, family_words, local_scores
 from drbo.search.evaluation.packing import Seconds, cut
 from drbo.search.evaluation.workers import WorkerLost
-from drbo.threads import use_threads
 
 #: Seconds of work in one piece: less is lost in sending it, more is lost with a worker that dies.
 LEAST_SECONDS, MOST_SECONDS = 0.5, 2.0

@@ -12,6 +12,7 @@ from drbo.arrays import Bools, Ints
 from drbo.constraints import Constraints
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.graph.dag import topological_order
+from drbo.machine.threads import available
 from drbo.scores.families import Families
 from drbo.scores.forms import GramForm
 from drbo.search.evaluation.evaluator import Evaluator
@@ -22,7 +23,6 @@ from drbo.search.orders.screening import Screening
 from drbo.search.outcome import Evaluated
 from drbo.search.recombine import LEVEL_ROUNDS
 from drbo.search.state import Fields, State, generator_state
-from drbo.threads import available
 
 #: Change of an equal-variance score's level, as a share, that calls for a new additive bound.
 LEVEL_CHANGE = 1e-4

@@ -17,6 +17,7 @@ from drbo.arrays import Bools, Floats
 from drbo.constraints import Constraints
 from drbo.deadline import Stop, Stopped
 from drbo.graph.dag import topological_order
+from drbo.machine.threads import available, one_blas_thread, together
 from drbo.scores.base import Score
 from drbo.scores.forms import GramForm
 from drbo.search.base import Search
@@ -29,7 +30,6 @@ from drbo.search.orders.listed import SAME
 from drbo.search.orders.screening import Screening, is_screened
 from drbo.search.state import LARGEST, Fields, State
 from drbo.settings import Settings
-from drbo.threads import available, one_blas_thread, together
 
 #: Searches from unrelated orders, at most; they end earlier when two agree.
 MAX_SEARCHES = 6

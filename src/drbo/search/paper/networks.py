@@ -16,12 +16,12 @@ import torch
 from torch import Tensor
 
 from drbo import _core
+from drbo.machine.threads import crew
 from drbo.search.paper.cuda_graphs import GraphedSteps, has_triton
 from drbo.search.paper.history import LARGEST, History
 from drbo.search.paper.inputs import Inputs
 from drbo.search.state import Fields, State
 from drbo.settings import Settings
-from drbo.threads import crew
 
 GRAD_CLIP = 0.5  # largest norm of a gradient, from the authors' program
 BATCH_NORM_EPS = 1e-5

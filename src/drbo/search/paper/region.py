@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from drbo import _core
+from drbo.machine.threads import crew
 from drbo.search.paper.cuda_graphs import has_triton
 from drbo.search.state import Fields, State
 from drbo.settings import Settings
-from drbo.threads import crew
 
 SOBOL_BITS = 30  # what torch's Sobol engine makes
 SOBOL_MAX_DIM = torch.quasirandom.SobolEngine.MAXDIM

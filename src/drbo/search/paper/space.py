@@ -16,9 +16,9 @@ from drbo import _core
 from drbo.arrays import Bools, Floats
 from drbo.constraints import Constraints
 from drbo.graph.dag import topological_order
+from drbo.machine.threads import crew
 from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.region import Candidates
-from drbo.threads import crew
 
 #: Potentials lie in [-1, 1]: this offset puts every tier behind the one before it, so that no vector is wasted.
 TIER_STEP = 3.0

@@ -1,8 +1,8 @@
 import pytest
 
-from drbo import torch_device
 from drbo.errors import SettingsError
-from drbo.torch_device import check_device, chosen_device, need_torch
+from drbo.machine import torch_device
+from drbo.machine.torch_device import check_device, chosen_device, need_torch
 
 
 def test_a_device_is_checked_by_name():

@@ -6,8 +6,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from drbo import metrics
 from drbo.errors import DataError, SettingsError
+from drbo.graph import metrics
 from drbo.graph.dag import cpdag_to_dag, dag_to_cpdag, descendants, is_acyclic, markov_equivalent
 
 

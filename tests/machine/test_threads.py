@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from drbo import threads
-from drbo.threads import available, crew, one_blas_thread, together, use_threads
+from drbo.machine import threads
+from drbo.machine.threads import available, crew, one_blas_thread, together, use_threads
 
 
 @pytest.mark.parametrize(("work", "expected"), [(10**9, 3), (250_000, 2), (10, 1), (0, 1)])
