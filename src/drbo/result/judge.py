@@ -137,7 +137,7 @@ def _judged(
     n_permutations = n_permutations or PERMUTATIONS.get(kind, LEAST)  # an unknown test is refused below
     facts = facts_of(lambda: _tested(independence_test(kind, table), dag, table.names, n_permutations, rng))
     form = made.compiled()
-    cheap = path and form is not None and form.tabled
+    cheap = path and form is not None and form.tabled  # linear and discrete scores
     penalties, last = _path(name, table, score_options or {}, dag, seed) if cheap else ((), PENALTIES[-1])
     late = left_out(len(scores["random_scores"]), n_random, facts, n_permutations, last)
     return Judgement(

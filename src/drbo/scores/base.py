@@ -311,7 +311,10 @@ class Score:
         return None
 
     def gaussian(self) -> Gaussian | None:
-        """Return the linear relations that the score looks at; None: others, or nodes with rows of their own."""
+        """Return the linear relations that the score looks at, whatever the shape of the noise.
+
+        None: it looks at others, or some nodes have rows of their own.
+        """
         return None
 
     def family_work(self) -> float | None:
