@@ -38,7 +38,7 @@ from drbo.graph.mag import ARROW, CIRCLE, TAIL, Mag, Marks, hide
 from drbo.graph.pag import is_legal, pag_of
 from drbo.result.hidden import HiddenResult
 from drbo.result.pag_compare import compare_pags
-from drbo.search.ancestral.gfci import second_opinion
+from drbo.search.ancestral.gfci import PartialCorrelations, second_opinion
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -155,7 +155,7 @@ def our_answers(values: Floats, truth: Truth, methods: Names, seed: int) -> Iter
         elif method == "DAG":
             row = compared(pag_of(Mag.of(plain.dag)), truth) | counted(supported_of(plain), truth)
         else:
-            row = compared(second_opinion(plain.dag, np.corrcoef(values.T), len(values)), truth)
+            row = compared(second_opinion(plain.dag, PartialCorrelations(np.corrcoef(values.T), len(values))), truth)
         seconds = time.process_time() - start + (0.0 if method == "drbo" else fit)
         yield {"method": method, **row, "cpu_seconds": round(seconds, 2), "plain_seconds": round(fit, 2)}
 

@@ -9,7 +9,7 @@ from drbo.graph.mag import ARROW, Mag
 from drbo.graph.pag import pag_of
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicNV
-from drbo.search.ancestral.gfci import second_opinion
+from drbo.search.ancestral.gfci import PartialCorrelations, second_opinion
 from drbo.search.ancestral.ricf import DistrictScores
 from drbo.search.ancestral.rivals import losses_of_marks
 from tests.hidden import confounded_table
@@ -62,7 +62,8 @@ def test_marks_are_confirmed_at_all_levels_and_by_a_score_that_could_compare_the
     assert np.isinf(losses[edges]).any()
     assert (losses[edges] >= scores.price / 2).any()
     np.testing.assert_array_equal(~found.close[edges], (losses[edges] >= scores.price / 2) & np.isfinite(losses[edges]))
-    opinions = [second_opinion(dag, scores.correlation, scores.n_rows, alpha) for alpha in LEVELS]
+    tests = PartialCorrelations(scores.correlation, scores.n_rows)
+    opinions = [second_opinion(dag, tests, alpha) for alpha in LEVELS]
     everywhere = np.all([one == ARROW for one in opinions], axis=0)
     np.testing.assert_array_equal(found.second == ARROW, everywhere)
 

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
+from drbo.data.statistics.levels import configurations
 from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores import discrete
-from drbo.scores.discrete import BDeu, DiscreteBIC, configurations
+from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.families import Families
 
 

@@ -15,7 +15,7 @@ from drbo.graph.mag import CIRCLE, NO_EDGE, Marks
 from drbo.graph.pag import pag_of
 from drbo.scores.base import Score
 from drbo.search.ancestral.climb import LEAST_GAIN, WALKS, Climbed, climb
-from drbo.search.ancestral.gfci import second_opinion
+from drbo.search.ancestral.gfci import PartialCorrelations, second_opinion
 from drbo.search.ancestral.listing import MOST_COLUMNS, REACH, proved
 from drbo.search.ancestral.ricf import DistrictScores
 from drbo.search.ancestral.rivals import losses_of_marks
@@ -109,7 +109,8 @@ def ancestral_answer(score: Score, dag: Bools, constraints: Constraints, seed: i
     """
     answer = ancestral_graph(score, dag, constraints, seed, reach=REACH)
     graph, scores, required = answer.found.graph, answer.scores, constraints.required
-    opinions = [second_opinion(dag, scores.correlation, scores.n_rows, alpha) for alpha in LEVELS]
+    tests = PartialCorrelations(scores.correlation, scores.n_rows)
+    opinions = [second_opinion(dag, tests, alpha) for alpha in LEVELS]
     return AncestralRecord(
         directed=graph.directed,
         bidirected=graph.bidirected,

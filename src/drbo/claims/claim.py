@@ -72,6 +72,7 @@ class Ruling(NamedTuple):
 
     record: Any = None
     denied: tuple[Denial, ...] = ()
+    skipped: str = ""  # why the claim could not be made, in words; empty: it was made
 
 
 class Claim(Protocol):

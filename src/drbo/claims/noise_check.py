@@ -302,7 +302,10 @@ def against_class(checks: Iterable[CheckedEdge], *, families: bool) -> tuple[Den
         told: dict[str, Any] = {"cause": one.cause, "effect": one.effect, "grounds": NoiseClaim.denies}
         verdict = None if one.check is None else one.check.verdict
         fails = families and (one.check is None or one.check.p_value_family <= FAMILY_LEVEL)
-        if verdict == "reverse" or (fails and verdict == "neither"):
+        if one.left_out:
+            words = "The class has this direction, but the residuals were not checked."
+            found.append(Denial(**told, claim=NoiseClaim.name, sentence=words))
+        elif verdict == "reverse" or (fails and verdict == "neither"):
             found.append(Denial(**told, claim=NoiseClaim.name, sentence="The score prefers this direction."))
         elif fails:
             words = f"The class has this direction, but '{one.effect}' did not pass its residual check."
@@ -343,7 +346,8 @@ def noise_checks(
         for i, j in edges:
             deadline.check()
             check, why = checks.check(i, j), checks.untested(i, j) or ""
-            found.append(CheckedEdge(cause=names[i], effect=names[j], check=check, untested=why))
+            left_out = bool(why) and bool(tests.testable[[i, j]].all())
+            found.append(CheckedEdge(cause=names[i], effect=names[j], check=check, untested=why, left_out=left_out))
     return tuple(found)
 
 

@@ -123,7 +123,8 @@ class CheckedEdge:
     cause: str  # as the edge is drawn
     effect: str
     check: NoiseCheck | None = None
-    untested: str = ""  # why the check does not apply, in words
+    untested: str = ""  # why there is no check, in words
+    left_out: bool = False  # it could have been made with more rows or fewer causes; else it does not apply
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,6 +63,7 @@ def _asked(claim: Claim, context: Context, made: list[ClaimRecord]) -> tuple[Sta
     if current().over():
         return "skipped", NO_TIME, Ruling()
     try:
-        return "ran", "", claim.run(context)
+        ruling = claim.run(context)
     except OutOfTimeError:
         return "skipped", NO_TIME, Ruling()
+    return "skipped" if ruling.skipped else "ran", ruling.skipped, ruling

@@ -26,7 +26,8 @@ from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, OutOfTimeError, current
 from drbo.errors import DataError, SettingsError
 from drbo.graph.dag import check_pdag, cpdag_to_dag, dag_to_cpdag, markov_equivalent
-from drbo.result.independence import KCI_ROWS, Independence, independence_test, markov_p_values
+from drbo.independence.conditional import ConditionalTests
+from drbo.result.independence import KCI_ROWS, independence_test, markov_p_values
 from drbo.result.judgement import LEAST, LEVEL, PENALTIES, Judgement
 from drbo.scores.base import Score
 from drbo.scores.registry import build_score
@@ -244,7 +245,9 @@ def facts_of(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return counts | nothing
 
 
-def _tested(test: Independence, dag: Bools, names: tuple[str, ...], n: int, rng: np.random.Generator) -> dict[str, Any]:
+def _tested(
+    test: ConditionalTests, dag: Bools, names: tuple[str, ...], n: int, rng: np.random.Generator
+) -> dict[str, Any]:
     """Test what the graph claims, and what it claims with its nodes permuted."""
     p_values = markov_p_values(test, dag)
 

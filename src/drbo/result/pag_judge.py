@@ -19,7 +19,8 @@ from drbo.errors import SettingsError
 from drbo.graph.dag import descendants
 from drbo.graph.mag import Mag
 from drbo.graph.pag import pag_of
-from drbo.result.independence import Independence, independence_test
+from drbo.independence.conditional import ConditionalTests
+from drbo.result.independence import independence_test
 from drbo.result.judge import (
     PERMUTATIONS,
     check_counts,
@@ -124,7 +125,7 @@ def _collider_connected(graph: Mag, start: int, end: int, above: Bools) -> list[
     return np.flatnonzero(found).tolist()
 
 
-def pair_p_values(test: Independence, graph: Mag) -> Floats:
+def pair_p_values(test: ConditionalTests, graph: Mag) -> Floats:
     """Return (d, d) the p-value of each pair i < j without an edge, given what separates it; NaN elsewhere."""
     found, deadline = np.full(graph.directed.shape, np.nan), current()
     for i, j in np.argwhere(np.triu(~graph.adjacent, 1)).tolist():
@@ -162,7 +163,9 @@ def _scores(
     return scored(own, empty, found)
 
 
-def _tested(test: Independence, graph: Mag, names: tuple[str, ...], n: int, rng: np.random.Generator) -> dict[str, Any]:
+def _tested(
+    test: ConditionalTests, graph: Mag, names: tuple[str, ...], n: int, rng: np.random.Generator
+) -> dict[str, Any]:
     """Test what the graph claims, and what it claims with its nodes permuted."""
     p_values, pag = pair_p_values(test, graph), pag_of(graph)
 

@@ -7,16 +7,13 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from drbo.arrays import Bools, Floats, Indices, Ints
+from drbo.data.statistics.levels import CODE_LIMIT, configurations, level_codes, renumbered
 from drbo.data.statistics.table import Table
-from drbo.errors import ScoreError, SettingsError
+from drbo.errors import SettingsError
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
 from drbo.scores.forms import CountForm, Form
 
-#: A numeric column with more distinct values than this counts as continuous.
-MAX_LEVELS = 32
-#: Codes of parent configurations stay below this, so that one more digit cannot overflow int64.
-CODE_LIMIT = 2**62
 #: Cells per row up to which a full table of counts is cheaper than sorting.
 DENSE_CELLS = 8
 #: Identical rows are merged when that leaves at most this share of them.
@@ -181,52 +178,6 @@ class BDeu(_CountScore):
         return self._form(np.zeros(self.n_nodes), self._single_prices(), self.ess)
 
 
-def level_codes(table: Table, score_name: str) -> tuple[npt.NDArray[np.int32], Ints]:
-    """Return the codes 0, 1, ... of every column as (d, n), and the number of levels of each column.
-
-    A categorical column has the levels it declares; a numeric one those that occur.
-    """
-    codes = np.empty((table.n_columns, table.n_rows), dtype=np.int32)
-    cardinalities = np.empty(table.n_columns, dtype=np.int64)
-    limit = max(2, min(MAX_LEVELS, table.n_rows // 2))
-    for column, (name, levels) in enumerate(zip(table.names, table.levels, strict=True)):
-        if levels is not None:
-            codes[column], cardinalities[column] = table.values[:, column], len(levels)
-        else:
-            values, codes[column] = np.unique(table.values[:, column], return_inverse=True)
-            cardinalities[column] = len(values)
-            if len(values) > limit:
-                raise ScoreError(
-                    f"column '{name}' is continuous: it has {len(values)} distinct values in {table.n_rows} rows, "
-                    f"but {score_name} accepts at most {limit}",
-                    hint="use score='auto' or 'mixed', bin the column, or declare it categorical",
-                )
-        if cardinalities[column] < 2:
-            raise ScoreError(
-                f"column '{name}' has 1 distinct value, but {score_name} requires at least 2", hint="drop the column"
-            )
-    return codes, cardinalities
-
-
-def configurations(
-    columns: npt.NDArray[np.int32],  # (p, n) codes
-    cardinalities: Ints,  # (p,)
-) -> tuple[Ints, int]:
-    """Return one code per row, equal exactly for rows with equal codes, and a bound on the codes.
-
-    The columns are the digits of a number with mixed radix; codes are renumbered before they would overflow.
-    """
-    code = np.zeros(columns.shape[1], dtype=np.int64)
-    span = 1
-    for column, cardinality in zip(columns, cardinalities.tolist(), strict=True):
-        if span * cardinality > CODE_LIMIT:
-            code, span = _renumber(code)
-        code *= cardinality
-        code += column
-        span *= cardinality
-    return code, span
-
-
 def configuration_counts(
     parents: Bools,  # (m, d)
     cardinalities: Ints,
@@ -255,11 +206,6 @@ def merge_rows(
     return np.ascontiguousarray(codes[:, first]), repeats.astype(np.float64)
 
 
-def _renumber(code: Ints) -> tuple[Ints, int]:
-    values, renumbered = np.unique(code, return_inverse=True)
-    return renumbered.astype(np.int64), len(values)
-
-
 def _count(
     code: Ints,  # (u,) parent configuration of each row
     span: int,
@@ -269,7 +215,7 @@ def _count(
 ) -> tuple[Floats, Floats]:
     """Return the counts of all (configuration, level) and of all configurations that occur."""
     if span * cardinality > CODE_LIMIT:
-        code, span = _renumber(code)
+        code, span = renumbered(code)
     joint = code * cardinality + levels
     if span * cardinality <= DENSE_CELLS * len(joint):
         table = np.bincount(joint, repeats, minlength=span * cardinality).astype(np.float64)

@@ -7,10 +7,11 @@ import numpy.typing as npt
 
 from drbo import _core
 from drbo.arrays import Ints
+from drbo.data.statistics.levels import level_codes
 from drbo.data.statistics.table import Table
 from drbo.machine.threads import crew
 from drbo.scores.by_experiment import ByExperiment, Changes
-from drbo.scores.discrete import configuration_counts, level_codes, merge_rows
+from drbo.scores.discrete import configuration_counts, merge_rows
 from drbo.scores.families import Families
 
 

@@ -7,10 +7,11 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from drbo.arrays import Floats, Indices
+from drbo.data.statistics.levels import configurations
 from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError
 from drbo.scores.base import BATCH_BYTES, Score
-from drbo.scores.discrete import configurations, merge_rows
+from drbo.scores.discrete import merge_rows
 from drbo.scores.families import Families, row_groups
 
 #: Weight of the squared coefficients: bounds them under separation; moves the log-likelihood by less than 1e-5.

@@ -7,12 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats, Indices
+from drbo.data.statistics.levels import configurations
 from drbo.data.statistics.table import Table
 from drbo.data.statistics.table_moments import TableMoments
 from drbo.errors import ScoreError
 from drbo.scores.base import Score
 from drbo.scores.bge import check_not_constant, log_pivots
-from drbo.scores.discrete import PARAMETER_CAP, configuration_counts, configurations
+from drbo.scores.discrete import PARAMETER_CAP, configuration_counts
 from drbo.scores.families import Families, row_groups
 
 #: Added to the diagonal of a correlation matrix: collinear columns and perfect fits stay finite, and ties stay ties.

@@ -35,7 +35,7 @@ def test_an_edge_that_only_cancels_another_is_removed():
         X = np.column_stack([a, a + hidden + rng.normal(size=N), d + hidden + rng.normal(size=N), d])
         dag = np.zeros((4, 4), dtype=bool)
         dag[0, 1] = dag[0, 2] = dag[1, 2] = dag[3, 2] = True
-        marks = second_opinion(dag, np.corrcoef(X.T), N)
+        marks = second_opinion(dag, PartialCorrelations(np.corrcoef(X.T), N))
         right += bool(marks[0, 2] == 0 and marks[1, 2] == marks[2, 1] == ARROW)
     assert right >= 8
 
@@ -44,4 +44,4 @@ def test_without_hidden_causes_the_marks_are_those_of_the_dag(rng):
     dag = np.zeros((5, 5), dtype=bool)
     dag[0, 2] = dag[1, 2] = dag[2, 3] = dag[2, 4] = dag[3, 4] = True
     X = rng.normal(size=(N, 5)) @ np.linalg.inv(np.eye(5) - 0.6 * dag)
-    np.testing.assert_array_equal(second_opinion(dag, np.corrcoef(X.T), N), pag_of(Mag.of(dag)))
+    np.testing.assert_array_equal(second_opinion(dag, PartialCorrelations(np.corrcoef(X.T), N)), pag_of(Mag.of(dag)))

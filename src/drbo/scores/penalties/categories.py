@@ -6,9 +6,10 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from drbo.arrays import Floats, Indices
+from drbo.data.statistics.levels import MAX_LEVELS
 from drbo.data.statistics.table import Table
 from drbo.scores.base import EBIC_GAMMA, Score
-from drbo.scores.discrete import MAX_LEVELS, BDeu, DiscreteBIC
+from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.experiment_counts import ExperimentCounts
 from drbo.scores.logistic import LogisticBIC
 from drbo.scores.mixed import DegenerateGaussian

@@ -8,59 +8,25 @@ only tell which marks of a scored graph a method of another kind finds as well.
 from itertools import combinations
 
 import numpy as np
-from scipy.special import ndtr
 
-from drbo.arrays import Bools, Floats, Indices
+from drbo.arrays import Bools
+from drbo.deadline import current
 from drbo.graph.dag import topological_order
 from drbo.graph.mag import ARROW, CIRCLE, NO_EDGE, Marks
 from drbo.graph.pag import oriented
+from drbo.independence.set_tests import PartialCorrelations as PartialCorrelations  # exported: the usual tests
+from drbo.independence.set_tests import SetTests
 
 #: A pair with a larger p-value given some set counts as independent.
 ALPHA = 0.01
-#: Members of a set of neighbours, and of a set of columns further away.
-MOST_NEIGHBOURS, MOST_FAR = 4, 2
-#: Columns that sets are made of, the most correlated with the pair.
-MOST_CANDIDATES = 12
-
-
-class PartialCorrelations:
-    """Fisher's test of a partial correlation, for many conditioning sets of one size at once.
-
-    Examples
-    --------
-    >>> chain = np.array([[1.0, 0.6, 0.36], [0.6, 1.0, 0.6], [0.36, 0.6, 1.0]])
-    >>> tests = PartialCorrelations(chain, 500)
-    >>> [float(tests.p_values(0, 2, np.array([given]).reshape(1, -1))[0].round(3)) for given in ([], [1])]
-    [0.0, 1.0]
-    """
-
-    def __init__(self, correlation: Floats, n_rows: float) -> None:
-        self._correlation, self._n_rows = correlation, n_rows
-
-    def p_values(self, i: int, j: int, sets: Indices) -> Floats:  # sets (m, k)
-        """Return the p-values of the pair given each set; 1 where the columns are collinear."""
-        m, k = sets.shape
-        columns = np.column_stack([np.full(m, i), np.full(m, j), sets]).astype(np.intp)
-        blocks = self._correlation[columns[:, :, None], columns[:, None, :]]
-        try:
-            inverse = np.linalg.inv(blocks)
-        except np.linalg.LinAlgError:
-            return np.ones(m)
-        scale = np.sqrt(np.maximum(inverse[:, 0, 0] * inverse[:, 1, 1], np.finfo(float).tiny))
-        partial = np.clip(-inverse[:, 0, 1] / scale, -1 + 1e-12, 1 - 1e-12)
-        statistic = np.abs(np.arctanh(partial)) * np.sqrt(max(1.0, self._n_rows - k - 3))
-        return np.asarray(2 * ndtr(-statistic))
-
-    def strongest(self, i: int, j: int, candidates: list[int]) -> list[int]:
-        """Return the candidates that are most correlated with the pair, in order of their number."""
-        size = np.maximum(np.abs(self._correlation[i, candidates]), np.abs(self._correlation[j, candidates]))
-        return sorted(candidates[k] for k in np.argsort(-size, kind="stable")[:MOST_CANDIDATES])
+#: Members of a set of columns further away than neighbours.
+MOST_FAR = 2
 
 
 class _Skeleton:
     """The pairs that no test has separated, and what separates the others."""
 
-    def __init__(self, dag: Bools, tests: PartialCorrelations, alpha: float) -> None:
+    def __init__(self, dag: Bools, tests: SetTests, alpha: float) -> None:
         self.dag, self._tests, self._alpha = dag, tests, alpha
         self.linked: Bools = dag | dag.T
         self.separators: dict[tuple[int, int], set[int]] = {}
@@ -79,9 +45,10 @@ class _Skeleton:
 
     def test_triangles(self) -> None:
         """Remove edges of triangles, given sets of neighbours, small sets first and the clearest edge first."""
-        for size in range(MOST_NEIGHBOURS + 1):
+        for size in range(self._tests.most_members + 1):
             before, found = self.linked.copy(), []
             for i, j in np.argwhere(np.triu(before)).tolist():
+                current().check()
                 if not (before[i] & before[j]).any():
                     continue
                 around = [[v for v in np.flatnonzero(before[end]).tolist() if v not in (i, j)] for end in (i, j)]
@@ -95,6 +62,7 @@ class _Skeleton:
     def test_further(self, marks: Marks) -> None:
         """Remove edges given columns that may lie on inducing paths, further away than neighbours."""
         for i, j in np.argwhere(np.triu(self.linked)).tolist():
+            current().check()
             for near, far in ((i, j), (j, i)):
                 candidates = sorted(_possible_separators(marks, near, far))
                 if set(candidates) <= set(np.flatnonzero(self.linked[near]).tolist()):
@@ -120,16 +88,16 @@ class _Skeleton:
         return bool(self.dag[a, b] and self.dag[c, b])
 
 
-def second_opinion(dag: Bools, correlation: Floats, n_rows: float, alpha: float = ALPHA) -> Marks:
+def second_opinion(dag: Bools, tests: SetTests, alpha: float = ALPHA) -> Marks:
     """Return the marks that tests on the edges of a DAG give.
 
     Examples
     --------
-    >>> correlation = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.5, 0.5, 1.0]])
-    >>> second_opinion(np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool), correlation, 500).tolist()
+    >>> tests = PartialCorrelations(np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.5, 0.5, 1.0]]), 500)
+    >>> second_opinion(np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool), tests).tolist()
     [[0, 0, 2], [0, 0, 2], [1, 1, 0]]
     """
-    found = _Skeleton(dag, PartialCorrelations(correlation, n_rows), alpha)
+    found = _Skeleton(dag, tests, alpha)
     found.test_triangles()
     found.test_further(found.marked())
     place = np.argsort(topological_order(dag))

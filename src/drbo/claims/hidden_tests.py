@@ -1,0 +1,90 @@
+"""Do tests that allow hidden causes find the arrows of the class? For numbers, categories and both together.
+
+The class supports an arrow only if tests that allow hidden causes find it too
+(:func:`drbo.search.ancestral.gfci.second_opinion`) and no column of the graph causes both of its ends: a hidden cause
+of b and c, beside a -> b, makes a DAG draw b -> c and a -> c. The tests are those that belong to the likelihood of the
+score: partial correlations, or likelihood ratios of counts and of indicators.
+"""
+
+import numpy as np
+
+from drbo.arrays import Bools
+from drbo.claims.claim import Context, Inquiry, Ruling, denials
+from drbo.claims.noise_check import too_many_edges
+from drbo.claims.record import Ground
+from drbo.data.statistics.table import Table
+from drbo.graph.dag import dag_to_cpdag
+from drbo.graph.mag import ARROW
+from drbo.independence.conditional import CountTests, GaussianTests
+from drbo.independence.set_tests import OneByOne, PartialCorrelations, SetTests
+from drbo.scores.registry import score_class
+from drbo.search.ancestral.gfci import second_opinion
+
+#: Rows of categories that are tested, at most, where each counts once.
+MOST_ROWS = 5_000
+#: What is said where tests do not agree with the class, or something in the graph causes both.
+UNCONFIRMED = "The class has this direction, but a hidden cause of both columns is not excluded."
+
+
+class HiddenTests:
+    """The claim that tests which allow hidden causes find an arrow of the class."""
+
+    name, title = "hidden-cause tests", "The tests that allow hidden causes"
+    after: tuple[str, ...] = ()
+    denies: tuple[Ground, ...] = ("class",)
+
+    def relevant(self, context: Context) -> bool:
+        return not context.inquiry.hidden and bool(context.answer.dag.any())
+
+    def too_much(self, context: Context) -> str:
+        return too_many_edges(context)
+
+    def run(self, context: Context) -> Ruling:
+        dag, names = context.answer.dag, context.table.names
+        tests = suitable_tests(context.inquiry)
+        if tests is None:
+            return Ruling(skipped="only sums of the rows are known")
+        edges = np.argwhere(unconfirmed(dag, tests)).tolist()
+        return Ruling(None, denials(self, {(names[i], names[j]): UNCONFIRMED for i, j in edges}))
+
+
+def unconfirmed(dag: Bools, tests: SetTests) -> Bools:
+    """Return the arrows of the class that tests do not find, or whose ends share a cause in the graph.
+
+    Examples
+    --------
+    >>> tests = PartialCorrelations(np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.5, 0.5, 1.0]]), 500)
+    >>> bool(unconfirmed(np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool), tests).any())
+    False
+    """
+    class_arrows = dag & ~dag_to_cpdag(dag).T
+    if not class_arrows.any():
+        return class_arrows
+    marks = second_opinion(dag, tests)
+    share = dag.T.astype(np.int64) @ dag > 0
+    return np.asarray(class_arrows & ((marks != ARROW) | (marks.T == ARROW) | share))
+
+
+def suitable_tests(inquiry: Inquiry) -> SetTests | None:
+    """Return the tests that belong to the likelihood of a score; None: they need rows, and there are none."""
+    score = inquiry.score
+    linear = score.gaussian()
+    by_table = score.regression in ("splines", "ranks") or (score.takes_missing and not score.linear_weights)
+    if linear is None and by_table and not score.by_experiment:  # it looks at linear relations too, but keeps none
+        linear = score_class("bic-nv")(inquiry.table).gaussian()
+    if linear is not None:
+        return PartialCorrelations(linear.correlation, linear.n_rows)
+    rows = inquiry.control.complete_rows
+    if not rows.n_rows:
+        return None
+    if score.independence == "g-test":
+        return OneByOne(CountTests(_sampled(rows, inquiry.seed)))
+    return OneByOne(GaussianTests(rows))
+
+
+def _sampled(rows: Table, seed: int) -> Table:
+    """Return at most so many rows, unless rows have weights: then equal ones are merged already."""
+    if rows.n_rows <= MOST_ROWS or rows.weights is not None:
+        return rows
+    drawn = np.random.default_rng(seed).choice(rows.n_rows, MOST_ROWS, replace=False)
+    return rows.take(np.sort(drawn), np.arange(rows.n_columns))
